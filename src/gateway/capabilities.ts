@@ -6,7 +6,7 @@ import { createPrincipal } from '../identity/principal/principal.ts'
 
 export type CapabilityCheck = { readonly can: (principal: Fields, capability: string) => Promise<boolean> }
 
-/** A principal that cannot be read may nothing: reading it throws, and the asker takes that for a no. */
+/** A principal that cannot be read may do nothing: reading it throws, and the asker takes that for a no. */
 export function capabilityCheck(userHas: UserHas): CapabilityCheck {
   return {
     async can({ role, ...facts }, capability) {

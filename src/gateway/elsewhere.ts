@@ -1,4 +1,4 @@
-// What an agent is given that passes work on to one outside: a fetch under this turn's lease, and our place in the
+// What an agent is given that calls remote agents: a fetch under this turn's lease, and our place in the
 // chain of agents as the next one is told it.
 import type { Elsewhere, NextHop } from '../agent/elsewhere.ts'
 import { type CallerContext, type GuardedFetch, parseAddress } from '../contract/index.ts'

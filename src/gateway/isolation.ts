@@ -1,4 +1,4 @@
-// Which turns run where, by how often a process died on them.
+// In which process a turn runs, by how often a process died on it.
 
 /** `together`: a process died on them once. `alone`: more often; one at a time and nothing beside it. */
 export type SuspectShare = 'together' | 'alone'

@@ -1,4 +1,4 @@
-// Whether a session that begins may be kept: decided once, stored with it.
+// Transcript retention: whether a session that begins may be kept, decided once and stored with it.
 import type { ConsentScene } from '../identity/consent/consent.ts'
 import type { Keeping } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'

@@ -1,4 +1,4 @@
-// Why a turn runs: something was said, a timer fired, what a paused run waited for is there; or it is the gateway's own to
+// The trigger of a turn: a message came, a timer fired, what a paused run waited for is there; or it is the gateway's own to
 // answer and no agent runs.
 import type { Signal } from '../agent/agent.ts'
 import { endsPause, pauseSignals } from '../sessions/signal-store.ts'

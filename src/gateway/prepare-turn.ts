@@ -165,13 +165,13 @@ const fatalChanges: ReadonlySet<string> = new Set(['access_lost', 'erased'])
 async function changed(deps: GatewayDeps, ready: ReadyTurn, past: TurnPast): Promise<string | undefined> {
   const { lane, at, turn, members, joined } = ready
   if (past.isErased) return 'erased'
-  // To look again is no visit of a chain of agents.
+  // Looking again does not count as a visit in a chain of agents.
   const chains = { visit: async () => false, turnsWith: async () => 0 }
   const messages = lane.messages.filter((row) => row.event === 'new')
   const decided = await admissions({ ...deps, chains }, at, { messages, agent: lane.agent, takesPart: true })
   if (messages.some(({ id }) => decided.get(id)?.kind !== 'admitted')) return 'access_lost'
   if (ready.steps.hasEffect()) return undefined
-  // A holder that stopped in peace gave the attempt back: no member is under suspicion.
+  // A holder that shut down cleanly gave the attempt back: no member is under suspicion.
   if (members.length + joined.size > 1 && turn.attempt > 0) return 'interrupted'
   const taken = new Set(messages.map(({ messageId }) => messageId))
   const waiting = await deps.turns.waiting(lane)

@@ -1,4 +1,4 @@
-// Results in hand: what a step, a turn or a delivery came to is written until it is stored. That the own lease has run out meanwhile
+// Stores results until it succeeds: what a step, a turn or a delivery came to is written until it is stored. That the own lease has run out meanwhile
 // does not end this: every such write is fenced by its epoch, and answers by itself when another holder has taken over.
 import { failureFacts, isGatewayError, type Log, type LogFacts, type StoreResult } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'

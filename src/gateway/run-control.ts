@@ -20,7 +20,7 @@ export type RunControl = {
   readonly end: () => void
 }
 
-/** A turn that its lane did not bring along has just been opened. */
+/** A turn that the claimed lane did not have yet has just been opened. */
 export function isFirstTry({ lane }: ReadyTurn): boolean {
   return lane.openTurn === null
 }

@@ -1,4 +1,4 @@
-// Looks after the runs of this process while they last: one question to the database per round, for all of them together.
+// Watches the runs of this process for stops and new messages: one query per round, for all of them together.
 // A run that is over before the first round costs nothing.
 import type { RunNews, RunStore } from '../sessions/run-store.ts'
 

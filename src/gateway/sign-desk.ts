@@ -1,7 +1,7 @@
 // Sends presence (typing, reactions, status) that a platform can show; no turn waits for it, and a failure is ignored.
 import type { Adapter, JsonObject, Sign, SignFacts } from '../contract/index.ts'
 
-/** Signs that are under way, so that a process which is about to end can let them leave. */
+/** Presence updates that are under way, so that a process which is about to end can wait for them. */
 export type SignDesk = {
   readonly show: (adapter: Adapter, to: JsonObject, what: Sign, about?: SignFacts) => Promise<void>
   readonly rest: (maxMs: number) => Promise<void>

@@ -14,7 +14,7 @@ import { runIdOf } from './turn-facts.ts'
 
 /**
  * Takes what its owner wrote meanwhile into the turn, and answers it as one line for the model. Committed before the model
- * hears it, together with the question that hears it: a turn that is taken up again hears it at the same question, never earlier.
+ * reads it, with the number of the agent's question for news: a resumed turn reads it at the same question, never earlier.
  */
 export async function steer(
   deps: GatewayDeps,

@@ -2,7 +2,7 @@
 import type { OpenTurn } from '../sessions/turn-store.ts'
 import type { TurnPolicy } from './deps.ts'
 
-/** What hung once is not worth its whole price again. */
+/** A turn that hung once gets less time for its next try. */
 export function turnDeadlineMs(policy: Pick<TurnPolicy, 'deadlineMs'>, turn: Pick<OpenTurn, 'isHung'>): number {
   return turn.isHung === true ? policy.deadlineMs / 4 : policy.deadlineMs
 }

@@ -1,4 +1,4 @@
-// A turn ends at its deadline, and with its lease, whatever its agent does.
+// Abandons work when a signal aborts: a turn ends at its deadline, and with its lease, whatever its agent does.
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 
 /** An agent that ignores its signal must not keep its lane: the turn ends without it. */

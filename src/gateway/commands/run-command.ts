@@ -1,4 +1,4 @@
-// A turn in the conversation beside a conversation: no agent runs, the gateway answers.
+// Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
 import { completeReply } from '../../agent/reply.ts'
 import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../../contract/index.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'

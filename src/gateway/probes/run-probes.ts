@@ -1,5 +1,5 @@
-// How connections stand, as their platforms and this process's own loops tell: asked at the start and then on a schedule. Told in the log
-// only when it changes.
+// Health probes of connections, from their platforms and this process's own loops: run at the start and then on a schedule. Logged
+// only when a result changes.
 import {
   failureFacts,
   type Log,
