@@ -1,4 +1,4 @@
-// Who asks: an operator, with the first token or one that was made, or a person whose token shows what is theirs.
+// Callers of the operator's routes by their token: an operator, with the first token or one that was made, or a person whose token shows what is theirs.
 import type { Context } from 'hono'
 import { GatewayError, type WorkspaceScope } from '../contract/index.ts'
 import type { TokenHolder } from '../identity/tokens/token-store.ts'

@@ -1,4 +1,4 @@
-// A webhook once its bytes are here: handed to the gateway, and what became of it as an answer. One for every way in.
+// Answers a webhook once its body is read: handed to the gateway, and what became of it as an answer. The same for every ingress.
 import {
   type ArrivalHead,
   failureFacts,

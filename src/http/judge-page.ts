@@ -1,4 +1,4 @@
-// Requests that a web page had a browser send. Judged here, once, for every way in: without a token a page counts only where it is
+// Cross-site protection: requests that a web page had a browser send are judged here, once, for every route: without a token a page counts only where it is
 // the gateway's own, so that what is open to this machine is not open to every page that is looked at on it.
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AppDeps } from './deps.ts'

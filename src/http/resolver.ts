@@ -1,4 +1,4 @@
-// Who decides about things that wait, as their stores ask for it.
+// The caller who decides about an approval or a tool request, as the stores want to know them.
 import type { Context } from 'hono'
 import type { Resolver } from '../agent/approvals/pending-action-store.ts'
 import { keptCaller } from './admin-token.ts'

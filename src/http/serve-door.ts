@@ -1,4 +1,4 @@
-// What a channel is given with a request that it answers itself: the way in for what the request says, and the trace of it.
+// The request context of a channel that answers a request itself: how it delivers what the request says, and the trace of it.
 import type { Context } from 'hono'
 import { failureFacts, type ServeDoor } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'

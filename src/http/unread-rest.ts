@@ -1,5 +1,5 @@
-// What is left of a body once the answer is known. A client that is still sending reads no answer until its body is read,
-// so a refusal first lets a bounded rest pass by; a longer one ends with the connection.
+// Drains what is left of a body once the answer is known. A client that is still sending reads no answer until its body is read,
+// so a refusal first reads a bounded rest; a longer one ends with the connection.
 
 export type UnreadRest = {
   readonly reader: ReadableStreamDefaultReader<Uint8Array> | undefined
