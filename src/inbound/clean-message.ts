@@ -1,4 +1,4 @@
-// What comes from outside is data: HTML is reduced to a safe subset before it is stored.
+// Cleans inbound messages: HTML is reduced to a safe subset before it is stored.
 import { isKnownPart, type KnownPart, type NormalizedMessage, type Part } from '../contract/index.ts'
 import { safeHtml } from '../rendering/index.ts'
 

@@ -1,4 +1,4 @@
-// What makes a message this message, and what it says.
+// Dedupe keys: what makes two deliveries the same message, and a hash of what the message says.
 import type { ArrivedMessage } from '../contract/index.ts'
 
 /** Structured, not joined by a separator: no id can imitate another one's key. */

@@ -1,4 +1,4 @@
-// What a thread is called where it is kept whom it talks with. Statements build the same names (src/storage/statements/own-thread.ts).
+// Names of threads in the table that says which agent a thread talks with. Statements build the same names (src/storage/statements/own-thread.ts).
 
 /** The sender's own name for it. A length tells where the subject ends, whatever is in it. */
 export function ownThread(subject: string, named: string): string {
