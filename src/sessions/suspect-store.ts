@@ -1,4 +1,4 @@
-// The port behind suspects: who died on a turn, who only seemed to, and which turns are to run apart from the others.
+// The port of suspect turns: which processes died on a turn, which only seemed to, and which turns run apart from the others.
 import type { Hold } from './turn-store.ts'
 
 export interface SuspectStore {
