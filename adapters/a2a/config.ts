@@ -1,4 +1,4 @@
-// Settings of an A2A connection, from parley.config.ts or from the environment (before hop 1).
+// Settings of an A2A connection, from parley.config.ts or from the environment.
 import * as z from 'zod'
 import { type EnvironmentReading, secret, secretSchema } from '../../src/contract/index.ts'
 
@@ -17,7 +17,7 @@ const skillSchema = z.strictObject({
   examples: z.array(z.string().min(1)).exactOptional(),
 })
 
-/** What whoever shows a credential is told beyond the public card. */
+/** What the extended card adds to the public one, for callers that show a credential. */
 const extendedCardSchema = z.strictObject({
   description: z.string().min(1).optional(),
   documentationUrl: httpsUrl.optional(),
@@ -25,7 +25,7 @@ const extendedCardSchema = z.strictObject({
 })
 
 const pushSchema = z.strictObject({
-  /** Origins and hosts that may be told although they are private, or not by https. */
+  /** Origins and hosts that may receive notifications although they are private, or not served by https. */
   allow: z.array(z.string().min(1)).default([]),
 })
 
@@ -50,14 +50,14 @@ export const a2aSettingsSchema = z.strictObject({
     .regex(/^(?:x-[a-z0-9-]{1,60}|api-?key)$/i, 'must be a header such as x-api-key')
     .transform((name) => name.toLowerCase())
     .optional(),
-  /** Who may read what the agents are and can do: anybody, or those who may call. */
+  /** Who may read what the agents are and can do: every reader, or only those who may call. */
   cards: z.enum(['public', 'callers'], 'must be public or callers').default('public'),
   streaming: z.boolean().default(true),
   push: z.union([z.literal(false), pushSchema]).default({ allow: [] }),
   extendedCard: z.union([z.boolean(), extendedCardSchema]).default(false),
   inputModes: z.array(mediaType).min(1).default(['text/plain', 'text/markdown', 'application/json', '*/*']),
   outputModes: z.array(mediaType).min(1).default(['text/plain', 'text/markdown', 'application/json']),
-  /** Extensions without which nobody is served. */
+  /** Extensions that a request must name to be served. */
   requiredExtensions: z
     .array(z.strictObject({ uri, description: z.string().min(1).optional() }))
     .max(16)
@@ -71,7 +71,7 @@ export const a2aSettingsSchema = z.strictObject({
   /** Whether a 0.3 send that says nothing about it waits. */
   legacyBlocking: z.boolean().default(true),
   heartbeatMs: z.int().min(10).max(60_000).default(15_000),
-  /** After so long a stream ends politely, and its reader subscribes again. */
+  /** After so long a stream is closed without an error, and its reader subscribes again. */
   streamMs: z.int().min(100).max(86_400_000).default(3_600_000),
   maxBodyBytes: z
     .int()

@@ -1,4 +1,4 @@
-// The A2A channel: agents of elsewhere ask agents of ours, under ids they can come back to. It answers its own requests.
+// The A2A channel: agents on other servers call ours and can come back to their tasks by id. It answers its own requests.
 import {
   type Adapter,
   type Capabilities,
@@ -34,7 +34,7 @@ const defaultPath = '/a2a'
 export const a2aChannel: ChannelDefinition = {
   channel: 'a2a',
   defaultConnectionId: 'default',
-  // Whoever may call at all has been judged at the door: by token, by being here, or by an operator who left it open.
+  // Who may call is decided before: by token, by the local socket, or by a connection that the operator left open.
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: a2aSettingsSchema,
   variables: [
@@ -56,7 +56,7 @@ export function a2a(options: A2aOptions = {}): ConnectionConfig {
   return connectionConfig('a2a', options)
 }
 
-/** How long somebody's receiver may take, where the gateway's leases leave that much. */
+/** How long a client's receiver may take, where the gateway's leases leave that much. */
 const pushTimeoutMs = 10_000
 
 function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {

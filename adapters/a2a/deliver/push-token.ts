@@ -1,5 +1,5 @@
-// What a notification is known by where its receiver gave nothing to be known by: a token signed with our own key, made out to the
-// receiver, over the very bytes that are sent, and good for this one try (a2a 9.6).
+// Bearer tokens of push notifications, for receivers that gave no credentials of their own: a JWT signed with our key, made out to the
+// receiver, over the very bytes that are sent, and good for this one try.
 import { sha256Hex } from '../../../src/verification/index.ts'
 import type { OwnKey } from '../discovery/own-key.ts'
 
@@ -34,7 +34,7 @@ export async function pushToken(deps: PushTokenDeps, notification: Notification)
     sub: taskId,
     iat,
     exp: iat + lifeSeconds,
-    // Of each try its own: a receiver that failed after it had noted the id still takes the next one.
+    // A new id per try: a receiver that failed after it had stored the id still takes the next one.
     jti: deps.newId(),
     request_body_sha256: await sha256Hex(body),
   }

@@ -1,5 +1,5 @@
-// Hop 8: somebody who asked for it is told how their task stands (a2a 2.8, 9.6). The address is theirs, so it is judged when it is
-// dialled; what it is told is read when it is sent.
+// Hop 8: push notifications tell a client that asked for them how its task stands. The client chose the address, so it is checked when it is
+// dialled; the state of the task is read when it is sent.
 import type {
   Attempt,
   DeliveryOutcome,
@@ -18,9 +18,9 @@ import { type PushTokenDeps, pushToken } from './push-token.ts'
 
 export type PushDeps = {
   readonly push: PushDesk
-  /** For addresses that somebody sent. */
+  /** For addresses that a client sent. */
   readonly guardedFetch: GuardedFetch
-  /** For those the operator wrote down, wherever they lead. */
+  /** For those in the operator's configuration, wherever they lead. */
   readonly ownFetch: GuardedFetch
   /** Hosts the operator lets be told although they are not public. */
   readonly allow: readonly string[]
@@ -102,7 +102,7 @@ function bodyOf({ dialect }: PushConfig, snapshot: TaskSnapshot, { state, at }: 
   return { statusUpdate: { taskId, contextId, status: { state: stateName(state), timestamp: at } } }
 }
 
-/** Somebody else's server: nothing of its words is kept. */
+/** The answer of another server: nothing of its text is kept. */
 async function settle(
   { push }: PushDeps,
   outcome: GuardedOutcome,

@@ -8,7 +8,7 @@ import { addressCard, hybridCard, legacyCard } from './other-cards.ts'
 import { keysPath, type OwnCardKeys, type OwnKey } from './own-key.ts'
 import type { SchemeFacts } from './security.ts'
 
-/** Who reads a card: by which origin, and whether over the socket, where no credential is needed. */
+/** The reader of a card: by which origin it asks, and whether over the socket, where no credential is needed. */
 export type CardReader = { readonly origin: string; readonly isLocal: boolean }
 
 export type CardDesk = {

@@ -1,4 +1,4 @@
-// The card of an agent, of the hub in front of several, and what a caller with a credential is told beyond it (a2a 2.11).
+// The card of an agent, the card of the hub in front of several, and the extended card for callers that show a credential.
 import type { AgentProfile, AgentSkill, JsonObject } from '../../../src/contract/index.ts'
 import type { A2aSettings } from '../config.ts'
 import { agentsExtension, knownExtensions, signedPushExtension } from '../wire/extensions.ts'
@@ -75,7 +75,7 @@ type CardFacts = {
   readonly extensions: readonly JsonObject[]
 }
 
-/** Nothing that is empty is written down: every reading of the rules for signing then gives the same bytes (a2a 12). */
+/** Empty members are left out: every reading of the rules for signing then gives the same bytes. */
 function card(scene: CardScene, { name, description, skills, url, extensions }: CardFacts): JsonObject {
   const { settings, schemes, isClosed } = scene
   const { provider, documentationUrl, iconUrl, version } = settings.card

@@ -1,4 +1,4 @@
-// Documents that anybody may read: built when asked for, signed once for as long as they say the same, cached by their readers.
+// Public documents: built when asked for, signed once for as long as they say the same, cached by their readers.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson, sha256Hex } from '../../../src/verification/index.ts'
 import { fault } from '../wire/faults.ts'
@@ -65,7 +65,7 @@ export function documentMethod(request: Request): Response | undefined {
   })
 }
 
-/** Cards are for everybody, pages in browsers included. */
+/** Cards may be read from any origin, pages in browsers included. */
 const open = { 'access-control-allow-origin': '*' } as const
 
 export function documentResponse(request: Request, document: Document, { maxAgeSeconds, vary }: Serving): Response {

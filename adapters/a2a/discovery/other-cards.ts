@@ -1,4 +1,4 @@
-// The same agent in other cards: with the members that 0.3 reads, and as the directory of addresses knows it (msg 2.3).
+// The same agent in other cards: with the members that 0.3 reads, and the short one that its WebFinger address links to.
 import { type AgentProfile, formatAddress, type JsonObject } from '../../../src/contract/index.ts'
 import { type CardScene, extensionsOf, mountUrl } from './card.ts'
 import { hybridSchemes, legacySchemes, legacySecurity } from './security.ts'
@@ -37,7 +37,7 @@ function legacyMembers({ settings, schemes, isClosed }: CardScene, open: JsonObj
   }
 }
 
-/** Behind the agent-card link of WebFinger (ruling 51). */
+/** Behind the agent-card link of WebFinger. */
 export function addressCard(scene: CardScene, profile: AgentProfile, domain: string): JsonObject {
   const { settings, isClosed } = scene
   const { provider, version, iconUrl } = settings.card

@@ -1,4 +1,4 @@
-// Signatures of cards (specification section 8.4): a JWS over the canonical form of the card without its signatures.
+// Signatures of cards (A2A specification section 8.4): a JWS over the canonical form of the card without its signatures.
 import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/verification/index.ts'
@@ -8,7 +8,7 @@ const algorithm = 'ES256'
 
 export type CardKey = {
   readonly kid: string
-  /** What anybody may know of it. */
+  /** The public key, as a JWK. */
   readonly publicJwk: JsonObject
   /** With its signature beside what is there already. `jku`: where the key can be read. */
   sign(card: JsonObject, jku: string): Promise<JsonObject>

@@ -1,4 +1,4 @@
-// What travels under `metadata.mentionable` (msg 4.3, 5.3, 12): taken out before anything is kept, and judged apart. What a
+// Reads `metadata.mentionable`: taken out before anything is kept, and judged apart. What a
 // client may not say of itself, the resolution of a policy or what its own channel can do, is left out.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import type { AgentChain } from '../wire/caller.ts'
@@ -19,7 +19,7 @@ export type Carried = {
   /** Evidence from another gateway, as it came. */
   readonly forwarded: unknown
   readonly chain: unknown
-  /** What it says its own channel can do; for whoever judges the evidence. */
+  /** What it says its own channel can do, for the check of the evidence. */
   readonly relay: unknown
   /** The message that it answers, as its sender says. */
   readonly inReplyTo: string | undefined
@@ -53,7 +53,7 @@ export type ChainReading =
 
 const ceiling = 4
 
-/** Headers and metadata may both tell how far the chain has come: the larger depth and the smaller ceiling count (a2a 9.10). */
+/** Headers and metadata may both tell how far the chain has come: the larger depth and the smaller ceiling count. */
 export function readChain(claimed: unknown, byHeaders: AgentChain | undefined): ChainReading {
   if (claimed === undefined || claimed === null) return { ok: true, chain: byHeaders }
   if (!isChain(claimed)) return { ok: false, problem: 'must be { hop, max_hops, is_final } that agree with each other' }

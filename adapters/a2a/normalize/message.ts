@@ -29,7 +29,7 @@ export type SendFacts = {
   readonly contextId: string
   /** Other than its id where that must not count as the same message: see `serve/send.ts`. */
   readonly semanticId: string
-  /** False where anybody might have thought of the name of the context. */
+  /** False where another caller could have guessed the name of the context. */
   readonly isContextOwn: boolean
   readonly known?: string
   readonly dialect: Dialect
@@ -93,7 +93,7 @@ export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMe
     deliveryId: message.messageId,
     subject: caller.subject,
     ...(forwarded === undefined ? {} : { forwarded, ...(relay === undefined ? {} : { relay }) }),
-    // Whoever calls picks the name of the context: it leads back to what is theirs and to nothing else.
+    // The caller picks the name of the context: it leads back to what is the caller's own and to nothing else.
     thread: isContextOwn
       ? { candidates: [contextId], vouched: false, fresh: contextId }
       : { candidates: [], vouched: false, fresh: `${contextId}#${facts.semanticId}` },
@@ -134,7 +134,7 @@ function channelOf(
   }
 }
 
-/** The same for a send that came by the gateway's webhook route, where nobody waits for a task. */
+/** The same for a send that came by the gateway's webhook route, where no caller waits for a task. */
 export function normalizeA2a(
   { bytes, caller }: A2aPayload,
   arrival: RawArrival,

@@ -1,4 +1,4 @@
-// Parts of a message as agents read them (a2a 9.8): text, files that nobody fetches by themselves, JSON, tool events.
+// Parts of a message as agents read them: text, files that are fetched only when an agent opens them, JSON, tool events.
 import { type KnownPart, maxInlineBytes, type Part, textPart } from '../../../src/contract/index.ts'
 import { type Fields, isFields } from '../wire/fields.ts'
 import type { A2aPart } from '../wire/objects.ts'
@@ -36,7 +36,7 @@ function partFrom({ text, raw, url, data, mediaType, filename }: A2aPart): Part 
   }
   if (raw !== undefined) return { kind: 'file', bytes_ref: { kind: 'inline', data_base64: raw }, ...mime, ...name }
   if (url !== undefined) {
-    // Only what can be fetched safely is a file; anything else is an address that somebody wrote.
+    // Only what can be fetched safely is a file; anything else is an address in the sender's text.
     if (new URL(url).protocol === 'https:') return { kind: 'file', bytes_ref: { kind: 'url', url }, ...mime, ...name }
     return { kind: 'link', url, ...(filename === undefined ? {} : { title: filename }) }
   }
@@ -50,7 +50,7 @@ function partFrom({ text, raw, url, data, mediaType, filename }: A2aPart): Part 
 
 type ToolCall = Extract<KnownPart, { kind: 'tool_call' }>
 
-/** The tool event in a data part, if it is one (msg 11.2). Text never becomes one. */
+/** The tool event in a data part, if it is one. Text never becomes one. */
 function toolEventIn({ data }: A2aPart): ToolCall | undefined {
   if (!isFields(data) || typeof data['type'] !== 'string' || !toolEvents.includes(data['type'])) return undefined
   const { type, toolCallId: id, toolName, input, output, error } = data as Fields

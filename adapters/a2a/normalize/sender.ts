@@ -1,4 +1,4 @@
-// The sender of a message: the holder of a token, this machine's user, or somebody who showed nothing where that is allowed.
+// The sender of a message: the holder of a token, this machine's user, or an unverified caller where the connection allows that.
 import {
   bearerFacts,
   type Connection,

@@ -1,4 +1,4 @@
-// Events of a task's log as frames of a stream (a2a 2.5). Who joins later sees the same frames from there on.
+// Events of a task's log as frames of a stream. A reader that joins later sees the same frames from there on.
 import { type TaskEvent, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
 import type { A2aPart, StreamResponse } from '../wire/objects.ts'
 import { stateName } from '../wire/states.ts'

@@ -1,4 +1,4 @@
-// Parts of an answer as the protocol writes them (a2a 9.8). Pure: bytes of stored files have been put in before.
+// Parts of an answer as the protocol writes them. Pure: bytes of stored files have been put in before.
 import { isKnownPart, type Json, type KnownPart, type Part } from '../../../src/contract/index.ts'
 import { htmlToText, partsText } from '../../../src/rendering/index.ts'
 import type { A2aPart } from '../wire/objects.ts'
@@ -66,7 +66,7 @@ function linkTo(part: Extract<KnownPart, { kind: 'link' }>): A2aPart {
   return { url, ...(title === undefined ? {} : { filename: title }), mediaType: mime, ...metadata }
 }
 
-/** Whoever stores a file calls it by what its bytes show, and JSON shows no more than text. */
+/** The file store calls a file by what its bytes show, and JSON shows no more than text. */
 function mayBeJson(mime: string | undefined): boolean {
   return mime === undefined || mime === 'text/plain' || /[/+]json$/.test(mime)
 }
@@ -80,7 +80,7 @@ function jsonIn(base64: string): { readonly is: Json } | undefined {
   }
 }
 
-/** msg 11.2: the same id first without, then with what it came to. */
+/** A tool call and its result share an id: first without, then with the result. */
 function toolEvent({ id, name, args, result, error }: Extract<KnownPart, { kind: 'tool_call' }>): Json {
   const call = { toolCallId: id, toolName: name }
   if (error !== undefined) return { type: 'tool-error', ...call, error: { message: error.message } }

@@ -1,4 +1,4 @@
-// Hop 8: the reply becomes the last event of its run; whoever watches the task sees it there. Pure.
+// Hop 8: the reply becomes the last event of its run, where clients that watch the task see it. Pure.
 import type { JsonObject, NormalizedResponse } from '../../../src/contract/index.ts'
 import type { A2aCall } from '../wire/objects.ts'
 

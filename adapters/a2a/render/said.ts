@@ -1,11 +1,11 @@
-// What an agent said at a turn of its task, as a message of the protocol: a question, a refusal, why it did not work out.
+// What an agent said at a turn of its task, as a message of the protocol: a question, a refusal, or why it failed.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type TaskState } from '../../../src/contract/index.ts'
 import type { A2aMessage, A2aPart } from '../wire/objects.ts'
 import { type Accepted, partsTo } from './parts.ts'
 
 export type Place = { readonly taskId: string; readonly contextId: string; readonly accepted: Accepted }
 
-/** Said where nobody found words. */
+/** Said where the agent gave no words of its own. */
 const sentences: Readonly<Record<TaskState, string>> = {
   submitted: '',
   working: '',
@@ -45,7 +45,7 @@ function message(
   return { messageId, contextId, taskId, role: 'ROLE_AGENT', parts, ...about }
 }
 
-/** msg 9.5: the part itself for machines, beside its words; and by which rule a chain of agents ended. */
+/** The policy part itself for machines, beside its words; and by which rule a chain of agents ended. */
 function metadataOf({ parts, error }: NormalizedResponse): JsonObject | undefined {
   const [policy] = parts.flatMap((part) => (isKnownPart(part) && part.kind === 'policy' ? [part.policy] : []))
   const refusal = error?.code.startsWith('gw:') === true ? { refusal: error.code } : {}

@@ -1,4 +1,4 @@
-// A task as its owner sees it: where it stands, what it came to, what was said (a2a 2.3, 2.6).
+// A task as its owner sees it: its state, its results, what was said.
 import {
   isKnownPart,
   type Part,
@@ -12,7 +12,7 @@ import { stateName } from '../wire/states.ts'
 import { type Accepted, partsTo } from './parts.ts'
 import { messageTo, type Place, statusMessage } from './said.ts'
 
-/** How much of it somebody wants to see. */
+/** How much of it the caller asked for. */
 export type TaskView = {
   /** Absent: all of it; 0: none. */
   readonly historyLength?: number | undefined

@@ -9,7 +9,7 @@ import { type EventStreamOptions, eventStream } from './sse.ts'
 
 export type RpcId = string | number | null
 
-/** How somebody is answered. */
+/** Which binding, version and media type an answer is written in. */
 export type Tongue = {
   readonly dialect: Dialect
   readonly form: LegacyForm

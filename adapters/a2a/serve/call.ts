@@ -79,7 +79,7 @@ export function invalidParams(violations: readonly FieldViolation[]): Fault {
   return fault('invalid_params', `invalid parameters${what}${more}`, { violations })
 }
 
-/** The same words whether there is none or it is somebody else's: nobody learns which. */
+/** The same words whether there is none or it is another caller's, so that the answer does not tell which. */
 export function noSuchTask(): Fault {
   return fault('task_not_found', 'task not found')
 }

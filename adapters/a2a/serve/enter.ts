@@ -1,4 +1,4 @@
-// What every operation passes before it is looked at: who calls, whom, and in which version (a2a 9.5).
+// The checks that every operation passes before it runs: who calls, whom, and in which version.
 import type { RejectReason, ServeDoor } from '../../../src/contract/index.ts'
 import { judgeCaller, mayCall, refusalOf } from '../verify/caller.ts'
 import { readExtensions } from '../verify/extensions.ts'
@@ -46,7 +46,7 @@ function firstAgent({ agents, connection }: Pick<A2aDeps, 'agents' | 'connection
 const words = {
   unauthenticated: 'a valid credential is needed',
   forbidden: 'this credential is not for this',
-  unavailable: 'whoever issued this credential cannot be asked right now; try again',
+  unavailable: 'the issuer of this credential cannot be asked right now; try again',
 } as const
 
 function turnedAway(door: ServeDoor, reason: RejectReason, challenge: string): Fault {
@@ -108,7 +108,7 @@ export function callOf(
   return { call, headers: extensions.headers }
 }
 
-/** A tenant is a second way to name an agent; two that disagree name nobody (a2a 2.13). */
+/** A tenant is a second way to name an agent; where the two disagree, no agent is named. */
 function namedAgent(
   { mount, tenant: inPath }: Entering,
   params: Fields,

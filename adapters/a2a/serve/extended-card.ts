@@ -1,4 +1,4 @@
-// The card for those who show a credential (a2a 2.11, CARD-EXT).
+// The extended card, for callers that show a credential.
 import { fault } from '../wire/faults.ts'
 import { type Operation, result } from './call.ts'
 

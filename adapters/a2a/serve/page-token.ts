@@ -1,4 +1,4 @@
-// Tokens of pages: where a list goes on, for this caller and this question alone. Nobody can make one up (a2a 2.7).
+// Page tokens: where a list goes on, for this caller and this query alone. They are authenticated, so a caller cannot make one up.
 import type { Hmac, TaskQuery } from '../../../src/contract/index.ts'
 import { equalInConstantTime, hexOf } from '../../../src/verification/index.ts'
 

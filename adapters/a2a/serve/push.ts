@@ -1,4 +1,4 @@
-// Where somebody wants to be told about a task (a2a 2.8, 9.6): kept here, told elsewhere.
+// Push notification configurations: where a client wants to be told about a task. `deliver/push.ts` sends.
 import type { PushConfig } from '../../../src/contract/index.ts'
 import { pushTargetProblem } from '../verify/push-target.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
@@ -8,7 +8,7 @@ import { readPushConfig, readPushList, readPushRequest } from '../wire/requests.
 import { type A2aDeps, byOf, type Call, invalidParams, noSuchTask, type Operation, readOr, result } from './call.ts'
 import { findTask } from './find-task.ts'
 
-/** The fault of a connection that tells nobody; undefined: it does. */
+/** The fault of a connection that sends no notifications; undefined: it does. */
 export function pushIsOff({ settings }: Pick<A2aDeps, 'settings'>): Fault | undefined {
   return settings.push === false ? fault('push_not_supported', 'this agent sends no push notifications') : undefined
 }
@@ -95,7 +95,7 @@ export const deletePush: Operation = async (deps, call, params) => {
   return result({})
 }
 
-/** Whoever reads it back learns how they are told, and nothing that proves us to the receiver. */
+/** Reading one back shows how its receiver is told, and nothing that proves us to that receiver. */
 function pushTo({ taskId, id, url, scheme }: PushConfig): A2aPushConfig {
   return { taskId, id, url, ...(scheme === null ? {} : { authentication: { scheme } }) }
 }

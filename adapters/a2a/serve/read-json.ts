@@ -1,4 +1,4 @@
-// The body of a request: of a type we read, never more of it than allowed, and a JSON object (a2a 9.2).
+// The body of a request: of a type we read, never more of it than allowed, and a JSON object.
 import { parseBoundedJson, readBody } from '../../../src/verification/index.ts'
 import { jsonTypeOf } from '../verify/media-type.ts'
 import { type Fault, fault } from '../wire/faults.ts'

@@ -1,4 +1,4 @@
-// The HTTP+JSON binding: paths with verbs behind a colon, members in the query or the body (a2a 2.1).
+// The HTTP+JSON binding: paths with verbs behind a colon, members in the query or the body.
 import { answerType } from '../verify/media-type.ts'
 import { readVersion } from '../verify/version.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
@@ -55,7 +55,7 @@ function matchPath(method: string, segments: readonly string[], dialect: Dialect
   const plain = matchRest(method, segments, dialect)
   if (plain.kind === 'found') return { ...plain, tenant: undefined }
   const [tenant, ...below] = segments
-  // The older version's place is nobody's name.
+  // The path segment of the older version is never a tenant.
   const tenanted = tenant === 'v1' ? { kind: 'nothing' as const } : matchRest(method, below, dialect)
   if (tenanted.kind === 'found') return { ...tenanted, tenant }
   return plain.kind === 'nothing' ? tenanted : plain

@@ -1,4 +1,4 @@
-// A task as it stood at an earlier place of its log, so that what is shown first and what follows fit together (a2a 9.4).
+// A task as it stood at an earlier place of its log, so that what is shown first and what follows fit together.
 import {
   type JsonObject,
   type Part,
@@ -33,7 +33,7 @@ export function snapshotBefore(now: TaskSnapshot, before: TaskSnapshot | undefin
   return { ...before, task: { ...before.task, ...state }, messages: messages.slice(0, asked + 1) }
 }
 
-/** For whoever names the last event it saw: the task as of that event. Otherwise, and for an id of no event: as it is now. */
+/** For a reader that names the last event it saw: the task as of that event. Otherwise, and for an id of no event: as it is now. */
 export async function snapshotAt(tasks: TaskDesk, now: TaskSnapshot, call: Call): Promise<TaskSnapshot> {
   const { lastEventId, signal } = call
   if (lastEventId === undefined || lastEventId === now.cursor) return now

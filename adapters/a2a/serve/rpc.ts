@@ -1,4 +1,4 @@
-// The JSON-RPC binding: one POST, done by the book (a2a 2.1; JSON-RPC 2.0).
+// The JSON-RPC 2.0 binding: one POST per request.
 import type { ServeDoor } from '../../../src/contract/index.ts'
 import { answerType } from '../verify/media-type.ts'
 import { readVersion } from '../verify/version.ts'
@@ -71,12 +71,12 @@ function readEnvelope(body: Fields): Envelope {
   return { id, method }
 }
 
-/** Nobody waits for what comes of a notification: what changes something is not done without being told. */
+/** A notification has no answer: an operation that changes something is not done where its caller cannot learn the outcome. */
 function unanswered(tongue: Tongue, name: OperationName): Response {
   if (operations[name].isRead === true) return new Response(null, { status: 204 })
   return faultResponse(
     tongue,
-    invalidParams([{ field: 'id', description: 'is needed: nobody would learn what came of it' }]),
+    invalidParams([{ field: 'id', description: 'is needed: without it you would not learn the outcome' }]),
   )
 }
 

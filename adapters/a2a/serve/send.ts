@@ -1,4 +1,4 @@
-// Sending a message and waiting for what becomes of it (a2a 2.2): until the task rests, or no longer than one may wait.
+// Sending a message and waiting for the task: until it rests, or no longer than a send may wait.
 import { messageTo } from '../render/said.ts'
 import { taskTo } from '../render/task.ts'
 import { isFault } from '../wire/faults.ts'
@@ -14,7 +14,7 @@ export const sendMessage: Operation = async (deps, call, params) => {
   if (isFault(taken)) return taken
   const { taskId, isNew } = taken
   const until = { timeoutMs: deps.settings.blockMs, isFresh: isNew }
-  // Whoever goes away stops waiting and nothing else: the run goes on (ruling 30).
+  // A caller that disconnects stops waiting and nothing else: the run goes on.
   const snapshot = request.returnImmediately
     ? await deps.tasks.read(taskId, byOf(call))
     : await deps.tasks.settled(taskId, byOf(call), until, call.signal)

@@ -1,4 +1,4 @@
-// Everything below this channel's paths: documents for anybody, and both bindings of every agent.
+// Everything below this channel's paths: the public documents, and both bindings of every agent.
 import type { ServeDoor } from '../../../src/contract/index.ts'
 import type { CardReader } from '../discovery/card-desk.ts'
 import { type Document, documentMethod, documentResponse, type Serving } from '../discovery/documents.ts'
@@ -42,7 +42,7 @@ function serveOperation(
   return segments.length === 0 ? serveRpc(deps, arriving) : serveRest(deps, arriving, segments)
 }
 
-/** Undefined: whoever asks may read what there is to read. */
+/** Undefined: the caller may read it. */
 async function strangerFault(deps: A2aDeps, request: Request, door: ServeDoor): Promise<Fault | undefined> {
   if (deps.settings.cards === 'public') return undefined
   const caller = await identify(deps, request, door, undefined)

@@ -1,5 +1,5 @@
-// Frames as server-sent events: pulled by their reader, so that a slow one holds nothing but its place; a sign of life in
-// silence; an end in time. Whoever leaves takes nothing with them (a2a 9.4).
+// Frames as server-sent events: pulled by their reader, so that a slow one holds nothing but its place; a keep-alive comment in
+// silence; an end in time. A reader that disconnects stops nothing.
 import type { Frame, Outcome } from './call.ts'
 
 export type EventStreamOptions = {
@@ -47,7 +47,7 @@ export function eventStream({ first, rest }: Stream, options: EventStreamOptions
             }
             next ??= frames.next()
             const got = await withSignOfLife(next, endsAt.promise, options.heartbeatMs)
-            // Its reader left meanwhile: nobody is there to be told anything.
+            // Its reader has disconnected.
             if (isEnded) return
             if (got === 'silence') return controller.enqueue(utf8.encode(': still here\n\n'))
             next = undefined
@@ -67,7 +67,7 @@ export function eventStream({ first, rest }: Stream, options: EventStreamOptions
       },
       cancel: end,
     },
-    // Nothing is fetched before somebody wants it.
+    // Nothing is fetched before the reader pulls.
     { highWaterMark: 0 },
   )
 }

@@ -1,4 +1,4 @@
-// Stored files in an answer: rows hold ids, so their bytes are put in before it is written (a2a 9.8).
+// Stored files in an answer: rows hold ids, so their bytes are put in before it is written.
 import {
   type FileSource,
   isKnownPart,

@@ -1,4 +1,4 @@
-// Streams (a2a 2.5, 9.4): a snapshot first, then what the log yields. Nothing is shown that is not stored, so whoever loses a
+// Streams: a snapshot first, then what the log yields. Nothing is shown that is not stored, so a reader that loses a
 // stream goes on behind the last id it saw.
 import { isFinalState, type TaskEvent, type TaskSnapshot } from '../../../src/contract/index.ts'
 import { createFraming, type Framing } from '../render/frames.ts'

@@ -1,4 +1,4 @@
-// Hop 4 of a send (a2a 9.5): every gate that needs no store first, then the task and the context it names, then the commit.
+// Hop 4 of a send: every check that needs no store first, then the task and the context it names, then the commit.
 //
 // The same messageId again is the same message, whatever it says: accept keys it by its id alone (`isOnceById`), so that of two
 // copies, in whatever order and in however many replicas, one is stored and both learn its task. Only then is what was asked
@@ -50,7 +50,7 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
     if (stored !== undefined && isOtherBody(deps, stored.messages, message)) return reusedId()
   }
   const { push } = request
-  // After the commit, and again with every copy: whoever was answered is told, and whoever was not asks again. A receiver without a
+  // After the commit, and again with every copy: a caller that got no answer sends again. A receiver without a
   // name goes by that of its message, so that a copy makes no second one.
   const saved =
     push === undefined ? undefined : await savePush(deps, call, { id: message.messageId, ...push, taskId }, true)
@@ -115,7 +115,7 @@ async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise
   const [about] = place.before === undefined ? references : [place.before]
   return {
     ...{ message, caller, dialect, forwarded, relay, chain: chain.chain, before: place.before },
-    // A task goes on with the agent it began with, whoever the words name.
+    // A task goes on with the agent it began with, whichever agent the text names.
     agent: place.before?.task.agent ?? agent,
     isNamed: named !== undefined || place.before !== undefined,
     contextId: place.contextId,
@@ -132,14 +132,14 @@ async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise
 
 /** What makes it this message, beside who sent it. */
 function semanticIdOf({ settings, newId }: A2aDeps, { caller }: Call, messageId: string): string {
-  // Two strangers may both call their first message "1": only an id that nobody guesses tells that it is the same one.
+  // Two callers may both call their first message "1": only an id that cannot be guessed tells that it is the same one.
   const isTelling = caller.kind !== 'anonymous' || isUnguessable(messageId)
   return settings.messageIds === 'unique' && isTelling ? messageId : `${messageId}#${newId()}`
 }
 
 type Placed = { readonly contextId: string; readonly before: TaskSnapshot | undefined }
 
-/** The task it goes on with must be the caller's and of that context; a context of somebody else's is nobody's here. */
+/** The task it goes on with must be the caller's and of that context; a context of another caller's is refused. */
 async function placeOf(deps: A2aDeps, call: Call, { taskId, contextId }: A2aMessage): Promise<Placed | Fault> {
   if (taskId !== undefined) {
     const before = await readTaskOf(deps, call, taskId)
@@ -153,7 +153,7 @@ async function placeOf(deps: A2aDeps, call: Call, { taskId, contextId }: A2aMess
   return isForeign ? noSuchTask() : { contextId, before: undefined }
 }
 
-/** What else is named there is silently absent: nobody learns what exists. */
+/** Tasks of other callers are silently left out, so that a caller does not learn which exist. */
 async function readReferences(deps: A2aDeps, call: Call, ids: readonly string[]): Promise<readonly TaskSnapshot[]> {
   const found = await Promise.all(ids.slice(0, maxReferences).map((id) => readTaskOf(deps, call, id)))
   return found.flatMap((each) => (isFault(each) ? [] : [each]))

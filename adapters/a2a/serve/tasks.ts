@@ -1,4 +1,4 @@
-// Operations on tasks that exist: get, list, cancel (a2a 2.1, 9.5).
+// Operations on tasks that exist: get, list, cancel.
 import type { Task, TaskQuery } from '../../../src/contract/index.ts'
 import { type TaskView, taskTo } from '../render/task.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
@@ -36,7 +36,7 @@ export const listTasks: Operation = async (deps, call, params) => {
   const request = readOr(readTaskList(params))
   if (isFault(request)) return request
   const { pageSize } = request
-  // Whoever has shown nothing has only what they know by its id.
+  // Callers without a credential have only the tasks whose id they know, and no list.
   if (call.caller.kind === 'anonymous') return result({ tasks: [], nextPageToken: '', pageSize, totalSize: 0 })
   const about = questionOf(call, request)
   const after = await pageAfter(deps, request, about)

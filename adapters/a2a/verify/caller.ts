@@ -1,4 +1,4 @@
-// Hop 2: who calls. A token is believed from anywhere; without one there is this machine, and whoever an open connection lets in.
+// Hop 2: who calls. A token is believed from anywhere; without one there is this machine's user, and callers of an open connection.
 import {
   bearerErrorOf,
   bearerMay,
@@ -67,7 +67,7 @@ export function mayCall({ bearer }: A2aCaller, scope: string): boolean {
   return bearerMay(bearer, runScope) || bearerMay(bearer, scope)
 }
 
-/** How somebody who is turned away is answered. */
+/** How a rejected caller is answered. */
 export function refusalOf(reason: RejectReason): 'unauthenticated' | 'forbidden' | 'unavailable' {
   const error = bearerErrorOf(reason)
   if (error === 'issuer_unavailable') return 'unavailable'

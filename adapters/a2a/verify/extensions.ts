@@ -1,4 +1,4 @@
-// Extensions that a request activates (a2a 2.10): what it names and we know. Required ones must be named.
+// Extensions that a request activates: what it names and we know. Required ones must be named.
 import { type Fault, fault } from '../wire/faults.ts'
 import type { Dialect } from '../wire/operations.ts'
 

@@ -1,4 +1,4 @@
-// Media types: of the request, of the answer it wants, and of parts against what an agent takes (a2a 9.5).
+// Media types: of the request, of the answer it wants, and of parts against what an agent takes.
 
 const jsonTypes = ['application/json', 'application/a2a+json'] as const
 

@@ -1,4 +1,4 @@
-// Whether an address may be told about a task, as far as the address alone says (a2a 9.6). Whoever calls it checks again.
+// Whether an address may receive notifications, as far as the address alone says. The sender checks again when it connects.
 import { checkTarget } from '../../../src/verification/index.ts'
 
 const problems: Readonly<Record<string, string>> = {

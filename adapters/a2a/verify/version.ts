@@ -1,4 +1,4 @@
-// Which version of the protocol a request speaks (a2a 2.10): by header, else by query; nothing said means 0.3.
+// Which version of the protocol a request speaks: by header, else by query; nothing said means 0.3.
 import { type Fault, fault } from '../wire/faults.ts'
 import type { Dialect } from '../wire/operations.ts'
 

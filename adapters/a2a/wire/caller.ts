@@ -16,5 +16,5 @@ export type A2aCaller = {
 export const localSubject = 'gw:user/local'
 export const anonymousSubject = 'a2a:anonymous'
 
-/** A request from the gateway's own webhook route, whose sender is settled and whose body nobody has read. */
+/** A request from the gateway's own webhook route, whose sender is settled and whose body is not parsed yet. */
 export type A2aPayload = { readonly bytes: Uint8Array; readonly caller: A2aCaller }

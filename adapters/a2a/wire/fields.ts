@@ -1,5 +1,5 @@
 // Reads members of a request with the path of whatever is wrong. Both spellings of a name are taken, unknown members are
-// nobody's business, and null stands for absent (ProtoJSON).
+// ignored, and null stands for absent (ProtoJSON).
 import { isPlainId, type Json, type JsonObject } from '../../../src/contract/index.ts'
 import type { FieldViolation } from './faults.ts'
 
@@ -94,7 +94,7 @@ export function readObject(scope: Scope, name: string, isRequired = false): Scop
   return scopeOf(value, pathTo(scope, name), scope.problems)
 }
 
-/** An object nobody here looks into. It came as JSON, so JSON is all it holds. */
+/** An object that is carried without being read. It came as JSON, so JSON is all it holds. */
 export function readStruct(scope: Scope, name: string): JsonObject | undefined {
   return readObject(scope, name)?.of as JsonObject | undefined
 }
@@ -135,7 +135,7 @@ export function readTexts(scope: Scope, name: string, max = 64): readonly string
   })
 }
 
-/** Any JSON at all; for values that are nobody's but their sender's. */
+/** Any JSON at all; for values that only their sender reads. */
 export function jsonOf(value: unknown): Json {
   // It was parsed from JSON: the compiler cannot know.
   return value as Json

@@ -1,4 +1,4 @@
-// The protocol's objects in version 1.0, as plain JSON with its own field names (a2a 2.3). Nothing here is ours.
+// The protocol's objects in version 1.0, as plain JSON with its own field names. Nothing here is ours.
 import type { Json, JsonObject, TaskState } from '../../../src/contract/index.ts'
 
 /** Exactly one of `text`, `raw`, `url` and `data` is there; the rest says something about it. */
@@ -75,8 +75,7 @@ export type A2aPushConfig = {
   readonly authentication?: { readonly scheme: string; readonly credentials?: string }
 }
 
-/** The one thing this channel sends: the reply, as the last event of its run. */
-/** Somebody is told that their task has reached a state; written by the database when it does. */
+/** Tells a receiver that a task has reached a state; written by the database when it does. */
 export type PushCall = {
   readonly push: {
     readonly taskId: string
@@ -86,4 +85,5 @@ export type PushCall = {
   }
 }
 
+/** The one reply this channel sends, as the last event of its run. */
 export type A2aCall = { readonly event: { readonly type: 'done'; readonly response: JsonObject } }

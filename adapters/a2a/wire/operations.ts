@@ -1,4 +1,4 @@
-// Every operation under the names it has: in 1.0 (JSON-RPC, REST) and in 0.3 (JSON-RPC, REST). One table for all (a2a 2.1, 3).
+// Every operation under the names it has: in 1.0 (JSON-RPC, REST) and in 0.3 (JSON-RPC, REST). One table for all.
 
 export type OperationName =
   | 'send'
@@ -17,7 +17,7 @@ export type Dialect = '1.0' | '0.3'
 
 type Names = {
   readonly rpc: string
-  /** What a token of another issuer must be good for, where it is not good for all of it (a2a 9.7). */
+  /** The scope that a token of another issuer needs for this operation alone. */
   readonly scope: string
   readonly legacyRpc?: string
   /** Method and path; `{name}` is a member of the request. */

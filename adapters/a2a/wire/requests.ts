@@ -1,4 +1,4 @@
-// The requests of version 1.0 (a2a 2.2), each read whole: what it asks for, or every field that is wrong.
+// The requests of version 1.0, each read whole: what it asks for, or every field that is wrong.
 import type { JsonObject, TaskState } from '../../../src/contract/index.ts'
 import {
   type Fields,

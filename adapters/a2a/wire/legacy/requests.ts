@@ -1,4 +1,4 @@
-// Requests of version 0.3 as requests of 1.0 (a2a 3). Only names and shapes change here; what is wrong with a value is found
+// Requests of version 0.3 as requests of 1.0. Only names and shapes change here; what is wrong with a value is found
 // where 1.0 is read, so a value that fits nothing is passed on as it is.
 import type { Fields } from '../fields.ts'
 import { isFields, memberOf } from '../fields.ts'
@@ -34,7 +34,7 @@ export function fromLegacy(name: OperationName, params: Fields, options: LegacyO
   }
 }
 
-/** What a configuration is called that nobody gave a name. */
+/** The id of a configuration that came without one. */
 export const defaultConfigId = 'default'
 
 function sendParams(params: Fields, { form, blocksByDefault }: LegacyOptions): Fields {
@@ -43,7 +43,7 @@ function sendParams(params: Fields, { form, blocksByDefault }: LegacyOptions): F
   const given = memberOf(params, 'configuration')
   const configuration = isFields(given) ? given : {}
   const push = memberOf(configuration, form === 'rpc' ? 'pushNotificationConfig' : 'pushNotification')
-  // A writer of the proto leaves out what is false; without any configuration nobody said anything.
+  // A writer of the proto leaves out what is false; without any configuration the sender chose nothing.
   const unsaid = form === 'rest' && isFields(given) ? false : blocksByDefault
   const blocking = memberOf(configuration, 'blocking') ?? unsaid
   return picked({

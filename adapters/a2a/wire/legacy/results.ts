@@ -1,4 +1,4 @@
-// Results of 1.0 as 0.3 writes them (a2a 3): a kind on everything in JSON-RPC, the older proto in REST.
+// Results of 1.0 as 0.3 writes them: a kind on everything in JSON-RPC, the older proto in REST.
 import type { Json, JsonObject } from '../../../../src/contract/index.ts'
 import type { A2aArtifact, A2aMessage, A2aPart, A2aPushConfig, A2aStatus, A2aTask, StreamResponse } from '../objects.ts'
 import type { OperationName } from '../operations.ts'
