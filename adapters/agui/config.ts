@@ -1,4 +1,4 @@
-// Settings of the built-in API: there are none, it is always on, for this machine and for holders of tokens (before hop 1).
+// Settings of the built-in API: there are none, it is always on, for this machine and for holders of tokens.
 import * as z from 'zod'
 import type { EnvironmentReading } from '../../src/contract/index.ts'
 

@@ -39,7 +39,7 @@ export const fixtures = {
   credentialHeaders: ['content-type'],
   captured: [
     { name: 'plain text', ...plainText },
-    { name: 'seed 002', ...seedBinary },
+    { name: 'binary block', ...seedBinary },
     { name: 'a later turn', ...laterTurn },
   ],
   subjectPrefixes: ['gw:user/'],
@@ -83,7 +83,7 @@ function signWithToken(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}):
   return { bytes, headers, receivedAt: new Date(now).toISOString(), from: 'remote' }
 }
 
-/** One token, and a chain that comes with it; what the real desk makes of headers is tested where it is. */
+/** One token, and a chain that comes with it; how the real token service reads headers is tested with that service. */
 async function identify({ authorization }: Readonly<Record<string, string>>): Promise<CallerVerdict> {
   if (authorization === undefined)
     return { kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }

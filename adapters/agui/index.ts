@@ -1,4 +1,4 @@
-// The built-in API: seed 002's run request, from this machine or with a token, answered in the same request once the run has ended.
+// The built-in run API: AG-UI's run request, from this machine or with a token, answered in the same request once the run has ended.
 import {
   type Adapter,
   type ChannelDefinition,
@@ -55,7 +55,7 @@ function createAgui(runLog: RunLog, deps: VerifyDeps): Adapter {
       appends: true,
       verbs: ['acknowledge', 'follow'],
     },
-    // A later revision of the seed calls it by the other name.
+    // Clients of a later revision of the run API use the other path.
     endpoints: [
       { path: runPath, answer: 'watch', describe: [describedRun] },
       { path: `${runPath}s`, answer: 'watch', describe: [{ ...describedRun, id: 'runAgentByOtherName' }] },

@@ -1,4 +1,4 @@
-// Hop 3: a run request to one message. Only the trailing user messages count; our transcript is the history (msg 13.3).
+// Hop 3: a run request to one message. Only the trailing user messages count; our transcript is the history.
 import type { ZodError } from 'zod'
 import {
   type Arrived,
@@ -110,7 +110,7 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
         ...(caller === undefined ? {} : { caller }),
       },
     },
-    // A token for one agent is a letter to that agent.
+    // A token for one agent addresses that agent.
     agent: bearer?.agent ?? connection.agent,
     // Structured, so that no pair of ids can imitate another one.
     semanticId: JSON.stringify([threadId, runId, ...(said.decides === undefined ? [] : [said.decides])]),
@@ -118,7 +118,7 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
     isSenderChosenId: true,
     deliveryId: runId,
     subject: subjectOf(payload),
-    // Whoever calls picks the id of the thread: it leads back to what is theirs and to nothing else.
+    // The caller picks the id of the thread: it leads back to the caller's own thread and to nothing else.
     thread: { candidates: [threadId], vouched: false, fresh: threadId },
     replyTo: { threadId, runId },
     obligation: 'run',

@@ -14,7 +14,7 @@ import type { AguiCall, Interrupt } from './wire.ts'
 
 type Problem = { readonly status: number; readonly message: string; readonly remedy: string }
 
-/** Refusals at the door by reason (msg 13.2); what is not listed is forbidden. */
+/** Refusals by reason; what is not listed is forbidden. */
 const refusals: Readonly<Record<string, Problem>> = {
   conversation_busy: {
     status: 409,
@@ -29,11 +29,11 @@ const refusals: Readonly<Record<string, Problem>> = {
   task_over: { status: 409, message: 'this was decided before', remedy: 'read the answer of the run that went on' },
   stale: { status: 409, message: 'this run is too old to be taken', remedy: 'send it again with a new runId' },
 }
-/** A token that may not is not told why; whoever runs the gateway can ask. */
+/** A token without the right is not told why; the operator can look it up. */
 const forbidden: Problem = {
   status: 403,
   message: 'this run was refused',
-  remedy: 'whoever runs the gateway is told why by: parley explain, with the runId',
+  remedy: 'the operator of the gateway sees why with: parley explain, and the runId',
 }
 const ended: Readonly<Record<string, Problem>> = {
   refused: forbidden,

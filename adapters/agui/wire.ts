@@ -1,4 +1,4 @@
-// The run request of seed 002, which is AG-UI's RunAgentInput in its 0.x form (msg 13.1), as far as Parley reads it.
+// The run request: AG-UI's RunAgentInput in its 0.x form, as far as Parley reads it.
 import * as z from 'zod'
 import {
   type Bearer,
@@ -22,7 +22,7 @@ const binaryBlockSchema = z.object({
   data: z.string().nullish(),
   filename: z.string().nullish(),
 })
-/** AG-UI 1.0: one part per kind of medium. A `file` handle is its provider's; nobody here opens it. */
+/** AG-UI 1.0: one part per kind of medium. A `file` handle is its provider's and is never opened here. */
 const mediaBlockSchema = z.object({
   type: z.enum(['image', 'audio', 'video', 'document']),
   source: z.discriminatedUnion('type', [
@@ -76,7 +76,7 @@ export const messageIdSchema = z.looseObject({ id: callerId() })
 /** As much of a request as is needed to name it. */
 export const runIdSchema = z.looseObject({ runId })
 
-/** What somebody decided about an interrupt. `cancelled`: they gave it up. */
+/** What a person decided about an interrupt. `cancelled`: they gave it up. */
 const resumeSchema = z.object({
   interruptId: callerId(200),
   status: z.enum(['resolved', 'cancelled']),
@@ -235,7 +235,7 @@ export const describedRun: DescribedRequest = {
       },
     },
     202: {
-      what: 'It is still at work, or waits for somebody; the same request again waits for the answer',
+      what: 'It is still at work, or waits for a decision; the same request again waits for the answer',
       schema: z.looseObject({ status: z.string() }),
       example: { status: 'pending' },
     },

@@ -1,4 +1,4 @@
-// Events of AG-UI 1.0, as far as this gateway sends them (msg 13.4). Fields that say nothing are left out, never null.
+// Events of AG-UI 1.0, as far as this gateway sends them. Fields that say nothing are left out, never null.
 import type { Json, JsonObject } from '../../../src/contract/index.ts'
 import type { Interrupt } from '../wire.ts'
 

@@ -1,5 +1,5 @@
 // A run shown while it goes on: one stream of events per request, read from what is stored. A listener that goes away stops
-// the reading and nothing else; whoever asks for the same run again is told it from the beginning, or from the last number seen.
+// the reading and nothing else; a client that asks for the same run again is told it from the beginning, or from the last number seen.
 import type { FollowRequest, Json, JsonObject, TaskDesk, TaskEvent } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
 import { runRequestSchema } from '../wire.ts'
@@ -88,7 +88,7 @@ async function* framesOf(
         const frames: string[] = []
         for (const [at, event] of next.value.entries()) {
           const told = teller.tell(event)
-          // Only the last frame of a number carries it: whoever has it has seen all before it.
+          // Only the last frame of a number carries it: a client that has the number has seen all before it.
           const isWhole = next.value[at + 1]?.cursor !== event.cursor
           const numbered = (index: number) => (isWhole && index === told.length - 1 ? event.cursor : undefined)
           if (isShown) frames.push(...told.map((each, index) => frameOf(each, numbered(index))))
