@@ -1,5 +1,5 @@
-// What a mention stands under: whoever asks "what does this mean?" below somebody's post means that post. Asked for after the message
-// was let in, of the servers it is on; only what everybody may read, and nothing of people who want no bots.
+// Thread ancestors of a mention: a person who asks "what does this mean?" below a post means that post. Fetched after the message
+// was let in, from the servers the posts are on; only what is public, and nothing of people who want no bots.
 import {
   type AroundRequest,
   type AroundWords,
@@ -28,10 +28,10 @@ export type ParentDeps = {
 }
 
 const maxAsked = 3
-/** With our own posts, which nobody is asked for. */
+/** With our own posts, for which no server is asked. */
 const maxHops = 8
 
-/** The oldest first. The chain ends where it is not for everybody, not there, or goes round (mail AP-100, AP-101). */
+/** The oldest first. The chain ends where a post is not public, not there, or the chain goes round. */
 export async function readParents(
   deps: ParentDeps,
   { message, agent, known }: AroundRequest,
@@ -95,7 +95,7 @@ export async function readNamedPost(
   return parts.length === 0 ? { kind: 'refused', reason: 'no_content' } : { kind: 'said', parts }
 }
 
-/** Undefined: not there, or not for everybody. */
+/** Undefined: not there, or not public. */
 async function ownPost({ records }: ParentDeps, id: string): Promise<NoteRecord | undefined> {
   // Only this adapter writes this family.
   const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
@@ -107,7 +107,7 @@ function aboveOurs(record: NoteRecord | undefined): string | undefined {
   return typeof above === 'string' ? plainName(above) : undefined
 }
 
-/** Whom our own post answers goes on in the conversation that it was said in. Anybody else begins another, without it. */
+/** The person our own post answers goes on in its conversation. Any other author begins another one, without it. */
 function isTo({ recipients }: NoteRecord, { channel }: AroundRequest['message']): boolean {
   return recipients[0]?.actor === channel?.sender_id
 }
@@ -128,7 +128,7 @@ function timeOf({ published }: ReadObject): Pick<AroundWords, 'at'> {
   return published === undefined ? {} : { at: new Date(published).toISOString() }
 }
 
-/** Undefined: not there, or not for everybody. */
+/** Undefined: not there, or not public. */
 async function openPost({ remote }: ParentDeps, id: string): Promise<ReadObject | undefined> {
   const outcome = await remote.post(id)
   const object = outcome.kind === 'found' ? readObject(outcome.post) : undefined

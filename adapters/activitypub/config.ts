@@ -1,4 +1,4 @@
-// Settings of a fediverse connection, from parley.config.ts or from the environment (before hop 1), and what the channel can do.
+// Settings of a fediverse connection, from parley.config.ts or from the environment, and what the channel can do.
 import * as z from 'zod'
 import type { Capabilities, EnvironmentReading } from '../../src/contract/index.ts'
 
@@ -34,13 +34,13 @@ const rateLimit = (count: number, perMs: number) =>
 const httpsUrl = z.url({ protocol: /^https$/, error: 'must be an https URL' })
 
 export const activitypubSettingsSchema = z.strictObject({
-  /** Hosts and actors that may write at all; empty: everybody. */
+  /** Hosts and actors that may write at all; empty: all of them. */
   allow: z.array(peerSchema).max(10_000).default([]),
-  /** Hosts and actors that are turned away. */
+  /** Hosts and actors that are blocked. */
   block: z.array(peerSchema).max(100_000).default([]),
   /** Machines that may talk to our agents, by host or actor; true: every one. */
   allowBots: z.union([z.boolean(), z.array(peerSchema).max(10_000)]).default([]),
-  /** Whether whoever asks may follow an agent. */
+  /** Whether an account that asks may follow an agent. */
   follow: z
     .enum(['accept', 'manual', 'reject'], 'must be accept, manual or reject; correct ACTIVITYPUB_FOLLOW')
     .default('accept'),
@@ -58,7 +58,7 @@ export const activitypubSettingsSchema = z.strictObject({
     .optional(),
   /** Whether an agent is shown the post that it is mentioned under. */
   readParents: z.boolean('must be on or off; correct ACTIVITYPUB_READ_PARENTS').default(true),
-  /** Whether a post that somebody else passes on counts by the proof it carries (FEP-8b32). */
+  /** Whether a post that another server passes on counts by the proof it carries (FEP-8b32). */
   acceptProofs: z.boolean().default(false),
   /** Agents that were here and never come back: others are told to forget them. */
   retired: z.array(z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'must be the slug of an agent')).default([]),
@@ -148,7 +148,7 @@ export function capabilitiesOf(
 ): Capabilities {
   return {
     maxTextLength,
-    // A note keeps its name on every try, and whoever knows it takes it once.
+    // A note keeps its id on every try, and a server that knows the id takes it once.
     idempotentSend: 'client-id',
     callTimeoutMs,
     // Servers try for days.

@@ -1,4 +1,4 @@
-// What the adapter kit needs to know about the fediverse: somebody elsewhere with a key, activities with their twins, and answers of
+// What the adapter kit needs to know about the fediverse: a person on another server with a key, activities with their twins, and answers of
 // other servers.
 import type { ChannelDeps, GuardedOutcome, JsonObject, RawArrival, Records } from '../../src/contract/index.ts'
 import directNote from './fixtures/direct-note.json' with { type: 'json' }
@@ -14,7 +14,7 @@ const alice = 'https://social.example/users/alice'
 
 const rsa = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } as const
 
-/** Made when somebody first signs. */
+/** Made at the first signature. */
 const pairs = new Map<string, Promise<CryptoKeyPair>>()
 
 function pairOf(name: 'right' | 'wrong'): Promise<CryptoKeyPair> {
@@ -162,7 +162,7 @@ function textOf(call: JsonObject): string {
     .replace(/\(\d+\/\d+\)\s*$/, '')
 }
 
-/** The only links are to whom it answers; nobody else is tagged. */
+/** The only links are to the people it answers; no other actor is tagged. */
 function isInert(calls: readonly JsonObject[]): boolean {
   return calls.every((call) => {
     const note = call['note'] as JsonObject
@@ -234,12 +234,12 @@ export const fixtures = {
   },
   skips: {
     'verify: rejects an old timestamp':
-      'servers differ by an hour; what is older is shown by AP-029 in the cases of the gate',
+      'servers differ by an hour; what is older is shown by AP-029 in the signature cases',
     'verify: rejects a future timestamp':
-      'servers differ by an hour; what is later is shown by AP-029 in the cases of the gate',
+      'servers differ by an hour; what is later is shown by AP-029 in the signature cases',
     'verify: answers the handshake': 'there is none between servers',
     'verify: never normalizes a rejected arrival':
-      'what is no JSON is refused before anybody is asked for a key, with its own status (AP-058, AP-059)',
+      'what is no JSON is refused before another server is asked for a key, with its own status',
     'config: leaving out any secret fails at start': 'no secret stands in its settings: keys are made here and sealed',
     'config: an incomplete environment names what is missing':
       'one word switches it on; what it needs then is shown in test/unit/adapters/activitypub/config',
@@ -251,7 +251,7 @@ export const fixtures = {
       'another server cannot be asked; a note keeps its name instead',
     'verb: acknowledge answers every acceptance': 'its own inboxes answer, in the statuses of the protocol',
     'verb: openFile gives the bytes, or says why not, and never how it asked':
-      'attachments are links for whoever wants them',
+      'attachments are links that readers may follow',
     'deliver: a file is one upload, and none where there is nothing to upload':
       'files of replies are links others fetch',
   },

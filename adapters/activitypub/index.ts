@@ -54,7 +54,7 @@ const version = '0.1.0'
 export const activitypubChannel: ChannelDefinition = {
   channel: 'activitypub',
   defaultConnectionId: 'default',
-  // A mention is made in public, by somebody who is proven (ruling 46).
+  // A mention is made in public, by a person who is proven.
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: activitypubSettingsSchema,
   variables: [

@@ -1,4 +1,4 @@
-// Hop 2: the gate with this connection's manners before it, and what the channel knows about whoever came through it.
+// Hop 2: verification with this connection's moderation before it, and what the channel knows about the verified sender.
 import {
   type KeptFacts,
   type Pace,
@@ -78,12 +78,12 @@ export async function keptPayload(
   const gated = await keptActivity(deps, arrival, kept)
   if (gated === undefined) return undefined
   const passed = await passedOn(deps, gated)
-  // Nobody delivers it again: it stays as it was kept, and whoever drives it does so later.
+  // It is not delivered again: it stays as it was kept, and the operator can resubmit it later.
   if (passed?.kind === 'later') return { kind: 'unproven', reason: 'origin_unavailable', gated }
   return payloadIn(deps, gated, passed)
 }
 
-/** Anybody can say that somebody is gone: only their own server is believed (mail AP-044). */
+/** Any server can say that an actor is gone: only their own server is believed. */
 async function isGone({ remote }: VerifyDeps, { actor }: ReadActivity): Promise<boolean> {
   return (await remote.refreshActor(actor)).kind === 'gone'
 }
@@ -121,10 +121,10 @@ function objectOf({ object }: ReadActivity): string | undefined {
   return id === undefined || id.length > 1000 ? undefined : id
 }
 
-/** Nothing is said by these. Whoever was turned away may still take back what they said before, and leave. */
+/** Nothing is said by these. A blocked actor may still take back what they said before, and leave. */
 const takesBack: ReadonlySet<string> = new Set(['Delete', 'Undo'])
 
-/** Who may come in at all and how often, by what they say they are: asked before anybody's server is. */
+/** Who may come in at all and how often, by what they say they are: asked before any other server is. */
 export function screenWith(
   mayWrite: MayWrite,
   pace: ServerPace,

@@ -1,4 +1,4 @@
-// Hop 8: one activity to one inbox, signed now. Two knocks at most: how a server wants to be asked is remembered with it.
+// Hop 8: one activity to one inbox, signed now. Two requests at most: which signature a server wants is remembered with it.
 import type {
   Attempt,
   DeliveryOutcome,
@@ -63,7 +63,7 @@ async function deliver(deps: DeliverDeps, desk: Desk, call: InboxCall, attempt: 
   const keys = await deps.ownKeysOf(call.agent).catch(() => undefined)
   if (keys === undefined) return { kind: 'retry', reason: 'keys_unavailable' }
   const { meaning, knock } = await knocking(deps, { call, attempt, keys, host })
-  // New keys were made while it was under way: whoever fetched our document meanwhile found only those.
+  // New keys were made while it was under way: a server that fetched our document meanwhile found only those.
   const isOutdated = async () => (await deps.ownKeysOf(call.agent)).rsa.id !== keys.rsa.id
   if (meaning.kind === 'unread' && (await isOutdated().catch(() => true)))
     return { kind: 'retry', reason: 'keys_changed' }
@@ -106,7 +106,7 @@ async function send(deps: DeliverDeps, { call, attempt, keys }: Sending, knock: 
     },
     body,
     maxBytes: maxAnswerBytes,
-    // Two knocks must fit.
+    // Two requests must fit.
     timeoutMs: deps.timeoutMs / 2,
     signal: attempt.signal,
     mayLeave: () => !attempt.signal.aborted,
@@ -134,7 +134,7 @@ async function settle(
   return meaning.outcome
 }
 
-/** Whoever answers the note goes on with this conversation. */
+/** A reply to the note goes on with this conversation. */
 function namesOf({ activity }: InboxCall): { readonly vendorId?: string; readonly name?: string } {
   const { type, object } = activity
   const id = typeof object === 'object' && object !== null && 'id' in object ? object['id'] : undefined

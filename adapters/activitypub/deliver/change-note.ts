@@ -1,4 +1,4 @@
-// A note that was said is said in other words, or taken back: everybody who was told of it is told of that (mail 3.7).
+// Changes or takes back a note that was sent: every server that got it is told.
 import type { JsonObject, Records, RenderedCall } from '../../../src/contract/index.ts'
 import { type Note, parseMarkdown, renderNote, writeMarkdown } from '../../../src/rendering/index.ts'
 import { deleteOf, updateOf } from '../render/activity.ts'

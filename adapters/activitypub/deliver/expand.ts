@@ -1,4 +1,4 @@
-// Hop 8, before the commit: notes get their names and go to every inbox that must have them, each inbox in its own order (ruling 20).
+// Hop 8, before the commit: notes get their ids and go to every inbox that must have them, each inbox in its own order.
 import type { Records, RenderedCall } from '../../../src/contract/index.ts'
 import { createOf, type Naming } from '../render/activity.ts'
 import type { ActivityPubCall, DraftCall, Recipient } from '../wire/call.ts'

@@ -1,9 +1,9 @@
-// Who follows an agent, as far as they can be told something.
+// The followers of an agent that can be sent something.
 import type { Records } from '../../../src/contract/index.ts'
 import { followerFamily, type Recipient } from '../wire/call.ts'
 
 const pageSize = 1000
-/** Beyond these nobody is told by us; they find it at its place. */
+/** Followers beyond these are not sent anything; they find it at its address. */
 const maxFollowers = 50_000
 
 export async function followersOf(records: Records, agent: string): Promise<readonly Recipient[]> {

@@ -1,4 +1,4 @@
-// Inboxes that are no more: nobody follows from there any longer, and what was still to go there on its own stays here.
+// Inboxes that are gone: their followers are removed, and what was still to go there on its own is not sent.
 import type { Notes, Records } from '../../../src/contract/index.ts'
 import { followerFamily, type InboxCall, type KeptFacts } from '../wire/call.ts'
 
@@ -9,7 +9,7 @@ const pageSize = 500
 
 export interface GoneInboxes {
   mark(inbox: string): Promise<void>
-  /** Not asked about whoever a note answers or names: they wrote, so perhaps they are back. */
+  /** Not asked about people whom a note answers or names: they wrote, so perhaps they are back. */
   holds(call: InboxCall): Promise<boolean>
 }
 

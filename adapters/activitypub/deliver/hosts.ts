@@ -1,5 +1,5 @@
-// What is known of another server: how it wants requests signed, and whether it is down. A row that ends by itself, so that nobody
-// fills the store by having many names.
+// What is known of another server: how it wants requests signed, and whether it is down. A row that expires by itself, so that a sender
+// cannot fill the store by having many names.
 import type { JsonObject, Notes } from '../../../src/contract/index.ts'
 import type { Knock } from './sign.ts'
 
@@ -26,7 +26,7 @@ const manyFailures = 5
 const firstRestMs = 5 * 60_000
 const longestRestMs = 60 * 60_000
 
-/** The draft first: most servers read nothing else, and all read it (mail 2.4). */
+/** The draft first: most servers read nothing else, and all read it. */
 const stranger: HostState = { knock: 'cavage', failures: 0, restsUntil: 0 }
 
 export function createHosts({ notes, now }: { readonly notes: Notes; readonly now: () => number }): Hosts {
@@ -36,7 +36,7 @@ export function createHosts({ notes, now }: { readonly notes: Notes; readonly no
   }
   return {
     async read(origin) {
-      // Whoever cannot be asked about a host must not keep an answer back.
+      // A store that does not answer about a host must not keep a reply back.
       return stateIn(await notes.read(family, origin).catch(() => undefined))
     },
     async answered(origin, before, knock = before.knock) {

@@ -1,5 +1,5 @@
-// Notes of ours are kept before anybody is told of them: whoever was told asks for them. What becomes of one later is written down by
-// whoever changes it, in the commit that queues the news of it.
+// Stores notes of ours before they are sent: a server that gets one asks for it. What becomes of one later is written down
+// by the code that changes it, in the commit that queues the news of it.
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import {
   directFamily,
@@ -12,7 +12,7 @@ import {
   outboxKey,
 } from '../wire/call.ts'
 
-/** `withdrawn`: it was taken back meanwhile, and nobody is told of it any more. `failed`: nobody may be told yet. */
+/** `withdrawn`: it was taken back meanwhile and is not sent any more. `failed`: it may not be sent yet. */
 export type Kept = 'kept' | 'withdrawn' | 'failed'
 export type KeepNote = (call: InboxCall) => Promise<Kept>
 
@@ -42,7 +42,7 @@ async function keep(records: Records, record: NoteRecord, agent: string): Promis
   return 'kept'
 }
 
-/** What was said to one person alone is forgotten with them. */
+/** What was said to one person alone is erased with them. */
 export function subjectOf({ visibility, recipients }: KeptFacts): { readonly subject?: string } {
   const [author] = recipients
   return visibility === 'direct' && author !== undefined ? { subject: author.actor } : {}

@@ -1,4 +1,4 @@
-// Drafts get their names: all at once when a reply is queued, or alone where one is delivered as it is. The same on every try.
+// Gives drafts their ids: all at once when a reply is queued, or alone where one is delivered as it is. The same on every try.
 import type { Records } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 import { createOf } from '../render/activity.ts'
@@ -15,12 +15,12 @@ export type NamingDeps = {
 
 const digestLength = 32
 
-/** Whatever it is made of, a name out there tells nothing of it. */
+/** Whatever it is made of, a public id tells nothing of it. */
 export async function newNoteIri(origin: string, agent: string, seed: string): Promise<string> {
   return noteIri(origin, agent, (await sha256Hex(`activitypub note ${seed}`)).slice(0, digestLength))
 }
 
-/** One that was not queued with others, to whoever it answers. Undefined: it could not be kept, so its time is not certain. */
+/** One that was not queued with others, to the author it answers. Undefined: it could not be kept, so its time is not certain. */
 export async function callOfDraft(deps: NamingDeps, draft: DraftCall, clientId: string): Promise<NoteCall | undefined> {
   const [author] = draft.recipients
   if (author === undefined) return undefined

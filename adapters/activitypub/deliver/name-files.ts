@@ -1,4 +1,4 @@
-// Stored files of a note get their addresses with its name: others fetch them hours later, and again. Who was told one may read it.
+// Stored files of a note get their addresses with its id: others fetch them hours later, and again. A reader needs only the address.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 import { type DraftCall, type NoteFile, storedScheme } from '../wire/call.ts'
@@ -6,7 +6,7 @@ import { mediaIri } from '../wire/names.ts'
 
 const nameLength = 32
 
-/** `seed`: what nobody else knows, the same on every try. */
+/** `seed`: secret, and the same on every try. */
 export async function nameFiles(
   draft: DraftCall,
   { id, seed, origin }: { readonly id: string; readonly seed: string; readonly origin: string },

@@ -1,4 +1,4 @@
-// What another server's answer to a delivery means (mail 2.4, AP-137, AP-138). Nothing of its words is kept.
+// What another server's answer to a delivery means. Nothing of its text is kept.
 import type { DeliveryOutcome, GuardedOutcome } from '../../../src/contract/index.ts'
 import type { Knock } from './sign.ts'
 
@@ -16,7 +16,7 @@ const longestWaitMs = 24 * 60 * 60_000
 const later: ReadonlySet<number> = new Set([408, 425, 429, 503])
 
 export function meaningOf(outcome: GuardedOutcome, knock: Knock, nowMs: number): Meaning {
-  // An address that leads inside, or elsewhere (AP-143): it is not asked again.
+  // An address that leads inside, or elsewhere: it is not asked again.
   if (outcome.kind === 'refused') return { kind: 'other', outcome: refused(`inbox_${outcome.reason}`) }
   // The ids are the same on every try, so that a second arrival is known as one.
   if (outcome.kind === 'failed')

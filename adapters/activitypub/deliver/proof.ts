@@ -1,4 +1,4 @@
-// A proof inside the activity itself (FEP-8b32, eddsa-jcs-2022): it holds also where somebody else passes the activity on.
+// A proof inside the activity itself (FEP-8b32, eddsa-jcs-2022): it holds also where another server passes the activity on.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/verification/index.ts'
 import { multibaseOf, sha256, utf8Of } from './encode.ts'

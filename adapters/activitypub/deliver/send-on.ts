@@ -1,4 +1,4 @@
-// Around what is rendered and delivered: whom a reply reaches is looked up when it is queued, and whoever wants nothing gets nothing.
+// Looks up the recipients of a reply when it is queued, and checks blocks right before each delivery.
 import type { Attempt, DeliveryOutcome, JsonObject, Places, RenderedCall } from '../../../src/contract/index.ts'
 import type { Blocks } from '../manners/blocks.ts'
 import type { Remote } from '../remote/remote.ts'
@@ -7,7 +7,7 @@ import { orderKeyOf, peerKey } from '../wire/peer-records.ts'
 
 type Expand = (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]>
 
-/** Those whose inbox is not known yet are asked for; whoever cannot be found is left out. Then each goes out in order by itself. */
+/** Inboxes that are not known yet are asked for; recipients that cannot be found are left out. Then each goes out in order by itself. */
 export function expandTo(remote: Pick<Remote, 'actor'>, expand: Expand): Expand {
   return async (calls) => {
     const found = await Promise.all(
@@ -33,14 +33,14 @@ async function reachable(
       if (outcome.kind !== 'found') return []
       const { id, inbox, sharedInbox, type } = outcome.actor
       if (each.is_community !== true) return [{ actor: id, inbox, shared_inbox: sharedInbox ?? null }]
-      // Anybody can be called a community by who wrote. Its own inbox is the one that passes on what it gets.
+      // The author can call any actor a community. A community's own inbox is the one that passes on what it gets.
       return type === 'Group' ? [{ actor: id, inbox, shared_inbox: null, is_community: true }] : []
     }),
   )
   return all.flat()
 }
 
-/** By whom it is for, where that is somebody; else by where it goes. */
+/** By the person it is for, where there is one; else by where it goes. */
 export function orderOf({ call, orderKey }: RenderedCall): string {
   const { agent, inbox } = call as InboxCall
   const person = personAt(call as InboxCall)

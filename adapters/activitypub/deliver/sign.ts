@@ -1,4 +1,4 @@
-// A request signed as its receiver wants it: the old draft that everybody reads, or RFC 9421 (mail 3.3). Always at the moment it is sent.
+// A request signed as its receiver wants it: the old draft that every server reads, or RFC 9421. Always at the moment it is sent.
 // Ours and not the library's: it signs the bytes we send and nothing has to be parsed for it.
 import { base64Of, sha256, utf8Of } from './encode.ts'
 

@@ -4,7 +4,7 @@ import type { KeptFacts, NoteCall, Recipient } from '../wire/call.ts'
 
 export type Told = KeptFacts & { readonly agent: string }
 
-/** Beyond these nobody is told by us; they find it at its place. */
+/** Inboxes beyond these are not sent anything; their readers find the note at its address. */
 const maxInboxes = 4900
 
 export function noteCall(told: Told, activity: JsonObject, inbox: string, isShared: boolean): NoteCall {
@@ -13,7 +13,7 @@ export function noteCall(told: Told, activity: JsonObject, inbox: string, isShar
   return { op: 'deliver', agent, inbox, is_shared: isShared, activity, keeps }
 }
 
-/** What everybody may read goes once to each server; anything else only to those it is for. The first is whoever asked. */
+/** Public and unlisted notes go once to each server; a direct one only to its recipients. The first is the person who is answered. */
 export function toInboxes(
   told: Told,
   activity: JsonObject,

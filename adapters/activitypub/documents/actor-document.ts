@@ -1,4 +1,4 @@
-// An agent and the instance as other servers read them (mail 3.2). Every member is one that some server looks for.
+// The actor documents of an agent and of the instance. Every member is one that some server looks for.
 import type { AgentProfile, JsonObject } from '../../../src/contract/index.ts'
 import { escapeHtml } from '../../../src/rendering/index.ts'
 import type { KeyOwner, KeyRing } from './own-keys.ts'
@@ -66,7 +66,7 @@ export function agentDocument(
   }
 }
 
-/** Anybody may read it without a signature: two servers that both ask for one could otherwise never begin. */
+/** Readable without a signature: two servers that both ask for one could otherwise never begin. */
 export function instanceDocument(places: Places, ring: KeyRing): JsonObject {
   return {
     '@context': [activityContext, ...securityContexts, terms],

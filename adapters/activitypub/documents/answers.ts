@@ -1,4 +1,4 @@
-// How a document is handed over: its type, who may keep it, and for how long.
+// How a document is served: its type, who may cache it, and for how long.
 import type { JsonObject } from '../../../src/contract/index.ts'
 
 const activityType = 'application/activity+json; charset=utf-8'
@@ -14,12 +14,12 @@ export function otherMethod({ method }: Request): Response | undefined {
   return problem(405, 'this can only be read', allowed)
 }
 
-/** For everybody, pages in browsers included. */
+/** Readable from any origin, pages in browsers included. */
 const open = { 'access-control-allow-origin': '*' } as const
 
 type Serving = {
   readonly status?: number
-  /** Only whoever asked may keep it, which is to say nobody. */
+  /** For the requester alone: no cache may keep it. */
   readonly isPrivate?: boolean
   readonly type?: string
 }

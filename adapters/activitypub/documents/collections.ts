@@ -1,4 +1,4 @@
-// The collections of an agent: how many there are of everything, and of what was said only what anybody may read (AP-012).
+// The collections of an agent: how many there are of everything, and of its posts only those that are public.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { families } from '../wire/own-records.ts'
 import { vocabulary } from '../wire/vocabulary.ts'

@@ -1,4 +1,4 @@
-// What WebFinger says about an agent on this channel and about the instance, and whose an address of this channel is (ruling 51).
+// What WebFinger says about an agent on this channel and about the instance, and which agent an address of this channel belongs to.
 import { type AgentPlaces, type DiscoveryVerbs, parseAddress } from '../../../src/contract/index.ts'
 import { type Places, placeOf } from './places.ts'
 import { type DocumentDeps, standingOf } from './settings.ts'
@@ -23,7 +23,7 @@ export function createDiscovery(deps: Pick<DocumentDeps, 'agents' | 'settings' |
 }
 
 /**
- * Whoever is asked with a signature of the instance looks for its account, and a server that finds none (Mastodon in secure mode)
+ * A server that gets a request signed by the instance looks for its account, and one that finds none (Mastodon in secure mode)
  * refuses all we ask. Its account is at the host of the documents, also where handles have another one.
  */
 function instanceNamed({ instance, instanceName }: Places, name: string): AgentPlaces | undefined {

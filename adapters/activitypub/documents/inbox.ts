@@ -1,4 +1,4 @@
-// The way to the inboxes: the request as an arrival, and what comes of it as a status that other servers understand.
+// The inbox routes: the request as an inbound event, and its outcome as a status that other servers understand.
 import type { ListenAnswer, RawArrival, ServeDoor, TransportAnswer } from '../../../src/contract/index.ts'
 import { readBody } from '../../../src/verification/index.ts'
 import { isActivityType } from '../gate/media-type.ts'
@@ -10,7 +10,7 @@ export type Inbox = {
   readonly acceptsProofs: boolean
 }
 
-/** `agent`: whose inbox it is; undefined: everybody's. */
+/** `agent`: whose inbox it is; undefined: the shared inbox. */
 export type Delivered = { readonly request: Request; readonly door: ServeDoor; readonly agent: string | undefined }
 
 export async function serveInbox(inbox: Inbox, { request, door }: Delivered): Promise<Response> {
@@ -40,7 +40,7 @@ function arrivalOf(request: Request, door: ServeDoor, bytes: Uint8Array): RawArr
 
 const retrySeconds = '60'
 
-/** Whoever is turned away by rule learns nothing from it: to them it was delivered. */
+/** A sender that a rule turns away learns nothing from it: to them it was delivered. */
 function answerOf(answer: ListenAnswer): Response {
   if (answer.kind !== 'stored' && answer.answer !== undefined) return saidByGate(answer.answer)
   switch (answer.kind) {

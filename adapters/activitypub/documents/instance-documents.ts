@@ -1,4 +1,4 @@
-// What servers and their statistics ask about the instance: NodeInfo, and where WebFinger is (mail 3.1).
+// What servers and statistics ask about the instance: NodeInfo, and where WebFinger is.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { escapeHtml } from '../../../src/rendering/index.ts'
 import type { Places } from './places.ts'

@@ -1,4 +1,4 @@
-// A file that goes with a post, for whoever was told its address: as long as the post is there, and the file is.
+// A file that goes with a post, for readers that know its address: as long as the post is there, and the file is.
 import type { FileSource } from '../../../src/contract/index.ts'
 import { nothingHere, problem } from './answers.ts'
 import { isForEverybody, type OwnNotes } from './own-notes.ts'
@@ -6,7 +6,7 @@ import type { Place } from './places.ts'
 
 export type MediaDeps = { readonly notes: Pick<OwnNotes, 'find'>; readonly files: FileSource | undefined }
 
-/** Others keep what everybody may read for so long, and ask again. */
+/** Others keep what is public for so long, and ask again. */
 const kept = 'public, max-age=3600'
 
 export async function serveMedia(

@@ -1,4 +1,4 @@
-// Whether whoever asks reads ActivityStreams or is a browser (AP-006). Whoever does not say is shown a page.
+// Whether a client reads ActivityStreams or is a browser. One that does not say is shown a page.
 
 const activityTypes = ['application/activity+json', 'application/ld+json', 'application/json']
 const pageTypes = ['text/html', 'application/xhtml+xml', 'text/*', '*/*']

@@ -1,4 +1,4 @@
-// One post, for whoever may read it. Anybody else is told that there is nothing, as of a post that never was (AP-011).
+// One post, for its readers. Other clients get the same answer as for a post that never was.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { families, followerKey } from '../wire/own-records.ts'
 import { isForEverybody, type OwnNote } from './own-notes.ts'

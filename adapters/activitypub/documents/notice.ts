@@ -1,4 +1,4 @@
-// What whoever starts the gateway reads of this channel: under which names agents are found, and who has none.
+// What the operator reads of this channel when the gateway starts: the handles of the agents, and which agent has none.
 import type { AgentProfile } from '../../../src/contract/index.ts'
 import { type Places, reservedSlugs } from './places.ts'
 

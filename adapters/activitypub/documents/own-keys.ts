@@ -16,7 +16,7 @@ export type OwnKey = {
 export type KeyRing = {
   readonly rsa: OwnKey & { readonly pem: string }
   readonly ed25519: OwnKey & { readonly multibase: string }
-  /** The key for proofs before this one, for as long as somebody may still check by it. Requests are checked when they come. */
+  /** The key for proofs before this one, for as long as another server may still check by it. Requests are checked when they come. */
   readonly former: KeyRing['ed25519'] | undefined
 }
 
@@ -50,7 +50,7 @@ type Generation = { readonly number: number; readonly sinceMs: number }
 export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
   const { records, now } = deps
   const pairs = createPairs(deps)
-  // Asked every time: whoever is shown a signature by new keys must find them with every process at once.
+  // Asked every time: a server that sees a signature by new keys must find them with every process at once.
   const generationOf = async ({ name }: KeyOwner): Promise<Generation> => {
     const record = await records.get(families.keys, name)
     return { number: Number(record?.['generation'] ?? 1), sinceMs: Number(record?.['since_ms'] ?? 0) }
@@ -97,7 +97,7 @@ function createPairs({ ownKeys }: OwnKeysDeps): Pairs {
     const id = `${owner.actor}#${idNames[algorithm]}${suffix}`
     const opened = open(ownKeys, name, algorithm).then((pair) => ({ id, ...pair }))
     known.set(name, opened)
-    // What failed is tried again by the next who asks.
+    // What failed is tried again by the next caller.
     opened.catch(() => known.delete(name))
     return opened
   }

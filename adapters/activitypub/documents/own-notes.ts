@@ -15,7 +15,7 @@ export type OwnNote = {
 
 export type OwnNotes = {
   find(agent: string, id: string): Promise<OwnNote | undefined>
-  /** What anybody may read, newest first. */
+  /** Public posts, newest first. */
   page(agent: string, page: { readonly after?: string; readonly limit: number }): Promise<OwnPage>
   count(agent?: string): Promise<number>
 }

@@ -57,7 +57,7 @@ export type Place =
   | { readonly kind: 'actor' | 'profile' | 'inbox'; readonly agent: string }
   | { readonly kind: 'collection'; readonly agent: string; readonly name: CollectionName }
   | { readonly kind: 'note'; readonly agent: string; readonly id: string }
-  /** A file that goes with the note `id`, under a name that nobody guesses. */
+  /** A file that goes with the note `id`, under a name that cannot be guessed. */
   | { readonly kind: 'media'; readonly agent: string; readonly id: string; readonly name: string }
 
 /** Undefined: there is nothing at this path. */

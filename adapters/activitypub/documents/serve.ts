@@ -1,4 +1,4 @@
-// Every request below this channel's paths: documents for other servers, pages for people, and the way to the inboxes.
+// Every request below this channel's paths: documents for other servers, pages for people, and the inboxes.
 import type { AgentProfile, ServeDoor } from '../../../src/contract/index.ts'
 import { vocabulary } from '../wire/vocabulary.ts'
 import { agentDocument, agentOwner, instanceDocument, instanceOwner, tombstone } from './actor-document.ts'
@@ -55,7 +55,7 @@ async function serveAt(deps: Serving & Inbox, place: Place, request: Request, do
     : serveAgent(deps, place, standing.profile, request)
 }
 
-/** Others are told to forget whoever was here (AP-008). */
+/** Others are told to forget an agent that was retired. */
 function retired({ places }: Serving, place: Place, request: Request): Response {
   if (!('agent' in place)) return nothingHere()
   const id = place.kind === 'note' ? places.note(place.agent, place.id) : places.actor(place.agent)

@@ -5,7 +5,7 @@ import type { OwnNotes } from './own-notes.ts'
 import { type Places, reservedSlugs } from './places.ts'
 
 export type DocumentSettings = {
-  /** Who may follow: everybody, whoever the operator lets, nobody. */
+  /** Who may follow: every account, those the operator accepts, or none. */
   readonly follow: 'accept' | 'manual' | 'reject'
   /** Whether directories may list the agents, and search engines of others their posts. */
   readonly isDiscoverable: boolean
@@ -18,7 +18,7 @@ export type DocumentSettings = {
   readonly operator?: string
   readonly sourceUrl?: string
   readonly privacyUrl?: string
-  /** Where somebody can complain: an address people can write to. */
+  /** Where people can complain: an address they can write to. */
   readonly contact?: string
 }
 
@@ -33,7 +33,7 @@ export type DocumentDeps = {
   readonly files: FileSource | undefined
   /** Of this gateway. */
   readonly version: string
-  /** The actor who proves by a signature that the request is theirs. Undefined: nobody does. */
+  /** The actor who proves by a signature that the request is theirs. Undefined: it is not signed. */
   readonly signerOf: (request: Request) => Promise<string | undefined>
 }
 

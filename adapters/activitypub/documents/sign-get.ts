@@ -1,4 +1,4 @@
-// Questions to servers that answer only whom they can check: signed by our instance, in the form that every one of them knows.
+// Requests to servers that answer only verified ones: signed by our instance, in the form that every one of them knows.
 import { toBase64 } from '../remote/key-material.ts'
 import type { KeyOwner, OwnKeys } from './own-keys.ts'
 

@@ -1,4 +1,4 @@
-// Who asks for a document, where they prove it by a signature of the question (AP-011).
+// Who asks for a document, where they prove it by a signature of the request.
 import { readCavage } from '../gate/cavage.ts'
 import { createSignatureChecker } from '../gate/check-signature.ts'
 import type { KeySource } from '../gate/key-source.ts'

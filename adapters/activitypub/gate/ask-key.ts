@@ -1,5 +1,5 @@
 // The key that a signature names, its owner, and the signature against it. A key that does not fit is fetched anew once: its
-// owner may have changed it. Not twice within a minute: else whoever sends forgeries has us ask their victim.
+// owner may have changed it. Not twice within a minute: else a sender of forgeries has us ask their victim.
 import type { RemoteActor, RemoteKey } from '../wire/actor.ts'
 import type { SignatureJudgement } from './check-signature.ts'
 import { hostOf } from './hosts.ts'
@@ -32,7 +32,7 @@ export function createKeyDesk(keys: KeySource, now: () => number): KeyDesk {
   }
   return {
     async ask(keyId, actor, judge) {
-      // Nobody is asked for a key that could not be this actor's anyway.
+      // No server is asked for a key that could not be this actor's anyway.
       const host = hostOf(keyId)
       if (host === undefined || host !== hostOf(actor)) return refused('key_elsewhere')
       const answer = await keys.find(keyId)

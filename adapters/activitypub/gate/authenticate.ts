@@ -1,4 +1,4 @@
-// Steps 7 and 8: who signed. By the request's own signature; by the activity's proof only where the operator lets proofs stand alone.
+// Who signed an activity: by the request's own signature; by the activity's proof only where the operator lets proofs stand alone.
 import type { OnceClaim } from '../../../src/contract/index.ts'
 import { hexOf, sha256Bytes } from '../../../src/verification/index.ts'
 import type { GatedActivity, ReadActivity } from '../wire/activity.ts'

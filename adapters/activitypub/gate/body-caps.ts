@@ -1,4 +1,4 @@
-// Caps on the shape of a parsed body: whatever reads it afterwards may walk it without counting (mail 2.4, step 4).
+// Caps on the shape of a parsed body: whatever reads it afterwards may walk it without counting.
 import type { GateReason } from './refusal.ts'
 
 const maxDepth = 32

@@ -57,7 +57,7 @@ function readParams(header: string): ReadonlyMap<string, string> | undefined {
   return params
 }
 
-/** What must be signed, or a signature can be put on another body, to another inbox or at another time (mail 2.4, step 7). */
+/** What must be signed, or a signature can be put on another body, to another inbox or at another time. */
 function judgeCoverage(request: SignedRequest, names: readonly string[], algorithm: string): GateReason | undefined {
   const covered = new Set(names)
   if (covered.size !== names.length || names.length > maxNames) return 'malformed_signature'
@@ -88,7 +88,7 @@ function secondsOf(params: ReadonlyMap<string, string>, name: string): number | 
   return seconds.test(text) ? Number(text) : Number.NaN
 }
 
-/** Some sign the address with its query, some without; both forms are taken (mail 3.3). */
+/** Some sign the address with its query, some without; both forms are taken. */
 function signingTexts(
   request: SignedRequest,
   names: readonly string[],

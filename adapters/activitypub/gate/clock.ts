@@ -1,4 +1,4 @@
-// When a signature counts (mail 3.3). Clocks of servers differ by up to an hour; an end that its signer set is kept to the second.
+// When a signature counts. Clocks of servers differ by up to an hour; an end that its signer set is kept to the second.
 import { judgeClockSkew } from '../../../src/verification/index.ts'
 import type { GateReason } from './refusal.ts'
 

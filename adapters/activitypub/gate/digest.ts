@@ -1,5 +1,5 @@
 // Whether the bytes are the ones that a signature can speak for: every digest that came with them must be theirs. One whose
-// algorithm nobody here can compute may be the wrong one of two, so it is not passed over.
+// algorithm we cannot compute may be the wrong one of two, so it is not passed over.
 import { sha256Bytes } from '../../../src/verification/index.ts'
 import { base64Bytes } from './base64.ts'
 import { type GateReason, type Refused, refused } from './refusal.ts'
@@ -55,7 +55,7 @@ function contentDigests(header: string): readonly (Claimed | undefined)[] {
 
 function compare({ bytes }: Claimed, actual: Uint8Array | undefined): GateReason | undefined {
   if (actual === undefined) return 'malformed_digest'
-  // Nothing here is secret: whoever sent the digest has sent the body, too.
+  // Nothing here is secret: the sender of the digest has sent the body, too.
   const isSame = actual.length === bytes.length && actual.every((byte, index) => byte === bytes[index])
   return isSame ? undefined : 'digest_mismatch'
 }

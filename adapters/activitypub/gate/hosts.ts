@@ -1,4 +1,4 @@
-// Who may speak about what: a server speaks for the ids of its own host and for nobody else's (mail 2.4, step 8).
+// Which ids a server may speak for: those of its own host, and no others.
 import type { ReadActivity } from '../wire/activity.ts'
 import type { GateReason } from './refusal.ts'
 
@@ -9,10 +9,10 @@ export function hostOf(iri: string | undefined): string | undefined {
   return (protocol === 'https:' || protocol === 'http:') && host !== '' ? host : undefined
 }
 
-/** Activities that make, change or end an object. Others may be about anybody's. */
+/** Activities that make, change or end an object. Others may be about objects of any host. */
 const authoring: ReadonlySet<string> = new Set(['Create', 'Update', 'Delete'])
 
-/** Undefined: every id belongs where it says it does. Needs nobody's answer, so it is judged before anybody is asked. */
+/** Undefined: every id belongs where it says it does. Needs no other server's answer, so it is judged before any is asked. */
 export function judgeHosts({ id, type, actor, object }: ReadActivity): GateReason | undefined {
   const host = hostOf(actor)
   if (host === undefined) return 'no_actor'
@@ -31,13 +31,13 @@ export function isOwnWork({ type, actor, object }: ReadActivity): boolean {
   return object.attributedTo === undefined || object.attributedTo === actor
 }
 
-/** Somebody says that they are gone, or changed: told to every server there is. */
+/** An actor says that it is gone, or changed: sent to every server there is. */
 export function isAboutItself({ type, actor, object }: ReadActivity): boolean {
   const objectId = typeof object === 'string' ? object : object?.id
   return (type === 'Delete' || type === 'Update') && objectId === actor
 }
 
-/** Whose inbox an address is; undefined for the one of all. */
+/** Whose inbox an address is; undefined for the shared one. */
 export function inboxOwnerOf(path: string): string | undefined {
   return /\/ap\/([^/]+)\/inbox\/?$/.exec(path)?.[1]
 }

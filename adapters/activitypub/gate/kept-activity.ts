@@ -1,5 +1,5 @@
-// An activity that was judged genuine when it came and is read again from what was kept: itself, and whose it was. Who that is has
-// to be known still; nobody is guessed, and no signature is looked for in what has none any more.
+// An activity that was verified when it came and is read again from what was kept: itself, and whose it was. The author must
+// still be known; they are never guessed, and no signature is looked for in what has none any more.
 import type { KeptFacts, RawArrival } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
 import { isFault, readActivity } from '../read/read-activity.ts'

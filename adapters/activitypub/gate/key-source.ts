@@ -1,4 +1,4 @@
-// The port through which the gate asks for somebody's key. Whoever implements it fetches, caches and guards; the gate only asks.
+// The port through which verification asks for an actor's key. Its implementation fetches, caches and guards.
 import type { RemoteActor, RemoteKey } from '../wire/actor.ts'
 
 export type KeyAnswer =

@@ -1,4 +1,4 @@
-// Whether a body calls itself an activity: by the one type, or by JSON-LD with the profile of ActivityStreams (mail 2.4, step 1).
+// Whether a body calls itself an activity: by the one type, or by JSON-LD with the profile of ActivityStreams.
 
 const profile = 'https://www.w3.org/ns/activitystreams'
 

@@ -13,7 +13,7 @@ import { type Dictionary, innerListText, type Member, type Params, readDictionar
 
 type Covered = Extract<Member, { kind: 'list' }>
 
-/** More labels than these are somebody's way to keep us busy. */
+/** More labels than these are a sender's way to keep us busy. */
 const maxLabels = 4
 const algorithms: readonly Algorithm[] = ['rsa-v1_5-sha256', 'rsa-pss-sha512', 'ecdsa-p256-sha256', 'ed25519']
 
@@ -54,7 +54,7 @@ function readLabel(
   return text === undefined ? refused('unknown_component') : passed({ keyId, algorithm, signature, texts: [text] })
 }
 
-/** Undefined where one stands twice, or is changed by a parameter (`;bs`, `;key`, `;req` …): nobody who delivers to us needs these. */
+/** Undefined where one stands twice, or is changed by a parameter (`;bs`, `;key`, `;req` …): no server that delivers to us needs these. */
 function namesOf({ items }: Covered): readonly string[] | undefined {
   const names: string[] = []
   for (const { bare, params } of items) {
@@ -64,7 +64,7 @@ function namesOf({ items }: Covered): readonly string[] | undefined {
   return names
 }
 
-/** Method, whole address and body must be signed (mail 2.4, step 7). */
+/** Method, whole address and body must be signed. */
 function judgeCoverage(request: SignedRequest, names: readonly string[]): GateReason | undefined {
   const hasAll = (...wanted: readonly string[]): boolean => wanted.every((name) => names.includes(name))
   const hasTarget = hasAll('@target-uri') || hasAll('@authority', '@path', '@query')

@@ -1,5 +1,5 @@
-// Hop 2: whether an activity comes from whom it says (mail 2.4, steps 1 to 9). The order is the point: what is cheap comes first,
-// and nobody else's server is asked anything before all that can be judged here has been.
+// Hop 2: verifies that an activity comes from the actor it names. The order is the point: cheap checks come first,
+// and no other server is asked anything before all that can be judged here has been.
 import type { RawArrival, TransportAnswer, Verdict } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
 import { isFault, readActivity } from '../read/read-activity.ts'
@@ -17,11 +17,11 @@ import { type SignedRequest, signedRequestOf } from './signed-request.ts'
 
 export type GateVerdict =
   | { readonly kind: 'genuine'; readonly payload: GatedActivity }
-  /** Somebody's key is gone and they say that they are, too. Proven only when their own address answers 404 or 410. */
+  /** An actor's key is gone and they say that they are, too. Proven only when their own address answers 404 or 410. */
   | { readonly kind: 'departed'; readonly activity: ReadActivity }
   /** Answered as if it were taken; nothing comes of it. */
   | { readonly kind: 'dropped'; readonly reason: 'stranger_left' | 'not_their_own_work' }
-  /** By the caller's own rules, before anybody is asked: blocked, or too often. */
+  /** By the caller's own rules, before another server is asked: blocked, or too often. */
   | { readonly kind: 'screened'; readonly answer: TransportAnswer }
   | Refused
 
@@ -33,7 +33,7 @@ export type GateDeps = {
   readonly maxBytes?: number
   /** Whether a proof in the activity counts without a signature of the request (FEP-8b32). Default: no. */
   readonly acceptsProofs?: boolean
-  /** Whether we ever dealt with somebody; strangers who leave are not asked about. Without it everybody may be known. */
+  /** Whether we ever dealt with an actor; unknown ones that leave are not asked about. Without it every actor may be known. */
   readonly knows?: ((actor: string) => Promise<boolean>) | undefined
   /** Blocks and limits (step 6). What it is told is not proven yet. */
   readonly screen?: (claimed: { readonly actor: string; readonly type: string }) => Promise<TransportAnswer | undefined>
@@ -102,7 +102,7 @@ function readBody(bytes: Uint8Array): Step<ReadActivity> {
   return foreign === undefined ? passed(activity) : refused(foreign)
 }
 
-/** Steps 5 and 6, and what else needs nobody's answer. */
+/** Steps 5 and 6, and what else needs no other server. */
 async function screen(deps: GateDeps, activity: ReadActivity): Promise<GateVerdict | undefined> {
   if (!isOwnWork(activity)) return { kind: 'dropped', reason: 'not_their_own_work' }
   const { actor, type } = activity
@@ -112,7 +112,7 @@ async function screen(deps: GateDeps, activity: ReadActivity): Promise<GateVerdi
   return answer === undefined ? undefined : { kind: 'screened', answer }
 }
 
-/** The same in the words of the contract. Departures are the caller's: only it can ask whether somebody is gone. */
+/** The same in the words of the contract. Departures are the caller's: only it can ask whether an actor is gone. */
 export function verdictOf(verdict: Exclude<GateVerdict, { kind: 'departed' }>): Verdict<GatedActivity> {
   switch (verdict.kind) {
     case 'genuine':

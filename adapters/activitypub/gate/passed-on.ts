@@ -1,5 +1,5 @@
-// What a community passes on (Lemmy's Announce of a Create, mail AP-105). That the community did is proven; what its members wrote is
-// believed as their own servers show it, and is theirs. Nobody is asked unless an agent of ours is called, or has what is taken back.
+// What a community passes on (Lemmy's Announce of a Create). That the community did is proven; what its members wrote is
+// believed as their own servers show it, and is theirs. No server is asked unless an agent of ours is mentioned, or has what is taken back.
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import type { MayWrite } from '../manners/may-write.ts'
 import { agentsAt, isOurs, mentionsOf } from '../normalize/audience.ts'
@@ -21,7 +21,7 @@ export type PassedOn =
       readonly kind: 'unproven'
       readonly reason: 'origin_unavailable' | 'origin_disagrees' | 'author_unavailable' | 'not_public'
     }
-  /** Nobody could say so far: the community is to deliver it again. */
+  /** Their server could not say so far: the community is to deliver it again. */
   | { readonly kind: 'later'; readonly seconds: number }
 
 export type PassedOnDeps = {
@@ -32,9 +32,9 @@ export type PassedOnDeps = {
   readonly now: () => number
 }
 
-/** As long as it is not known that somebody could not be asked (remote/cache.ts). */
+/** As long as the cache remembers that a server could not be asked (remote/cache.ts). */
 const laterSeconds = 60
-/** A community that sends in order is not held up for longer by somebody whose server is away. */
+/** A community that sends in order is not held up for longer by an author whose server is away. */
 const newMs = 60 * 60 * 1000
 
 /** Undefined: it passes on nothing that is for us. */
@@ -98,7 +98,7 @@ async function takenBack(deps: PassedOnDeps, gated: GatedActivity, id: string): 
     : unproven('author_unavailable')
 }
 
-/** Whoever was asked for enough lately can be asked soon; whoever does not answer may do so, while it is new. */
+/** A server that was asked for enough lately can be asked soon; one that does not answer may do so, while the post is new. */
 function unanswered(
   { now }: PassedOnDeps,
   { activity }: GatedActivity,

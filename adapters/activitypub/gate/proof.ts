@@ -1,4 +1,4 @@
-// Object integrity proofs (FEP-8b32, eddsa-jcs-2022): the activity carries its signature, whoever brings it.
+// Object integrity proofs (FEP-8b32, eddsa-jcs-2022): the activity carries its signature, whichever server brings it.
 import { canonicalJson, sha256Bytes } from '../../../src/verification/index.ts'
 import { base58Bytes } from './base64.ts'
 import { judgeProofTimes } from './clock.ts'
@@ -47,7 +47,7 @@ function signatureOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
   return typeof value === 'string' && value.startsWith('z') ? base58Bytes(value.slice(1), 64) : undefined
 }
 
-/** A proof made out to somebody (`domain`, `challenge`), or that needs another (`previousProof`), is none for us. */
+/** A proof made out to another party (`domain`, `challenge`), or that needs another (`previousProof`), is none for us. */
 function judgeOptions(options: Fields, nowMs: number): GateReason | undefined {
   if (options['type'] !== 'DataIntegrityProof' || options['proofPurpose'] !== 'assertionMethod')
     return 'malformed_proof'

@@ -1,4 +1,4 @@
-// Why the gate turns somebody away: the status of each reason, and what to do. No status stands anywhere else here.
+// Why verification refuses a sender: the status of each reason, and what to do. No status stands anywhere else here.
 import type { RejectReason } from '../../../src/contract/index.ts'
 
 const reasons = {

@@ -3,7 +3,7 @@ import type { RawArrival } from '../../../src/contract/index.ts'
 
 export type SignedRequest = {
   readonly method: string
-  /** Scheme and authority under which the world knows us: a signature for somebody else's address is none for ours. */
+  /** Scheme and authority under which the world knows us: a signature for another server's address is none for ours. */
   readonly scheme: string
   readonly authority: string
   readonly path: string

@@ -19,7 +19,7 @@ export type Dictionary = ReadonlyMap<string, Member>
 const maxLength = 16_384
 const maxEntries = 64
 
-/** Thrown inside this file only: whoever reads a field gets the dictionary or undefined. */
+/** Thrown inside this file only: callers get the dictionary or undefined. */
 class Malformed extends Error {}
 
 type Cursor = { readonly text: string; at: number }

@@ -1,4 +1,4 @@
-// Whether an actor's document holds what other servers need of it: a name, an inbox, a key they can read (mail 3.2).
+// Checks that an actor's document holds what other servers need of it: a name, an inbox, a key they can read.
 import type { Handle } from './check-webfinger.ts'
 import { type Finding, fine, judged, shown, wrong } from './finding.ts'
 import { activityJson, type Fields, type Look, saidBy } from './look.ts'
@@ -12,7 +12,7 @@ export async function checkActor(look: Look, actor: string, handle: Handle): Pro
   const looked = await look(actor, activityJson)
   const { json } = looked
   if (looked.status !== 200 || json === undefined) {
-    const remedy = `answer GET of the actor with Accept ${activityJson} with its document, also where nobody signed`
+    const remedy = `answer GET of the actor with Accept ${activityJson} with its document, also without a signature`
     return { json: undefined, findings: [wrong('actor', saidBy(looked), remedy)] }
   }
   const isTyped = looked.type === activityJson || looked.type === 'application/ld+json'
@@ -60,7 +60,7 @@ async function checkKey(look: Look, json: Fields, actor: string): Promise<Findin
     : wrong('key', 'another one at its address', 'the address of the key must lead to a document that holds it')
 }
 
-/** Nobody needs it yet, but for proofs inside activities. */
+/** Needed only for proofs inside activities. */
 function checkProofKey({ assertionMethod }: Fields): Finding {
   const all = (Array.isArray(assertionMethod) ? assertionMethod : [assertionMethod]).map(fieldsOf)
   const isThere = all.some(({ publicKeyMultibase: key }) => typeof key === 'string' && key.startsWith('z6Mk'))

@@ -1,4 +1,4 @@
-// Whether the instance is found as an account: servers that want signed questions look for whoever signed them (mail 3.2).
+// Checks that the instance is found as an account: servers that want signed requests look for the account of the signer.
 import { fieldsOf } from './check-actor.ts'
 import { selfIn, webFingerUrl } from './check-webfinger.ts'
 import { type Finding, fine, shown, wrong } from './finding.ts'
@@ -22,7 +22,7 @@ export async function checkInstance(look: Look, actor: string): Promise<Finding>
     return wrong(check, `${subject}: ${shown(found.json?.['subject'])}`, `make its subject ${subject}`)
   const { json, ...looked } = await look(self, activityJson)
   if (looked.status !== 200 || json === undefined)
-    return wrong(check, saidBy({ json, ...looked }), 'show its document to whoever asks, also where nobody signed')
+    return wrong(check, saidBy({ json, ...looked }), 'show its document to every client, also without a signature')
   const { id, preferredUsername, publicKey } = json
   if (id !== self || preferredUsername !== hostname)
     return wrong(check, shown(id), `its id must be ${shown(self)} and its preferredUsername ${hostname}`)

@@ -1,4 +1,4 @@
-// Whether what an actor's document points at is there: inboxes that want a signature, collections, a page, facts about the server.
+// Checks that what an actor's document points at is there: inboxes that want a signature, collections, a page, facts about the server.
 import { fieldsOf } from './check-actor.ts'
 import { type Finding, fine, judged, shown, wrong } from './finding.ts'
 import { activityJson, type Fields, type Look, saidBy } from './look.ts'
@@ -8,10 +8,10 @@ export async function checkInbox(look: Look, name: string, actor: string, addres
     return wrong(name, 'none', `list ${name} in the actor’s document`)
   if (new URL(address).origin !== new URL(actor).origin)
     return wrong(name, shown(address), 'it must be on the same origin as the actor')
-  // Nobody signed it: whoever takes it takes anything.
+  // It is not signed: an inbox that takes it takes anything.
   const looked = await look(address, activityJson, '{}')
   if (looked.status !== undefined && looked.status >= 200 && looked.status < 300)
-    return wrong(name, `${saidBy(looked)} for what nobody signed`, 'it must refuse what is not signed')
+    return wrong(name, `${saidBy(looked)} for a request without a signature`, 'it must refuse what is not signed')
   const isReached = looked.status === 401 || looked.status === 403 || looked.status === 400
   const remedy = 'let the proxy pass POST on to the gateway, with the Host header as it came'
   return judged(name, isReached, isReached ? `${saidBy(looked)}: it wants a signature` : saidBy(looked), remedy)

@@ -1,4 +1,4 @@
-// Whether a handle leads to an actor and the actor back to the handle: servers drop whoever does not loop (mail 3.1).
+// Checks that a handle leads to an actor and the actor back to the handle: servers drop actors that do not loop.
 import { type Finding, fine, judged, shown, wrong } from './finding.ts'
 import { type Fields, jrdJson, type Look, type Looked, saidBy } from './look.ts'
 

@@ -45,7 +45,7 @@ export const activityPubCommands: ChannelCommands = {
 
 type Seen = { readonly findings: readonly Finding[]; readonly actor: string | undefined }
 
-/** One after the other: whoever is looked at may count requests. */
+/** One after the other: the server may count requests. */
 async function look(look: Look, handle: Handle): Promise<Seen> {
   const finger = await checkWebFinger(look, handle)
   const { actor } = finger

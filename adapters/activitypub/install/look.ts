@@ -1,8 +1,8 @@
-// One look at a server from outside, as another server would: bounded, and told in our words.
+// One request to a server from outside, as another server would make it: bounded, and told in our words.
 import { parseBoundedJson, readBody } from '../../../src/verification/index.ts'
 
 export type Looked = {
-  /** Undefined: nobody answered. */
+  /** Undefined: no answer. */
   readonly status: number | undefined
   /** Small letters, without parameters. */
   readonly type: string
@@ -51,7 +51,7 @@ async function jsonOf(response: Response): Promise<Fields | undefined> {
 
 /** What a server said, for people: never more than its number and its kind. */
 export function saidBy({ status, type }: Looked): string {
-  if (status === undefined) return 'nobody answered'
+  if (status === undefined) return 'no answer'
   const kind = type.replace(/[^a-z0-9+./-]/g, ' ').slice(0, 60)
   return kind === '' ? `status ${status}` : `status ${status}, ${kind}`
 }

@@ -1,4 +1,4 @@
-// Whom the operator turned away, by the settings or while the gateway runs: asked at the gate and before anything leaves. What is known
+// Servers and actors that the operator blocks, by the settings or at run time: checked at the inbox and before each delivery. What is known
 // of it is half a minute old at most, so that asking costs nothing.
 import type { Records } from '../../../src/contract/index.ts'
 import { blockFamilies, versionKey } from '../wire/block-records.ts'
@@ -38,7 +38,7 @@ export function createBlocks(deps: BlocksDeps): Blocks {
       readAt = deps.now()
       return known
     } catch (error) {
-      // Whom we turned away half a minute ago we turn away still.
+      // An actor that was blocked half a minute ago is still blocked.
       if (before === undefined) throw error
       return before
     }

@@ -1,13 +1,13 @@
-// How the operator wants this channel to behave towards others, and whom a rule is about. Pure.
+// The operator's moderation rules for this channel, and which actors a rule is about. Pure.
 import type { RemoteActor } from '../wire/actor.ts'
 import { peerList } from './peer-list.ts'
 
 export type Manners = {
-  /** Hosts and actors that may write at all; empty: everybody. */
+  /** Hosts and actors that may write at all; empty: all of them. */
   readonly allow: readonly string[]
   /** Machines that may talk to our agents; `all`: every one. */
   readonly bots: readonly string[] | 'all'
-  /** Whether whoever asks may follow an agent. */
+  /** Whether an account that asks may follow an agent. */
   readonly follow: 'accept' | 'manual' | 'reject'
 }
 

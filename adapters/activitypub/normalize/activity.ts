@@ -1,4 +1,4 @@
-// Hop 3: one activity, and what it asks of us. Only what somebody says to an agent becomes a message (mail 3.7). Pure.
+// Hop 3: one activity, and what it asks of us. Only what a person says to an agent becomes a message. Pure.
 import type { Arrived, Connection, RawArrival } from '../../../src/contract/index.ts'
 import { type ActivityPayload, nothingKnown } from '../wire/payload.ts'
 import { agentsAt, isOurs } from './audience.ts'
@@ -48,7 +48,7 @@ function fromActivity(scene: Scene): readonly Arrived[] {
       return [fromFlag(scene)]
     case 'Accept':
     case 'Reject':
-      // We follow nobody.
+      // Our agents never send a Follow.
       return [ignored(scene, 'unasked_answer')]
     case 'Move':
       return [ignored(scene, 'moved')]
@@ -57,7 +57,7 @@ function fromActivity(scene: Scene): readonly Arrived[] {
   }
 }
 
-/** Only their own: what somebody else did is not theirs to undo. */
+/** Only their own: what another actor did is not theirs to undo. */
 function fromUndo(scene: Scene): Arrived {
   const { activity, signer } = scene.gated
   const { inner } = activity

@@ -1,5 +1,5 @@
-// Who may read an activity, and which of our agents it is for. A name in the text is nobody: only a mention together with an address
-// counts, or a note that went to few people and to us (mail AP-081 to AP-083). Pure.
+// Who may read an activity, and which of our agents it is for. A name in the text addresses no agent: only a mention together with an address
+// counts, or a note that went to few people and to us. Pure.
 import type { ReadActivity, ReadObject, ReadTag, Visibility } from '../wire/activity.ts'
 import { publicAudience } from '../wire/names.ts'
 import type { Scene } from './scene.ts'
@@ -15,7 +15,7 @@ export function visibilityOf(scene: Scene, object: ReadObject): Visibility {
   return found.reduce((one, other) => (widest.indexOf(other) < widest.indexOf(one) ? other : one), found[0] ?? 'direct')
 }
 
-/** Followers in either field, as some servers write it; a collection that is called so is one, whoever's it is. */
+/** Followers in either field, as some servers write it; a collection that is called so is one, whichever actor it belongs to. */
 function envelopeVisibility({ gated: { signer } }: Scene, { to, cc }: Envelope): Visibility {
   if (to.includes(publicAudience)) return 'public'
   if (cc.includes(publicAudience)) return 'unlisted'
@@ -27,7 +27,7 @@ function isAddressed({ to, cc }: Envelope): boolean {
   return to.length + cc.length > 0
 }
 
-/** Everybody it is addressed to by name. */
+/** Every actor it is addressed to by name. */
 function addressees({ gated: { activity, signer } }: Scene, object: ReadObject): readonly string[] {
   const { to, cc } = isAddressed(object) ? object : activity
   const all = new Set([...to, ...cc])
@@ -66,7 +66,7 @@ export function agentsNamed(home: Pick<Scene, 'agents' | 'places'>, activity: Re
   return agentsAt(home, [...to, ...cc, ...inside])
 }
 
-/** Others whom a direct note names and is addressed to: they may read the answer. Whoever was only slipped in may not. */
+/** Others whom a direct note names and is addressed to: they may read the answer. Actors that are addressed without being named may not. */
 export function othersIn(
   scene: Scene,
   object: ReadObject,

@@ -1,4 +1,4 @@
-// Hop 3: who follows an agent. A follow is answered by the protocol's own rules: by nobody's leave but the operator's. Pure.
+// Hop 3: who follows an agent. A follow is answered by the protocol's own rules; only the operator decides who may. Pure.
 import type { ArrivedNothing, Effect } from '../../../src/contract/index.ts'
 import { hostOf } from '../gate/hosts.ts'
 import { type Asker, answerFollow, followerEffects, requestEffects, roundOf } from '../wire/asker.ts'
@@ -45,7 +45,7 @@ export function fromFollow(scene: Scene): ArrivedNothing {
 export function fromUndoFollow(scene: Scene, agent: string): ArrivedNothing {
   const { activity, signer } = scene.gated
   const named = plainName(activity.inner?.id ?? (typeof activity.object === 'string' ? activity.object : undefined))
-  // Whoever knows the address of somebody else's does not undo it.
+  // Knowing the address of another actor's follow is not enough to undo it.
   const follow = named !== undefined && hostOf(named) === hostOf(signer.id) ? named : undefined
   const effects: readonly Effect[] = [
     { kind: 'remove', family: families.follower, key: followerKey(agent, signer.id) },

@@ -1,4 +1,4 @@
-// Hop 3: what somebody wrote, new or changed, as one message for each agent of ours that it is for. Pure.
+// Hop 3: what a person wrote, new or changed, as one message for each agent of ours that it is for. Pure.
 import {
   type Arrived,
   type ArrivedMessage,
@@ -142,7 +142,7 @@ function arrivedMessage(scene: Scene, said: Said): ArrivedMessage {
   }
 }
 
-/** A deletion names the note and nobody it was for; one that a community passes on not even its author. */
+/** A deletion names the note and not the agents it was for; one that a community passes on not even its author. */
 function sharedEffect(scene: Scene, said: Said): { readonly effects?: readonly Effect[] } {
   const { agents, agent, id } = said
   const isPassedOn = communityOf(scene, said.object, said.visibility) !== undefined
@@ -157,7 +157,7 @@ function threadIdOf({ context, conversation, inReplyTo }: ReadObject, id: string
   return plainName(context) ?? plainName(conversation) ?? plainName(inReplyTo) ?? id
 }
 
-/** Anybody can write down anybody's thread: it is joined only by those who take part in it (mail AP-099). */
+/** Any author can name any thread: it is joined only by those who take part in it. */
 function threadOf(scene: Scene, said: Said): ArrivedMessage['thread'] {
   const { id, object } = said
   const { context, conversation, inReplyTo } = object
@@ -175,8 +175,8 @@ function threadOf(scene: Scene, said: Said): ArrivedMessage['thread'] {
 }
 
 /**
- * Where no thread is named: what this author asks under one post is one conversation. Where the thread began, nobody is asked
- * before the answer to the delivery (ruling 9), and after it the lane is chosen.
+ * Where no thread is named: what this author asks under one post is one conversation. No server is asked where the thread began:
+ * not before the answer to the delivery, which must be fast, and after it the lane is chosen.
  */
 function underneath({ gated: { signer } }: Scene, { object, visibility }: Said): readonly string[] {
   // A chat names no thread at all: it is one.

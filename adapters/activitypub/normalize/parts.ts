@@ -21,7 +21,7 @@ export function partsOf(scene: Pick<Scene, 'places'>, object: ReadObject, agent:
   const isTitled = titled.has(object.type)
   const summary = htmlToText(object.summary, { maxLength: maxSummary }).trim()
   const text = htmlToText(object.content).trim()
-  // Whoever says nothing but a name has called it.
+  // A message that is nothing but the agent's name keeps it.
   const words = withoutLeadingMention(text, namesOf(scene, object, agent)).trim() || text
   const title = isTitled || hasTitle(object) ? cleanName(object.name) : ''
   const said = [
@@ -67,7 +67,7 @@ function attachmentParts({ type, url, mediaType, alt }: ReadAttachment): readonl
   const words = htmlToText(alt, { maxLength: maxAlt }).trim()
   if (type === 'Link' && mediaType?.startsWith('text/html') !== false)
     return isWebLink(url) ? [linkPart(url, cleanName(words))] : []
-  // Nobody is to be led to an address inside a network.
+  // No reader is to be led to an address inside a network.
   if (url.length > 4096 || !checkTarget(url, { pins: true, origins: [] }).ok) return []
   const name = words.length <= maxAltInName ? cleanName(words) : ''
   const described = name === '' && words !== '' ? [textPart(`[attachment: ${words}]`)] : []

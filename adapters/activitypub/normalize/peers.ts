@@ -1,4 +1,4 @@
-// Hop 3: what somebody does about an agent without saying anything to it: blocks it, or reports it. Pure.
+// Hop 3: what an actor does about an agent without saying anything to it: blocks it, or reports it. Pure.
 import type { ArrivedNothing, Effect } from '../../../src/contract/index.ts'
 import { htmlToText } from '../../../src/rendering/index.ts'
 import { families, followerKey } from '../wire/own-records.ts'
@@ -6,7 +6,7 @@ import { orderKeyOf, peerFamilies, peerKey } from '../wire/peer-records.ts'
 import { agentsAt } from './audience.ts'
 import { deliveryIdOf, ignored, plainName, type Scene } from './scene.ts'
 
-/** Nothing goes there any more, also not what waits; nobody is told (mail 3.7). */
+/** Nothing goes there any more, also not what waits; no server is told. */
 export function fromBlock(scene: Scene): ArrivedNothing {
   const { activity, signer } = scene.gated
   const object = typeof activity.object === 'string' ? activity.object : activity.object?.id

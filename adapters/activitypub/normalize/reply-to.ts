@@ -28,7 +28,7 @@ export function replyToOf(scene: Scene, { object, id, agent, visibility }: Answe
     agent,
     ...(isInChat ? { is_chat: true } : {}),
     followers: signer.followers ?? null,
-    // Where somebody else is reached is asked when the answer leaves: until then their own address stands for it.
+    // The inboxes of the other participants are looked up when the answer leaves: until then their own address stands for it.
     participants:
       visibility === 'direct' && !isInChat
         ? othersIn(scene, object).map(({ actor, handle }) => ({

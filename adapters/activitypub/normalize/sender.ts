@@ -1,4 +1,4 @@
-// Who wrote, and how we know: the actor by its address, shown by the handle its server gives it (mail 2.5, msg 4.4). Pure.
+// Who wrote, and how we know: the actor by its address, shown by the handle its server gives it. Pure.
 import {
   cleanName,
   formatAddress,
@@ -24,7 +24,7 @@ export function senderOf(scene: Scene, agent: string): VerifiedSender {
   const key = keyId === undefined ? {} : { keyId }
   const evidence = mintEvidence({
     subject: signer.id,
-    // A server vouches for the people on it, and for nobody else.
+    // A server vouches for the people on it, and for no others.
     issuer: new URL(signer.id).host,
     method: methods[method],
     assurance: 'domain',
@@ -52,7 +52,7 @@ function profileOf(signer: RemoteActor, name: string): SenderProfile {
     ...(name === '' ? {} : { display_name: name }),
     username: cleanName(signer.preferredUsername),
     url: signer.url ?? signer.id,
-    // Named and never fetched (msg AP-06).
+    // Named and never fetched.
     ...(signer.iconUrl === undefined ? {} : { avatar: { url: signer.iconUrl } }),
     provider: 'activitypub',
     provider_subject: signer.id,

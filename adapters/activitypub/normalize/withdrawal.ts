@@ -1,4 +1,4 @@
-// Hop 3: something is taken back, or somebody is gone. Pure.
+// Hop 3: something is taken back, or an account is gone. Pure.
 import type { Arrived, ArrivedMessage, ArrivedNothing, Effect } from '../../../src/contract/index.ts'
 import { textPart } from '../../../src/contract/index.ts'
 import type { ReadObject } from '../wire/activity.ts'
@@ -9,7 +9,7 @@ import { senderOf } from './sender.ts'
 
 const maxIdLength = 400
 
-/** A deletion names what it deletes and nobody it was for: whoever has it is found by its name. */
+/** A deletion names what it deletes and not the agents it was for: those that have it are found by its id. */
 export function fromDelete(scene: Scene, object: ReadObject | string | undefined): readonly Arrived[] {
   const { signer } = scene.gated
   const named = typeof object === 'string' ? object : object?.id
@@ -76,7 +76,7 @@ function departure(scene: Scene): readonly ArrivedNothing[] {
   }))
 }
 
-/** Nothing goes to them any more, nobody says that they follow, and what they said is erased. */
+/** Nothing goes to them any more, they are no longer a follower, and what they said is erased. */
 export function farewell(
   agent: string,
   actor: string,

@@ -1,4 +1,4 @@
-// Hosts and actors are turned away from now on: what is kept of that, and who follows from there no longer.
+// Blocks hosts and actors from now on: the records of it, and the followers that it removes.
 import { type Effect, GatewayError, type Operated } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 import type { DocumentDeps } from '../documents/settings.ts'

@@ -53,7 +53,7 @@ function cell(value: JsonObject[string] | undefined): string {
   return line.length > 200 ? `${line.slice(0, 199)}…` : line
 }
 
-/** `words`: what was done, for whoever did it just now. */
+/** `words`: what was done, for the operator who did it just now. */
 export function done(answer: OperatedAnswer, { isOffline }: OperatorDesk, words: string): CommandResult {
   const { value, id, isRepeat } = answer
   const later = isOffline ? ' What is to be sent waits for a gateway.' : ''

@@ -30,7 +30,7 @@ export async function listAskers(
   return { [name]: lines, next: found.length < limit ? null : (found.at(-1)?.key ?? null) }
 }
 
-/** `none`: what whoever asks for somebody else is told. */
+/** `none`: the error where there is no such actor. */
 export async function findAsker(deps: OperateDeps, family: string, input: JsonObject, none: string): Promise<Asker> {
   const { actor, agent } = asked(whoShape, input, 'give actor as the list shows it')
   const agents = agent === undefined ? deps.agents().map(({ slug }) => slug) : [knownAgent(deps, agent)]

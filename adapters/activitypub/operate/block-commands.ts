@@ -1,4 +1,4 @@
-// `parley activitypub blocks`: whom the operator turns away, from now on and without a start.
+// `parley activitypub blocks`: the servers and accounts that the operator blocks, from now on and without a restart.
 import type { ChannelCommandGroup, CommandFlags, JsonObject, OperatingCommand } from '../../../src/contract/index.ts'
 import { done, given, listed } from './answers.ts'
 import { importCommand } from './block-import-command.ts'
@@ -23,16 +23,15 @@ const list: OperatingCommand = {
     const columns = ['peer', 'severity', 'since', 'comment']
     const more = 'parley activitypub blocks list'
     const shown = { ...answer, value: { ...value, blocks } }
-    return { ...listed(shown, { name: 'blocks', columns, none: 'You block nobody.', more }), value }
+    return { ...listed(shown, { name: 'blocks', columns, none: 'You block no servers or accounts.', more }), value }
   },
 }
 
 const add: OperatingCommand = {
   name: 'add',
-  description:
-    'Turn a server or somebody away: nothing comes in, nothing goes out, who follows from there follows no longer.',
+  description: 'Block a server or an account: nothing comes in, nothing goes out, and its followers are removed.',
   examples: ["parley activitypub blocks add bad.example --comment 'spam'"],
-  flags: { ...peerFlag, comment: { type: 'string', description: 'Why, for you and whoever gets your list' } },
+  flags: { ...peerFlag, comment: { type: 'string', description: 'Why, for you and the readers of your list' } },
   async operate(flags, desk) {
     const input = given(flags, 'peer', 'comment')
     const first = await desk.operate('blocks.add', input)
@@ -51,7 +50,7 @@ const add: OperatingCommand = {
 
 const remove: OperatingCommand = {
   name: 'remove',
-  description: 'Let a server or somebody in again. Who followed from there has to ask again.',
+  description: 'Let a server or an account in again. Accounts that followed have to ask again.',
   examples: ['parley activitypub blocks remove bad.example --yes'],
   flags: peerFlag,
   confirm: ({ peer }: CommandFlags) => `Let ${String(peer)} in again?`,

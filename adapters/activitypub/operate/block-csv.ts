@@ -37,7 +37,7 @@ export function readBlockList(text: string): BlockList {
     const cell = (place: number): string => cells[place]?.trim() ?? ''
     const written = cell(places.host)
     const host = peerSchema.safeParse(written)
-    if (written.includes('*')) refused.push({ line, why: 'its name is obfuscated; ask whoever made the list' })
+    if (written.includes('*')) refused.push({ line, why: 'its name is obfuscated; ask the author of the list' })
     else if (!host.success || host.data.includes('/')) refused.push({ line, why: 'that is no host' })
     else {
       const severity = cell(places.severity).toLowerCase() || 'suspend'

@@ -1,4 +1,4 @@
-// A list of servers that somebody else made: what it would change is shown first, and what is taken is blocked like any other.
+// Imports a list of servers from another operator: what it would change is shown first, and what is taken is blocked like any other.
 import * as z from 'zod'
 import { GatewayError, type JsonObject, type Operated } from '../../../src/contract/index.ts'
 import { addBlocks, type BlockDeps } from './add-blocks.ts'

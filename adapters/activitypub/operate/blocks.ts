@@ -1,4 +1,4 @@
-// Whom the operator turns away while the gateway runs: listed, added, let in again, and shown to others as a list.
+// Servers and accounts that the operator blocks while the gateway runs: listed, added, let in again, and exported as a list.
 import * as z from 'zod'
 import { type Effect, GatewayError, type JsonObject, type Operations } from '../../../src/contract/index.ts'
 import { peerSchema } from '../config.ts'
@@ -30,7 +30,7 @@ export function blockOperations(deps: BlockDeps): Operations {
       if (isProfilePage(peer))
         throw new GatewayError(
           'bad_request',
-          'that is the address of a page, and nobody signs with it; give that of the actor, which parley explain shows, or the host',
+          'that is the address of a page, and posts are not signed with it; give that of the actor, which parley explain shows, or the host',
         )
       return addBlocks(deps, [{ peer, severity: 'suspend', comment: commentOf(comment) }], at)
     },
@@ -45,7 +45,7 @@ export function blockOperations(deps: BlockDeps): Operations {
       const { after } = asked(exportShape, input, 'give after as the piece before ended, or nothing')
       const page = { limit: exportedAtOnce, ...(after === undefined ? {} : { after }) }
       const found = await records.list(blockFamilies.peer, page)
-      // The list is one of hosts: whoever else is blocked is nobody else's affair.
+      // The list is one of hosts: blocked accounts are not shared.
       const hosts = found.filter(({ key }) => !key.includes('/'))
       const rows = hosts.map(({ key, value }) => ({ host: key, ...blockIn(value) }))
       const next = found.length < exportedAtOnce ? null : (found.at(-1)?.key ?? null)
@@ -64,7 +64,7 @@ function notListed(listed: readonly string[], peer: string): GatewayError {
         'bad_request',
         'the settings block it; take it out of ACTIVITYPUB_BLOCK, or of block, and start again',
       )
-    : new GatewayError('not_found', 'nobody blocks that; list whom you block with parley activitypub blocks list')
+    : new GatewayError('not_found', 'that is not blocked; list your blocks with parley activitypub blocks list')
 }
 
 function isProfilePage(peer: string): boolean {

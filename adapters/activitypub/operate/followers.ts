@@ -1,4 +1,4 @@
-// Who follows an agent: listed, and made to follow no longer.
+// The followers of an agent: listed, and removed.
 import type { Effect, Operated, Operations } from '../../../src/contract/index.ts'
 import { type Asker, answerFollow, roundOf } from '../wire/asker.ts'
 import { families, followerKey } from '../wire/own-records.ts'
@@ -6,7 +6,7 @@ import { peerFamilies } from '../wire/peer-records.ts'
 import { findAsker, listAskers } from './askers.ts'
 import type { OperateDeps } from './deps.ts'
 
-const none = 'nobody of this name follows; list them with parley activitypub followers'
+const none = 'there is no follower of this name; list them with parley activitypub followers'
 
 export function followerOperations(deps: OperateDeps): Operations {
   return {

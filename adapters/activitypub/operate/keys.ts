@@ -17,7 +17,7 @@ import { asked, knownAgent, word } from './asked.ts'
 import type { OperateDeps } from './deps.ts'
 
 const ownerShape = z.object({ owner: word, again: z.boolean().default(false) })
-/** Whoever got no answer asks again, and means the same keys. */
+/** An operator who got no answer asks again, and means the same keys. */
 const sameMs = 10 * 60 * 1000
 /** The others ask by themselves when they meet a key that they do not know. */
 const maxTold = 1000

@@ -1,4 +1,4 @@
-// Who follows, or asked to, from where nobody is let in any more.
+// Followers, and those who asked to follow, from servers that are blocked.
 import type { Effect, Records } from '../../../src/contract/index.ts'
 import type { PeerList } from '../manners/peer-list.ts'
 import { families } from '../wire/own-records.ts'
@@ -6,7 +6,7 @@ import { peerFamilies } from '../wire/peer-records.ts'
 
 const pageSize = 1000
 const maxPages = 100
-/** Of one commit; whoever is left follows without being told anything, and goes when it is asked for again. */
+/** Of one commit; followers that are left go when the operator asks again. */
 const atMost = 1000
 
 export type Leaving = { readonly effects: readonly Effect[]; readonly count: number; readonly isComplete: boolean }

@@ -43,7 +43,7 @@ function decision(verb: 'accept' | 'reject', description: string, words: string)
 
 const removal: OperatingCommand = {
   name: 'remove',
-  description: 'Make somebody follow no longer; their server is told. They may ask again.',
+  description: 'Remove a follower; their server is told. They may ask again.',
   examples: [`parley activitypub followers remove ${someone} --yes`],
   flags: actorFlags,
   confirm: ({ actor }: CommandFlags) => `Remove ${String(actor)} as a follower?`,
@@ -61,11 +61,11 @@ export const requestCommands: ChannelCommandGroup = {
   examples: ['parley activitypub requests', `parley activitypub requests accept ${someone}`],
   fallback: 'list',
   commands: [
-    listCommand('requests', 'List who waits for your answer.', 'Nobody waits.'),
-    decision('accept', 'Let somebody follow; their server is told.', 'Accepted; their server is told.'),
+    listCommand('requests', 'List who waits for your answer.', 'There are no follow requests.'),
+    decision('accept', 'Accept a follow request; its sender is told.', 'Accepted; their server is told.'),
     decision(
       'reject',
-      'Turn somebody down; their server is told. They may ask again.',
+      'Reject a follow request; its sender is told. They may ask again.',
       'Rejected; their server is told.',
     ),
   ],
@@ -76,5 +76,5 @@ export const followerCommands: ChannelCommandGroup = {
   description: 'Who follows an agent.',
   examples: ['parley activitypub followers', `parley activitypub followers remove ${someone} --yes`],
   fallback: 'list',
-  commands: [listCommand('followers', 'List who follows.', 'Nobody follows.'), removal],
+  commands: [listCommand('followers', 'List who follows.', 'There are no followers.'), removal],
 }

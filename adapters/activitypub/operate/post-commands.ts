@@ -31,8 +31,7 @@ const list: OperatingCommand = {
 
 const edit: OperatingCommand = {
   name: 'edit',
-  description:
-    'Have a post say something else; everybody who was told of it is told. Whom it calls and its files stay.',
+  description: 'Change the text of a post; every server that got it is told. Its mentions and files stay.',
   examples: [`parley activitypub posts edit ${some} 'The train leaves at **nine**.'`],
   flags: { ...idFlag, markdown: { type: 'positional', required: true, description: 'The new words, as Markdown' } },
   async operate(flags, desk) {
@@ -44,7 +43,7 @@ const edit: OperatingCommand = {
 
 const remove: OperatingCommand = {
   name: 'delete',
-  description: 'Take a post back for good; everybody who was told of it is told, and its files go from its address.',
+  description: 'Delete a post for good; every server that got it is told, and its files go from its address.',
   examples: [`parley activitypub posts delete ${some} --yes`],
   flags: idFlag,
   confirm: ({ id }: CommandFlags) => `Take ${String(id)} back? It cannot be undone.`,

@@ -1,4 +1,4 @@
-// What our agents have posted: said in other words, or taken back. Everybody who was told is told, and our own address says it at once.
+// Edits and deletes posts of our agents. Every server that got one is told, and our own address says it at once.
 import * as z from 'zod'
 import type { Effect, Operated, OperationChange, Operations, ProtocolSend } from '../../../src/contract/index.ts'
 import { GatewayError } from '../../../src/contract/index.ts'
@@ -81,7 +81,7 @@ async function changed(post: Post, { record, calls }: ChangedNote, more: readonl
   return { value, change }
 }
 
-/** In the order of whatever else goes there: nobody is told of a change before what it changes. */
+/** In the order of whatever else goes there: no server is told of a change before what it changes. */
 async function sendOf(name: string, rendered: ChangedNote['calls'][number]): Promise<ProtocolSend> {
   const { inbox } = rendered.call as InboxCall
   return {

@@ -34,7 +34,7 @@ const show: OperatingCommand = {
 
 const close: OperatingCommand = {
   name: 'close',
-  description: 'Be done with a report. It is kept among those that were closed, and nobody is told.',
+  description: 'Close a report. It is kept among those that were closed, and the server that sent it is not told.',
   examples: [`parley activitypub reports close ${some}`],
   flags: idFlag,
   operate: async (flags, desk) => done(await desk.operate('reports.close', given(flags, 'id')), desk, 'Closed.'),

@@ -1,11 +1,11 @@
-// Who asked to follow where the operator decides (`follow: 'manual'`): listed, let in, turned down.
+// Requests to follow, where the operator decides (`follow: 'manual'`): listed, accepted, rejected.
 import type { Effect, Operated, Operations } from '../../../src/contract/index.ts'
 import { type Asker, answerFollow, followerEffects, roundOf } from '../wire/asker.ts'
 import { peerFamilies, peerKey } from '../wire/peer-records.ts'
 import { findAsker, listAskers } from './askers.ts'
 import type { OperateDeps } from './deps.ts'
 
-const none = 'nobody of this name waits to follow; list them with parley activitypub requests'
+const none = 'there is no follow request of this name; list them with parley activitypub requests'
 
 export function requestOperations(deps: OperateDeps): Operations {
   const found = (input: Parameters<Operations[string]>[0]) => findAsker(deps, peerFamilies.request, input, none)

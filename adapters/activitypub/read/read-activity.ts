@@ -8,7 +8,7 @@ export type Fault = { readonly kind: 'fault'; readonly reason: 'no_type' | 'no_a
 
 /** Activities that are about another one. */
 const wrapping: ReadonlySet<string> = new Set(['Undo', 'Accept', 'Reject', 'Announce'])
-/** An undone announcement of somebody's creation is three deep; nobody goes further. */
+/** An undone announcement of a creation is three deep; no server goes further. */
 const maxInner = 2
 
 export function readActivity(json: Fields): ReadActivity | Fault {

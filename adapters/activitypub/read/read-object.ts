@@ -1,4 +1,4 @@
-// What somebody wrote or made, in the one shape the rest of the channel knows (mail 9.3). Plain JSON: no context is ever read.
+// What an actor wrote or made, in the one shape the rest of the channel knows. Plain JSON: no context is ever read.
 import type { ReadAttachment, ReadObject, ReadTag } from '../wire/activity.ts'
 import {
   type Fields,
@@ -46,7 +46,7 @@ export function readObject(fields: Fields): ReadObject {
   }
 }
 
-/** Everybody has one name here, however it was abbreviated. */
+/** The public audience has one name here, however it was abbreviated. */
 export function audienceOf(value: unknown): readonly string[] {
   return [...new Set(irisOf(value).map((iri) => (publicNames.has(iri) ? publicCollection : iri)))]
 }

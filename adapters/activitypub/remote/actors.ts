@@ -1,4 +1,4 @@
-// Actors by their address. Whoever is found is who the server of that very address says they are (mail 2.2, fedify#963).
+// Actors by their address. An actor is believed only from the server of that very address (see fedify#963).
 import type { RemoteCache } from './cache.ts'
 import type { FetchDocument, Fetched } from './fetch-document.ts'
 import { documentUrl, isSafeIri, isSameIri, isSameOrigin } from './iri.ts'
@@ -76,7 +76,7 @@ async function readFetched(
   if (!isSafeIri(id, deps.origins)) return refused('wrong_id')
   if (!isAtHome(id, asked, fetched.url)) {
     if (!mayAskAgain) return refused('wrong_id')
-    // It says that it is somebody else: that one's own server is asked, once.
+    // It says that it is another actor: that one's own server is asked, once.
     const again = await deps.fetchDocument(documentUrl(id))
     return again.kind === 'document' ? readFetched(deps, again, documentUrl(id), false) : again
   }
@@ -84,7 +84,7 @@ async function readFetched(
   return read === undefined ? refused('not_an_actor') : { kind: 'found', ...read }
 }
 
-/** Where a redirect led to another server, only that server's own documents are taken: redirects may be anybody's. */
+/** Where a redirect led to another server, only that server's own documents are taken: any user of a server may have set up a redirect. */
 function isAtHome(id: string, asked: string, from: string): boolean {
   return isSameIri(id, from) || (isSameIri(id, asked) && isSameOrigin(asked, from))
 }

@@ -35,7 +35,7 @@ const wanted: Readonly<Record<DocumentKind, string>> = {
 }
 
 export function createFetchDocument(deps: DocumentDeps): FetchDocument {
-  // Servers that show nothing to strangers; only a memory, so that they are asked once and not twice.
+  // Servers that answer only signed requests; only a memory, so that they are asked once and not twice.
   const secure = new Set<string>()
   return async (url, kind = 'activity') => {
     if (!isSafeIri(url, deps.origins)) return refused('unsafe_url')
@@ -45,7 +45,7 @@ export function createFetchDocument(deps: DocumentDeps): FetchDocument {
     const waiting = setTimeout(() => timer.abort(), deps.timeoutMs ?? limits.timeoutMs)
     const asking = { url, kind, signal: timer.signal }
     try {
-      // Where an account leads is for everybody, and often told by a redirect, which no signature survives.
+      // WebFinger is public, and often answered by a redirect, which no signature survives.
       if (kind === 'jrd' || !secure.has(origin)) {
         const plain = await ask(deps, asking, {})
         if (kind === 'jrd' || !mayBeHidden(plain)) return plain.kind === 'gone' ? { kind: 'gone' } : plain
@@ -63,10 +63,10 @@ export function createFetchDocument(deps: DocumentDeps): FetchDocument {
 }
 
 type Asking = { readonly url: string; readonly kind: DocumentKind; readonly signal: AbortSignal }
-/** `isFinal`: it is not there for anybody. */
+/** `isFinal`: it is not there, also for signed requests. */
 type Asked = Fetched & { readonly isFinal?: boolean }
 
-/** Whoever hides something from strangers may also say that it is not there. */
+/** A server that hides something from unsigned requests may also say that it is not there. */
 function mayBeHidden(asked: Asked): boolean {
   if (asked.kind === 'gone') return asked.isFinal !== true
   return asked.kind === 'refused' && asked.reason === 'forbidden'
@@ -113,7 +113,7 @@ async function read(response: Response, { url: asked, kind }: Asking, url: strin
   return json.ok ? { kind: 'document', json: json.value, url } : refused('malformed')
 }
 
-/** A file that somebody uploaded is no document of the server's, whatever it says. */
+/** A file that a user uploaded is no document of the server's, whatever it says. */
 function isRightKind(contentType: string | null, kind: DocumentKind): boolean {
   if (kind === 'activity') return isActivityType(contentType ?? undefined)
   const name = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase()

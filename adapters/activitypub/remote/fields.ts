@@ -3,7 +3,7 @@ import { isSafeIri } from './iri.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** More of anything than this nobody needs, and somebody may have meant to be expensive. */
+/** More of anything than this is never needed, and may be meant to be expensive. */
 const maxItems = 32
 
 export function isFields(value: unknown): value is Fields {

@@ -1,4 +1,4 @@
-// Handles, confirmed: the server of `@name@host` must point to the actor, and the actor's name to that host (mail 2.5).
+// Handles, confirmed: the server of `@name@host` must point to the actor, and the actor's name to that host.
 import type { RemoteActor } from '../wire/actor.ts'
 import type { RemoteCache } from './cache.ts'
 import type { FetchDocument } from './fetch-document.ts'

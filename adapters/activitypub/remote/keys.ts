@@ -1,4 +1,4 @@
-// Keys by their id, for the gate. A key counts only with its owner: of the same server, and listed in the owner's own document.
+// Keys by their id, for verification. A key counts only with its owner: of the same server, and listed in the owner's own document.
 import type { RemoteActor, RemoteKey } from '../wire/actor.ts'
 import { type Actors, type FreshActor, singly } from './actors.ts'
 import type { RemoteCache } from './cache.ts'
@@ -66,7 +66,7 @@ async function loadKey(deps: KeyDeps, keyId: string): Promise<KeyOutcome> {
   if (fetched.kind !== 'document') return fetched
   const claim = claimIn(fetched.json, keyId)
   if (claim === undefined) return refused('not_a_key')
-  // Nobody of another server is even asked: whoever hosts the key would choose whom.
+  // No other server is asked: the host of the key would choose which.
   if (!isSameOrigin(claim.owner, keyId) || !isSameOrigin(fetched.url, keyId)) return refused('foreign_key')
   const owner = isActor(fetched.json)
     ? await deps.actors.read(fetched, url)

@@ -3,7 +3,7 @@ import type { RemoteActor, RemoteKey } from '../wire/actor.ts'
 
 /** Why an answer was not taken, or a question not asked. */
 export type RemoteRefusal =
-  /** Not https, not public, or no address at all: nobody was asked. */
+  /** Not https, not public, or no address at all: no server was asked. */
   | 'unsafe_url'
   | 'redirect'
   | 'forbidden'
@@ -18,7 +18,7 @@ export type RemoteRefusal =
   /** The key and its owner are of different servers. */
   | 'foreign_key'
   | 'key_not_listed'
-  /** Its server was asked for enough lately: nobody was asked. */
+  /** Its server was asked for enough lately: it was not asked. */
   | 'too_often'
 
 export type Absent =

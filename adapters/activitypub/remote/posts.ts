@@ -1,4 +1,4 @@
-// One post of somebody's, as its own server shows it. For who it is from it is asked before anything is believed, so it is
+// One post of another actor, as its own server shows it. Its author is asked for before anything is believed, so it is
 // bounded: 256 KiB, 10 seconds, so many of one server, half of them for one that speaks of it, and what was not there is not asked
 // for again within five minutes.
 import type { Pace } from '../../../src/contract/index.ts'
@@ -13,14 +13,14 @@ export type PostOutcome = { readonly kind: 'found'; readonly post: Fields } | Ab
 export type PostDeps = {
   readonly fetchDocument: FetchDocument
   readonly cache: Pick<RemoteCache, 'absent' | 'keepAbsent'>
-  /** How much one server is asked for, whoever made us ask. */
+  /** How much one server is asked for, whichever server made us ask. */
   readonly pace: Pick<Pace, 'take'>
   /** Of these, how much one other server can make us ask: it uses up what is there for all, else. */
   readonly askers: Pick<Pace, 'take'>
   readonly origins: readonly string[]
 }
 
-/** Whoever passed it on delivers it again after that time. */
+/** The server that passed it on delivers it again after that time. */
 const unreachableMs = 60_000
 
 /** `gone` also where a stone stands in its place. `asker`: the host that made us ask, where one did. */

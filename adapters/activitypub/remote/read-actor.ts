@@ -15,12 +15,12 @@ const userName = /^[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]{0,126}[\p{L}\p{N}_])?$/u
 const noBot = /#\s*no-?bot\b/i
 const maxSummary = 20_000
 
-/** Whether it says that it is somebody, so that it can be read whole. */
+/** Whether it says that it is an actor, so that it can be read whole. */
 export function isActor(document: Fields): boolean {
   return typeOf(document) !== undefined && document['inbox'] !== undefined
 }
 
-/** Undefined: it is nobody whom we could answer. */
+/** Undefined: it is no actor that we could answer. */
 export async function readActor(
   document: Fields,
   { origins, fetchedAt }: { readonly origins: readonly string[]; readonly fetchedAt: string },

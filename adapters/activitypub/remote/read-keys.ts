@@ -25,7 +25,7 @@ export async function readKeys(document: Fields, actor: string, origins: readonl
   }
 }
 
-/** As it calls itself; whether that is true is for whoever compares. Undefined: it is no key. */
+/** As it calls itself; whether that is true is for the caller to compare. Undefined: it is no key. */
 export async function readKey(
   value: Fields,
 ): Promise<(Omit<RemoteKey, 'owner'> & { readonly owner: string | undefined }) | undefined> {

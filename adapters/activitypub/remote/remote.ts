@@ -10,7 +10,7 @@ import type { ActorOutcome } from './outcomes.ts'
 import { findPost, type PostDeps, type PostOutcome } from './posts.ts'
 
 export type Remote = {
-  /** For the gate. */
+  /** For verification. */
   readonly keys: Keys
   /** From what is known, else from its server. Compare `id` with what was asked for. */
   actor(iri: string): Promise<ActorOutcome>
@@ -18,7 +18,7 @@ export type Remote = {
   refreshActor(iri: string): Promise<ActorOutcome>
   /** Never before the ack. */
   handle(actor: RemoteActor): Promise<RemoteActor>
-  /** What is known of somebody; nobody is asked. */
+  /** What is known of an actor; no server is asked. */
   known(iri: string): Promise<RemoteActor | undefined>
   /** From its own server, as it is now. `asker`: the host that passed it on. */
   post(iri: string, asker?: string): Promise<PostOutcome>
@@ -48,7 +48,7 @@ export function createRemote(deps: RemoteDeps): Remote {
   }
   const askers = createPace(now, askerPace)
   const actors = createActors({ fetchDocument, cache, origins, now })
-  // Whoever writes several posts at once is asked about once.
+  // An author of several posts at once is asked about once.
   const confirm = singly((_id, actor: RemoteActor) => confirmHandle({ fetchDocument, cache }, actor))
   return {
     keys: createKeys({ fetchDocument, actors, cache, origins }),
@@ -60,7 +60,7 @@ export function createRemote(deps: RemoteDeps): Remote {
   }
 }
 
-/** What anybody may have us ask for as a post says nothing about the actor or the key that has the same address. */
+/** A post that any sender may have us ask for says nothing about the actor or the key that has the same address. */
 function apart({ absent, keepAbsent }: PostDeps['cache']): PostDeps['cache'] {
   const named = (iri: string): string => `post ${iri}`
   return { absent: (iri) => absent(named(iri)), keepAbsent: (iri, ...why) => keepAbsent(named(iri), ...why) }

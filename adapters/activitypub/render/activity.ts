@@ -1,4 +1,4 @@
-// Notes with their names, as activities: said, said anew, taken back (mail 3.4, 3.7). Pure.
+// Notes with their ids, as activities: Create, Update, Delete. Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { type DraftCall, isChat, type NoteRecord } from '../wire/call.ts'
 import { actorIri, contextIri } from '../wire/names.ts'
@@ -61,7 +61,7 @@ export function updateOf(
   }
 }
 
-/** To whoever was told of it. */
+/** To the people it was sent to. */
 export function deleteOf({ note }: Pick<NoteRecord, 'note'>, deleted: string): JsonObject {
   const id = textOf(note['id'])
   const object = { id, type: 'Tombstone', formerType: note['type'] ?? 'Note', deleted }

@@ -1,10 +1,10 @@
-// Who may read a reply: as many as could read what it answers, or fewer, never more (mail 3.5). Pure.
+// Who may read a reply: as many as could read what it answers, or fewer, never more. Pure.
 import type { ActivityPubReplyTo, ReplyVisibility } from '../wire/call.ts'
 import { followersIri, publicAudience } from '../wire/names.ts'
 
 export type Audience = { readonly to: readonly string[]; readonly cc: readonly string[] }
 
-/** `widest`: what the operator wants of answers to public notes. Followers of others are nobody we could reach: direct. */
+/** `widest`: what the operator wants of answers to public notes. We cannot reach the followers of others: direct. */
 export function replyVisibility(
   { visibility }: Pick<ActivityPubReplyTo, 'visibility'>,
   widest: 'unlisted' | 'public',

@@ -1,4 +1,4 @@
-// One note, all of it but its name and its time (mail 3.4). Lists are lists also where they hold one thing: some readers insist. Pure.
+// One note, all of it but its id and its time. Lists are lists also where they hold one thing: some readers insist. Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { type Note, writeMarkdown } from '../../../src/rendering/index.ts'
 import { type ActivityPubReplyTo, chatType, type Person, type ReplyVisibility } from '../wire/call.ts'
@@ -21,7 +21,7 @@ const languageTag = /^[a-z]{2,8}(?:-[a-z0-9]{1,8}){0,4}$/i
 export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): JsonObject {
   const { called, visibility, origin, isFirst } = facts
   const actors = called.map(({ actor }) => actor)
-  // Later notes of a thread notify nobody again. A direct one must: whoever it is addressed to and does not call, sees it nowhere.
+  // Later notes of a thread notify no reader again. A direct one must: a recipient that it does not mention sees it nowhere.
   const tagged = isFirst || visibility === 'direct' ? called : []
   const { to, cc } = audienceOf(visibility, actors, { origin, agent: address.agent })
   const community = communityIn(address, visibility)

@@ -1,4 +1,4 @@
-// Everybody a reply can notify, by the names it may call them by. Whoever is not here is only text (mail AP-133). Pure.
+// Every actor a reply can notify, by the names it may call them by. A name that is not here is only text. Pure.
 import type { ActivityPubReplyTo, Person } from '../wire/call.ts'
 import { actorIri, profileIri } from '../wire/names.ts'
 

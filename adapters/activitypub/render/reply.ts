@@ -1,4 +1,4 @@
-// Hop 8: a reply to notes that have no name yet. What asks somebody for something goes to nobody but them (mail X-003). Pure.
+// Hop 8: a reply to notes that have no id yet. A question of policy goes only to the person it asks. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import type { Note } from '../../../src/rendering/index.ts'
 import { type ActivityPubReplyTo, type DraftCall, type Person, replyToSchema } from '../wire/call.ts'
@@ -68,7 +68,7 @@ function notesOf(
   const { attachments, reply: words } = attachmentsOf(reply, settings.servesFiles)
   const { notes, called } = wordsOf(words, {
     ...{ people, limit: longestOf(settings.limit, to.is_chat === true), hasFiles: attachments.length > 0 },
-    // A question that only one person may see calls nobody else.
+    // A question that only one person may see mentions no other.
     mayNotify: isAlone ? new Set() : mayNotify,
     isUncalled: to.is_chat === true,
   })

@@ -1,4 +1,4 @@
-// The words of a reply as notes of a thread. Whoever is notified is named where everybody sees it, in the first note. Pure.
+// The words of a reply as notes of a thread. Those who are notified are named visibly, in the first note. Pure.
 import type { NormalizedResponse } from '../../../src/contract/index.ts'
 import { type Block, type Inline, type Note, type Root, renderNote, replyTree } from '../../../src/rendering/index.ts'
 import type { Person } from '../wire/call.ts'
@@ -8,7 +8,7 @@ import { inlinesIn } from './tree.ts'
 
 export type Words = {
   readonly notes: readonly Note[]
-  /** Whoever is called, in the order they are named. */
+  /** Those who are mentioned, in the order they are named. */
   readonly called: readonly Person[]
 }
 
@@ -18,7 +18,7 @@ export type WordsOptions = {
   readonly limit: number
   /** Files go with the note: it is no empty answer without words. */
   readonly hasFiles: boolean
-  /** In a chat nobody is called: there is only one who could be meant. */
+  /** In a chat no name is written: there is only one person who could be meant. */
   readonly isUncalled: boolean
 }
 
@@ -41,7 +41,7 @@ export function wordsOf(reply: NormalizedResponse, options: WordsOptions): Words
   const unnamed = called.filter(({ actor }) => !named.some((each) => each.actor === actor))
   const notes = renderNote(calling(tree, handlesOf(unnamed)), { limit, hrefOf })
   if (notes.length <= 1) return { notes, called }
-  // In a thread everybody is called once, at its beginning; further down a name is only a name.
+  // In a thread people are mentioned once, at its beginning; further down a name is only a name.
   return { notes: renderNote(calling(treeOf(reply, new Set(), options), handlesOf(called)), { limit, hrefOf }), called }
 }
 

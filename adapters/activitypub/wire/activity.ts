@@ -1,4 +1,4 @@
-// An activity as plain JSON says it, read once: every shape that servers write becomes the one below (mail 9.3).
+// An activity as plain JSON says it, read once: every shape that servers write becomes the one below.
 import type { JsonObject, OnceClaim } from '../../../src/contract/index.ts'
 import type { RemoteActor } from './actor.ts'
 
@@ -60,7 +60,7 @@ export type ReadActivity = {
   readonly raw: JsonObject
 }
 
-/** What the gate let through. */
+/** What verification let through. */
 export type GatedActivity = {
   readonly activity: ReadActivity
   readonly signer: RemoteActor

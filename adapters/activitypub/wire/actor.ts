@@ -1,4 +1,4 @@
-// Somebody on another server, as their own server describes them.
+// An actor on another server, as its own server describes it.
 
 export type RemoteKey = {
   /** IRI of the key. */

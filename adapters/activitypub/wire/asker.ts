@@ -1,4 +1,4 @@
-// Who asked to follow an agent, as it is kept: beside a request, and beside whoever follows. Pure.
+// Who asked to follow an agent, as it is kept: beside a request, and beside a follower. Pure.
 import type { Effect, JsonObject, ProtocolSend } from '../../../src/contract/index.ts'
 import type { InboxCall } from './call.ts'
 import { families, followerKey } from './own-records.ts'
@@ -15,7 +15,7 @@ export type Asker = {
 }
 
 const asContext = 'https://www.w3.org/ns/activitystreams'
-/** Whoever asks again after this is answered again: the first answer may have been lost. */
+/** A request that is repeated after this is answered again: the first answer may have been lost. */
 const answeredMs = 60 * 60 * 1000
 
 /** Which of the times they asked: within one they are answered once. */
@@ -44,7 +44,7 @@ function keptOf({ actor, inbox, sharedInbox, follow, askedAt }: Asker): JsonObje
   return { actor, inbox, shared_inbox: sharedInbox, follow, asked_at: askedAt }
 }
 
-/** Undefined: nobody could be answered by what is kept. */
+/** Undefined: what is kept is not enough to answer. */
 export function askerIn(agent: string, value: JsonObject): Asker | undefined {
   const { actor, inbox, shared_inbox: shared, follow, asked_at: askedAt } = value
   if (typeof actor !== 'string' || typeof inbox !== 'string' || typeof follow !== 'string') return undefined

@@ -14,7 +14,7 @@ const personSchema = z.object({
   url: word,
 })
 
-/** Where a reply goes, as normalize wrote it down. `participants`: of a direct note, everybody it was addressed to. */
+/** Where a reply goes, as normalize wrote it down. `participants`: of a direct note, every actor it was addressed to. */
 export const replyToSchema = personSchema.extend({
   visibility: z.enum(['public', 'unlisted', 'followers', 'direct']),
   agent: z.string().min(1),
@@ -33,7 +33,7 @@ export const replyToSchema = personSchema.extend({
 export type ActivityPubReplyTo = z.infer<typeof replyToSchema>
 export type Person = z.infer<typeof personSchema>
 
-/** Never wider than what it answers (mail 3.5). */
+/** Never wider than what it answers. */
 export type ReplyVisibility = 'public' | 'unlisted' | 'direct'
 
 export type Recipient = JsonObject & {
@@ -58,7 +58,7 @@ export type DraftCall = JsonObject & {
   readonly agent: string
   readonly visibility: ReplyVisibility
   readonly note: JsonObject
-  /** Everybody it is addressed to by name; the first is whoever is answered. */
+  /** Every actor it is addressed to by name; the first is the one who is answered. */
   readonly recipients: readonly Recipient[]
   /** It goes on where the draft before it ended. */
   readonly follows: boolean
@@ -95,7 +95,7 @@ export type NoteRecord = KeptFacts & {
   readonly version?: number
 }
 
-/** What is said in a chat is no post: it answers nothing, calls nobody and stands in no thread. */
+/** What is said in a chat is no post: it answers nothing, mentions no actor and stands in no thread. */
 export const chatType = 'ChatMessage'
 
 export function isChat({ type }: { readonly type?: unknown }): boolean {

@@ -1,4 +1,4 @@
-// What things of ours are called out there. Whoever was told a name asks for it for years: none of these may change.
+// IRIs of our actors, notes and files. Other servers ask for them for years: none of these may change.
 
 export const publicAudience = 'https://www.w3.org/ns/activitystreams#Public'
 
@@ -19,12 +19,12 @@ export function noteIri(origin: string, agent: string, digest: string): string {
   return `${actorIri(origin, agent)}/notes/${digest}`
 }
 
-/** For a thread that nobody named. */
+/** For a thread that came without a name. */
 export function contextIri(noteId: string): string {
   return `${noteId}#context`
 }
 
-/** `name`: the note's digest, and what nobody can guess. */
+/** `name`: the note's digest, and a part that cannot be guessed. */
 export function mediaIri(origin: string, agent: string, name: string): string {
   return `${actorIri(origin, agent)}/media/${name}`
 }

@@ -14,7 +14,7 @@ export type ActivityPayload =
   | { readonly kind: 'activity'; readonly gated: GatedActivity; readonly facts: KnownFacts }
   /** A community passed it on, and its author's server does not bear it out. `gated` is what the community sent. */
   | { readonly kind: 'unproven'; readonly gated: GatedActivity; readonly reason: string }
-  /** Somebody is gone: their own server says so. */
+  /** An actor is gone: their own server says so. */
   | { readonly kind: 'departed'; readonly activity: ReadActivity }
 
 export const nothingKnown: KnownFacts = { blocked: [], shared: [], undone: undefined }

@@ -16,12 +16,12 @@ export const peerFamilies = {
   closedFlag: 'closed_flag',
 } as const
 
-/** An agent's name holds no white space, so nobody's pair is another's. What `Places` calls somebody, too. */
+/** An agent's name holds no white space, so no two pairs have one key. What `Places` calls a person, too. */
 export function peerKey(agent: string, actor: string): string {
   return `${agent} ${actor}`
 }
 
-/** What goes to somebody goes in this order. It has an end, so that nobody's is the beginning of another's. */
+/** What goes to one person goes in this order. It has an end, so that no key is the beginning of another. */
 export function orderKeyOf(agent: string, actor: string): string {
   return `${peerKey(agent, actor)} >`
 }

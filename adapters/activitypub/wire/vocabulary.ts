@@ -1,7 +1,7 @@
 // What the words of our posts mean: the same where they are delivered, fetched and listed.
 import type { JsonObject } from '../../../src/contract/index.ts'
 
-/** Said inline, so that nobody has to fetch what our words mean. */
+/** Said inline, so that no server has to fetch what our words mean. */
 export const vocabulary: JsonObject = {
   '@context': [
     'https://www.w3.org/ns/activitystreams',

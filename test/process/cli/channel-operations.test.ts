@@ -30,7 +30,11 @@ test('the start says by which names the agents are mentioned', () => {
 })
 
 test('are groups of their own with a fallback, and keep what asks no gateway', async () => {
-  expect(await home.parley(['activitypub', 'requests'])).toEqual({ code: 0, stdout: 'Nobody waits.\n', stderr: '' })
+  expect(await home.parley(['activitypub', 'requests'])).toEqual({
+    code: 0,
+    stdout: 'There are no follow requests.\n',
+    stderr: '',
+  })
   expect(await home.json(['activitypub', 'followers', 'list'])).toEqual({ followers: [], next: null })
   const unknown = await home.parley(['activitypub', 'requests', 'forget'])
   expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('knows list, accept, reject') })
@@ -39,7 +43,10 @@ test('are groups of their own with a fallback, and keep what asks no gateway', a
 
 test('end with the code that says how it went', async () => {
   const accept = ['activitypub', 'requests', 'accept', 'https://social.example/users/alice']
-  expect(await home.parley(accept)).toMatchObject({ code: 3, stderr: expect.stringContaining('nobody of this name') })
+  expect(await home.parley(accept)).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('no follow request of this name'),
+  })
   const elsewhere = await home.parley(['activitypub', 'requests', '--connection', 'other'])
   expect(elsewhere).toMatchObject({ code: 3, stderr: expect.stringContaining('there are activitypub/default') })
   expect((await home.parley(['activitypub', 'followers', '--limit', '0'])).code).toBe(2)

@@ -56,7 +56,7 @@ describeOnDatabase('followers of an agent', (database) => {
       'Accepted; their server is told.',
     )
     expect(await told(alice, 1)).toEqual([['Accept', `${alice.id}#follow-1`, bot.actor('demo')]])
-    expect((await command(desk, 'requests', 'list')).text).toBe('Nobody waits.')
+    expect((await command(desk, 'requests', 'list')).text).toBe('There are no follow requests.')
     const { text } = await command(desk, 'followers', 'list', { agent: 'demo' })
     expect(text).toMatch(new RegExp(`^AGENT +ACTOR +SINCE\\ndemo +${alice.id} +\\S+Z$`))
     await expect(command(desk, 'requests', 'accept', { actor: alice.id })).rejects.toMatchObject({ code: 'not_found' })
@@ -86,7 +86,9 @@ describeOnDatabase('followers of an agent', (database) => {
     // Whoever is second is told so: by the row of the first, or because nobody waits any more.
     const said = both.map((each) => (each.status === 'fulfilled' ? each.value.text : String(each.reason)))
     expect(said.filter((text) => /^(?:Accepted|Rejected); their server is told\./.test(text))).toHaveLength(1)
-    expect(said.filter((text) => /^It had been done before; |nobody of this name waits/.test(text))).toHaveLength(1)
+    expect(
+      said.filter((text) => /^It had been done before; |there is no follow request of this name/.test(text)),
+    ).toHaveLength(1)
     expect(await told(alice, 1)).toHaveLength(1)
   })
 
@@ -98,7 +100,7 @@ describeOnDatabase('followers of an agent', (database) => {
       ['Accept', `${alice.id}#follow-1`],
       ['Reject', `${alice.id}#follow-1`],
     ])
-    expect((await command(desk, 'followers', 'list')).text).toBe('Nobody follows.')
+    expect((await command(desk, 'followers', 'list')).text).toBe('There are no followers.')
     await ask(alice, `${alice.id}#follow-2`)
     expect((await command(desk, 'followers', 'remove', { actor: alice.id })).value).toMatchObject({ isRepeat: false })
     expect(await told(alice, 4)).toHaveLength(4)

@@ -45,7 +45,7 @@ describeOnDatabase('commands about posts and blocks', (database) => {
     expect((await command(desk, 'blocks', 'list')).text).toMatch(/bad\.example +suspend .*spam/)
     expect((await command(desk, 'blocks', 'export')).text).toContain('bad.example,suspend,false,false,spam,false')
     await command(desk, 'blocks', 'remove', { peer: 'bad.example' })
-    expect((await command(desk, 'blocks', 'list')).text).toBe('You block nobody.')
+    expect((await command(desk, 'blocks', 'list')).text).toBe('You block no servers or accounts.')
   })
 
   test('a list is tried first, then taken in pieces; what cannot be taken is told by its line', async () => {
@@ -54,7 +54,7 @@ describeOnDatabase('commands about posts and blocks', (database) => {
     const desk = deskAt(bot, false, { 'blocks.csv': list })
     const tried = await command(desk, 'blocks', 'import', { file: 'blocks.csv', 'dry-run': true })
     expect(tried.text).toContain('Would be blocked: 2500')
-    expect((await command(desk, 'blocks', 'list')).text).toBe('You block nobody.')
+    expect((await command(desk, 'blocks', 'list')).text).toBe('You block no servers or accounts.')
     const taken = await command(desk, 'blocks', 'import', { file: 'blocks.csv' })
     expect(taken.value).toMatchObject({ added: 2500, notTaken: [{ line: 2502, host: 'loud.example' }] })
     expect(taken.problem).toBeDefined()

@@ -158,7 +158,7 @@ describe('parley activitypub check', () => {
   test('tells of a host that nobody reaches, and asks nothing else', async () => {
     const result = await checked('@demo@nowhere.example')
     expect(problemsIn(result)).toEqual(['webfinger', 'nodeinfo'])
-    expect(result.text).toContain('nobody answered')
+    expect(result.text).toContain('no answer')
   })
 
   test('does not take what is no handle', async () => {
