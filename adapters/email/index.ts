@@ -55,7 +55,7 @@ import type { ReadMail } from './wire/read.ts'
 
 const hourMs = 60 * 60 * 1000
 
-/** Two machines that answer each other are stopped by these, whatever else they get wrong (mail 5.4, 5.7). */
+/** Rate limits that stop two machines that answer each other, whatever else they get wrong. */
 const replyLimits: NonNullable<Capabilities['replyLimits']> = [
   { per: 'thread', count: 10, perMs: hourMs },
   { per: 'thread', count: 30, perMs: 24 * hourMs },
@@ -85,7 +85,7 @@ export const emailChannel: ChannelDefinition = {
   create: (settings, deps) => createEmail(checkedSettings('email', emailSettingsSchema, settings), deps),
 }
 
-/** For runtimes without a machine of their own: nothing is on unless somebody set it up. */
+/** For runtimes without a machine of their own: nothing is on unless the operator set it up. */
 export const hostedEmailChannel: ChannelDefinition = {
   ...emailChannel,
   fromEnvironment: emailWithoutDefault,
@@ -192,7 +192,7 @@ function capabilitiesOf(
   return {
     // One reply is one mail.
     maxTextLength: Number.MAX_SAFE_INTEGER,
-    // Every try carries the same Message-ID, by which whoever gets it twice recognises it; unless somebody else gives the ids.
+    // Every try carries the same Message-ID, by which a recipient who gets it twice recognises it; unless the provider gives the ids.
     idempotentSend: carrier === undefined ? 'client-id' : 'none',
     callTimeoutMs: settings.callTimeoutMs,
     horizonMs,
@@ -226,7 +226,7 @@ function afterTest(
   }
 }
 
-/** What has failed is tried again by the next who asks. */
+/** What has failed is tried again by the next caller. */
 function onceTrue(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => {

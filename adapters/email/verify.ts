@@ -83,7 +83,7 @@ async function judge(
   head: MailHead,
 ): Promise<MailProof | MailRefusal> {
   const addresses = deps.addresses()
-  // A report counts by the token it comes back to. Servers that bounce rarely sign, and nobody is believed by it.
+  // A report counts by the token it comes back to. Servers that bounce rarely sign, and no sender is believed by it.
   const isReport = mail.envelope.rcptTo.every((each) => recipientOf(addresses, each).kind === 'bounce')
   if (isReport) return nothingProven
   if (

@@ -1,22 +1,22 @@
-// What the environment says about mail (before hop 1).
+// Reads the mail settings from the environment.
 import { type AccessRule, type EnvironmentReading, parseAddress, secret } from '../../../src/contract/index.ts'
 import { mailboxOf } from './mailbox.ts'
 import { developmentDomain, type EmailSettingsInput } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Variables any of which says that somebody set mail up. */
+/** Variables any of which says that the operator set mail up. */
 const asking = ['EMAIL_DOMAIN', 'EMAIL_IMAP_URL', 'SMTP_URL', 'EMAIL_DKIM_KEY', 'EMAIL_WEBHOOK_SECRET', 'EMAIL_ALLOW']
 
 /**
- * Where nobody set anything up, a listener on this machine takes mail for the development domain: it needs no account, and whoever can
- * reach it is here already. `EMAIL_CHANNEL=off` closes it.
+ * Where nothing is set up, a listener on this machine takes mail for the development domain: it needs no account, and a client that can
+ * reach it is on this machine already. `EMAIL_CHANNEL=off` closes it.
  */
 export function emailFromEnvironment(env: Environment): EnvironmentReading | undefined {
   return setUpBy(env, folderIn(env)) ?? (env['EMAIL_CHANNEL'] === 'off' ? undefined : development(env))
 }
 
-/** The same for runtimes without a machine of their own: nobody could read what lies in a folder there. */
+/** The same for runtimes without a machine of their own: a mail in a folder there could not be read. */
 export function emailWithoutDefault(env: Environment): EnvironmentReading | undefined {
   return setUpBy(env, undefined)
 }
@@ -73,7 +73,7 @@ function development(env: Environment): EnvironmentReading {
     settings: {
       domain: developmentDomain,
       smtp: { host: '127.0.0.1', port: Number(port) },
-      // Behind a public address a connection from this machine may be a stranger's that a proxy passed on.
+      // Behind a public address a connection from this machine may be that of a stranger, passed on by a proxy.
       trustLoopback: !env['PARLEY_PUBLIC_URL'],
       mailFolder: folderIn(env),
     },

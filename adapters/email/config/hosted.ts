@@ -2,7 +2,7 @@
 import { type ChannelDeps, GatewayError } from '../../../src/contract/index.ts'
 import type { EmailSettings } from './settings.ts'
 
-/** Whoever sets one of these expects something that will not happen there. */
+/** Settings that only a machine of its own can follow: an operator who sets one expects something that will not happen there. */
 const forNode = [
   ['smtpUrl', 'SMTP_URL', 'there is no SMTP'],
   ['mailFolder', 'mailFolder', 'there is no disk'],

@@ -38,7 +38,7 @@ export function proofSettings({ trustedSealers, unnamedRecipients }: EmailSettin
   return { trustedSealers, unnamedRecipients }
 }
 
-/** Whose mailbox is fetched, where that is an address at somebody else's domain. */
+/** The mailbox that is fetched, where its address is at a provider's domain. */
 function mailboxElsewhere(settings: EmailSettings): string | undefined {
   const address = imapSettings(settings)?.address
   const isOurs = [settings.domain, ...settings.domains].some((domain) => address?.toLowerCase().endsWith(`@${domain}`))

@@ -1,9 +1,9 @@
-// Settings of a mail domain, as an operator writes them (before hop 1).
+// Settings of a mail domain, as an operator writes them.
 import * as z from 'zod'
 import { limitsSchema, type Secret, secretSchema } from '../../../src/contract/index.ts'
 import { smtpLimits } from '../ways/smtp/settings.ts'
 
-/** The domain of a gateway that nobody set up. No mail from elsewhere ever gets to a name below .localhost (RFC 6761). */
+/** The domain of a gateway without mail settings. No mail from elsewhere ever gets to a name below .localhost (RFC 6761). */
 export const developmentDomain = 'parley.localhost'
 
 const domain = z
@@ -60,7 +60,7 @@ const settingsSchema = z.strictObject({
   domains: z.array(domain).max(50).default([]),
   /** Other names of agents: a local part or a whole address, to a slug. */
   addresses: z.record(z.string().toLowerCase(), z.string().min(1)).default({}),
-  /** Domains that let nobody write under another's address: their mails prove the mailbox, not only the domain. */
+  /** Domains that let none of their users write under another's address: their mails prove the mailbox, not only the domain. */
   addressDomains: z.array(domain).max(200).default([]),
   /** Domains of relays whose ARC seals are believed. */
   trustedSealers: z.array(domain).max(50).default([]),
@@ -102,7 +102,7 @@ const settingsSchema = z.strictObject({
   mailgun: z
     .strictObject({ signingKeys: secretList(secretSchema(/^\S{16,256}$/, 'must be the signing key of Mailgun')) })
     .optional(),
-  /** Whom mail is handed to for sending. */
+  /** The relay that mail is handed to for sending. */
   smtpUrl: mailUrl('smtps?', 'must be smtps://user:password@host or smtp://host:port; correct SMTP_URL').optional(),
   /** Without a server: the folder that mails are written into. */
   mailFolder: z.string().min(1).optional(),
@@ -118,7 +118,7 @@ const settingsSchema = z.strictObject({
     .default([]),
   /** A file with a key, as `parley email setup` writes it. */
   dkimKeyFile: z.string().min(1).optional(),
-  /** Whoever hands mail in on this machine is believed to be whom it names. For trying things out, on a domain nobody else has. */
+  /** A client that hands mail in on this machine is believed to be the sender it names. For trying things out, on a domain of this machine alone. */
   trustLoopback: z.boolean().default(false),
   /** Domains of other gateways whose agents may write to ours, under a count that ends; the secret is the same in all of them. */
   siblings: z.array(domain).max(50).default([]),
@@ -148,7 +148,7 @@ export const emailSettingsSchema = settingsSchema
   })
   .refine(({ trustLoopback, domain: own, domains }) => !trustLoopback || (isLocal(own) && domains.length === 0), {
     path: ['trustLoopback'],
-    error: `is for ${developmentDomain} only: on a domain that others know anybody on this machine could be anybody`,
+    error: `is for ${developmentDomain} only: on a public domain any user of this machine could write as any sender`,
   })
   .refine(({ smtp, trustLoopback }) => !trustLoopback || smtp === false || isLoopbackHost(smtp.host), {
     path: ['smtp', 'host'],

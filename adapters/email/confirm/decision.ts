@@ -1,4 +1,4 @@
-// A pressed button behind a decision link, as the command it stands for: from whoever the link was sent to, proven by having it. Pure.
+// A pressed button behind a decision link, as the command it stands for: from the person the link was sent to, proven by having it. Pure.
 import {
   type ArrivedMessage,
   type Connection,

@@ -1,4 +1,4 @@
-// The pages behind a decision link. Small, readable by everybody, loading nothing: what a person is asked, until when, and two buttons.
+// The pages behind a decision link. Small, readable without scripts, loading nothing: what a person is asked, until when, and two buttons.
 
 const headers = {
   'content-type': 'text/html; charset=utf-8',
@@ -45,7 +45,7 @@ export function questionPage({ by, summary, who, code, until, token }: Question)
     `<form method="post"><input type="hidden" name="token" value="${escaped(token)}">`,
     '<button class="yes" name="decision" value="approve">Approve</button>',
     '<button class="no" name="decision" value="reject">Reject</button></form>',
-    '<p class="note">The mail that brought you here has the details. Nothing happens until you press a button. The link works once and is for you alone: whoever has it can decide for you.</p>',
+    '<p class="note">The mail that brought you here has the details. Nothing happens until you press a button. The link works once and is for you alone: anyone who has it can decide for you.</p>',
   ])
 }
 

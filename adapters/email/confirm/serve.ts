@@ -27,7 +27,7 @@ const pages = {
   expired: {
     status: 410,
     title: 'This question is over',
-    words: 'Nobody decided in time, so nothing was done. You can close this window, or ask again by mail.',
+    words: 'There was no decision in time, so nothing was done. You can close this window, or ask again by mail.',
   },
   malformed: {
     status: 400,
@@ -71,7 +71,7 @@ function show(link: FoundLink, token: string): Response {
   if (link.kind === 'used') return saidPage(used(link.decision))
   if (link.kind !== 'open') return saidPage(pages[link.kind])
   const { by, summary, address, code, expires_at } = link.note
-  const until = expires_at === null ? 'somebody decides' : `${expires_at.slice(0, 16).replace('T', ' ')} UTC`
+  const until = expires_at === null ? 'it is decided' : `${expires_at.slice(0, 16).replace('T', ' ')} UTC`
   return questionPage({ by, summary, who: address, code, until, token })
 }
 

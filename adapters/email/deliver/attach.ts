@@ -1,4 +1,4 @@
-// Files of a mail: as many as fit go along, the others as links that end (mail 5.7). Bytes flow from where they are kept.
+// Files of a mail: as many as fit go along, the others as links that end. Bytes flow from where they are kept.
 import type { DeliveryOutcome, FileSource } from '../../../src/contract/index.ts'
 import type { MailFileCall } from '../wire/call.ts'
 

@@ -1,4 +1,4 @@
-// On Workers: the binding `send_email`. Cloudflare makes the bytes, signs them and names them; of our headers it takes those of
+// Sends mail on Workers, by the binding `send_email`. Cloudflare makes the bytes, signs them and names them; of our headers it takes those of
 // threads, those that begin with X-, and a few more.
 import type { Attempt, Carrier, DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { Enclosed } from './attach.ts'
@@ -7,7 +7,7 @@ import { deliveredAs } from './names.ts'
 import type { BoundFile, BoundMail } from './settings.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** The id is Cloudflare's and another at every try: nobody could tell a second mail from the first. */
+/** The id is Cloudflare's and another at every try: a recipient could not tell a second mail from the first. */
 export async function sendBound(
   carrier: Carrier,
   mail: Omit<MailToCompose, 'at'>,

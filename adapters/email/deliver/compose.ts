@@ -30,7 +30,7 @@ export function envelopeOf({ to, cc }: MailCall, { mailFrom }: MailNames): MailE
   return { from: mailFrom, to: [...new Set([...to, ...cc].map(({ address }) => address))] }
 }
 
-/** What every mail of ours says of itself (RFC 3834, mail 5.4): nobody's machine should answer it. */
+/** What every mail of ours says of itself (RFC 3834): no automatic responder should answer it. */
 export const marks = {
   'Auto-Submitted': 'auto-replied',
   'X-Auto-Response-Suppress': 'OOF, AutoReply, DR, RN, NRN',

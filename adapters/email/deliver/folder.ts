@@ -1,4 +1,4 @@
-// Without a server, for development: each mail is a file that any mail program opens. The envelope stands before it, as servers note it.
+// Writes each mail as a file into a folder, for development without a server. The envelope stands before it, as servers note it.
 import { nodeFiles } from './node-parts.ts'
 import type { SendWay } from './smtp.ts'
 

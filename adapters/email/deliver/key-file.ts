@@ -5,7 +5,7 @@ import type { DkimKey, MailSettings } from './settings.ts'
 
 export type KeyFile = { readonly domain: string; readonly keys: readonly DkimKey[] }
 
-/** Throws where the file is not what it should be: without its signature a mail would be taken for somebody else's. */
+/** Throws where the file is not what it should be: without its signature a mail would be taken for a forged one. */
 export async function dkimKeys({
   domain,
   dkimKeys: given = [],

@@ -18,7 +18,7 @@ export function decisionPath(connectionId: string): string {
   return connectionId === 'default' ? '/email/decide' : `/email/${encodeURIComponent(connectionId)}/decide`
 }
 
-/** None where nobody could follow them: without a public address, or with nothing to keep them in. */
+/** None where people could not follow them: without a public address, or with nothing to keep them in. */
 export async function linksFor(
   call: MailCall,
   { clientId }: Pick<Attempt, 'clientId'>,

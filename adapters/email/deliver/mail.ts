@@ -33,7 +33,7 @@ export function deliverMail(
     const mail = await prepare(settings, deps, call, attempt).catch(notPrepared)
     if (mail.kind !== 'mail') return mail
     try {
-      // What comes back then goes to whoever carries it, not to an address of ours.
+      // Bounces then go to the runtime's mailer, not to an address of ours.
       if (way === undefined && deps.carrier !== undefined) return await sendBound(deps.carrier, mail, attempt)
       const noting = noteDelivery(deps.notes, attempt.clientId, call.to[0]?.address ?? '')
       // Nothing has left yet: while the database is away it is tried again.
@@ -44,7 +44,7 @@ export function deliverMail(
       const { messageId } = mail.names
       return await (way ?? noWay)({ raw, envelope: envelopeOf(call, mail.names), messageId }, attempt)
     } catch (error) {
-      // A key that cannot be read may be put right; a mail without its signature would be taken for somebody else's.
+      // A key that cannot be read may be put right; a mail without its signature would be taken for a forged one.
       keys = undefined
       if (isGatewayError(error, 'config_invalid')) return { kind: 'retry', reason: 'dkim_key_unusable', ...paused }
       throw error
@@ -78,7 +78,7 @@ async function closedPlace(
   { to }: MailCall,
   { runId }: Attempt,
 ): Promise<string | undefined> {
-  // Whoever cannot be asked must not keep an answer back: the server refuses it if need be.
+  // A store that does not answer must not keep a reply back: the server refuses it if need be.
   return places?.closed(to[0]?.address ?? '', runId).catch(() => undefined)
 }
 

@@ -1,4 +1,4 @@
-// What a mail of ours is called: the same at every try, so that whoever gets it twice can tell (mail 5.6).
+// The ids of a mail of ours: the same at every try, so that a recipient who gets it twice can tell.
 import type { Attempt, DeliveryOutcome, Notes } from '../../../src/contract/index.ts'
 import { threadKey, threadName } from '../threads/key.ts'
 import { isMessageId, isPlainAddress, mailSubject } from '../wire/address.ts'
@@ -21,7 +21,7 @@ export async function deliveryKey(clientId: string): Promise<string> {
   return threadKey(`delivery:${clientId}`)
 }
 
-/** A provider that gives mails ids of its own says which: answers will name that one, so the thread goes by it too (mail EM-117). */
+/** A provider that gives mails ids of its own says which: answers will name that one, so the thread goes by it too. */
 export async function deliveredAs(given: string | undefined, ours: string): Promise<DeliveryOutcome> {
   const theirs = given?.replace(/^<|>$/g, '') ?? ''
   if (theirs === '' || theirs === ours || !isMessageId(theirs)) return { kind: 'delivered', vendorId: ours }

@@ -55,7 +55,7 @@ export type Pool = {
   use(step: 'stream', plugin: (mail: Mail, done: () => void) => void): void
 }
 
-/** Whoever sends may `watch` the stream of the mail, which is read when the server wants it and not before. */
+/** The sender may `watch` the stream of the mail, which is read when the server wants it and not before. */
 export async function smtpPool(options: object): Promise<Pool> {
   const { createTransport } = await importOnNode<{ createTransport(options: object): Pool }>('nodemailer')
   const pool = createTransport(options)

@@ -129,7 +129,7 @@ async function importKey(pem: Secret): Promise<SigningKey> {
       new Uint8Array(await crypto.subtle.sign({ name: 'Ed25519' }, key, copy(await sha256(data))))
     return { name: 'ed25519-sha256', sign }
   } catch {
-    // A mail that should be signed and is not would be taken for somebody else's.
+    // A mail that should be signed and is not would be taken for a forged one.
     throw new GatewayError(
       'config_invalid',
       '[email] a DKIM key cannot sign; it must be RSA or Ed25519 in PKCS #8: run parley email setup',

@@ -1,4 +1,4 @@
-// What became of a mail that was handed to a server (mail EM-137). The server's own words are shown, cleaned and short.
+// What became of a mail that was handed to a server. The server's own words are shown, cleaned and short.
 import { cleanName, type DeliveryOutcome } from '../../../src/contract/index.ts'
 
 /** A server that puts off whom it does not know yet wants some minutes (RFC 6647, 2.1). */
@@ -6,7 +6,7 @@ const greylistMs = 5 * 60_000
 const pauseMs = 60_000
 const greylisting = /gr[ae]y.?list|try again later|temporarily deferred|4\.7\.[01]\b/i
 
-/** `isUnderWay`: bytes of the mail were asked for, so it may have arrived although nobody said so. */
+/** `isUnderWay`: bytes of the mail were asked for, so it may have arrived although the server did not say so. */
 export function smtpOutcome(error: unknown, isUnderWay: boolean): DeliveryOutcome {
   const { code, responseCode, response = '' } = factsOf(error)
   if (code === 'EAUTH') return { kind: 'retry', reason: 'smtp_login_refused', afterMs: pauseMs, scope: 'connection' }

@@ -1,4 +1,4 @@
-// A send that cannot be called off is at least not waited for longer than its attempt lasts.
+// Waits for a send no longer than its attempt lasts, where the send itself cannot be cancelled.
 
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const over = Promise.withResolvers<never>()
@@ -9,7 +9,7 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
     return await Promise.race([work, over.promise])
   } finally {
     signal.removeEventListener('abort', stop)
-    // Whoever loses the race has nobody to tell.
+    // The promise that loses the race is handled here, so that its rejection is not reported.
     work.catch(() => undefined)
     over.promise.catch(() => undefined)
   }

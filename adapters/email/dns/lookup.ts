@@ -7,7 +7,7 @@ export type RecordType = 'TXT' | 'A' | 'AAAA' | 'MX' | 'PTR' | 'CNAME'
 export type DnsRecord = readonly string[] | { readonly exchange: string; readonly priority: number } | string
 
 /**
- * none: the name system says that there is nothing; temporary: nobody knows. They are never mixed up: without a record a domain
+ * none: the name system says that there is nothing; temporary: it is not known. They are never mixed up: without a record a domain
  * has no policy, and a policy must not vanish because a server was slow.
  */
 export type Answer =

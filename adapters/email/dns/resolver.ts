@@ -2,7 +2,7 @@
 // domain can make a mail expensive. What is not known is never remembered.
 import type { Answer, DnsRecord, Lookup, RecordType } from './lookup.ts'
 
-/** As node:dns/promises answers: records, or an error with a code that says whether there is nothing or nobody knows. */
+/** As node:dns/promises answers: records, or an error with a code that says whether there is nothing or it is not known. */
 export type Resolve = (name: string, type: string) => Promise<readonly DnsRecord[]>
 
 export type Resolver = {
@@ -28,7 +28,7 @@ const maxChunks = 32
 const maxRecordLength = 8192
 const minTtlMs = 60_000
 const maxTtlMs = 3_600_000
-/** Somebody may be about to publish the key that is missing. */
+/** The owner of the domain may be about to publish the key that is missing. */
 const maxNoneTtlMs = 300_000
 
 const types: ReadonlySet<string> = new Set<RecordType>(['TXT', 'A', 'AAAA', 'MX', 'PTR', 'CNAME'])
@@ -117,7 +117,7 @@ const isName = (name: string): boolean =>
   name.split('.').every((label) => label.length > 0 && label.length <= 63) &&
   !/[\s\p{C}]/u.test(name)
 
-/** Thrown for nearly every mail, and read for its code: where it was thrown is nobody's question, and costs more than the lookup. */
+/** Thrown for nearly every mail, and read for its code alone: a stack would never be read, and costs more than the lookup. */
 function dnsError(code: string, name: string): Error {
   return Object.assign(Object.create(Error.prototype) as Error, { message: `${code} ${name}`, code })
 }

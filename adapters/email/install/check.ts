@@ -1,4 +1,4 @@
-// What the world finds about a domain, held against what it should find.
+// Checks the DNS records of a domain against what they should be.
 import type { KeyRecord } from './dkim-keys.ts'
 import type { Lookup } from './look-up.ts'
 
@@ -75,20 +75,22 @@ function one(what: string, found: readonly string[], judge: (text: string) => st
 }
 
 function isSpf(text: string): string {
-  return /[?+]all\b/i.test(text) ? 'it lets anybody send; end it with ~all or -all' : ''
+  return /[?+]all\b/i.test(text) ? 'it lets any server send; end it with ~all or -all' : ''
 }
 
 function isPolicy(text: string): string {
   const policy = /;\s*p\s*=\s*([a-z]+)/i.exec(text)?.[1]?.toLowerCase()
   if (policy === 'quarantine' || policy === 'reject') return ''
-  return policy === 'none' ? 'it stops nobody; set p=quarantine, later p=reject' : 'it has no policy; set p=quarantine'
+  return policy === 'none'
+    ? 'it stops no forged mail; set p=quarantine, later p=reject'
+    : 'it has no policy; set p=quarantine'
 }
 
 function dkimFinding({ selector, value }: KeyRecord, found: readonly string[]): Finding {
   const what = `DKIM ${selector}`
   const keys = found.filter((text) => /(?:^|;)\s*p=/i.test(text))
   if (keys.length === 0)
-    return { what, state: 'missing', found: '', remedy: 'nobody believes its signatures; add the record' }
+    return { what, state: 'missing', found: '', remedy: 'receivers do not trust its signatures; add the record' }
   const keyIn = (text: string): string => (/(?:^|;)\s*p=([^;]*)/i.exec(text)?.[1] ?? '').replace(/\s/g, '')
   if (keys.length === 1 && keyIn(keys[0] ?? '') === keyIn(value)) return ok(what, 'the key of this gateway')
   return { what, state: 'wrong', found: 'another key', remedy: 'replace it by the record of parley email setup' }

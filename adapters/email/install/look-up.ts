@@ -1,7 +1,7 @@
-// Asking the domain name system, as whoever delivers mail does. Node only.
+// Asks the domain name system, as a server that delivers mail does. Node only.
 import { importOnNode } from '../../../src/contract/index.ts'
 
-/** Undefined: nobody answered. Empty: there is nothing. */
+/** Undefined: no answer. Empty: there is nothing. */
 export interface Lookup {
   mx(name: string): Promise<readonly string[] | undefined>
   txt(name: string): Promise<readonly string[] | undefined>

@@ -70,7 +70,7 @@ function wordsFor(outcome: DeliveryOutcome): string {
     case 'retry':
       return `not now: ${outcome.reason}`
     case 'unknown':
-      return `nobody can tell: ${outcome.reason}`
+      return `not known: ${outcome.reason}`
     default:
       return outcome satisfies never
   }

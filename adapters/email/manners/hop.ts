@@ -1,11 +1,11 @@
-// The signed count of agents that answered each other to get here (mail 5.4): without it two polite agents would never hear of each
-// other, and two impolite ones would never stop. `X-Agent-Hop: 2; mac=…`, bound to the mail that carries it.
+// The signed count of agents that answered each other to get here: without it two agents that answer no machines would never hear of each
+// other, and two that answer all would never stop. `X-Agent-Hop: 2; mac=…`, bound to the mail that carries it.
 import type { Hmac } from '../../../src/contract/index.ts'
 import { equalInConstantTime } from '../../../src/verification/index.ts'
 import { base32 } from '../threads/key.ts'
 
 export const hopHeader = 'X-Agent-Hop'
-/** A mail that is the fifth in a row written by agents is taken by nobody. */
+/** A mail that is the fifth in a row written by agents is ignored. */
 export const maxHops = 4
 const macLength = 32
 
@@ -13,7 +13,7 @@ export async function signHop(hmac: Hmac, secret: string, hop: number, messageId
   return `${hop}; mac=${await macOf(hmac, secret, hop, messageId)}`
 }
 
-/** The hop that a mail with this id really has; undefined where nobody who shares the secret said so. */
+/** The hop that a mail with this id really has; undefined where no gateway that shares the secret said so. */
 export async function readHop(
   hmac: Hmac,
   secret: string,

@@ -1,4 +1,4 @@
-// Mail that must not be answered, each kind with the one reason that `explain` shows (RFC 3834, RFC 5230). Silence is the safe side:
+// Loop prevention: mail that must not be answered, each kind with the one reason that `explain` shows (RFC 3834, RFC 5230). Silence is the safe side:
 // two machines that answer each other never stop. Pure.
 import type { HeaderField, MailHead } from '../wire/judged.ts'
 import { maxHops } from './hop.ts'
@@ -18,7 +18,7 @@ export type NeverReason =
 
 export type Manners = {
   readonly head: MailHead
-  /** Empty: the null sender. Undefined: nobody knows. */
+  /** Empty: the null sender. Undefined: not known. */
   readonly mailFrom: string | undefined
   readonly isReport: boolean
   /** Whether an address is one of ours: an agent's or where reports come back. */

@@ -1,5 +1,5 @@
-// The routing facts of a mail: who else is in it, and whether this agent is spoken to (ruling 3). Only To and Cc count, never the words
-// of a mail (msg EM-08). Pure.
+// The routing facts of a mail: who else is in it, and whether this agent is addressed. Only To and Cc count, never the text
+// of a mail. Pure.
 import type { ChannelContext, Connection } from '../../../src/contract/index.ts'
 import type { Mailbox } from '../wire/judged.ts'
 import type { ReadMail, ReadRecipient } from '../wire/read.ts'
@@ -19,14 +19,14 @@ export function contextOf(
   const { head, proof } = mail
   const author = authorOf(proof)
   const isOther = ({ address }: Mailbox): boolean => address !== author?.address && !isOurs(scene.addresses, address)
-  // Whom a hand on the way wrote in makes it less direct, and is neither spoken to nor speaks to the agent.
+  // A recipient that a server on the way wrote in makes it less direct, and is neither addressed nor addresses the agent.
   const named = [...(isFieldCounted(proof, 'to') ? head.to : []), ...(isFieldCounted(proof, 'cc') ? head.cc : [])]
   const others = [...head.to, ...head.cc].filter(isOther)
   const isNamed = named.some(({ address }) => {
     const meant = recipientOf(scene.addresses, address)
     return meant.kind === 'agent' && meant.agent === recipient.agent
   })
-  // A blind copy is overheard: answering it would tell the others of it.
+  // A blind copy is ambient context: answering it would tell the others of it.
   const isDirect = others.length === 0 && (isNamed || recipient.tokenKey !== undefined)
   return {
     connector_id: scene.connection.id,

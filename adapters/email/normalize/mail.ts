@@ -63,7 +63,7 @@ function fromMail(
   const { agent, thread } = recipient
   const author = authorOf(proof)
   const id = shortId(thread.id)
-  // The beginning of the chain, as the mail tells it (ruling 8): which conversation it joins is decided by what may be joined.
+  // The beginning of the chain, as the mail tells it: which conversation it joins is decided by what may be joined.
   const threadId = shortId(head.references[0] ?? head.inReplyTo[0] ?? thread.id)
   const parent = head.inReplyTo[0] ?? head.references.at(-1)
   const address = formatAddress({ local: agent, domain: connection.domain })
@@ -153,7 +153,7 @@ function fromReport(
   recipient: Extract<ReadRecipient, { kind: 'bounce' }>,
 ): ArrivedNothing {
   const { reason, ...effects } = reportFacts(mail.body.report, recipient.sent, mail.receivedAt)
-  // Under a name of its own: nobody can keep a report away by sending something else under its id.
+  // Under an id of its own: a sender cannot keep a report away by sending something else under its id.
   return { ...nothing(scene, mail, recipient.given, reason), deliveryId: `report:${recipient.digest}`, ...effects }
 }
 

@@ -1,5 +1,5 @@
 // What is kept of a mail beside the message: its text within bounds and the part of its envelope that concerns this recipient. Whom
-// else it was handed over for is nobody's business: they may have been blind copies. Pure.
+// else it was handed over for is not kept: they may have been blind copies. Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import type { ReadMail } from '../wire/read.ts'
 
@@ -26,7 +26,7 @@ export function rawOf(
 
 const results = /^authentication-results\s*:\s*([^\s;]*)/i
 
-/** A result that claims to be ours was written by somebody else: nothing of ours comes in from outside. */
+/** A result that claims to be ours was written by a server on the way or by the sender: nothing of ours comes in from outside. */
 function withoutForgedResults(text: string, domains: readonly string[]): string {
   const end = text.search(/\r?\n\r?\n/)
   const head = end < 0 ? text : text.slice(0, end)

@@ -1,8 +1,8 @@
-// Whom an address of ours means: an agent by its name, with or without a tag, or the place where reports about our mails come back. Pure.
+// Which agent an address of ours means, by its name with or without a tag; or that it is where reports about our mails come back. Pure.
 import { keyLength } from '../threads/key.ts'
 import { looksLikeToken } from '../threads/token.ts'
 
-/** The local part of envelope senders: nobody answers there. */
+/** The local part of envelope senders: no agent answers there. */
 const bounceLocal = 'bounce'
 
 export type Recipient =

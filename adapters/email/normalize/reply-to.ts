@@ -1,11 +1,11 @@
-// Where the answer to a mail goes: to its proven author and to nobody that the mail merely names. Pure.
+// Where the answer to a mail goes: to its proven author, never to others that the mail merely names. Pure.
 import { cleanName, type JsonObject } from '../../../src/contract/index.ts'
 import type { ReadMail, ReadRecipient } from '../wire/read.ts'
 import { authorOf } from './sender.ts'
 
 type Agent = Extract<ReadRecipient, { kind: 'agent' }>
 
-/** Nobody has it, and nobody ever will (RFC 2606): what cannot be proven is not answered, and could not be. */
+/** An address that no mailbox can ever have (RFC 2606): what cannot be proven is not answered, and could not be. */
 const nobody = 'nobody@unverified.invalid'
 const maxQuoteLines = 40
 const maxQuoteLength = 4000
@@ -19,7 +19,7 @@ export function replyToOf({ head, proof, body, hop }: ReadMail, { address, threa
     address: author?.address ?? nobody,
     name,
     agent: address,
-    // A reply to all would let whoever writes to an agent have it write to others.
+    // A reply to all would let a sender have the agent write to others.
     cc: [],
     reply_to_id: head.messageId ?? null,
     reply_to_references: shortened(head.references.length === 0 ? head.inReplyTo : head.references),

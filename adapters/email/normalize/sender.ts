@@ -1,4 +1,4 @@
-// Who wrote a mail, by what was proven and nothing else; what it merely claims stays in its raw text (ruling 7). Pure.
+// Who wrote a mail, by what was proven and nothing else; what it merely claims stays in its raw text. Pure.
 import {
   cleanName,
   formatAddress,
@@ -11,11 +11,11 @@ import {
 import type { Mailbox, MailProof } from '../wire/judged.ts'
 
 export type SenderScene = {
-  /** Ours, as issuer where no domain signed; and of addresses of nobody. */
+  /** Ours, as issuer where no domain signed; and of the addresses that stand for unverified senders. */
   readonly domain: string
   readonly recipient: string
   readonly receivedAt: string
-  /** Domains that let nobody write under another's address. */
+  /** Domains that let none of their users write under another's address. */
   readonly addressDomains: readonly string[]
 }
 

@@ -1,5 +1,5 @@
 // How much of its own time the event loop gives to mails. Most mails are small, and checked here sooner than a thread is asked; what a flood
-// of them would cost beyond its share is left to threads, and the loop to everybody else.
+// of them would cost beyond its share is left to threads, and the loop to all other work.
 
 export type LoopShare = {
   /** Undefined: the share is spent, and a thread does the work. Otherwise it may be done here; `end` says that it is over. */

@@ -1,4 +1,4 @@
-// Which parts of a mail are its words, and which are files beside them (mail 4.3, RFC 2046 5.1).
+// Which parts of a mail are its words, and which are files beside them (RFC 2046 5.1).
 import type { Leaf, MailPart, Multipart } from './scan-parts.ts'
 
 /** Words in reading order; `either`: the same said twice, as text and as a page. */

@@ -1,4 +1,4 @@
-// The name of a file in a mail: what its sender called it, made safe to show and to store under (mail 5.8).
+// The name of a file in a mail: what its sender called it, made safe to show and to store under.
 import { cleanFileName } from '../../../src/contract/index.ts'
 import type { PartHead } from './part-head.ts'
 

@@ -1,4 +1,4 @@
-// How much of a mail is read at all (mail 5.7). What is over a limit is refused or left out by name, never read to its end.
+// How much of a mail is read at all. What is over a limit is refused or left out by name, never read to its end.
 
 export type BodyLimits = {
   /** Of the raw mail. */

@@ -1,4 +1,4 @@
-// Reports about a mail of ours: what became of it (RFC 3464), that somebody complained (RFC 5965), that it was shown (RFC 8098).
+// Reports about a mail of ours: what became of it (RFC 3464), that its recipient complained (RFC 5965), that it was shown (RFC 8098).
 import type { MailReport } from '../wire/judged.ts'
 import type { PartText } from './read-text.ts'
 import type { Leaf, MailPart } from './scan-parts.ts'
@@ -19,7 +19,7 @@ const maxRecipients = 50
 const maxFieldLength = 1_000
 const maxReportLength = 128 * 1024
 
-/** Only a mail that is a report as a whole is one: a bounce that somebody forwards is what they say. */
+/** Only a mail that is a report as a whole is one: a bounce that a person forwards is what they say. */
 export async function readReport(
   root: MailPart,
   read: (leaf: Leaf) => Promise<PartText>,

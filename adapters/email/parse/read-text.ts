@@ -1,4 +1,4 @@
-// The text of one part: decoded, in one form, without what nobody sees in it.
+// The text of one part: decoded, in one form, without what no reader sees in it.
 import { decodeCharset } from './charset.ts'
 import type { DecodePart } from './decode-part.ts'
 import { unflow } from './flowed-text.ts'

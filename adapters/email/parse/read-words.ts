@@ -72,7 +72,7 @@ async function readHtml(reading: Reading, leaf: Leaf): Promise<Piece> {
   return { whole: withoutMarks(marked), text: trimmed(marked), hasHidden }
 }
 
-/** Plain text, where it says anything. Where it says something else than the page, whoever decides must know. */
+/** Plain text, where it says anything. Where it says something else than the page, the agent is told. */
 async function readEither(reading: Reading, { plain, html }: Words & { kind: 'either' }): Promise<Piece> {
   const said = await readAll(reading, plain)
   const shown = await readAll(reading, html)

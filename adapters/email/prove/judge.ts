@@ -1,4 +1,4 @@
-// The rows of the table of mail 4.2 in their order: signatures, then the domain's policy, then relays, then the address it came from.
+// Decides who is proven to have written a mail, in this order: signatures, the domain's policy, relays, the address it came from.
 
 import type { MailResolver, Resolve } from '../dns/resolver.ts'
 import { domainOf } from '../scan/domain.ts'

@@ -9,7 +9,7 @@ export type Origin = {
   /** Domains for which the server may send. */
   readonly domains: readonly string[]
   readonly reason: string
-  /** Nobody knows yet, and it could matter for this author. */
+  /** Not known yet, and it could matter for this author. */
   readonly isOpen: boolean
 }
 

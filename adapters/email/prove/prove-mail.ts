@@ -1,6 +1,6 @@
-// Hop 2, the question of mail: who wrote it. Asked of the raw bytes and the name system, never of what the mail says of itself.
-// The table of mail 4.2: only a signature of the author's domain over the whole body makes an author; what the domain itself
-// disowns is spoofed; all else is somebody's mail, and nobody's word.
+// Hop 2: authenticates the author of a mail, by the raw bytes and the name system, never by what the mail says of itself.
+// Only a signature of the author's domain over the whole body makes an author; what the domain itself
+// disowns is spoofed; the author of any other mail is unverified.
 import { OffloadError } from '../../../src/contract/index.ts'
 import type { Resolver } from '../dns/resolver.ts'
 import { offloadRefusal } from '../offload/refusal.ts'

@@ -84,9 +84,9 @@ function isNamed(
   signedHeaders: readonly string[],
   unnamed: ReadonlySet<string>,
 ): boolean {
-  // Names that are not signed are written by whoever sends the copy.
+  // Names that are not signed are written by the sender of the copy.
   const people = [...(signedHeaders.includes('to') ? head.to : []), ...(signedHeaders.includes('cc') ? head.cc : [])]
-  // Whoever writes to a tag names the mailbox, too: a fetched one may not say under which tag it got a mail.
+  // A sender who writes to a tag names the mailbox, too: a fetched one may not say under which tag it got a mail.
   const named = new Set(people.map(({ address }) => address.toLowerCase()).flatMap((each) => [each, untagged(each)]))
   return envelope.rcptTo
     .map((recipient) => recipient.toLowerCase())

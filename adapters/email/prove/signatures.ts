@@ -10,7 +10,7 @@ export type Signature = {
   /** In small letters, as many times as they are covered. */
   readonly signedHeaders: readonly string[]
   readonly signedAt: number | undefined
-  /** `l=`: what stands behind that length is anybody's. */
+  /** `l=`: what stands behind that length may be written by any server on the way. */
   readonly isCut: boolean
   /** Shares its registered domain with the author, by the public suffix list. */
   readonly isKin: boolean

@@ -11,7 +11,7 @@ import {
 
 /** Kinds that every mail program shows. */
 const shown: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-/** An address that means nothing to anybody, and that the tree takes for one of the web. */
+/** An address that leads nowhere, and that the tree takes for one of the web. */
 const stand = 'https://cid.invalid/'
 const reference = /!\[([^\][\n]{0,500})\]\(([^()\s]{1,300})\)/g
 

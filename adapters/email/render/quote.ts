@@ -1,4 +1,4 @@
-// What an answer answers, below it: the last mail of the sender's and no older one, forty lines of it at most (mail 5.6). Pure.
+// What an answer answers, below it: the last mail of the sender's and no older one, forty lines of it at most. Pure.
 import { cleanName } from '../../../src/contract/index.ts'
 import { type Block, plainTree, quoteText, renderMail } from '../../../src/rendering/index.ts'
 import type { MailCall } from '../wire/call.ts'

@@ -1,4 +1,4 @@
-// Who a reply goes to: whoever was authenticated, and beside them only those whom the reply names and may reach (ruling 47). Pure.
+// Who a reply goes to: the authenticated sender, and beside them only those whom the reply names and may reach. Pure.
 import { parseAddress } from '../../../src/contract/index.ts'
 import { isPlainAddress } from '../wire/address.ts'
 import type { MailPerson } from '../wire/call.ts'

@@ -39,7 +39,7 @@ export function renderMail(
     op: 'send',
     from: { name: cleanName(labelOf(reply.agent) ?? '') || reply.agent, address: place.agent },
     to: [{ name: place.name, address: place.address }],
-    // A link decides for whoever holds it, so that mail goes to the authenticated address alone (mail X-003).
+    // A link decides for every reader who has it, so that mail goes to the authenticated address alone.
     cc: decisions.length > 0 ? [] : [...copiesFor(place, mayNotify)],
     subject: replySubject(place.reply_to_subject),
     ...{ text, html },

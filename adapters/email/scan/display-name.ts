@@ -1,4 +1,4 @@
-// The name that somebody writes before an address: shown, never decided by (mail 4.2 rule 3).
+// The display name before an address: shown, never decided by.
 import { cleanName } from '../../../src/contract/index.ts'
 import { decodeWords } from './words.ts'
 

@@ -1,5 +1,5 @@
 // The head of a mail cut into its fields, on the raw bytes. Where readers of mail are known to disagree (a name before a space, a
-// fold or a blank) the field counts as one more of its kind, so that nobody can hide a second one from us or from others.
+// fold or a blank) the field counts as one more of its kind, so that a sender cannot hide a second one from us or from others.
 import type { HeaderField, HeadFault } from '../wire/judged.ts'
 
 const maxHeadBytes = 256 * 1024
@@ -127,7 +127,7 @@ function open(lines: readonly string[]): Opened {
   const name = trimBlanks(written)
   if (!fieldName.test(name)) return { field: undefined, isOdd: true }
   const value = trimBlanks(first.slice(colon + 1) + lines.slice(1).join(''))
-  // RFC 5322 4.5.8 lets a blank stand before the colon; nobody who writes mail today does.
+  // RFC 5322 4.5.8 lets a blank stand before the colon; no program that writes mail today does.
   return { field: { name: name.toLowerCase(), value }, isOdd: name !== written }
 }
 

@@ -1,4 +1,4 @@
-// Ids of mails, and of Exchange's threads: chosen by whoever wrote the mail, so only their form is believed.
+// Ids of mails, and of Exchange's threads: chosen by the sender of the mail, so only their form is believed.
 
 const maxIds = 100
 const id = /<([^<>@\s\p{C}]{1,250}@[^<>@\s\p{C}]{1,250})>/gu

@@ -123,7 +123,7 @@ function readMailbox({ before, within, comment, isWhole }: Entry): Mailbox | und
 const dotAtom = /^[\w!#$%&'*+\-/=?^`{|}~\u0080-\u{10ffff}]+(?:\.[\w!#$%&'*+\-/=?^`{|}~\u0080-\u{10ffff}]+)*$/u
 /** What is plain in quotes; a second `@` or a bracket in them is there to be misread. */
 const quotedLocal = /^"[\w!#$%&'*+\-/=?^`{|}~. ]+"$/
-// Nobody can see these, and the last one stands for bytes that are no text.
+// A reader cannot see these, and the last one stands for bytes that are no text.
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\ufffd]/u
 
 function readAddress(address: string, name: string): Mailbox | undefined {

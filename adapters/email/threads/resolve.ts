@@ -1,4 +1,4 @@
-// Which conversation a mail asks to join, best guess first (never by its subject: ruling 54). Accept lets it in only where its proven
+// Which conversation a mail asks to join, best guess first, and never by its subject. Accept lets it in only where its proven
 // sender takes part already.
 import type { MailHead } from '../wire/judged.ts'
 import { outlookName, threadKey, threadName } from './key.ts'
@@ -30,7 +30,7 @@ export async function resolveThread(
   const others = await Promise.all(ids.filter((_, at) => ours[at] === undefined).map(threadKey))
   const keys = [facts.tokenKey, ...ours, ...others].flatMap((each) => each ?? [])
   const outlook = head.threadIndex === undefined ? [] : [outlookName(head.threadIndex)]
-  // Outlook leaves References out on some paths, and anybody can copy an index: it is read only where there is nothing else.
+  // Outlook leaves References out on some paths, and any sender can copy an index: it is read only where there is nothing else.
   const hints = head.references.length === 0 ? outlook : []
   return {
     id,

@@ -1,4 +1,4 @@
-// Reply tokens: a key of ours with a proof that we wrote it. They stand in addresses and in our Message-IDs. Whoever was forwarded a
+// Reply tokens: a key of ours with a proof that we wrote it. They stand in addresses and in our Message-IDs. A person who was forwarded a
 // mail has its token too, so a token says which thread is meant and never who may read it.
 import type { Hmac } from '../../../src/contract/index.ts'
 import { equalInConstantTime } from '../../../src/verification/index.ts'

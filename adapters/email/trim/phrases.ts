@@ -1,7 +1,7 @@
 // What mail programs write around the mail that is answered, in the languages their users set them to. Small letters, and
 // compared as whole phrases: a table is easier to add a language to than a pattern, and cannot be made to search for long.
 
-/** "… wrote:": what somebody did who is quoted below. */
+/** "… wrote:": what the person did who is quoted below. */
 export const wroteWords: readonly string[] = phrases(`
   wrote | writes | missatge de | écrit | schrieb | geschrieben | escribió | escribio | escribe | ha scritto | scrisse | escreveu |
   schreef | geschreven | skrev | skrifaði | kirjoitti | napisał | napisała | napisał(a) | pisze | написал | написала |

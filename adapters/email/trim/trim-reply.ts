@@ -1,4 +1,4 @@
-// What somebody wrote now, told apart from the mail they answer and from their signature (mail 5.3). One pass over the lines.
+// What the sender wrote now, told apart from the mail they answer and from their signature. One pass over the lines.
 // When in doubt the words stay: a quote too many is read past, an answer too few is lost.
 import { attributionAt } from './attribution.ts'
 import { headerBlockAt } from './header-block.ts'

@@ -1,8 +1,8 @@
-// Whom an address means, as far as the ways in have to know: it is asked before a mail is read.
+// Which agent an address means, as far as the ways in have to know: it is asked before a mail is read.
 
 /**
  * agent: a mail to it may start a turn; bounce: an address of ours that only takes reports; disabled: an agent that takes no mail
- * now; unknown: nobody has this address in a domain of ours; foreign: another domain, for which nothing is passed on.
+ * now; unknown: no agent has this address in a domain of ours; foreign: another domain, for which nothing is passed on.
  */
 export type Recipient = 'agent' | 'bounce' | 'disabled' | 'unknown' | 'foreign'
 

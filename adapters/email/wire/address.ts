@@ -22,7 +22,7 @@ export function isMessageId(text: string): boolean {
   return text.length <= 500 && /^[!-;=?-~]+@[!-;=?-~]+$/.test(text)
 }
 
-/** How evidence names whoever has a mailbox: the local part as it is written, the domain in small letters. */
+/** How evidence names the owner of a mailbox: the local part as it is written, the domain in small letters. */
 export function mailSubject(address: string): string {
   const at = address.lastIndexOf('@')
   return `mailto:${address.slice(0, at)}${address.slice(at).toLowerCase()}`

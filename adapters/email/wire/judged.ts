@@ -18,7 +18,7 @@ export type HeaderField = {
   readonly value: string
 }
 
-/** Why nobody can be believed to have written it, whatever is signed. */
+/** Why no author can be believed, whatever is signed. */
 export type HeadFault =
   | 'no_from'
   | 'multiple_from_fields'

@@ -5,9 +5,9 @@ import type { RawArrival } from '../../../src/contract/index.ts'
 export type Way = 'smtp' | 'imap' | 'webhook' | 'ses' | 'mailgun' | 'cloudflare'
 
 export type Envelope = {
-  /** Empty: the null sender of bounces. Undefined: nobody knows. */
+  /** Empty: the null sender of bounces. Undefined: not known. */
   readonly mailFrom: string | undefined
-  /** Whom it was handed over for: the only place that says which agents it is for. */
+  /** The envelope recipients: the only place that says which agents it is for. */
   readonly rcptTo: readonly string[]
   /** Of the server that handed it over; without it SPF is unknown. */
   readonly clientIp?: string
@@ -24,7 +24,7 @@ export type ReceivedMail = {
   readonly mailboxAt?: string
   /**
    * It waits in a mailbox and keeps out all that came after it: what cannot be looked up this time either counts as not proven, for
-   * anybody can own a domain whose servers never answer.
+   * a sender can own a domain whose servers never answer.
    */
   readonly isLastTry?: boolean
 }

@@ -6,7 +6,7 @@ const address = z.string().refine(isPlainAddress, 'is no plain address')
 const name = z.string().default('')
 
 export const replyToSchema = z.object({
-  /** Of the authenticated sender, and of nobody else. */
+  /** Of the authenticated sender, and of no other person. */
   address,
   name,
   /** The address of ours that was written to. */

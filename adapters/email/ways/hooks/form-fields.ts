@@ -5,7 +5,7 @@ const [percent, plus, space, ampersand, equals] = [0x25, 0x2b, 0x20, 0x26, 0x3d]
 
 export type FormFields = ReadonlyMap<string, Uint8Array>
 
-/** Undefined: not a form, or one that nobody would send. Of two fields with one name the first counts. */
+/** Undefined: not a form, or one that no client would send. Of two fields with one name the first counts. */
 export function formFields(contentType: string, bytes: Uint8Array): FormFields | undefined {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/x-www-form-urlencoded') return urlencoded(bytes)
@@ -56,7 +56,7 @@ function digitOf(byte = 0): number | undefined {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : undefined
 }
 
-/** RFC 7578; what is before the first boundary and after the last is nobody's. */
+/** RFC 7578; what is before the first boundary and after the last is ignored. */
 function multipart(bytes: Uint8Array, boundary: string): FormFields | undefined {
   const fields = new Map<string, Uint8Array>()
   const mark = ascii(`--${boundary}`)

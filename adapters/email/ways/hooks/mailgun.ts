@@ -8,7 +8,7 @@ import { digestOf, isForThisBody } from './once.ts'
 import { isSignedByOne } from './signed.ts'
 import { secondsOf, type WebhookDeps } from './webhook.ts'
 
-/** Mailgun tries for eight hours; nobody says that it signs every try anew. */
+/** Mailgun tries for eight hours; its documentation does not say that it signs every try anew. */
 const tolerance = { maxAgeMs: 9 * 3_600_000, maxAheadMs: 300_000 }
 
 export async function mailgunHop(keys: readonly Secret[], deps: WebhookDeps, arrival: RawArrival): Promise<Hop> {

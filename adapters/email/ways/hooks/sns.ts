@@ -51,7 +51,7 @@ export async function judgeSns(
   const read = envelopeSchema.safeParse(json.ok ? json.value : undefined)
   if (!read.success) return rejected('malformed_request')
   const message = read.data
-  // Before anything is fetched: who is not on the list makes us call nobody.
+  // Before anything is fetched: a topic that is not on the list makes us call no server.
   if (!topicArns.includes(message.TopicArn)) return rejected('not_allowed_here')
   const host = hostOf(message.SigningCertURL)
   if (host === undefined || !message.SigningCertURL.endsWith('.pem')) return rejected('not_allowed_here')

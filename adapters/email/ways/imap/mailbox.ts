@@ -19,7 +19,7 @@ export type Mailbox = {
   readonly after: (uid: number) => Promise<readonly number[]>
   /** The number before that of the first mail that came at this instant or later. */
   readonly before: (instant: number) => Promise<number>
-  /** Undefined: somebody has removed it. */
+  /** Undefined: it was removed meanwhile. */
   readonly fetch: (uid: number) => Promise<FetchedMail | undefined>
   readonly mark: (uid: number) => Promise<void>
   /** Resolves when there may be something new, and after `longestMs` in any case; rejects when the connection is gone. */
@@ -37,7 +37,7 @@ const defaultMark = '$Parley'
 export async function openMailbox(settings: ImapSettings, maxBytes: number, signal: AbortSignal): Promise<Mailbox> {
   const client = await createClient(settings)
   const gone = Promise.withResolvers<never>()
-  // Told to whoever waits or asks next; there is not always somebody.
+  // Told to the next call that waits or asks; there is not always one.
   gone.promise.catch(() => {})
   const lost = (): void => gone.reject(new Error('the connection to the mailbox is gone'))
   let bell = Promise.withResolvers<void>()

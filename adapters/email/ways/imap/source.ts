@@ -1,4 +1,4 @@
-// A mailbox as a source (ruling 24): one mail after the other, marked and passed by only after it is committed; connects again by itself.
+// A mailbox as an inbound source: one mail after the other, marked and passed by only after it is committed; connects again by itself.
 import { type Adapter, type ChannelDeps, GatewayError, type SourceBatch } from '../../../../src/contract/index.ts'
 import type { ReceivedMail } from '../../wire/mail.ts'
 import type { OwnArrivals } from '../own-arrivals.ts'

@@ -105,7 +105,7 @@ export function createClients(limits: SmtpLimits, now: () => number): Clients {
   }
 }
 
-/** Whoever has one IPv6 address has 2^64 of them. */
+/** A client with one IPv6 address has 2^64 of them. */
 function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.toLowerCase().split('::')

@@ -45,7 +45,7 @@ export type Collecting = {
   readonly onHopeless: (why: 'too_large' | 'too_fine') => void
 }
 
-/** Whoever gets `whole` gives the room back. The stream is read to its end in any case: only then can the client be answered. */
+/** The caller that gets `whole` gives the room back. The stream is read to its end in any case: only then can the client be answered. */
 export function collect(stream: BodyStream, { maxBytes, room, onHopeless }: Collecting): Promise<Collected> {
   let buffer: Uint8Array = new Uint8Array(0)
   let size = 0

@@ -1,5 +1,5 @@
-// The SMTP listener (ruling 25): recipients are judged one by one, the mail is handed in once for all of them, and 250 means that it
-// is stored. It relays nothing and lets nobody log in.
+// The SMTP listener: recipients are judged one by one, the mail is handed in once for all of them, and 250 means that it
+// is stored. It relays nothing and has no logins.
 import type { SMTPServer, SMTPServerOptions } from 'smtp-server'
 import { type Adapter, importOnNode, type ListenDoor } from '../../../../src/contract/index.ts'
 import { createClients } from './clients.ts'
@@ -9,7 +9,7 @@ import { failure, replies } from './replies.ts'
 import { type SmtpDeps, type SmtpLimits, type SmtpSettings, smtpLimits } from './settings.ts'
 import { createTransactions } from './transactions.ts'
 
-/** Sendmail's jokes and the ways to pretend to be another client; AUTH, because nobody has an account here. */
+/** Sendmail's jokes and the ways to pretend to be another client; AUTH, because there are no accounts here. */
 const disabledCommands = ['AUTH', 'XCLIENT', 'XFORWARD', 'VRFY', 'EXPN', 'HELP', 'WIZ', 'SHELL', 'KILL']
 
 export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<Adapter['listen']> {
@@ -63,7 +63,7 @@ function optionsOf({ name, tls }: SmtpSettings, limits: SmtpLimits, means: Means
 
 function open(server: SMTPServer, { host, port }: SmtpSettings): Promise<string> {
   return new Promise((resolve, reject) => {
-    // Whoever opens ports knows what the codes of the system mean.
+    // An operator who opens ports knows what the codes of the system mean.
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)

@@ -1,4 +1,4 @@
-// What a client is told: code, enhanced code (RFC 3463) and a few words for whoever reads the bounce.
+// What a client is told: code, enhanced code (RFC 3463) and a few words for the person who reads the bounce.
 import type { ListenAnswer } from '../../../../src/contract/index.ts'
 import type { Recipient } from '../recipient.ts'
 
@@ -42,7 +42,7 @@ export function recipientReply(recipient: Recipient): Reply | undefined {
     case 'bounce':
       return undefined
     case 'unknown':
-      return { code: 550, text: '5.1.1 nobody has this address here' }
+      return { code: 550, text: '5.1.1 there is no such address here' }
     case 'disabled':
       return { code: 550, text: '5.2.1 this address takes no mail now' }
     case 'foreign':

@@ -1,4 +1,4 @@
-// How the listener listens, and what it allows whom.
+// Settings of the SMTP listener, and what it allows each client.
 import type { ChannelDeps, Secret } from '../../../../src/contract/index.ts'
 import type { OwnArrivals } from '../own-arrivals.ts'
 import type { RecipientOf } from '../recipient.ts'
@@ -20,7 +20,7 @@ export type SmtpLimits = {
   /** Per address; per network of an IPv6 address. */
   readonly clientsPerAddress: number
   readonly mailsPerMinute: number
-  /** Recipients nobody knows; then whoever guesses is hung up on. */
+  /** Unknown recipients; then a client that guesses is disconnected. */
   readonly refusedRecipients: number
   /** Of all mails that are being received together. */
   readonly heldBytes: number

@@ -77,7 +77,7 @@ async function judgeRecipient(
   }
 }
 
-/** Nobody is there to hear that it was cut. */
+/** The client is gone: it cannot be told that its mail was cut. */
 const incomplete = {
   too_large: replies.tooLarge,
   too_fine: replies.tooFine,

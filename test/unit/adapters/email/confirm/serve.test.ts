@@ -148,7 +148,7 @@ describe('pressing', () => {
   test('a question without an end stays open', async () => {
     const [link] = await linksFor(questionCall(null), out.attemptOf({ clientId: 'turn-2:0' }), deps())
     clock += 29 * 24 * 60 * 60 * 1000
-    expect(await (await get(link?.url)).text()).toContain('somebody decides')
+    expect(await (await get(link?.url)).text()).toContain('it is decided')
   })
 
   test.each([

@@ -151,7 +151,7 @@ describe('check', () => {
   test.each([
     ['MX', 'MX ', 'no mail gets here'],
     ['SPF', 'v=spf1', 'add the SPF record'],
-    ['DKIM', 'k=rsa', 'nobody believes its signatures'],
+    ['DKIM', 'k=rsa', 'receivers do not trust its signatures'],
     ['DMARC', 'v=DMARC1', 'add the DMARC record'],
   ])('names a missing %s record and what to do', async (what, part, remedy) => {
     const { text, problem } = await checked(zoneOf(without((await made()).records, part)))
@@ -160,8 +160,8 @@ describe('check', () => {
   })
 
   test.each([
-    ['v=spf1 mx ~all', 'v=spf1 mx +all', 'it lets anybody send'],
-    ['p=quarantine', 'p=none', 'it stops nobody'],
+    ['v=spf1 mx ~all', 'v=spf1 mx +all', 'it lets any server send'],
+    ['p=quarantine', 'p=none', 'it stops no forged mail'],
     ['k=ed25519; p=', 'k=ed25519; p=AAAA', 'replace it by the record'],
   ])('names a record that says %j as %j', async (right, wrong, remedy) => {
     const records = (await made()).records.map((each) => ({ ...each, value: each.value.replace(right, wrong) }))
