@@ -1,4 +1,4 @@
-// Settings of a Slack app connection, from parley.config.ts or from the environment (before hop 1).
+// Settings of a Slack app connection, from parley.config.ts or from the environment.
 import * as z from 'zod'
 import {
   type AccessRule,
@@ -75,7 +75,7 @@ const settingsSchema = z.strictObject({
   allowBots: z.array(idSchema('ids of bots, U…, B… or A…')).default([]),
   /** How many of their messages are answered in a thread before a person must have spoken again. */
   botHops: z.int().min(1, 'must be at least 1').max(50, 'must be at most 50').default(4),
-  /** Channels in which an agent's `<!channel>`, `<!here>` and `<!everyone>` reach everybody; `*`: all of them. */
+  /** Channels in which an agent's `<!channel>`, `<!here>` and `<!everyone>` notify all members; `*`: all of them. */
   broadcasts: z.array(z.union([z.literal('*'), idSchema('ids of channels, C… or G…')])).default([]),
   /** Names an agent may write, and whom they call: `{ reviewer: 'U123' }`. */
   names: z.record(z.string(), idSchema('a user id, U… or W…')).default({}),
@@ -85,7 +85,7 @@ const settingsSchema = z.strictObject({
     .regex(/^\/?[a-z0-9_-]{1,31}$/, 'must be a command such as parley')
     .transform((name) => name.replace(/^\//, ''))
     .default('parley'),
-  /** What Slack offers to whoever opens the app and has not written yet; without it: the agent's own `starters`. */
+  /** What Slack offers to a person who opens the app and has not written yet; without it: the agent's own `starters`. */
   prompts: z
     .array(
       z.strictObject({
@@ -170,7 +170,7 @@ function installFrom(env: Readonly<Record<string, string | undefined>>): object 
   return { clientId, clientSecret: secret(clientSecret), redirectUrl }
 }
 
-/** People as `T123/U456`, everybody of a workspace as `T123/*`, everybody as `*`. */
+/** People as `T123/U456`, all members of a workspace as `T123/*`, all people as `*`. */
 function accessFrom(list: string | undefined): AccessRule | undefined {
   const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
   if (entries.length === 0) return undefined

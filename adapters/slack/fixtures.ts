@@ -63,7 +63,7 @@ function wordsIn(value: unknown): string {
     .join('')
 }
 
-/** Blocks hold words, and nothing that calls anybody; the text beside them shows markup as letters. */
+/** Blocks hold words, and nothing that notifies a person; the text beside them shows markup as letters. */
 function isInert(calls: readonly JsonObject[]): boolean {
   return calls.map(payloadOf).every((payload) => {
     const blocks = JSON.stringify(payload['blocks'])

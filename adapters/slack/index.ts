@@ -158,7 +158,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
         const known = botUserId === undefined ? app : { ...app, botUserId }
         return normalizeSlack({ app: known, arrival, connection, ...told }, payload.value)
       }),
-    // A body would be shown to whoever gave a command.
+    // A body would be shown to the person who gave a command.
     acknowledge: () => ({ status: 200 }),
     render: (reply, to, mayNotify, hasLive) => renderSlack(facts, reply, to, { mayNotify, hasLive }),
     deliver: deliverSlack(settings, deps, ports),

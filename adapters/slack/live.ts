@@ -1,4 +1,4 @@
-// A reply while it grows (slack 2.10): a native stream in a thread, else a message that is edited. One message either way: a
+// A reply while it grows: a native stream in a thread, else a message that is edited. One message either way: a
 // stream that nears its end is stopped and then edited, so nothing continues elsewhere.
 import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import { renderBlocks, streamTree } from '../../src/rendering/index.ts'
@@ -78,7 +78,7 @@ export async function startLive(
   return post(posting)
 }
 
-/** Remembered beyond this process, so that not every replica asks after every start (S85). */
+/** Remembered beyond this process, so that not every replica asks after every start. */
 async function forgoStreams({ withoutStreams, notes }: LiveState, account: string): Promise<void> {
   withoutStreams.add(account)
   await notes?.keep({ family: latchFamily, key: account, lifeMs: latchMs }).catch(() => false)

@@ -22,14 +22,14 @@ export type RenderFacts = {
   /** Whom a name calls, by the name in small letters. */
   readonly names: ReadonlyMap<string, string>
   readonly sendsFiles: boolean
-  /** Channels in which everybody may be called. */
+  /** Channels in which all members may be notified. */
   readonly broadcasts: ReadonlySet<string>
 }
 
 type Rendered = { readonly call: SlackCall; readonly primary: boolean }
 type PolicyPart = Extract<Part, { kind: 'policy' }>
 
-/** A decision was taken just now, or nobody can take it any more: only then the buttons go. */
+/** A decision was taken just now, or can no longer be taken: only then the buttons go. */
 const decided: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'expired'])
 
 export function renderSlack(
@@ -71,7 +71,7 @@ function wordsOf(
   return renderBlocks(tree, { userIdOf: (name) => userIdOf(names, name), broadcasts: isGranted })
 }
 
-/** A name the operator wrote down, or the address we gave somebody, which begins with their id. */
+/** A name the operator wrote down, or the address we gave a person, which begins with their id. */
 function userIdOf(names: ReadonlyMap<string, string>, name: string): string | undefined {
   const [local = '', domain] = name.replace(/^@/, '').split('@')
   const id = /^([uw][a-z0-9]{5,31})\.[a-z0-9]+$/i.exec(local)?.[1]

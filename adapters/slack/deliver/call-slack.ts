@@ -36,7 +36,7 @@ function silent({ LogLevel }: WebApi): Logger {
 
 /**
  * A client is made for every call: it holds one token and one signal, and nothing of it is shared, so that no call can be made
- * in another installation's name (the client writes its token into headers it is given: slack 2.7).
+ * in another installation's name (the client writes its token into headers it is given).
  */
 export function createCallSlack(
   settings: Pick<SlackSettings, 'apiUrl' | 'callTimeoutMs'>,

@@ -10,7 +10,7 @@ import type { LiveState, SlackPorts } from './ports.ts'
 import { createRespond, type Respond } from './respond.ts'
 import { type Send, settled, withPlainWords } from './send-message.ts'
 
-/** Everybody in the workspace can read it: an id of ours and nothing else. */
+/** All members of the workspace can read it: an id of ours and nothing else. */
 const metadataType = 'parley_message'
 
 function metadataOf(clientId: string): JsonObject {
@@ -45,7 +45,7 @@ function sendWith(ports: SlackPorts, account: string, token: Secret, signal: Abo
   }
 }
 
-/** By the `response_url` first, or where the call cannot work; what has run out leaves the other way (S94, S95). */
+/** By the `response_url` first, or where the call cannot work; what has run out leaves the other way. */
 async function withResponse(
   call: Message,
   respond: Respond,
@@ -64,7 +64,7 @@ async function withResponse(
   const outcome = await direct(withoutFallback(call))
   const isHopeless = outcome.kind === 'refused' && ['absent', 'edited', 'place'].includes(classOf(outcome.reason))
   if (!isHopeless) return outcome
-  // In the end a direct message, where there is somebody to write to.
+  // In the end a direct message, where there is a person to write to.
   return (await answer()) ?? (call.method === 'chat.postMessage' ? direct(call) : outcome)
 }
 
@@ -115,7 +115,7 @@ async function post(
   const extras = { unfurl_links: false, unfurl_media: false, metadata: metadataOf(attempt.clientId) }
   const answer = await withPlainWords(send, 'chat.postMessage', { ...payload, ...extras })
   if (!isError(answer, 'absent') || fallbackUser === undefined) return settled(answer, false)
-  // A command was given where the bot is not: whoever gave it is answered alone.
+  // A command was given where the bot is not: its sender is answered alone.
   const { thread_ts: _thread, ...direct } = { ...payload, ...extras, channel: fallbackUser }
   return settled(await withPlainWords(send, 'chat.postMessage', direct), false)
 }

@@ -1,4 +1,4 @@
-// Every word Slack says no with, for the methods Parley calls (docs.slack.dev/reference/methods, slack 2.18), by what it means.
+// Every error code of Slack's, for the methods Parley calls (docs.slack.dev/reference/methods), by what it means.
 
 /**
  * - `doubt`: Slack's own trouble; it may have done what was asked all the same.
@@ -62,7 +62,7 @@ const classes: ReadonlyMap<string, ErrorClass> = new Map(
 
 export const knownErrors: readonly string[] = Object.values(table).flatMap((words) => words.split(/\s+/))
 
-/** A word nobody has met yet is a refusal, unless it speaks of trouble on Slack's side. */
+/** An unknown code is a refusal, unless it speaks of trouble on Slack's side. */
 export function classOf(error: string): ErrorClass {
   return (
     classes.get(error) ??

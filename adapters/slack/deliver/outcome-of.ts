@@ -1,4 +1,4 @@
-// Hop 8: what Slack answered to what it means for a delivery (slack 2.18).
+// Hop 8: what Slack answered to what it means for a delivery.
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { Answer } from './call-slack.ts'
 import { classOf, type ErrorClass } from './error-table.ts'

@@ -1,4 +1,4 @@
-// Hop 8: whether a post of ours arrived, by the client id in its metadata (ruling 18: lookup). A stream carries none; it is known by
+// Hop 8: looks up whether a post of ours arrived, by the client id in its metadata. A stream carries none; it is known by
 // its first words and its time, and where another message of ours could be meant nothing is decided.
 import type { Attempt, LookupOutcome } from '../../../src/contract/index.ts'
 import { foundMessageSchema, type FoundMessage as Message, type SlackCall } from '../wire/call.ts'
@@ -96,7 +96,7 @@ function nextCursor(data: Readonly<Record<string, unknown>>): string | undefined
 function refusedLookup(answer: Exclude<Answer, { kind: 'ok' }>): LookupOutcome {
   if (answer.kind === 'error')
     return answer.error === 'thread_not_found' ? { kind: 'absent' } : { kind: 'undecided', reason: answer.error }
-  // Some apps may read once a minute only (slack 2.15).
+  // Some apps may read once a minute only.
   if (answer.kind === 'limited') return { kind: 'undecided', reason: 'rate_limited', afterMs: answer.afterMs }
   return { kind: 'undecided', reason: 'no_readable_answer' }
 }

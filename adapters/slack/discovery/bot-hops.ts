@@ -1,4 +1,4 @@
-// How often bots have spoken to us in a thread since a person did, so that two bots cannot talk forever (slack 2.8, S44). Asked only
+// How often bots have spoken to us in a thread since a person did, so that two bots cannot talk forever. Asked only
 // where the operator listens to bots at all.
 import type { Notes } from '../../../src/contract/index.ts'
 import { misfit } from '../../../src/verification/index.ts'

@@ -3,7 +3,7 @@ import type { CallSlack } from '../deliver/call-slack.ts'
 import type { TokenOf } from '../deliver/token-of.ts'
 
 const askTimeoutMs = 1500
-/** After a failure nobody waits again for so long: an event must be answered within three seconds. */
+/** After a failure no event waits again for so long: an event must be answered within three seconds. */
 const pauseMs = 60_000
 
 export type LearnBotUser = (account: string) => Promise<string | undefined>

@@ -1,5 +1,5 @@
 // The address Slack gives with a command or a press, for half an hour and five answers. It is a password: kept sealed, by a name of
-// our own, and only while it is good (slack 2.13).
+// our own, and only while it is good.
 import type { Notes } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 

@@ -1,5 +1,5 @@
 // What a thread of the older assistant view was opened about. Slack says it in events of its own and not with the messages, so it
-// is kept until they come; each thread has its own, and none is in another's messages (slack 2.7, S27).
+// is kept until they come; each thread has its own, and none is in another's messages.
 import type { ChannelContext, Notes } from '../../../src/contract/index.ts'
 import { misfit } from '../../../src/verification/index.ts'
 import { viewedInAssistant } from '../normalize/from-agent-view.ts'
@@ -38,7 +38,7 @@ export async function learnThreadContext(
   return kept === undefined ? undefined : viewedInAssistant(assistantContextSchema.parse(kept))
 }
 
-/** Undefined where it names nobody: it is kept as unreadable then. */
+/** Undefined where it names no installation: it is kept as unreadable then. */
 function placeOf(app: AppFacts, envelope: SlackEnvelope): Place | undefined {
   try {
     return placeOfEvent(app, envelope)

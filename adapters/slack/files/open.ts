@@ -1,4 +1,4 @@
-// Hop 7: a file at Slack is opened with the bot's token, which goes to Slack's own file hosts and nowhere else (slack 2.14).
+// Hop 7: a file at Slack is opened with the bot's token, which goes to Slack's own file hosts and nowhere else.
 import * as z from 'zod'
 import type { ChannelDeps, GuardedFetch, JsonObject, OpenedFile, Secret } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../../src/verification/index.ts'
@@ -7,7 +7,7 @@ import type { Answer, CallSlack } from '../deliver/call-slack.ts'
 import type { TokenOf } from '../deliver/token-of.ts'
 import { fileSchema } from '../wire/event.ts'
 
-/** Slack's own limit; whoever stores the file counts for themselves. */
+/** Slack's own limit; the file store applies its own. */
 const maxBytes = 1_000_000_000
 
 const refSchema = z.object({

@@ -15,7 +15,7 @@ export function fileParts(files: readonly unknown[], account: string): readonly 
 function filePart(file: SlackFile, account: string): KnownPart {
   const name = cleanText(file.name ?? '').slice(0, 255)
   if (goneModes.has(file.mode ?? '')) return textPart(`[file: ${name || file.id}, no longer there]`)
-  // It lies with somebody else, and our token must not go there.
+  // It lies on another service, and our token must not go there.
   if (file.is_external === true || file.mode === 'external')
     return textPart(`[file: ${name || file.id}, kept elsewhere]`)
   const isStub = file.file_access === 'check_file_info'

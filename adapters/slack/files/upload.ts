@@ -1,4 +1,4 @@
-// Hop 8: a stored file to Slack in its three steps (slack 2.14). Only the last one shows anything, so only it can be in doubt.
+// Hop 8: a stored file to Slack in its three steps. Only the last one shows anything, so only it can be in doubt.
 import type { ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
 import { fileOriginsOf, type SlackSettings } from '../config.ts'
 import type { Answer } from '../deliver/call-slack.ts'
@@ -33,7 +33,7 @@ export async function uploadFile(means: Means, call: UploadCall, signal: AbortSi
   return shared.kind === 'ok' ? { kind: 'delivered', vendorId: id } : outcomeOf(shared, false)
 }
 
-/** What cannot be sent is refused before any call (slack S88). */
+/** What cannot be sent is refused before any call. */
 async function storedBytes(
   { files }: Pick<ChannelDeps, 'files'>,
   attachment: string,

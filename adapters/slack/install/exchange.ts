@@ -6,7 +6,7 @@ import { webCall } from './web-call.ts'
 export type OauthSettings = {
   readonly clientId: string
   readonly clientSecret: Secret
-  /** As registered with the app: sent when asking and again when exchanging (slack 2.6). */
+  /** As registered with the app: sent when asking and again when exchanging. */
   readonly redirectUrl: string
   readonly apiUrl: string
 }

@@ -11,7 +11,7 @@ export type InstallStates = {
 }
 
 export const stateLifeMs = 10 * 60_000
-/** Anybody may begin one, so there is an end to how many rows that makes. */
+/** Any visitor may begin one, so there is an end to how many rows that makes. */
 const maxStates = 10_000
 const family = 'install'
 

@@ -40,7 +40,7 @@ const botEvents = [
   'tokens_revoked',
 ] as const
 
-/** Below the address of the connection's webhook (slack 2.6). */
+/** Below the address of the connection's webhook. */
 export const installPath = 'install'
 export const redirectPath = 'oauth_redirect'
 
@@ -48,14 +48,14 @@ export function slackManifest(options: ManifestOptions) {
   checkOptions(options)
   const { name, url, isSocketMode, command, isOrgWide } = options
   const hook = url === undefined ? undefined : hookUrl(url, options.connection)
-  // With Socket Mode Slack refuses none of these, and calls none: they are left out so that nobody looks for them.
+  // With Socket Mode Slack refuses none of these, and calls none: they are left out so that an operator does not look for them.
   const request = isSocketMode || hook === undefined ? {} : { request_url: hook }
   const asked = isSocketMode || hook === undefined ? {} : { url: hook }
   return {
     display_information: { name, description: 'Talks to the agents of this gateway' },
     features: {
       agent_view: { agent_description: 'Ask it anything; it answers in the thread.' },
-      // Without this tab nobody can write to the app directly.
+      // Without this tab people cannot write to the app directly.
       app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
       bot_user: { display_name: displayName(name), always_online: true },
       slash_commands: [

@@ -11,7 +11,7 @@ const removalSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('tokens_revoked'), tokens: z.object({ bot: ids }).catch({ bot: [] }) }),
 ])
 
-/** Ends what the event says has ended, and only that: a person's token that was revoked leaves the bot's alone (S29). */
+/** Ends what the event says has ended, and only that: a person's token that was revoked leaves the bot's alone. */
 export async function endRemoved(installations: Installations, app: AppFacts, payload: unknown): Promise<void> {
   const envelope = readEnvelope(payload)
   if (envelope === misfit || envelope.type !== 'event_callback') return
@@ -24,7 +24,7 @@ export async function endRemoved(installations: Installations, app: AppFacts, pa
   if (isOver) await installations.end(found.account, 'removed', data.type)
 }
 
-/** Undefined where it names nobody: it is kept as unreadable then, and ends nothing. */
+/** Undefined where it names no installation: it is kept as unreadable then, and ends nothing. */
 function accountOf(app: AppFacts, envelope: SlackEnvelope): string | undefined {
   try {
     return placeOfEvent(app, envelope).account

@@ -1,4 +1,4 @@
-// Installing the app into a workspace: `install` sends the browser to Slack, `oauth_redirect` takes it back (slack 2.6).
+// Installing the app into a workspace: `install` sends the browser to Slack, `oauth_redirect` takes it back.
 import type { ChannelDeps, Installations, Notes } from '../../../src/contract/index.ts'
 import { exchangeCode, type OauthSettings } from './exchange.ts'
 import { createInstallStates, type InstallStates, stateLifeMs } from './install-states.ts'

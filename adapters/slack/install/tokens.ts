@@ -1,5 +1,5 @@
 // The token of an installation, refreshed in time. Slack's refresh tokens are good once, so one refresh runs at a time and
-// looks again before it spends anything (slack 2.6).
+// looks again before it spends anything.
 import * as z from 'zod'
 import {
   type ChannelDeps,
@@ -27,7 +27,7 @@ type Deps = Pick<ChannelDeps, 'fetch' | 'now'> & { readonly installations: Insta
 
 /** Slack's tokens live twelve hours; the last two of them are time enough to try again. */
 const refreshBeforeMs = 2 * 60 * 60_000
-/** So long after its end nobody is still at refreshing it. */
+/** So long after its end no other process is still refreshing it. */
 const patienceMs = 10 * 60_000
 
 const credentialsSchema = z.object({
@@ -56,7 +56,7 @@ export function createTokenDesk(settings: OauthSettings, deps: Deps): TokenDesk 
       const read = isExpired ? await once(account, true) : await readToken(deps, account)
       const now = read.kind === 'due' ? read.kept : read
       if (now.kind === 'token' && now.token.reveal() !== token.reveal()) return now.token
-      // Nobody but the workspace can mend it. What Slack does not answer to may still be good.
+      // Only the workspace can mend it. What Slack does not answer to may still be good.
       if (now.kind === 'token' && !isExpired) await deps.installations.end(account, 'broken', error)
       return undefined
     },
@@ -95,7 +95,7 @@ function leftOf({ expires_at }: Credentials, now: number): number {
 }
 
 async function refresh(settings: OauthSettings, deps: Deps, account: string, isExpired: boolean): Promise<TokenAnswer> {
-  // Whoever ran before may have done it while we waited.
+  // The refresh before this one may have done it while we waited.
   const read = await readToken(deps, account, isExpired)
   if (read.kind !== 'due') return read
   const { found, refreshToken, kept } = read

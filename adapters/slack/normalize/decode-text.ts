@@ -1,6 +1,6 @@
-// Slack's wire form of text to words: tokens in angle brackets, three entities, each decoded once (slack 2.8). Pure.
+// Slack's wire form of text to words: tokens in angle brackets, three entities, each decoded once. Pure.
 
-/** Somebody a text names, by the platform's own id. */
+/** A person or bot that a text names, by the platform's own id. */
 export type NamedUser = { readonly text: string; readonly userId: string }
 export type Decoded = { readonly text: string; readonly named: readonly NamedUser[] }
 

@@ -1,4 +1,4 @@
-// Hop 3: the app's own views in Slack: somebody opened a thread, or looks at something else now. Nobody said anything. Pure.
+// Hop 3: the app's own views in Slack: a person opened a thread, or looks at something else now. Nothing was said. Pure.
 import type { Arrived, ChannelContext } from '../../../src/contract/index.ts'
 import {
   type AppContext,
@@ -31,7 +31,7 @@ export function fromThreadOpened(scene: Scene, { type, assistant_thread: thread 
   return { ...nothing(scene, 'conversation_opened', thread.user_id), opened } as Arrived
 }
 
-/** With the agent's view this is how Slack says that somebody opened the conversation; it leaves no row. */
+/** With the agent's view this is how Slack says that a person opened the conversation; it leaves no row. */
 export function fromHomeOpened(scene: Scene, { user, channel, tab }: HomeOpened): Arrived {
   const noise = { ...nothing(scene, 'home_opened', user), isNoise: true } as Arrived
   if (tab !== 'messages' || channel === undefined) return noise

@@ -1,4 +1,4 @@
-// Hop 3: what somebody orders without writing a message: a button, a slash command, the native stop button. Pure.
+// Hop 3: what a person orders without writing a message: a button, a slash command, the native stop button. Pure.
 import {
   type Arrived,
   type ArrivedMessage,
@@ -173,7 +173,7 @@ export function nothing(scene: scenes.Scene, reason: string, userId?: string): A
   return { kind: 'ignored', reason, isNoise: false, deliveryId, ...subject, raw }
 }
 
-/** Installation of a click or a command (slack 2.6). An organization's payload names no team of its own. */
+/** Installation of a click or a command. An organization's payload names no team of its own. */
 export function placeOfOrder(
   app: scenes.AppFacts,
   given: {

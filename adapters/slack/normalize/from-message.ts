@@ -50,7 +50,7 @@ function changeOf(event: SlackEvent): Change | string {
   return { event: 'edit', message, version: message.edited?.ts ?? event.event_ts ?? event.ts }
 }
 
-/** Previews of links change a message too, and nobody said anything new. */
+/** Previews of links change a message too, and nothing new was said. */
 function isDifferent(message: SlackMessage, previous: SlackMessage): boolean {
   return message.text !== previous.text || message.edited?.ts !== previous.edited?.ts
 }
@@ -148,7 +148,7 @@ function arrivedMessage(scene: MessageScene): ArrivedMessage {
   }
 }
 
-/** Which of the app's own views it was written in: there every first message opens a thread, as in a channel (slack 2.8). */
+/** Which of the app's own views it was written in: there every first message opens a thread, as in a channel. */
 function surfaceOf(
   room: 'dm' | 'group' | 'channel',
   { app_context, assistant_thread }: SlackMessage,

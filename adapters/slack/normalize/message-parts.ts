@@ -1,4 +1,4 @@
-// Hop 3: what a message says, in parts: the person's words, their files, and what they quote, which is nobody's order. Pure.
+// Hop 3: what a message says, in parts: the person's words, their files, and what they quote, which is never an order. Pure.
 import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
 import { fileParts } from '../files/read.ts'
 import { attachmentSchema, type SlackMessage } from '../wire/event.ts'

@@ -1,4 +1,4 @@
-// Hop 3: what every kind of arrival shares: whose installation it is, who wrote it, and where the answer goes. Pure.
+// Hop 3: what every kind of inbound event shares: whose installation it is, who wrote it, and where the answer goes. Pure.
 import {
   type ChannelContext,
   type Connection,
@@ -53,7 +53,7 @@ export type Scene = {
   readonly viewed?: ChannelContext['context']
 }
 
-/** Which installation an event is for (slack 2.6): the envelope's own team may be the other side of a shared channel. */
+/** Which installation an event is for: the envelope's own team may be the other side of a shared channel. */
 export function placeOfEvent(app: AppFacts, envelope: SlackEnvelope): Place {
   const authorization = envelope.authorizations?.[0]
   const isOrg = authorization?.is_enterprise_install === true
@@ -85,7 +85,7 @@ export type Author = {
   readonly username: string
 }
 
-/** Home of somebody whose own team is given: ours, our organization's, or a stranger's (slack 2.8, msg 4.4). */
+/** Home of a person whose own team is given: ours, our organization's, or a stranger's. */
 export function homeOf(place: Place, team: string | undefined): Pick<Author, 'home' | 'isExternal'> {
   const ours = place.enterprise ?? place.team ?? place.account
   const isOther = team !== undefined && team !== place.team && team !== place.enterprise

@@ -1,4 +1,4 @@
-// Socket Mode as a source (ruling 24): envelopes in, acknowledged only after they are committed; reconnects by itself.
+// Socket Mode as an inbound source: envelopes in, acknowledged only after they are committed; reconnects by itself.
 import { type Adapter, type ChannelDeps, GatewayError, type SourceBatch } from '../../../src/contract/index.ts'
 import { answerTo, requestOf } from './envelope.ts'
 import type { OwnArrivals } from './own-arrivals.ts'

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../../src/contract/index.ts'
 
-/** Blocks of one message hold this much text in total; more is refused although no single limit is broken (slack 2.9). */
+/** Blocks of one message hold this much text in total; more is refused although no single limit is broken. */
 export const maxTextLength = 12_000
 
 export const replyToSchema = z.object({

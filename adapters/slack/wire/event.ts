@@ -108,7 +108,7 @@ export const spokenSubtypes: ReadonlySet<string> = new Set([
   'bot_message',
 ])
 
-/** Messages Slack writes itself: joins, topics, archives. Nobody said anything to the agent. */
+/** Messages Slack writes itself: joins, topics, archives. Nothing was said to the agent. */
 export const systemSubtypes: ReadonlySet<string> = new Set(
   words(`
   channel_join channel_leave channel_topic channel_purpose channel_name channel_archive channel_unarchive

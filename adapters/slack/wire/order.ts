@@ -1,4 +1,4 @@
-// What Slack sends when somebody presses a button or gives a command (docs.slack.dev/reference/interaction-payloads).
+// What Slack sends when a person presses a button or gives a command (docs.slack.dev/reference/interaction-payloads).
 import * as z from 'zod'
 import { id, lenient, ts } from './field.ts'
 

@@ -1,4 +1,4 @@
-// A call nobody waits for: at most once, within what its method allows, and silent about what came of it.
+// A call whose result no code waits for: at most once, within what its method allows, and silent about what came of it.
 import { isError } from '../outcome-of.ts'
 import type { SlackPorts } from '../ports.ts'
 
@@ -10,7 +10,7 @@ export type QuietCall = (
   args: Readonly<Record<string, unknown>>,
 ) => Promise<QuietResult>
 
-/** Calls a minute that Slack grants an app in one workspace; a little less, because others may call too (slack 2.15). */
+/** Calls a minute that Slack grants an app in one workspace; a little less, because others may call too. */
 const perMinute = {
   'reactions.add': 45,
   'reactions.remove': 18,

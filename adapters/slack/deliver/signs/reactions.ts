@@ -1,4 +1,4 @@
-// Emoji on the message itself: seen, at work, done. One at a time; where nothing marks the end the last one is taken off.
+// Reactions on the message itself: seen, at work, done. One at a time; where nothing marks the end the last one is taken off.
 import type { SignFacts } from '../../../../src/contract/index.ts'
 import type { SlackReplyTo } from '../../wire/call.ts'
 import type { QuietCall } from './quiet-call.ts'

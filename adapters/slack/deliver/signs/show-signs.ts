@@ -1,4 +1,4 @@
-// What Slack shows of a message's way beside the books: emoji, the line of status, the title of a thread, what one might ask.
+// Presence on Slack: reactions, the status line, the title of a thread, suggested prompts. None of it is in the ledger.
 import type { JsonObject, Notes, Sign, SignFacts, Starter } from '../../../../src/contract/index.ts'
 import type { SlackSettings } from '../../config.ts'
 import { replyToSchema, type SlackReplyTo } from '../../wire/call.ts'
@@ -12,7 +12,7 @@ type SignDeps = { readonly now: () => number; readonly notes?: Notes | undefined
 const maxPrompts = 4
 const maxTitleLength = 60
 const titleLifeMs = 30 * 24 * 60 * 60_000
-/** Whoever opens the same conversation again and again is offered the same things once. */
+/** A person who opens the same conversation again and again is offered the same things once. */
 const openedEveryMs = 10 * 60_000
 const maxRemembered = 10_000
 

@@ -1,5 +1,5 @@
 // The line below a thread that says the app is at work, and the stop button of an agent's own view. Slack takes the line away with
-// the next post, or after two minutes, so it is said again in time and taken back at the end (slack 2.11).
+// the next post, or after two minutes, so it is said again in time and taken back at the end.
 import type { SlackReplyTo } from '../../wire/call.ts'
 import type { QuietCall } from './quiet-call.ts'
 
