@@ -1,4 +1,4 @@
-// Settings of a Telegram bot connection, from parley.config.ts or from the environment (before hop 1).
+// Settings of a Telegram bot connection, from parley.config.ts or from the environment.
 import * as z from 'zod'
 import {
   type AccessRule,

@@ -31,7 +31,7 @@ function payloadOf(call: JsonObject): Readonly<Record<string, unknown>> {
   return typeof payload === 'object' && payload !== null ? { ...payload } : {}
 }
 
-/** No parse mode, so tags stay letters; names and commands are covered by code spans, so nobody can tap them. */
+/** No parse mode, so tags stay letters; names and commands are covered by code spans, so people cannot tap them. */
 function isInert(calls: readonly JsonObject[]): boolean {
   return calls.map(payloadOf).every((payload) => {
     const entities = Array.isArray(payload['entities']) ? payload['entities'] : []

@@ -1,4 +1,4 @@
-// Polling (ruling 24): our own getUpdates loop. The offset moves only when the batch before was committed, so that a crash
+// Polling: our own getUpdates loop. The offset moves only when the batch before was committed, so that a crash
 // repeats updates and never loses one.
 import { GrammyError } from 'grammy/web'
 import { type ChannelDeps, GatewayError, type RawArrival, type SourceBatch } from '../../src/contract/index.ts'
@@ -12,7 +12,7 @@ const firstPauseMs = 1000
 const maxPauseMs = 30_000
 
 export type SourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
-  /** How arrivals of ours are told from what anybody sends to the webhook's path. */
+  /** How updates that we fetched are told from requests of other clients to the webhook's path. */
   readonly headers: RawArrival['headers']
 }
 
@@ -59,7 +59,7 @@ function pauseAfter(error: unknown, pauseMs: number): number {
     const remedy = 'stop the other one, or run: parley telegram connect --polling'
     throw new GatewayError(
       'config_invalid',
-      `[telegram] somebody else polls this bot, or its webhook is set; ${remedy}`,
+      `[telegram] another program polls this bot, or its webhook is set; ${remedy}`,
     )
   }
   return code === 429 ? (parameters.retry_after ?? 1) * 1000 : pauseMs

@@ -54,7 +54,7 @@ async function closedPlace(
 ): Promise<string | undefined> {
   const chatId = chatOf(call)
   if (places === undefined || chatId === undefined || 'business_connection_id' in call.payload) return undefined
-  // Whoever cannot be asked must not keep an answer back: Telegram refuses it if need be.
+  // A store that does not answer must not keep a reply back: Telegram refuses it if need be.
   return places.closed(String(chatId), runId).catch(() => undefined)
 }
 

@@ -1,4 +1,4 @@
-// What Telegram refused in one form is tried once in a plainer one. Each step is an attempt of its own, so that the books show it;
+// Fallbacks: what Telegram refused in one form is tried once in a plainer one. Each step is an attempt of its own, so that the ledger shows it;
 // what is remembered here is only which form comes next, and forgetting it costs one more refusal.
 import { withoutEntities } from '../render/text.ts'
 import type { AlbumCall, FileCall, TelegramCall, TextCall } from '../wire/call.ts'

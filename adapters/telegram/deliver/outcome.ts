@@ -1,4 +1,4 @@
-// What became of a call (slack 3.15). Nothing of an error but fixed words leaves this file: errors carry the token.
+// What became of a call. Nothing of an error but fixed words leaves this file: errors carry the token.
 import { GrammyError, HttpError } from 'grammy/web'
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { TelegramCall } from '../wire/call.ts'
@@ -8,7 +8,7 @@ import { refusalOf } from './refusals.ts'
 // Failures of the dialling itself: not a byte of the call has left.
 const notSent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
-/** How long a bot rests that nobody lets in: until then somebody may have set a new token. */
+/** How long a bot rests whose token is refused: until then the operator may have set a new one. */
 const pauseMs = 60_000
 
 /** A refusal that another form of the same call, or another place, may not meet. */

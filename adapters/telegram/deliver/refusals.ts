@@ -1,10 +1,10 @@
 // Every answer of the Bot API that is not a success, as far as it is known: what it means, and in which other form the same call may
-// pass (slack 3.15). The first row that fits counts; what fits none is judged by its number. Telegram documents few of these
+// pass. The first row that fits counts; what fits none is judged by its number. Telegram documents few of these
 // sentences, and changes them: hence patterns.
 import type { Step } from './ladder.ts'
 
 /**
- * refused: for good. wait: after the time Telegram names. pause: nothing of this bot passes until somebody acts. done: it is as
+ * refused: for good. wait: after the time Telegram names. pause: nothing of this bot passes until the operator acts. done: it is as
  * it should be. again: it failed on their side, and nothing came of it. unclear: it may have been carried out.
  */
 export type Meaning = 'refused' | 'wait' | 'pause' | 'done' | 'again' | 'unclear'
@@ -75,8 +75,8 @@ export const refusals: readonly Refusal[] = [
 const ofTheFront: ReadonlySet<number> = new Set([502, 504])
 
 /**
- * A number nobody here knows: a refusal where it says that the request is at fault; to be tried again where the Bot API says, in its
- * own form, that it failed itself; else nobody can tell.
+ * A number that is not in the table: a refusal where it says that the request is at fault; to be tried again where the Bot API says, in its
+ * own form, that it failed itself; else the outcome is unknown.
  */
 export function refusalOf(code: number, description: string): Refusal {
   const known = refusals.find((each) => each.code === code && each.said.test(description))

@@ -1,4 +1,4 @@
-// "… is typing", and eyes on a message that waits: at most once, outside the books. What Telegram says to it changes nothing, but a wait it asks for is kept.
+// Presence on Telegram: "… is typing", and eyes on a message that waits. At most once, outside the ledger; a wait that Telegram asks for is kept.
 import { GrammyError } from 'grammy/web'
 import type { ChannelDeps, JsonObject, Sign, SignFacts } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
@@ -24,7 +24,7 @@ export function showTyping(
   const marked = new Set<string>()
   return async (to, what, about) => {
     const { chat_id, message_thread_id: topic, business_connection_id: business, ...rest } = replyToSchema.parse(to)
-    // A guest may not show itself in the chat, and whoever pressed a button is told at once.
+    // A guest may not show itself in the chat, and a person who pressed a button is told at once.
     if (rest.direct_messages_topic_id !== undefined) return
     if (rest.guest_query_id !== undefined || rest.reply_to_click !== undefined || deps.now() < quietUntil) return
     if (pace.quietMs(Number(chat_id)) > 0) return

@@ -1,4 +1,4 @@
-// What a file is sent as, by its type and size (slack 3.13): what Telegram cannot show goes as a document. Pure.
+// What a file is sent as, by its type and size: what Telegram cannot show goes as a document. Pure.
 import type { FileMethod } from '../wire/call.ts'
 
 export type FileKind = 'photo' | 'video' | 'animation' | 'audio' | 'voice' | 'document'

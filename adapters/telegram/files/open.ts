@@ -6,7 +6,7 @@ import { createUnpinnedFetch } from '../../../src/verification/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { clientSignal, telegramApi } from '../deliver/api.ts'
 
-/** A server of one's own gives away two gigabytes; whoever stores the file counts for themselves. */
+/** A server of one's own gives away two gigabytes; the file store applies its own limit. */
 const maxBytes = 2_000_000_000
 
 const refSchema = z.object({ file_id: z.string().min(1), mime: z.string().optional() })

@@ -13,7 +13,7 @@ export type Upload = {
 
 type Opened = { readonly kind: 'file'; readonly file: InputFile; readonly end: () => Promise<void> }
 
-/** What cannot be sent is refused before any call (slack S88). */
+/** What cannot be sent is refused before any call. */
 export async function openUpload(
   call: FileCall | AlbumCall,
   files: FileSource | undefined,

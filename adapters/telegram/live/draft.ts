@@ -1,4 +1,4 @@
-// A reply shown as a draft (slack 3.11): words that are no message yet, in private chats only. A draft has no id and vanishes half
+// A reply shown as a draft: words that are no message yet, in private chats only. A draft has no id and vanishes half
 // a minute after its last words, or when anything is sent; so nothing has to finish it, and the reply is a message of its own.
 import { type Api, GrammyError } from 'grammy/web'
 import type { FrameOutcome, JsonObject, LiveFrame, LivePreview } from '../../../src/contract/index.ts'

@@ -1,4 +1,4 @@
-// A reply shown while it grows: one message that is edited, or a draft where the operator wants it (slack 3.11).
+// A reply shown while it grows: one message that is edited, or a draft where the operator wants it.
 import { GrammyError } from 'grammy/web'
 import type { ChannelDeps, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../../src/contract/index.ts'
 import { type EntityPiece, streamTree } from '../../../src/rendering/index.ts'
@@ -15,7 +15,7 @@ const everyMs = 1200
 const everyInGroupsMs = 3000
 /** Of what a group takes in a minute so much is left for replies. */
 const reserve = 5
-/** Whoever is told to wait longer is better served by the final reply. */
+/** A reader who would have to wait longer is better served by the final reply. */
 const maxWaitMs = 20_000
 const maxRemembered = 500
 

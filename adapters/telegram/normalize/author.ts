@@ -1,4 +1,4 @@
-// Who wrote: a person by number, or a chat that speaks for itself; and the evidence for it (msg 4). Pure.
+// Who wrote: a person by number, or a chat that speaks for itself; and the evidence for it. Pure.
 import {
   cleanName,
   formatAddress,

@@ -17,7 +17,7 @@ type Pressed = {
   readonly replyTo: JsonObject
 }
 
-/** Whoever presses is who they are, also where they write anonymously; what a client sends back proves no button. */
+/** The person who presses is the sender, also where they write anonymously; what a client sends back proves no button. */
 export function fromClick(scene: Scene, click: TelegramClick): Arrived {
   const author = personOf(click.from)
   const command = commandOfButton(click.data ?? '')

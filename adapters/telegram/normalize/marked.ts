@@ -1,4 +1,4 @@
-// Words with the formatting people gave them, as Markdown: links below words, code, quotes, emphasis (slack T20). Pure.
+// Words with the formatting people gave them, as Markdown: links below words, code, quotes, emphasis. Pure.
 import { type KnownPart, textPart } from '../../../src/contract/index.ts'
 import { type Block, type Inline, writeMarkdown } from '../../../src/rendering/index.ts'
 import type { TelegramEntity } from '../wire/message.ts'

@@ -1,4 +1,4 @@
-// Hop 3: one message somebody wrote, new or edited. Pure.
+// Hop 3: one message that a person wrote, new or edited. Pure.
 import type {
   Arrived,
   ArrivedMessage,
@@ -114,7 +114,7 @@ function arrivedMessage(scene: Scene, message: TelegramMessage, { event, author,
 /** Commands of the gateway as they are tapped, with what they are about in the name itself. */
 const tappedCommand = /^(approve|reject|pair|consent)_(\w+)$/
 
-/** A link to the bot can carry a pairing code; it counts only between two, where nobody else reads along. */
+/** A link to the bot can carry a pairing code; it counts only in a private chat, where no other person reads along. */
 function meantBy({ chat }: TelegramMessage, command: Command | undefined): ChannelContext['command'] {
   if (command === undefined) return undefined
   const { name, args } = command
@@ -144,7 +144,7 @@ function mentionsIn(bot: BotFacts, message: TelegramMessage): ChannelContext['me
       return [{ text: shown, subject: `telegram:${entity.user.id}` }]
     }
     if (entity.type !== 'mention') return []
-    // Telegram ends the entity at a hyphen: `@my_bot-dev` is somebody else's name all the same.
+    // Telegram ends the entity at a hyphen: `@my_bot-dev` is another account's name all the same.
     const isWhole = !/^-?\w/.test(text.slice(entity.offset + entity.length))
     const isUs = bot.username !== undefined && isWhole && isSameName(shown.slice(1), bot.username)
     return [isUs ? { text: shown, subject: `telegram:${bot.id}` } : { text: shown }]

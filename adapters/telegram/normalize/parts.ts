@@ -43,12 +43,12 @@ function frameOf(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] 
 }
 
 function writerOf(parent: NonNullable<TelegramMessage['reply_to_message']>): string {
-  return cleanName(parent.sender_chat?.title ?? parent.from?.first_name ?? '') || 'somebody'
+  return cleanName(parent.sender_chat?.title ?? parent.from?.first_name ?? '') || 'an unnamed person'
 }
 
 function nameOf({ sender_user, sender_user_name, sender_chat, chat }: TelegramOrigin): string {
   const name = sender_user?.first_name ?? sender_user_name ?? (sender_chat ?? chat)?.title
-  return cleanName(name ?? '') || 'somebody else'
+  return cleanName(name ?? '') || 'an unnamed sender'
 }
 
 function cut(text: string): string {

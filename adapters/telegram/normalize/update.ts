@@ -68,7 +68,7 @@ function fromDeleted(
   })
 }
 
-/** What becomes of the bot in a chat decides whether anything can be sent there (slack T41). */
+/** What becomes of the bot in a chat decides whether anything can be sent there. */
 function fromMembership(scene: Scene, change: NonNullable<TelegramUpdate['my_chat_member']>): ArrivedNothing {
   const { chat, from, date } = change
   const { status, is_member: isMember, can_send_messages: maySend } = change.new_chat_member

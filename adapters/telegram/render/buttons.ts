@@ -1,4 +1,4 @@
-// Questions of policy as buttons below the words (slack 3.12): what is decided stays with us, a button sends back its code. Pure.
+// Questions of policy as buttons below the words: what is decided stays with us, a button sends back its code. Pure.
 import {
   cleanName,
   isKnownPart,

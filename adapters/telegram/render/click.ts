@@ -1,4 +1,4 @@
-// The answer to a press on a button: a word to whoever pressed, and the buttons gone once there is nothing left to decide. Pure.
+// The answer to a press on a button: a word to the person who pressed, and the buttons gone once there is nothing left to decide. Pure.
 import type { NormalizedResponse } from '../../../src/contract/index.ts'
 import { replyTree } from '../../../src/rendering/index.ts'
 import { type BareCall, maxToastLength, type TelegramCall, type TelegramReplyTo } from '../wire/call.ts'
@@ -7,7 +7,7 @@ import { piecesOf, textCall } from './text.ts'
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
 type Click = NonNullable<TelegramReplyTo['reply_to_click']>
 
-// Decided, here or before, or over. Any other answer leaves the buttons to those they are for: a code that nobody knows may have
+// Decided, here or before, or over. Any other answer leaves the buttons to those they are for: an unknown code may have
 // been made up, for any message.
 const settled: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'already_resolved', 'expired', 'changed'])
 

@@ -1,4 +1,4 @@
-// A piece of a reply as a rich message (slack 3.10): blocks, so that no character of the words can become markup. Pure.
+// A piece of a reply as a rich message: blocks, so that no character of the words can become markup. Pure.
 import type { Block, Inline, ListItem, Table } from '../../../src/rendering/index.ts'
 import type { RichBlock, RichMessage, RichWords } from '../wire/rich.ts'
 

@@ -3,7 +3,7 @@ import type { ControlFacts } from '../../../src/contract/index.ts'
 import { type EntityChunk, type EntityPiece, entityChunks, type Root } from '../../../src/rendering/index.ts'
 import { maxTextLength, type Place, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
 
-// What Telegram would by itself turn into a notification of somebody or a command to tap, and never less than TDLib's own
+// What Telegram would by itself turn into a notification of a person or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).
 const names = String.raw`(?<![\p{L}\p{N}_])@\w{2,32}(?!\w)`
 const commandsExcept = (tapped: string): string =>

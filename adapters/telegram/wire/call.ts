@@ -88,7 +88,7 @@ export type AlbumCall = {
   readonly files: readonly AlbumItem[]
 }
 
-/** Tells whoever pressed a button what came of it; clients wait for it. */
+/** Tells the person who pressed a button what came of it; clients wait for it. */
 export type ToastCall = {
   readonly method: 'answerCallbackQuery'
   readonly payload: { readonly callback_query_id: string; readonly text?: string; readonly show_alert?: true }

@@ -32,7 +32,7 @@ export const contentFields: readonly string[] = words(`
   dice checklist story paid_media game invoice giveaway rich_message
 `)
 
-/** Messages Telegram writes itself: joins, titles, pins, payments. Nobody said anything to the agent. */
+/** Messages Telegram writes itself: joins, titles, pins, payments. Nothing was said to the agent. */
 export const serviceFields: ReadonlySet<string> = new Set(
   words(`
   new_chat_members left_chat_member new_chat_title new_chat_photo delete_chat_photo group_chat_created

@@ -131,7 +131,7 @@ export const pollingCases: readonly Case[] = [
         return [...told, told.join().includes(kit.secrets['botToken'] ?? '')]
       }),
     equals: [
-      '[telegram] somebody else polls this bot, or its webhook is set; stop the other one, or run: parley telegram connect --polling',
+      '[telegram] another program polls this bot, or its webhook is set; stop the other one, or run: parley telegram connect --polling',
       '[telegram] the token is not valid any more; set TELEGRAM_BOT_TOKEN anew',
       false,
     ],
