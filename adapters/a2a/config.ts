@@ -42,7 +42,7 @@ export const a2aSettingsSchema = z.strictObject({
     .refine((versions) => versions.includes('1.0'), 'must include 1.0'),
   /** Which release of 1.0 the numbers of errors follow. */
   errorTable: z.enum(['1.0.0', '1.0.1'], 'must be 1.0.0 or 1.0.1').default('1.0.1'),
-  /** Whether callers on the port need no credential. Over the socket in the data folder none is needed. */
+  /** Whether callers on the port need no credential. The socket in the data folder never needs one. */
   anonymous: z.boolean().default(false),
   /** A header in which a token of this gateway may come instead of `Authorization`, for callers that only know API keys. */
   apiKeyHeader: z
@@ -64,11 +64,11 @@ export const a2aSettingsSchema = z.strictObject({
     .default([]),
   /** Whether a messageId says which message it is, so that a repeated send finds its task; `loose`: it says nothing. */
   messageIds: z.enum(['unique', 'loose'], 'must be unique or loose').default('unique'),
-  /** Whether a reply may be a mere message; a stream then begins when it is known. */
+  /** Whether a reply may be a plain message instead of a task; a stream then begins when that is known. */
   directMessages: z.boolean().default(false),
-  /** Longest time a send waits for its task to rest. */
+  /** Longest time a send waits for its task to end or to ask for input. */
   blockMs: z.int().min(0).max(600_000).default(60_000),
-  /** Whether a 0.3 send that says nothing about it waits. */
+  /** Whether a 0.3 send without `blocking` waits. */
   legacyBlocking: z.boolean().default(true),
   heartbeatMs: z.int().min(10).max(60_000).default(15_000),
   /** After so long a stream is closed without an error, and its reader subscribes again. */
@@ -103,7 +103,7 @@ export type A2aSettingsInput = z.input<typeof a2aSettingsSchema>
 
 /**
  * On unless told otherwise: over the socket in the data folder it answers without any set-up, on the port by token. Nothing is
- * told to the world before an operator says so.
+ * published before the operator says so.
  */
 export function a2aFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined {
   if (env['A2A_CHANNEL'] === 'off') return undefined

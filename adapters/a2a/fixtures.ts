@@ -1,5 +1,5 @@
-// What the adapter kit needs to know about A2A: messages from here and with a token, and payloads with their twins; there is no
-// vendor, and what its own paths answer is told by test/conformance/a2a.
+// Fixtures of A2A for the adapter kit: messages from this machine and with a token, and payloads with their twins; there is no
+// vendor, and the answers of its own paths are tested in test/conformance/a2a.
 import type { CallerVerdict, JsonObject, RawArrival } from '../../src/contract/index.ts'
 import { partsText } from '../../src/rendering/index.ts'
 import bearer from './fixtures/bearer.json' with { type: 'json' }
@@ -113,7 +113,7 @@ function fromBearer({ name, payload, arrived }: (typeof fixtures.captured)[numbe
   return { name, payload, arrived: twins } as unknown as typeof bearer & { name: string }
 }
 
-/** Callers from elsewhere, by token. */
+/** Remote callers, by token. */
 export const variants = [
   {
     ...fixtures,

@@ -49,7 +49,7 @@ export const a2aChannel: ChannelDefinition = {
   create: (settings, deps) => createA2a(checkedSettings('a2a', a2aSettingsSchema, settings), deps),
 }
 
-/** What an operator writes into parley.config.ts for one connection. */
+/** Options of one connection in parley.config.ts. */
 export type A2aOptions = A2aSettingsInput & ConnectionOptions
 
 export function a2a(options: A2aOptions = {}): ConnectionConfig {
@@ -70,7 +70,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const { apiKeyHeader } = settings
   const schemes = [gatewayTokens, ...(apiKeyHeader === undefined ? [] : [gatewayKeys(apiKeyHeader)])]
   const { signing: key, all: keys } = createOwnKey(settings, ownKeys)
-  // Without a public URL the name that our addresses have.
+  // Without a public URL: the host of our own addresses.
   const ownOrigin = publicUrl ?? `https://${connection.domain}`
   const pushing = {
     push: tasks.push,
@@ -81,7 +81,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     signing: { key, base: `${ownOrigin}${settings.path}`, keysUrl: `${ownOrigin}${keysPath(settings)}`, newId, now },
   }
   const cards = createCardDesk({ settings, connection, agents, schemes, key, keys, now })
-  // Where nothing is kept, this process alone knows its tokens.
+  // Without a store, only this process knows its page tokens.
   const ownSecret = newId()
   const secret = async (): Promise<string> => (await ownKeys?.keep('pages', async () => newId(), 'plain')) ?? ownSecret
   const pages = createPageTokens(deps.hmac, secret)

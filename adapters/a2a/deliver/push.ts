@@ -22,7 +22,7 @@ export type PushDeps = {
   readonly guardedFetch: GuardedFetch
   /** For those in the operator's configuration, wherever they lead. */
   readonly ownFetch: GuardedFetch
-  /** Hosts the operator lets be told although they are not public. */
+  /** Hosts that the operator allows as receivers although they are not public. */
   readonly allow: readonly string[]
   readonly timeoutMs: number
   readonly signing: PushTokenDeps
@@ -31,7 +31,7 @@ export type PushDeps = {
 const maxAnswerBytes = 64 * 1024
 const maxPauseMs = 60 * 60_000
 const gone = 410
-/** Answers that say: not now. */
+/** Answers that ask for a later try. */
 const later: ReadonlySet<number> = new Set([408, 425, 429])
 
 export async function deliverPush(
@@ -62,7 +62,7 @@ function originsOf(url: string, allow: readonly string[]): readonly string[] {
   return allow.some((each) => each === hostname || each === host || each === origin) ? [origin] : []
 }
 
-/** What the receiver gave, else, where it wants a bearer's token and gave none, one of our own making. */
+/** The credentials that the receiver gave, else, where it wants a bearer's token and gave none, one of our own making. */
 async function authorizationOf(
   { signing }: PushDeps,
   { url, taskId, scheme, credentials }: PushConfig,
@@ -91,12 +91,12 @@ function headersOf(
 
 type Reached = Pick<PushCall['push'], 'state' | 'at'>
 
-/** As long as the task stands where it stood, all of it is told; what it has left behind is told as a step. */
+/** While the task is still in that state, all of it is sent; a state it has left is sent as a status update. */
 function bodyOf({ dialect }: PushConfig, snapshot: TaskSnapshot, { state, at }: Reached): JsonObject {
   const { id: taskId, contextId, state: now } = snapshot.task
   // Plain JSON under the protocol's names.
   const task = taskTo(snapshot, { includeArtifacts: true, accepted: [] }) as unknown as JsonObject
-  // The older version is told the task itself, as it is.
+  // Version 0.3 gets the task itself.
   if (dialect === '0.3') return toLegacy('get', task, 'rpc') as JsonObject
   if (now === state) return { task }
   return { statusUpdate: { taskId, contextId, status: { state: stateName(state), timestamp: at } } }

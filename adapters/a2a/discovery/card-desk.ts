@@ -1,4 +1,4 @@
-// Every document this channel publishes, as it is served: strict cards signed, cards for both versions, the key, addresses.
+// Every public document of this channel, as it is served: signed strict cards, cards for both versions, the key, address cards.
 import type { AgentProfile, Connection, JsonObject } from '../../../src/contract/index.ts'
 import type { A2aSettings } from '../config.ts'
 import type { Dialect } from '../wire/operations.ts'

@@ -23,7 +23,7 @@ export function createDocumentCache(now: () => number): DocumentCache {
     if (known.size >= maxKept) known.clear()
     const document = make(text, content, finish, now())
     known.set(name, { text, document })
-    // What failed is tried again by the next reader.
+    // A build that failed is tried again by the next reader.
     document.catch(() => known.delete(name))
     return document
   }

@@ -1,4 +1,4 @@
-// The keys of ours that cards and notifications are signed with: as configured, else made at first use and kept.
+// The keys that cards and notifications are signed with: as configured, else made at first use and kept.
 import type { ChannelKeys } from '../../../src/contract/index.ts'
 import type { A2aSettings } from '../config.ts'
 import { type CardKey, makeCardKey, readCardKey } from './sign-card.ts'
@@ -8,11 +8,11 @@ export type OwnKey = () => Promise<CardKey | undefined>
 
 export type OwnCardKeys = {
   readonly signing: OwnKey
-  /** What others may check by: those that were replaced lately as well. */
+  /** The public keys for verifiers, with those that were replaced lately. */
   readonly all: () => Promise<readonly CardKey[]>
 }
 
-/** Longer than others keep our keys, and than a notification waits to be checked. */
+/** Longer than verifiers cache our keys, and than a notification waits to be checked. */
 const formerKeysMs = 48 * 60 * 60 * 1000
 
 export function createOwnKey({ signing }: Pick<A2aSettings, 'signing'>, ownKeys: ChannelKeys | undefined): OwnCardKeys {
@@ -20,7 +20,7 @@ export function createOwnKey({ signing }: Pick<A2aSettings, 'signing'>, ownKeys:
   const opened = (text: string): Promise<CardKey> => {
     const key = known.get(text) ?? readCardKey(text)
     known.set(text, key)
-    // What failed is tried again by the next who asks.
+    // A load that failed is tried again by the next caller.
     key.catch(() => known.delete(text))
     return key
   }

@@ -1,4 +1,4 @@
-// What stands in the document of an agent's address: where its card is. Only the connection whose cards lie below /.well-known says so.
+// The link to an agent's card in its WebFinger document. Only the connection whose cards lie below /.well-known has one.
 import type { AgentProfile, DiscoveryVerbs } from '../../../src/contract/index.ts'
 import { rootPaths } from '../serve/place.ts'
 

@@ -1,4 +1,4 @@
-// Hop 3: a send request to one message with its claim to a task. Pure: ids that have to be made come with the facts.
+// Hop 3: normalizes a send request into one message with its claim to a task. Pure: new ids come with the facts.
 import {
   type Arrived,
   type ArrivedMessage,
@@ -19,11 +19,11 @@ import { readChain, takeMentionable } from './mentionable.ts'
 import { partsFrom } from './parts.ts'
 import { nameOf, senderOf } from './sender.ts'
 
-/** What a request says, and what was settled about it before it is taken. */
+/** What a request says, and what was decided about it before it is accepted. */
 export type SendFacts = {
   readonly message: A2aMessage
   readonly caller: A2aCaller
-  /** Whom it is for; `isNamed`: its address says so, and nothing in its words says otherwise. */
+  /** The agent it is for; `isNamed`: its address says so, and nothing in the message says otherwise. */
   readonly agent: string
   readonly isNamed: boolean
   readonly contextId: string
@@ -36,7 +36,7 @@ export type SendFacts = {
   readonly forwarded: unknown
   readonly relay: unknown
   readonly chain: AgentChain | undefined
-  /** What it refers to, in words. */
+  /** The tasks it refers to, in words. */
   readonly references: readonly Part[]
   /** The message that it answers: what its sender names, else what was said last in the task that it is about. */
   readonly inReplyTo?: string | undefined

@@ -29,7 +29,7 @@ export function statusMessage(
   return sentences[state] === '' ? undefined : message([{ text: sentences[state] }], undefined, messageId, place)
 }
 
-/** Of an error no more than what the agent wrote for people to read: its message may quote anything. */
+/** Of an error only the text that the agent wrote for people: its message may quote anything. */
 export function messageTo(said: NormalizedResponse, messageId: string, place: Place, otherwise = ''): A2aMessage {
   const parts = partsTo(said.parts, place.accepted)
   return message(parts.length === 0 ? [{ text: otherwise }] : parts, metadataOf(said), messageId, place)

@@ -37,7 +37,7 @@ export function taskTo({ task, messages, outputs }: Shown, view: TaskView): A2aT
 }
 
 function statusTo(task: Task, messages: readonly TaskMessage[], place: Place): A2aStatus {
-  // That it waits is said before its turn, and is no word of an earlier one.
+  // A submitted task waits for its turn: a message of an earlier turn is not its status.
   const last = task.state === 'submitted' ? undefined : messages.findLast((each) => each.role === 'agent')
   const messageId = last?.role === 'agent' ? last.runId : `${task.id}:${task.stateAt}`
   const message = statusMessage(task.state, task.said, messageId, place)
@@ -69,7 +69,7 @@ export function resultParts(parts: readonly Part[]): readonly Part[] {
   return parts.filter((part) => !isKnownPart(part) || part.kind !== 'policy')
 }
 
-/** What was asked, and what was said on the way; what the status says now, and results, stand elsewhere. */
+/** The history: what was asked, and what was said on the way; the current status message and results are not in it. */
 function historyTo(
   messages: readonly TaskMessage[],
   { state, said }: Task,

@@ -1,4 +1,4 @@
-// From an operation to its response: the same for both bindings. What breaks is written down and told by a reference alone.
+// Runs an operation and writes its response, the same for both bindings. A failure is logged, and the caller gets only its reference.
 import { isGatewayError, type ServeDoor } from '../../../src/contract/index.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
 import type { Fields } from '../wire/fields.ts'

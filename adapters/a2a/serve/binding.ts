@@ -1,4 +1,4 @@
-// What an outcome looks like on the wire, for each binding and version.
+// Writes a result or an error on the wire, for each binding and version.
 import type { Json } from '../../../src/contract/index.ts'
 import { type ErrorTable, type Fault, faultDetails, faultNumbers } from '../wire/faults.ts'
 import type { LegacyForm } from '../wire/legacy/requests.ts'

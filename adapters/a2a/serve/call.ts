@@ -1,4 +1,4 @@
-// One request on its way through the bindings: who calls, whom, in which version; and what it may come to.
+// One request on its way through the bindings: who calls, which agent, in which version; and the possible outcomes.
 import type {
   AgentProfile,
   CallerDesk,
@@ -27,7 +27,7 @@ export type A2aDeps = {
   readonly files: FileSource | undefined
   readonly cards: CardDesk
   readonly pages: PageTokens
-  /** How the outside reaches this gateway; without it addresses are those that were asked, which prove nothing. */
+  /** The public origin of this gateway; without it addresses are those that were asked, which prove nothing. */
   readonly publicUrl: string | undefined
   readonly newId: () => string
   readonly now: () => number
@@ -38,12 +38,12 @@ export type Call = {
   readonly caller: A2aCaller
   /** The agent that the address names; undefined at the hub. */
   readonly named: string | undefined
-  /** Whom it is for where its words say nothing else. */
+  /** The agent it is for where the message names no other. */
   readonly agent: string
   readonly origin: string
   readonly dialect: Dialect
   readonly extensions: readonly string[]
-  /** Where a reader who lost its stream had got to. */
+  /** The last event id of a reader that lost its stream. */
   readonly lastEventId: string | undefined
   readonly signal: AbortSignal
 }

@@ -1,4 +1,4 @@
-// One table for every binding and version: what an operation does.
+// The handler of each operation, for every binding and version.
 import type { Fields } from '../wire/fields.ts'
 import type { OperationName } from '../wire/operations.ts'
 import type { A2aDeps, Call, Operation, Outcome } from './call.ts'

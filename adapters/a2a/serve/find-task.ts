@@ -1,4 +1,4 @@
-// A task by its id, as far as the caller may see it: its own, and at the address it was asked for under.
+// Finds a task by its id, as far as the caller may see it: its own, and at the address it was asked for under.
 import type { Task, TaskSnapshot } from '../../../src/contract/index.ts'
 import type { Fault } from '../wire/faults.ts'
 import { type A2aDeps, byOf, type Call, noSuchTask } from './call.ts'

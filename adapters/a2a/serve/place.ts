@@ -1,4 +1,4 @@
-// Where a request goes: a document, or an agent and what of it. Read from the path alone.
+// Routes a request by its path alone: to a document, or to an operation of an agent.
 
 export type Place =
   | { readonly kind: 'root_card' | 'early_card' }

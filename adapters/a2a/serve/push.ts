@@ -87,7 +87,7 @@ export const listPush: Operation = async (deps, call, params) => {
   return configs === undefined ? noSuchTask() : result({ configs: configs.map(pushTo) })
 }
 
-/** One that is gone is gone: deleting it again is no mistake. */
+/** Deleting one that is gone succeeds. */
 export const deletePush: Operation = async (deps, call, params) => {
   const request = await asked(deps, call, readOr(readPushRequest(params)))
   if (isFault(request)) return request

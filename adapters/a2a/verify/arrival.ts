@@ -1,4 +1,4 @@
-// Hop 2 for the gateway's own webhook route: the same judgement of callers, and a body of a type we read.
+// Hop 2 for the gateway's own webhook route: verifies the caller as the other routes do, and the type of the body.
 import type { CallerDesk, RawArrival, Verdict } from '../../../src/contract/index.ts'
 import type { A2aPayload } from '../wire/caller.ts'
 import { type Called, judgeCaller } from './caller.ts'

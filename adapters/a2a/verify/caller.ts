@@ -48,7 +48,7 @@ export async function judgeCaller(
   return rejected('missing_credential')
 }
 
-/** Tokens of ours alone, as whole as they were made; whatever else comes as a key is none. */
+/** Only whole tokens of ours are taken from the API key header. */
 const ownToken = /^parley_[\w-]{1,128}$/
 
 /** Undefined: two credentials at once, or something that is no key of ours. It is never taken for none. */

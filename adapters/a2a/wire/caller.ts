@@ -1,4 +1,4 @@
-// Who calls, once that is settled, and what the caller's headers say about agents before it.
+// A verified caller, and what its headers say about agents before it.
 import type { Bearer, CallerContext, RecipientCapabilities } from '../../../src/contract/index.ts'
 
 export type AgentChain = NonNullable<RecipientCapabilities['agent_chain']>
@@ -6,7 +6,7 @@ export type AgentChain = NonNullable<RecipientCapabilities['agent_chain']>
 export type A2aCaller = {
   readonly kind: 'token' | 'local' | 'anonymous'
   readonly bearer: Bearer | undefined
-  /** Whose tasks they see. All who show nothing are one: an id that cannot be guessed is all they have. */
+  /** The owner of the tasks it sees. All callers without a credential share one: an id that cannot be guessed is all they have. */
   readonly subject: string
   readonly chain:
     | { readonly kind: 'read'; readonly caller: CallerContext | undefined; readonly agentChain: AgentChain | undefined }

@@ -25,7 +25,7 @@ export type FaultName =
   | 'forbidden'
   | 'unavailable'
 
-/** A refusal as data: the bindings and dialects write it down. */
+/** A refusal as data: the bindings and versions write it down. */
 export type Fault = {
   readonly fault: FaultName
   readonly message: string
