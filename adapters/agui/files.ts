@@ -1,4 +1,4 @@
-// What a message's blocks become: text, and files in both spellings of the protocol. Pure.
+// Reads the content blocks of a message: text, and files in both spellings of the protocol. Pure.
 import { bytesRefSchema, type Part, textPart, UnreadableArrival } from '../../src/contract/index.ts'
 import { type BinaryBlock, readBlock, type UserMessage } from './wire.ts'
 

@@ -1,4 +1,4 @@
-// What the adapter kit needs to know about the API: requests from here and with a token, and payloads with their twins; there
+// Fixtures of the run API for the adapter kit: requests from this machine and with a token, and payloads with their twins; there
 // is no vendor.
 import type { CallerVerdict, JsonObject, RawArrival } from '../../src/contract/index.ts'
 import { partsText } from '../../src/rendering/index.ts'
@@ -110,7 +110,7 @@ function fromBearer({ name, payload, arrived }: (typeof fixtures.captured)[numbe
   return { name, payload, arrived: twins } as unknown as typeof bearer & { name: string }
 }
 
-/** Callers from elsewhere, by token. */
+/** Remote callers, by token. */
 export const variants = [
   {
     ...fixtures,

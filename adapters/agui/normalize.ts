@@ -211,7 +211,7 @@ function parentOf({ messages }: RunRequest, end: number): string | undefined {
   return messageIdSchema.safeParse(before).data?.id
 }
 
-/** What was decided about a question is told in the words of the command that decides it: it passes the same gate. */
+/** What was decided about a question is told in the words of the command that decides it: it passes the same checks. */
 function decisionsIn({ resume, runId }: RunRequest): readonly Said[] {
   return (resume ?? []).map((each) => {
     // A command names what it decides by the end of its id.

@@ -1,4 +1,4 @@
-// Hop 2: a token is believed from anywhere; without one there is this machine's user, and guests in threads of their own.
+// Hop 2: verifies a run request. A token is believed from anywhere; without one there is this machine's user, and guests in threads of their own.
 import {
   type ArrivalHead,
   type CallerDesk,
@@ -42,7 +42,7 @@ export async function verifyAgui(
   return { kind: 'genuine', payload: passage.kind === 'free' ? payload : { ...payload, goesOnWith: passage.tasks } }
 }
 
-/** What the headers alone rule out: no token from elsewhere, a body that is not JSON. */
+/** What the headers alone rule out: a remote request without a token, a body that is not JSON. */
 export function screenAgui({ callers, url }: Pick<VerifyDeps, 'callers' | 'url'>, { headers, from }: ArrivalHead) {
   if (headers['authorization'] === undefined && from === 'remote') return stranger(callers, url)
   const isJson = headers['content-type'] === undefined || jsonType.test(headers['content-type'])

@@ -1,4 +1,4 @@
-// A run shown while it goes on: one stream of events per request, read from what is stored. A listener that goes away stops
+// Streams a run while it goes on: one stream of events per request, read from what is stored. A client that disconnects stops
 // the reading and nothing else; a client that asks for the same run again is told it from the beginning, or from the last number seen.
 import type { FollowRequest, Json, JsonObject, TaskDesk, TaskEvent } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
