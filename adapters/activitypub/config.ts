@@ -50,7 +50,7 @@ export const activitypubSettingsSchema = z.strictObject({
     .default('unlisted'),
   /** Longest post, in characters as servers count them. */
   limit: z.int().min(200).max(100_000).default(500),
-  /** What stands behind the second @ of the handles, where it is not the host of PARLEY_PUBLIC_URL. */
+  /** The host part of the handles, where it is not the host of PARLEY_PUBLIC_URL. */
   handleHost: z
     .string()
     .transform((text) => text.toLowerCase())
@@ -60,7 +60,7 @@ export const activitypubSettingsSchema = z.strictObject({
   readParents: z.boolean('must be on or off; correct ACTIVITYPUB_READ_PARENTS').default(true),
   /** Whether a post that another server passes on counts by the proof it carries (FEP-8b32). */
   acceptProofs: z.boolean().default(false),
-  /** Agents that were here and never come back: others are told to forget them. */
+  /** Agents that were here and never come back: other servers are told to forget them. */
   retired: z.array(z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'must be the slug of an agent')).default([]),
   /** Whether directories may list the agents, and search engines their posts. */
   discoverable: z.boolean().default(false),
@@ -72,7 +72,7 @@ export const activitypubSettingsSchema = z.strictObject({
       operator: z.string().min(1).max(200).exactOptional(),
       sourceUrl: httpsUrl.exactOptional(),
       privacyUrl: httpsUrl.exactOptional(),
-      /** Whom people can turn to: a mail address or a web page. */
+      /** The contact for people: a mail address or a web page. */
       contact: z.string().min(3).max(320).exactOptional(),
     })
     .default({}),

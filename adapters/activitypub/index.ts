@@ -1,4 +1,4 @@
-// The fediverse channel: every agent is an actor that people elsewhere mention, write to and follow.
+// The fediverse channel: every agent is an actor that people on other servers mention, write to and follow.
 import {
   type Adapter,
   type ChannelDefinition,
@@ -48,7 +48,7 @@ import { keptPayload, screenWith, verifyActivity } from './verify.ts'
 import type { ActivityPubCall } from './wire/call.ts'
 import type { ActivityPayload } from './wire/payload.ts'
 
-/** Of what others are told about this software. */
+/** The software version that other servers are told. */
 const version = '0.1.0'
 
 export const activitypubChannel: ChannelDefinition = {
@@ -162,7 +162,7 @@ function shownOf(settings: ActivityPubSettings): DocumentSettings {
   return { follow, retired, isDiscoverable, isIndexable, ...shown }
 }
 
-/** Names out there last for years and are believed only by https: the channel does not begin with one that cannot. */
+/** Public ids last for years and are believed only by https: the channel does not start without it. */
 function publicOrigin({ insecureLoopback }: ActivityPubSettings, publicUrl: string | undefined): string {
   if (publicUrl?.startsWith('https://') || (publicUrl !== undefined && insecureLoopback !== undefined)) return publicUrl
   throw new GatewayError(

@@ -129,7 +129,7 @@ async function settle(
   if (meaning.kind === 'failed') await hosts.failed(origin, host)
   else await hosts.answered(origin, host, meaning.kind === 'taken' ? knock : host.knock)
   if (meaning.kind === 'taken') return { kind: 'delivered', ...namesOf(call) }
-  // What is not tidied now is tidied by the next answer of this kind.
+  // A failed clean-up is repeated by the next answer of this kind.
   if (meaning.kind === 'gone') await gone.mark(call.inbox).catch(() => undefined)
   return meaning.outcome
 }

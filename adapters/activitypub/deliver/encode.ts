@@ -1,4 +1,4 @@
-// Bytes as the texts that signatures and proofs are written in.
+// Encodes bytes as the texts that signatures and proofs are written in.
 
 const base58Letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 

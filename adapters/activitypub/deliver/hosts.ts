@@ -31,7 +31,7 @@ const stranger: HostState = { knock: 'cavage', failures: 0, restsUntil: 0 }
 
 export function createHosts({ notes, now }: { readonly notes: Notes; readonly now: () => number }): Hosts {
   const keep = async (origin: string, state: HostState): Promise<void> => {
-    // What is not remembered is found out again.
+    // A failed write is harmless: it is found out again.
     await notes.keep({ family, key: origin, value: { ...state }, lifeMs, atMost }).catch(() => false)
   }
   return {

@@ -4,7 +4,7 @@ import type { Knock } from './sign.ts'
 
 export type Meaning =
   | { readonly kind: 'taken' }
-  /** Perhaps only the form of the signature is not known there. */
+  /** Perhaps the server only does not know this form of signature. */
   | { readonly kind: 'unread'; readonly outcome: DeliveryOutcome }
   | { readonly kind: 'gone'; readonly outcome: DeliveryOutcome }
   /** The server's own fault. */
@@ -12,13 +12,13 @@ export type Meaning =
   | { readonly kind: 'other'; readonly outcome: DeliveryOutcome }
 
 const longestWaitMs = 24 * 60 * 60_000
-/** Answers that say: not now. */
+/** Answers that ask for a later try. */
 const later: ReadonlySet<number> = new Set([408, 425, 429, 503])
 
 export function meaningOf(outcome: GuardedOutcome, knock: Knock, nowMs: number): Meaning {
-  // An address that leads inside, or elsewhere: it is not asked again.
+  // An address inside a private network, or a redirect: it is not asked again.
   if (outcome.kind === 'refused') return { kind: 'other', outcome: refused(`inbox_${outcome.reason}`) }
-  // The ids are the same on every try, so that a second arrival is known as one.
+  // The ids are the same on every try, so that the server recognises a second delivery.
   if (outcome.kind === 'failed')
     return { kind: 'failed', outcome: { kind: 'retry', reason: `inbox_${outcome.reason}` } }
   const { status, headers } = outcome.response
@@ -34,7 +34,7 @@ export function meaningOf(outcome: GuardedOutcome, knock: Knock, nowMs: number):
   }
   if (later.has(status)) return { kind: afterMs === undefined && status === 503 ? 'failed' : 'other', outcome: retry }
   if (status < 500) return { kind: 'other', outcome: refused(reason) }
-  // Some fall over a signature of the new form.
+  // Some servers fail on a signature of the new form.
   return { kind: knock === 'rfc9421' ? 'unread' : 'failed', outcome: retry }
 }
 

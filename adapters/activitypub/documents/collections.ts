@@ -21,7 +21,7 @@ export async function collectionDocument(
     case 'outbox':
       return page === undefined ? outbox(deps, agent, id) : outboxPage(deps, agent, id, page.after)
     case 'followers':
-      // Who they are is theirs to tell.
+      // The names of followers are not published.
       return page === undefined ? counted(id, await deps.records.count(families.follower, { agent })) : undefined
     case 'following':
     case 'featured':

@@ -17,7 +17,7 @@ export async function readNote(
 ): Promise<NoteReading> {
   const found = await deps.notes.find(agent, id)
   if (found === undefined) return { kind: 'nothing' }
-  // That there was something between two people is theirs alone, also when it is gone.
+  // That there was a direct note is not told to others, also when it is gone.
   if (found.deletedAt !== undefined)
     return isForEverybody(found.visibility) ? { kind: 'gone', at: found.deletedAt } : { kind: 'nothing' }
   const { note } = found

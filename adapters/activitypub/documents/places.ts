@@ -1,4 +1,4 @@
-// Where everything of ours is, as an address and back again. These never change: others keep them.
+// The addresses of everything of ours, built and parsed. They never change: other servers keep them.
 import { profileIri } from '../wire/names.ts'
 
 export type Places = {
@@ -42,7 +42,7 @@ export function createPlaces(origin: string, handleHost = new URL(origin).host):
 /** Slugs that name something else here. */
 export const reservedSlugs: readonly string[] = ['actor', 'inbox']
 
-/** What the gateway's listener hands to this channel. */
+/** Paths that the gateway's listener hands to this channel. */
 export const servedPaths: readonly string[] = [
   `${root}/*`,
   '/:handle{@[A-Za-z0-9-]+}',

@@ -41,7 +41,7 @@ export type AgentStanding =
   | { readonly kind: 'here'; readonly profile: AgentProfile }
   | { readonly kind: 'retired' | 'unknown' }
 
-/** An agent that is merely not configured is unknown and not gone: others never forget whom they were told to forget. */
+/** An agent that is merely not configured is unknown and not gone: other servers never take back a 410. */
 export function standingOf(
   { agents, settings }: Pick<DocumentDeps, 'agents' | 'settings'>,
   slug: string,

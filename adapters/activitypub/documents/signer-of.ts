@@ -10,7 +10,7 @@ import type { DocumentDeps } from './settings.ts'
 export type SignerDeps = {
   readonly keys: KeySource
   readonly now: () => number
-  /** Where the world reaches us: signatures are made out to it. */
+  /** Our public origin: signatures are made out to it. */
   readonly origin: string
 }
 

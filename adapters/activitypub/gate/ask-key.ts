@@ -21,7 +21,7 @@ export function createKeyDesk(keys: KeySource, now: () => number): KeyDesk {
   const mayRefresh = (keyId: string, answer: KeyAnswer): boolean => {
     const last = refreshedAt.get(keyId)
     if (last !== undefined && now() - last < brakeMs) return false
-    // What came a moment ago would come again.
+    // A fresh key would be the same.
     const fetchedAt = answer.kind === 'found' ? Date.parse(answer.actor.fetchedAt) : Number.NaN
     if (now() - fetchedAt < brakeMs) return false
     refreshedAt.delete(keyId)

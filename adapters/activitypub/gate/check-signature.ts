@@ -1,4 +1,4 @@
-// One signature against one key, by WebCrypto. Imported keys are kept, because importing costs as much as verifying.
+// Verifies one signature with one key, by WebCrypto. Imported keys are kept, because importing costs as much as verifying.
 import type { RemoteKey } from '../wire/actor.ts'
 import { base64Bytes } from './base64.ts'
 import type { Algorithm } from './signed-request.ts'
@@ -17,7 +17,7 @@ export interface SignatureChecker {
 
 type Scheme = {
   readonly key: RemoteKey['algorithm']
-  // As the platform it runs on calls them.
+  // The platform's own names of the algorithms.
   readonly imported: Parameters<SubtleCrypto['importKey']>[2]
   readonly verified: Parameters<SubtleCrypto['verify']>[0]
 }
@@ -76,7 +76,7 @@ export function createSignatureChecker(): SignatureChecker {
   }
 }
 
-/** Undefined for whatever is no such key: others' mistakes are not our failures. */
+/** Undefined for whatever is no such key: a mistake of another server is no exception here. */
 async function importKey(spki: string, { imported }: Scheme): Promise<CryptoKey | undefined> {
   const bytes = spki.length > maxSpkiLength ? undefined : base64Bytes(spki)
   if (bytes === undefined) return undefined

@@ -1,4 +1,4 @@
-// Whether the bytes are the ones that a signature can speak for: every digest that came with them must be theirs. One whose
+// Checks that the body is the one that was signed: every digest that came with it must match. One whose
 // algorithm we cannot compute may be the wrong one of two, so it is not passed over.
 import { sha256Bytes } from '../../../src/verification/index.ts'
 import { base64Bytes } from './base64.ts'

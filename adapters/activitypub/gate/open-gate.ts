@@ -19,7 +19,7 @@ export type GateVerdict =
   | { readonly kind: 'genuine'; readonly payload: GatedActivity }
   /** An actor's key is gone and they say that they are, too. Proven only when their own address answers 404 or 410. */
   | { readonly kind: 'departed'; readonly activity: ReadActivity }
-  /** Answered as if it were taken; nothing comes of it. */
+  /** Answered as if it were accepted; nothing comes of it. */
   | { readonly kind: 'dropped'; readonly reason: 'stranger_left' | 'not_their_own_work' }
   /** By the caller's own rules, before another server is asked: blocked, or too often. */
   | { readonly kind: 'screened'; readonly answer: TransportAnswer }
@@ -28,14 +28,14 @@ export type GateVerdict =
 export type GateDeps = {
   readonly keys: KeySource
   readonly now: () => number
-  /** Where the world reaches us: signatures are made out to it. */
+  /** Our public origin: signatures are made out to it. */
   readonly origin: string
   readonly maxBytes?: number
   /** Whether a proof in the activity counts without a signature of the request (FEP-8b32). Default: no. */
   readonly acceptsProofs?: boolean
   /** Whether we ever dealt with an actor; unknown ones that leave are not asked about. Without it every actor may be known. */
   readonly knows?: ((actor: string) => Promise<boolean>) | undefined
-  /** Blocks and limits (step 6). What it is told is not proven yet. */
+  /** Blocks and limits. The actor it is given is not proven yet. */
   readonly screen?: (claimed: { readonly actor: string; readonly type: string }) => Promise<TransportAnswer | undefined>
 }
 
@@ -73,7 +73,7 @@ async function openGate(deps: OpenDeps, arrival: RawArrival): Promise<GateVerdic
   return { kind: 'genuine', payload: { activity, signer: actor, ...proof, inboxOf: inboxOwnerOf(request.path) } }
 }
 
-/** Steps 1 to 3: not a byte of the body is looked at. */
+/** Media type, size and the presence of a signature: not a byte of the body is looked at. */
 function judgeEnvelope(
   { maxBytes = defaultMaxBytes, acceptsProofs = false }: GateDeps,
   request: SignedRequest,
@@ -90,7 +90,7 @@ async function judgeBody(request: SignedRequest, bytes: Uint8Array): Promise<Ref
   return fault?.reason === 'missing_digest' && !hasSignature(request) ? undefined : fault
 }
 
-/** Step 4: parsed once, within its bounds; what is judged below is what is used afterwards. */
+/** Parsed once, within its bounds; the activity that is judged is the one that is used afterwards. */
 function readBody(bytes: Uint8Array): Step<ReadActivity> {
   const json = parseBoundedJson(bytes)
   if (!json.ok) return refused(json.reason)
@@ -102,7 +102,7 @@ function readBody(bytes: Uint8Array): Step<ReadActivity> {
   return foreign === undefined ? passed(activity) : refused(foreign)
 }
 
-/** Steps 5 and 6, and what else needs no other server. */
+/** Blocks, limits and what else can be judged without asking another server. */
 async function screen(deps: GateDeps, activity: ReadActivity): Promise<GateVerdict | undefined> {
   if (!isOwnWork(activity)) return { kind: 'dropped', reason: 'not_their_own_work' }
   const { actor, type } = activity
@@ -112,7 +112,7 @@ async function screen(deps: GateDeps, activity: ReadActivity): Promise<GateVerdi
   return answer === undefined ? undefined : { kind: 'screened', answer }
 }
 
-/** The same in the words of the contract. Departures are the caller's: only it can ask whether an actor is gone. */
+/** The same as a result of the contract. Departures are the caller's: only it can ask whether an actor is gone. */
 export function verdictOf(verdict: Exclude<GateVerdict, { kind: 'departed' }>): Verdict<GatedActivity> {
   switch (verdict.kind) {
     case 'genuine':

@@ -70,7 +70,7 @@ async function written(
   id: string,
 ): Promise<PassedOn> {
   const { remote } = deps
-  // One after the other: of a server that does not answer now, its people are not taken for absent for five minutes.
+  // One after the other: while a server does not answer, its actors must not be cached as absent for five minutes.
   const found = await remote.post(id, hostOf(gated.signer.id))
   if (found.kind !== 'found' && isDenied(found)) return unproven('origin_disagrees')
   if (found.kind !== 'found') return unanswered(deps, gated, found, 'origin_unavailable')
@@ -85,7 +85,7 @@ async function written(
   return proven(gated, author.actor, { type: isChange ? 'Update' : 'Create', object })
 }
 
-/** Taken back by its author, or by who looks after their server: either way that server has it no more. */
+/** Taken back by its author, or by a moderator of their server: either way that server has it no more. */
 async function takenBack(deps: PassedOnDeps, gated: GatedActivity, id: string): Promise<PassedOn | undefined> {
   const author = authorIn(await deps.records.get(peerFamilies.shared, id))
   if (author === undefined) return undefined
@@ -131,7 +131,7 @@ function unproven(reason: Extract<PassedOn, { kind: 'unproven' }>['reason']): Pa
   return { kind: 'unproven', reason }
 }
 
-/** Whom the community says it is for counts for nothing: to whom it is addressed, the post itself says. */
+/** The recipients that the community claims do not count: the post itself says to whom it is addressed. */
 function proven(
   { activity, signer, inboxOf }: GatedActivity,
   author: RemoteActor,

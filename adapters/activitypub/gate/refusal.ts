@@ -75,7 +75,7 @@ export function refused(reason: GateReason): Refused {
   return { kind: 'refused', reason, status, rejectedAs, remedy }
 }
 
-/** What a step hands on, or why it ends here. */
+/** The result of a step: what it passes on, or why it ends here. */
 export type Step<T> = { readonly kind: 'passed'; readonly value: T } | Refused
 
 export function passed<T>(value: T): Step<T> {

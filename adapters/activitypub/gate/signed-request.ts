@@ -3,7 +3,7 @@ import type { RawArrival } from '../../../src/contract/index.ts'
 
 export type SignedRequest = {
   readonly method: string
-  /** Scheme and authority under which the world knows us: a signature for another server's address is none for ours. */
+  /** Our public scheme and authority: a signature for another server's address is none for ours. */
   readonly scheme: string
   readonly authority: string
   readonly path: string
@@ -52,7 +52,7 @@ export function headerOf({ headers, authority }: SignedRequest, name: string): s
   return name === 'host' ? hostOf(value, authority) : value
 }
 
-/** As it was written, if it is ours. Behind a proxy it may be another: then what counts is how the world writes ours. */
+/** As it was written, if it is ours. Behind a proxy it may be another: then our public one counts. */
 function hostOf(given: string | undefined, authority: string): string {
   const isOurs = given?.toLowerCase().replace(/:(?:443|80)$/, '') === authority
   return isOurs && given !== undefined ? given : authority

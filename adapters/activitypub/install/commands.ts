@@ -1,4 +1,4 @@
-// `parley activitypub …`: what another server sees of an agent, asked from outside; and what an operator asks of the channel.
+// `parley activitypub …`: checks how other servers see an agent, and the operator's commands of the channel.
 import {
   type ChannelCommand,
   type ChannelCommands,

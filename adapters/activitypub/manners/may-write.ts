@@ -1,4 +1,4 @@
-// Whose words come in at all, whichever way they come: from their own server, through a community, or above a mention. A block wins.
+// Who may write at all, on every path: from their own server, through a community, or above a mention. A block wins.
 import type { Blocks } from './blocks.ts'
 import { isListed, type Manners } from './manners.ts'
 

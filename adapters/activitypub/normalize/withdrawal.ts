@@ -66,7 +66,7 @@ function withdrawal(scene: Scene, id: string, agent: string, isAddressed: boolea
   }
 }
 
-/** They are gone, want nothing more, and take with them what they said. */
+/** The account is gone: nothing goes to it any more, and what it said is erased. */
 function departure(scene: Scene): readonly ArrivedNothing[] {
   const { id } = scene.gated.signer
   const named = deliveryIdOf(scene)
@@ -76,7 +76,7 @@ function departure(scene: Scene): readonly ArrivedNothing[] {
   }))
 }
 
-/** Nothing goes to them any more, they are no longer a follower, and what they said is erased. */
+/** They get nothing any more, are no longer a follower, and what they said is erased. */
 export function farewell(
   agent: string,
   actor: string,

@@ -12,7 +12,7 @@ export type BlockDeps = Pick<DocumentDeps, 'records' | 'places'> & {
   readonly listed: readonly string[]
 }
 
-/** One that is to be turned away. */
+/** One that is to be blocked. */
 export type NewBlock = { readonly peer: string; readonly severity: string; readonly comment: string }
 
 /** They are let in no more, nothing goes to them, and who followed from there follows no longer. */

@@ -1,4 +1,4 @@
-// What was asked, read before anything is looked up; and what is wrong with it, with what to ask instead.
+// Validates the input of an operation before anything is looked up; errors say what to send instead.
 import * as z from 'zod'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { standingOf } from '../documents/settings.ts'

@@ -1,4 +1,4 @@
-// Those who asked to follow, and those who do: listed, and found by who they are.
+// Accounts that asked to follow, and those that do: listed, and found by their address.
 import * as z from 'zod'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { type Asker, askerIn } from '../wire/asker.ts'

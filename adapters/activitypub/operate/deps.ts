@@ -1,4 +1,4 @@
-// What the operations look at: the same as the documents, and the time.
+// Dependencies of the operations: the same as of the documents, and the time.
 import type { DocumentDeps } from '../documents/settings.ts'
 
 export type OperateDeps = DocumentDeps & { readonly now: () => number }

@@ -1,4 +1,4 @@
-// What an operator may ask of this channel as it runs, by name. Each looks and decides; the gateway commits what it changes.
+// The operator's operations of this channel, by name. Each reads and decides; the gateway commits what it changes.
 import type { Operations } from '../../../src/contract/index.ts'
 import type { BlockDeps } from './add-blocks.ts'
 import { blockOperations } from './blocks.ts'

@@ -1,4 +1,4 @@
-// What is known of others, for a while: found for a day, not found for five minutes, and not asked again within one.
+// Cache of what is known of other servers' actors and keys: found for a day, not found for five minutes, and not asked again within one.
 // Notes are shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what comes in.
 import type { JsonObject, Notes } from '../../../src/contract/index.ts'
 import type { RemoteActor } from '../wire/actor.ts'

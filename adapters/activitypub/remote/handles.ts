@@ -7,7 +7,7 @@ import type { Absent } from './outcomes.ts'
 
 export type HandleDeps = { readonly fetchDocument: FetchDocument; readonly cache: RemoteCache }
 
-/** Asks other servers, so never before an arrival is acknowledged. Unconfirmed where they do not agree. */
+/** Asks other servers, so never before an inbound event is acknowledged. Unconfirmed where they do not agree. */
 export async function confirmHandle(deps: HandleDeps, actor: RemoteActor): Promise<RemoteActor> {
   if (actor.isHandleConfirmed) return actor
   const account = actor.handle.slice(1)

@@ -1,4 +1,4 @@
-// What asking another server can come to. All of it is expected, so none of it is thrown.
+// Outcomes of asking another server. All of them are expected, so none is thrown.
 import type { RemoteActor, RemoteKey } from '../wire/actor.ts'
 
 /** Why an answer was not taken, or a question not asked. */

@@ -23,7 +23,7 @@ export type PostDeps = {
 /** The server that passed it on delivers it again after that time. */
 const unreachableMs = 60_000
 
-/** `gone` also where a stone stands in its place. `asker`: the host that made us ask, where one did. */
+/** `gone` also where a Tombstone stands in its place. `asker`: the host that made us ask, where one did. */
 export async function findPost(deps: PostDeps, iri: string, asker?: string): Promise<PostOutcome> {
   if (!isSafeIri(iri, deps.origins)) return refused('unsafe_url')
   const absent = await deps.cache.absent(iri)

@@ -1,8 +1,8 @@
-// What hop 2 hands to hop 3: an activity that was proven, and what the channel knows already about those in it.
+// What verify hands to normalize: an activity that was proven, and what the channel knows already about those in it.
 import type { GatedActivity, ReadActivity } from './activity.ts'
 
 export type KnownFacts = {
-  /** Agents of ours whom the author wants nothing from. */
+  /** Agents of ours that the author has blocked. */
   readonly blocked: readonly string[]
   /** Agents that the note was for which is taken back, where that is kept. */
   readonly shared: readonly string[]

@@ -1,4 +1,4 @@
-// What the words of our posts mean: the same where they are delivered, fetched and listed.
+// The JSON-LD context of our posts: the same where they are delivered, fetched and listed.
 import type { JsonObject } from '../../../src/contract/index.ts'
 
 /** Said inline, so that no server has to fetch what our words mean. */

@@ -1,4 +1,4 @@
-// The frame of every page: its head, its main part, its foot. No script, nothing from elsewhere but pictures.
+// The frame of every page: its head, its main part, its foot. No script, and nothing external but pictures.
 import { escapeHtml } from '../../../../src/rendering/index.ts'
 import { style } from './style.ts'
 

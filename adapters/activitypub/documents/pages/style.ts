@@ -1,4 +1,4 @@
-// The one style sheet of our pages: inline, without anything from elsewhere, readable in light and dark and on small screens.
+// The one style sheet of our pages: inline, without external resources, readable in light and dark and on small screens.
 
 export const style = `
 :root { color-scheme: light dark; --ink: #1c1b22; --soft: #5d5a6b; --paper: #f6f5f9; --card: #ffffff; --line: #e2dfea;
