@@ -1,5 +1,5 @@
-// What the adapter kit needs to know about mail: signed posts of whole mails, and mails with their twins. Their signatures are real and
-// the name system answers as their domain would.
+// Fixtures of email for the adapter kit: signed posts of whole mails, and mails with their twins. Their signatures are real and
+// DNS answers as their domain would.
 import type { ChannelDeps, JsonObject, RawArrival } from '../../src/contract/index.ts'
 import { hexOf, webHmac } from '../../src/verification/index.ts'
 import autoReply from './fixtures/auto-reply.json' with { type: 'json' }

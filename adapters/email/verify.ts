@@ -1,4 +1,4 @@
-// Hop 2: which hop brought a mail, whom its bytes prove it to be from, what it says, and whatever else about it takes waiting. Nothing is
+// Hop 2: verifies the hop that brought a mail, authenticates its author, reads its body and looks up its thread. Nothing is
 // read before the hop is genuine, and what is refused is refused before anything is kept.
 import type { RawArrival, Verdict } from '../../src/contract/index.ts'
 import { hopHeader } from './manners/hop.ts'
@@ -12,7 +12,7 @@ import type { ReceivedMail } from './wire/mail.ts'
 import type { ReadMail, ReadRecipient, SentMail } from './wire/read.ts'
 import { countedHead, isFieldCounted, uncountedContent } from './wire/signed-fields.ts'
 
-/** What the ways in make of an arrival. */
+/** What an ingress makes of a request. */
 export type Hop = Exclude<Verdict<never>, { kind: 'genuine' }> | { readonly kind: 'mail'; readonly mail: ReceivedMail }
 
 export type VerifyDeps = {

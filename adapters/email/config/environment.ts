@@ -77,7 +77,7 @@ function development(env: Environment): EnvironmentReading {
       trustLoopback: !env['PARLEY_PUBLIC_URL'],
       mailFolder: folderIn(env),
     },
-    // As the run API: every program of this machine may speak. Behind a public address mail comes from elsewhere: strangers get a code.
+    // As the run API: every program of this machine may write. Behind a public address mail comes from other machines: strangers get a code.
     ...(env['PARLEY_PUBLIC_URL'] ? {} : { access: { mode: 'public', allow: [] } }),
   }
 }

@@ -1,4 +1,4 @@
-// What mail needs on a runtime without a machine of its own: the carrier of that runtime, and no setting that only Node can follow.
+// Checks the mail settings on a runtime without a machine of its own: it needs that runtime's mailer, and no setting that only Node can follow.
 import { type ChannelDeps, GatewayError } from '../../../src/contract/index.ts'
 import type { EmailSettings } from './settings.ts'
 

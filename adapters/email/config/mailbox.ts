@@ -1,4 +1,4 @@
-// Where a mailbox is, out of its URL.
+// Parses the URL of a mailbox.
 
 /** What a mailbox is reached by. */
 export type MailboxPlace = {

@@ -1,4 +1,4 @@
-// The two halves of a mail as they go out: what the agent says, how to decide, what was too large, and what is answered.
+// The text and HTML bodies of a mail as they go out: what the agent says, how to decide, links to large files, and the quote.
 import { type Block, type Inline, renderMail } from '../../../src/rendering/index.ts'
 import type { MailCall, MailDecision } from '../wire/call.ts'
 import type { Linked } from './attach.ts'

@@ -1,4 +1,4 @@
-// Which mails carry the count of agents.
+// Decides which mails carry the signed count of agents.
 import type { MailCall } from '../wire/call.ts'
 import type { MailSettings } from './settings.ts'
 

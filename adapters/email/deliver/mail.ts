@@ -1,4 +1,4 @@
-// Hop 8: one mail to what became of it. The same call makes the same mail at every try, but for its Date, its boundaries and its signature.
+// Hop 8: delivers one mail. The same call makes the same mail at every try, but for its Date, its boundaries and its signature.
 import { type Attempt, type DeliveryOutcome, isGatewayError } from '../../../src/contract/index.ts'
 import { hopHeader, signHop } from '../manners/hop.ts'
 import type { MailCall } from '../wire/call.ts'
@@ -72,7 +72,7 @@ function wayOf({ smtpUrl, mailFolder, ...settings }: MailSettings): SendWay | un
 
 const noWay: SendWay = async () => ({ kind: 'retry', reason: 'no_way_out', ...paused })
 
-/** A mailbox that bounced takes nothing more until its owner writes again. */
+/** A mailbox that bounced gets no more mail until its owner writes again. */
 async function closedPlace(
   { places }: Pick<MailDeps, 'places'>,
   { to }: MailCall,

@@ -1,4 +1,4 @@
-// What only Node has, loaded by the first mail that needs it: so that the bundle for Workers stays without it.
+// Parts that need Node, loaded by the first mail that uses them: so that the bundle for Workers stays without them.
 import { importOnNode } from '../../../src/contract/index.ts'
 
 export type NodeFiles = {

@@ -1,4 +1,4 @@
-// What sending needs to know and to have: the settings of the connection, and the ports it is given.
+// Settings and dependencies of sending.
 import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
 
 export type DkimKey = { readonly selector: string; readonly privateKey: Secret }

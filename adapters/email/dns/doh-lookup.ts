@@ -1,4 +1,4 @@
-// The name system over HTTPS, as JSON: the only way to it from Workers. The server is the operator's choice.
+// DNS over HTTPS, as JSON: the only resolver on Workers. The server is the operator's choice.
 import { fieldsOf, listOf, maybe, misfit, type Reading, text, wholeNumber } from '../../../src/verification/index.ts'
 import type { Answer, DnsRecord, Lookup, RecordType } from './lookup.ts'
 

@@ -1,4 +1,4 @@
-// What the name system is asked and how it answers, apart from who asks it (node-lookup.ts, doh-lookup.ts).
+// DNS questions and answers, apart from the resolver that is asked (node-lookup.ts, doh-lookup.ts).
 
 /** The kinds of record that SPF, DKIM and DMARC ask for. */
 export type RecordType = 'TXT' | 'A' | 'AAAA' | 'MX' | 'PTR' | 'CNAME'

@@ -1,4 +1,4 @@
-// The name system through Node's own resolver. Loaded when it is asked for: Workers have none (doh-lookup.ts).
+// DNS by Node's own resolver. Loaded when it is first used: Workers have none (doh-lookup.ts).
 import { importOnNode } from '../../../src/contract/index.ts'
 import type { Answer, DnsRecord, Lookup, RecordType } from './lookup.ts'
 

@@ -1,4 +1,4 @@
-// The name system as authentication asks it: every answer bounded, remembered for a while, and counted for each mail, so that no
+// The resolver for authentication: every answer bounded, remembered for a while, and counted for each mail, so that no
 // domain can make a mail expensive. What is not known is never remembered.
 import type { Answer, DnsRecord, Lookup, RecordType } from './lookup.ts'
 

@@ -1,4 +1,4 @@
-// `parley email …`: keys and records for a domain, whether the world finds them, and a mail to see that it works.
+// `parley email …`: keys and records for a domain, whether DNS has them, and a test mail.
 import {
   type ChannelCommand,
   type ChannelCommands,

@@ -1,4 +1,4 @@
-// Keys for signing mail: made once, kept in one file for its owner alone, and what the world must know of them.
+// Keys for signing mail: made once, kept in one file for its owner alone, and the DNS records to publish for them.
 import { GatewayError } from '../../../src/contract/index.ts'
 import { type KeyFile, parseKeyFile } from '../deliver/key-file.ts'
 import { nodeFiles } from '../deliver/node-parts.ts'

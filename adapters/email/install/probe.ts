@@ -1,4 +1,4 @@
-// How a mail connection stands: its mailbox is opened, and its relay is greeted and logged in to. No mail is sent. That its own port is
+// Probes a mail connection: its mailbox is opened, and its relay is greeted and logged in to. No mail is sent. That its own port is
 // open the gateway sees itself.
 import type { Carrier, ProbeProblem, ProbeRequest, ProbeResult, Secret } from '../../../src/contract/index.ts'
 import { deliverySettings, waysSettings } from '../config/parts.ts'

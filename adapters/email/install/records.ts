@@ -1,4 +1,4 @@
-// What a domain's zone must say so that mail gets to this gateway, and so that others believe the mail that comes from it.
+// The DNS records a domain needs so that mail gets to this gateway, and so that receivers trust the mail that comes from it.
 import type { KeyRecord } from './dkim-keys.ts'
 
 export type DnsRecord = {

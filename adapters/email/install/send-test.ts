@@ -1,4 +1,4 @@
-// One mail the way replies go, by hand: composed, signed and handed over as any other, and asked about at once.
+// Sends one test mail the way replies go: composed, signed and handed over as any other, with its outcome at once.
 import type { CommandResult, DeliveryOutcome } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
 import { deliverMail } from '../deliver/mail.ts'

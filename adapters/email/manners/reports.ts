@@ -1,4 +1,4 @@
-// What a report about one of our mails comes to: the delivery is marked, and an address that can never be reached is closed. Only a
+// Handles a report about one of our mails: the delivery is marked, and an address that can never be reached is closed. Only a
 // report that came back to the token of its delivery counts, and only for the address that delivery went to. Pure.
 import type { ArrivedNothing } from '../../../src/contract/index.ts'
 import type { MailReport } from '../wire/judged.ts'

@@ -1,4 +1,4 @@
-// Hop 3: one mail to one message for each agent that it was handed over for, or to the reason why it asks for nothing. Pure.
+// Hop 3: normalizes one mail into one message for each envelope recipient, or into the reason why it is ignored. Pure.
 import {
   type Arrived,
   type ArrivedMessage,

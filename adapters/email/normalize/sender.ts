@@ -39,7 +39,7 @@ export function senderOf(proof: MailProof, scene: SenderScene): Sender {
     subject: subjectOf(author),
     issuer: signerOf(keyId) ?? scene.domain,
     method: `urn:gw:auth:${method}:v0.1`,
-    // A signature is its domain's word for the mailbox: who may use which one is that domain's affair.
+    // A signature is the domain's statement about the mailbox: which of its users may use which one is up to that domain.
     assurance: scene.addressDomains.includes(author.domain) ? 'address' : 'domain',
     recipient: scene.recipient,
     issuedAt: scene.receivedAt,

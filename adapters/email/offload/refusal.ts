@@ -1,4 +1,4 @@
-// What a mail is told when a thread failed it.
+// The refusal of a mail that a thread failed on.
 import type { OffloadError } from '../../../src/contract/index.ts'
 import type { MailRefusal } from '../wire/judged.ts'
 

@@ -1,4 +1,4 @@
-// What of a mail is computed in a thread: its exported functions are called by name (offload.ts), with data that was copied there.
+// The work on a mail that runs in a thread: its exported functions are called by name (offload.ts), with data that was copied there.
 import { type FoundPart, findPart } from '../parse/open-part.ts'
 import { readBody } from '../parse/read-body.ts'
 import { type BodyForm, hashBody } from '../prove/body-hash.ts'

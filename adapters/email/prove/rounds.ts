@@ -1,4 +1,4 @@
-// Questions to the name system from where nothing may be waited for: a check that lacks an answer ends and says what it needs, and is
+// DNS questions from where nothing may be waited for: a check that lacks an answer ends and says what it needs, and is
 // asked again with it. So a thread computes only, and a domain whose servers never answer keeps none of them.
 import type { DnsRecord } from '../dns/lookup.ts'
 import type { Resolve } from '../dns/resolver.ts'

@@ -1,4 +1,4 @@
-// What an operator may say about whom to believe.
+// Settings of mail authentication.
 
 export type ProofSettings = {
   /** Domains of relays whose ARC seals are believed. */

@@ -1,4 +1,4 @@
-// What a thread is called: a short hash of the id of a mail in it, so that ids of any length and shape make names of one kind.
+// Thread keys: a short hash of the id of a mail in the thread, so that ids of any length and shape make names of one kind.
 import { sha256Hex } from '../../../src/verification/index.ts'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'

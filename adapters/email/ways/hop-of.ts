@@ -1,4 +1,4 @@
-// Which way an arrival came, and whether that hop is genuine: from here on there is one pipeline for all of them (hop 2).
+// Which ingress a request came by, and whether it is genuine: from here on there is one pipeline for all of them (hop 2).
 import type { ArrivalHead, ChannelDeps, RawArrival, Verdict } from '../../../src/contract/index.ts'
 import { type Hop, rejected } from './hooks/hop.ts'
 import { mailgunHop } from './hooks/mailgun.ts'

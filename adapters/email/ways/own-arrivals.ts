@@ -1,10 +1,10 @@
-// Which arrivals this process brought in itself: over its listener, its mailbox, or the runtime. Known by the identity of their
+// Which requests this process brought in itself: over its listener, its mailbox, or the runtime. Known by the identity of their
 // bytes, so nothing that a request can contain, header or body, makes it one of them.
 import type { RawArrival } from '../../../src/contract/index.ts'
 import { arrivalOf, type ReceivedMail } from '../wire/mail.ts'
 import { tooLarge } from './hooks/hop.ts'
 
-/** What a way knows of a mail it brought in: the mail, or why it will never be taken. */
+/** What an ingress knows of a mail it brought in: the mail, or why it will never be taken. */
 export type OwnMail =
   | { readonly kind: 'mail'; readonly mail: ReceivedMail }
   | { readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string }

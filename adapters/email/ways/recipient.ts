@@ -1,4 +1,4 @@
-// Which agent an address means, as far as the ways in have to know: it is asked before a mail is read.
+// Which agent an address means, as far as an ingress has to know: it is asked before a mail is read.
 
 /**
  * agent: a mail to it may start a turn; bounce: an address of ours that only takes reports; disabled: an agent that takes no mail

@@ -1,10 +1,10 @@
-// What the ways in are set up with, and what they ask of the rest of the channel.
+// Settings of each ingress, and what it asks of the rest of the channel.
 import type { Secret } from '../../../src/contract/index.ts'
 import type { S3Settings } from './hooks/s3.ts'
 import type { ImapSettings } from './imap/settings.ts'
 import type { SmtpSettings } from './smtp/settings.ts'
 
-/** A way that is left out is closed: whatever claims to have come by it is turned away. */
+/** An ingress that is left out is closed: whatever claims to have come by it is rejected. */
 export type WaysSettings = {
   /** Of one raw mail, whichever way it comes. */
   readonly maxBytes: number

@@ -29,7 +29,7 @@ export type ReceivedMail = {
   readonly isLastTry?: boolean
 }
 
-/** Headers under which a mail and its envelope travel as an arrival: the same names that the webhook takes. */
+/** Headers that carry a mail's envelope in a request: the same names that the webhook takes. */
 export const envelopeHeaders = {
   from: 'x-envelope-from',
   /** One JSON list. */

@@ -1,4 +1,4 @@
-// Which fields of a mail count. Where an author is proven by a signature, a field that is not signed is the word of the server that handed the
+// Which fields of a mail count. Where an author is proven by a signature, a field that is not signed is a claim of the server that handed the
 // mail over: it may keep a mail from being answered, and chooses neither its words nor its thread nor its name. Pure.
 import type { MailHead, MailProof } from './judged.ts'
 

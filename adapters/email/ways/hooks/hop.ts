@@ -1,4 +1,4 @@
-// What judging a hop comes to: a mail whose envelope may be believed, or why there is none.
+// The result of verifying an ingress: a mail whose envelope may be believed, or why there is none.
 import type { RejectReason, TransportAnswer } from '../../../../src/contract/index.ts'
 import type { ReceivedMail } from '../../wire/mail.ts'
 

@@ -15,6 +15,6 @@ export async function isForThisBody(notes: Notes, { family, value, body, lifeMs 
 }
 
 export async function digestOf(bytes: Uint8Array): Promise<string> {
-  // Arrivals are never shared between threads, which is all the type asks.
+  // Request bodies are never shared between threads, which is all the type asks.
   return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)))
 }

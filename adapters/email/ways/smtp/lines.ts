@@ -1,4 +1,4 @@
-// The open connections, to hang up on one: the library gives its listeners a session and no connection.
+// The open connections, so that one can be closed: the library gives its listeners a session and no connection.
 import type { SMTPServer } from 'smtp-server'
 import { type Reply, replies } from './replies.ts'
 

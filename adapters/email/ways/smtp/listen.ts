@@ -67,7 +67,7 @@ function open(server: SMTPServer, { host, port }: SmtpSettings): Promise<string>
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // A client that breaks off, or whose TLS fails: its own affair.
+      // A client that breaks off, or whose TLS fails: nothing to report.
       server.on('error', () => {})
       const bound = server.server.address()
       resolve(`smtp://${host}:${typeof bound === 'object' && bound !== null ? bound.port : port}`)

@@ -31,7 +31,7 @@ export const replies = {
   tooOld: { code: 550, text: '5.7.1 the mail was signed more than seven days ago; send it again as a new mail' },
   tooFar: { code: 550, text: '5.7.1 the date of the mail is more than 90 days off; set the clock and send it again' },
   refused: { code: 550, text: '5.7.1 the mail is not taken' },
-  /** Never sent on a good day: what this listener hands in is its own. */
+  /** Not expected: what this listener hands in is its own. */
   rejected: { code: 550, text: '5.7.1 the mail is not taken here' },
 } as const satisfies Readonly<Record<string, Reply>>
 
