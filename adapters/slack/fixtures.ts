@@ -1,4 +1,4 @@
-// What the adapter kit needs to know about Slack: signed requests, payloads with their twins, and the vendor's answers.
+// Fixtures of Slack for the adapter kit: signed requests, payloads with their twins, and the vendor's answers.
 import type { JsonObject, RawArrival } from '../../src/contract/index.ts'
 import approvalClick from './fixtures/approval-click.json' with { type: 'json' }
 import directMessage from './fixtures/direct-message.json' with { type: 'json' }

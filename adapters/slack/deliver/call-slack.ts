@@ -5,7 +5,7 @@ import type { SlackSettings } from '../config.ts'
 
 export type Answer =
   | { readonly kind: 'ok'; readonly data: Readonly<Record<string, unknown>> }
-  /** Slack answered, and said no in a word of its own. */
+  /** Slack answered with an error code. */
   | { readonly kind: 'error'; readonly error: string }
   | { readonly kind: 'limited'; readonly afterMs: number }
   | { readonly kind: 'http'; readonly status: number }

@@ -1,4 +1,4 @@
-// Hop 8: what Slack answered to what it means for a delivery.
+// Hop 8: maps Slack's answer to a delivery outcome.
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { Answer } from './call-slack.ts'
 import { classOf, type ErrorClass } from './error-table.ts'
@@ -46,7 +46,7 @@ function limited(afterMs: number): DeliveryOutcome {
   return { kind: 'retry', reason: 'rate_limited', afterMs, scope: 'conversation' }
 }
 
-/** Whether Slack said no in a word of one of these kinds. */
+/** Whether Slack refused with an error code of one of these kinds. */
 export function isError(answer: Answer, ...kinds: readonly ErrorClass[]): boolean {
   return answer.kind === 'error' && kinds.includes(classOf(answer.error))
 }

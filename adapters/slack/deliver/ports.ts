@@ -1,4 +1,4 @@
-// What the outgoing verbs share: how to call, whose token, and what was learnt about live messages.
+// Dependencies of the outgoing verbs: how to call, whose token, and what was learnt about live messages.
 import type { Notes } from '../../../src/contract/index.ts'
 import type { CallSlack } from './call-slack.ts'
 import type { TokenFailed, TokenOf } from './token-of.ts'

@@ -1,4 +1,4 @@
-// Whose token a call is made with: the one in the settings, unless an installation's own is handed in.
+// Which token a call is made with: the one in the settings, unless an installation's own is handed in.
 import type { Secret } from '../../../src/contract/index.ts'
 
 export type TokenAnswer =

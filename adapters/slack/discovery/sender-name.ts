@@ -1,4 +1,4 @@
-// What a person is called, where an event names them by id alone: operators who decide about a stranger want to know who it is.
+// Looks up the name of a person, where an event names them by id alone: operators who decide about a stranger want to know who it is.
 import type { CallSlack } from '../deliver/call-slack.ts'
 import type { TokenOf } from '../deliver/token-of.ts'
 

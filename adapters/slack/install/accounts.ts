@@ -1,4 +1,4 @@
-// Whose app it is: one workspace's, with its token in the settings, or that of every workspace that installed it.
+// The installations of the app: one workspace, with its token in the settings, or every workspace that installed it.
 import { type Adapter, type ChannelDeps, GatewayError } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { ownToken, type TokenFailed, type TokenOf } from '../deliver/token-of.ts'

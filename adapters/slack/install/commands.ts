@@ -1,4 +1,4 @@
-// `parley slack …`: what an operator needs to set up the app.
+// `parley slack …`: the operator's commands to set up the app.
 import {
   type ChannelCommand,
   type ChannelCommands,

@@ -1,4 +1,4 @@
-// How an app stands with Slack: its bot token and scopes, and Socket Mode. Asked at the start, on a schedule and by `parley slack check`.
+// Probes the app at Slack: its bot token and scopes, and Socket Mode. Asked at the start, on a schedule and by `parley slack check`.
 import type { ProbeFact, ProbeProblem, ProbeRequest, ProbeResult, Secret } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
 import type { Answer, CallSlack } from '../deliver/call-slack.ts'

@@ -40,7 +40,7 @@ function changeOf(event: SlackEvent): Change | string {
       : { event: 'delete', message: { ...gone, ts }, version: `deleted:${ts}` }
   }
   if (subtype !== 'message_changed' || message === undefined) return 'unsupported_subtype'
-  // A message with replies is not deleted but replaced by a stone.
+  // A message with replies is not deleted but replaced by a tombstone.
   if (message.subtype === 'tombstone') {
     const gone = previous ?? message
     return { event: 'delete', message: { ...gone, ts: message.ts }, version: `deleted:${message.ts}` }

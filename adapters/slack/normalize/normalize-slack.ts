@@ -1,4 +1,4 @@
-// Hop 3: one signed payload to what the gateway understands. Pure: values and facts in, values out.
+// Hop 3: normalizes one signed payload. Pure: values and facts in, values out.
 import {
   type Arrived,
   type ChannelContext,

@@ -26,7 +26,7 @@ export type AppFacts = {
   readonly relaysNames: boolean
 }
 
-/** The installation an arrival belongs to: a workspace, or a whole organization. */
+/** The installation an event belongs to: a workspace, or a whole organization. */
 export type Place = {
   /** Whose token is used: E… for an organization, T… for a workspace. */
   readonly account: string

@@ -1,4 +1,4 @@
-// What comes over the socket, as the HTTP request Slack would have made of it: from here on there is one way for both.
+// An envelope of Socket Mode as the HTTP request Slack would have made of it: from here on there is one path for both.
 import * as z from 'zod'
 import type { JsonObject, RawArrival, TransportAnswer } from '../../../src/contract/index.ts'
 

@@ -1,4 +1,4 @@
-// Which arrivals came over our own authenticated socket. Known by the identity of their bytes: nothing that a request can
+// Which requests came over our own authenticated socket. Known by the identity of their bytes: nothing that a request can
 // contain, header or body, makes it one of them.
 import type { RawArrival } from '../../../src/contract/index.ts'
 

@@ -1,4 +1,4 @@
-// What single fields of Slack's payloads look like.
+// Schemas of single fields in Slack's payloads.
 import * as z from 'zod'
 import { textLike } from '../../../src/verification/index.ts'
 
