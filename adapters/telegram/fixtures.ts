@@ -1,4 +1,4 @@
-// What the adapter kit needs to know about Telegram: requests, payloads with their twins, and the vendor's answers.
+// Fixtures of Telegram for the adapter kit: requests, payloads with their twins, and the vendor's answers.
 import type { JsonObject, RawArrival } from '../../src/contract/index.ts'
 import anonymousAdmin from './fixtures/anonymous-admin.json' with { type: 'json' }
 import channelPost from './fixtures/channel-post.json' with { type: 'json' }

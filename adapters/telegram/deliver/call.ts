@@ -1,4 +1,4 @@
-// Hop 8: one Bot API call to what became of it. One call an attempt; what may be tried in another form is said to be a retry.
+// Hop 8: delivers one Bot API call. One call an attempt; what may be tried in another form is said to be a retry.
 import type { Api } from 'grammy/web'
 import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'

@@ -1,4 +1,4 @@
-// The bot's token stands in every address of its API: nothing that carries it may be said, and nothing that is told may show it.
+// Keeps the bot's token out of calls and errors: it stands in every address of its API.
 import { botIdOf, type TelegramSettings } from '../config.ts'
 
 type Token = Pick<TelegramSettings, 'botToken'>

@@ -1,4 +1,4 @@
-// What became of a call. Nothing of an error but fixed words leaves this file: errors carry the token.
+// Maps an answer of the Bot API to a delivery outcome. Nothing of an error but fixed words leaves this file: errors carry the token.
 import { GrammyError, HttpError } from 'grammy/web'
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { TelegramCall } from '../wire/call.ts'

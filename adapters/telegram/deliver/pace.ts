@@ -1,4 +1,4 @@
-// How fast a bot may speak, known before Telegram has to say so: about twenty things a minute in one group, and where it asked for
+// Rate limits of a bot, known before Telegram has to say so: about twenty messages a minute in one group, and where it asked for
 // quiet nothing but answers. The waits of answers are kept by the gateway, in its rows; what is counted here is lost with the process.
 
 export interface Pace {
@@ -7,7 +7,7 @@ export interface Pace {
   count(chatId: number): void
   /** Telegram asked for quiet in a chat. Of several at once it means the whole bot. */
   hush(chatId: number, ms: number): 'conversation' | 'connection'
-  /** How long frames and signs of typing have to wait there: they yield to what must be said. */
+  /** How long live frames and typing indicators have to wait there: they yield to replies. */
   quietMs(chatId: number): number
   countFrame(): void
 }

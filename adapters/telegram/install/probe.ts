@@ -1,4 +1,4 @@
-// How a bot stands, as Telegram tells it: asked at the start, on a schedule and by `parley telegram check`. Nothing secret is part of it.
+// Probes the bot at Telegram: asked at the start, on a schedule and by `parley telegram check`. Nothing secret is part of it.
 import { GrammyError } from 'grammy/web'
 import type { ProbeFact, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'

@@ -1,4 +1,4 @@
-// The routing facts of an inbound event and the frame every message of ours has. Pure.
+// The routing facts of an inbound event, and the fields that all its messages share. Pure.
 import type { ChannelContext, NormalizedMessage } from '../../../src/contract/index.ts'
 import { maxTextLength } from '../wire/call.ts'
 import type { TelegramChat } from '../wire/message.ts'

@@ -1,4 +1,4 @@
-// Hop 3: one Bot API update to what the gateway understands. Pure: bytes and facts in, values out.
+// Hop 3: normalizes one Bot API update. Pure: bytes and facts in, values out.
 import {
   type Arrived,
   type ArrivedMessage,
