@@ -235,7 +235,7 @@ export const describedRun: DescribedRequest = {
       },
     },
     202: {
-      what: 'It is still at work, or waits for a decision; the same request again waits for the answer',
+      what: 'It is still at work, or waits for a person; the same request again waits for the answer',
       schema: z.looseObject({ status: z.string() }),
       example: { status: 'pending' },
     },
