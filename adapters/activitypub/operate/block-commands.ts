@@ -29,7 +29,8 @@ const list: OperatingCommand = {
 
 const add: OperatingCommand = {
   name: 'add',
-  description: 'Block a server or an account: nothing comes in, nothing goes out, and its followers are removed.',
+  description:
+    'Block a server or an account: nothing comes in, nothing goes out, and it no longer follows your agents.',
   examples: ["parley activitypub blocks add bad.example --comment 'spam'"],
   flags: { ...peerFlag, comment: { type: 'string', description: 'Why, for you and the readers of your list' } },
   async operate(flags, desk) {
