@@ -63,7 +63,7 @@ export function createFetchDocument(deps: DocumentDeps): FetchDocument {
 }
 
 type Asking = { readonly url: string; readonly kind: DocumentKind; readonly signal: AbortSignal }
-/** `isFinal`: it is not there, also for signed requests. */
+/** `isFinal`: 410, which a signed request would not change. */
 type Asked = Fetched & { readonly isFinal?: boolean }
 
 /** A server that hides something from unsigned requests may also say that it is not there. */

@@ -1,4 +1,4 @@
-// One post of another actor, as its own server shows it. Its author is asked for before anything is believed, so it is
+// One post of another actor, as its own server shows it. It is fetched before its author is believed, so it is
 // bounded: 256 KiB, 10 seconds, so many of one server, half of them for one that speaks of it, and what was not there is not asked
 // for again within five minutes.
 import type { Pace } from '../../../src/contract/index.ts'
