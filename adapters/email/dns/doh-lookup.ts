@@ -38,7 +38,7 @@ function answerOf({ Status, Answer = [] }: Reading<typeof reply>, type: RecordTy
   if (Status === noSuchName) return { kind: 'none', isNameKnown: false, ttlMs: noneTtlMs }
   if (Status !== noError) return { kind: 'temporary', reason: `ERCODE${Status}` }
   const aliases = Answer.filter((each) => each.type === numbers.CNAME).map((each) => each.name.toLowerCase())
-  // A name that stands for itself in the end has no records, and it cannot be said that it has none.
+  // A loop of aliases, or too many: whether the name has records is not known.
   if (aliases.length > maxAliases || new Set(aliases).size < aliases.length)
     return { kind: 'temporary', reason: 'ELOOP' }
   const rows = Answer.filter((each) => each.type === numbers[type])

@@ -1,5 +1,5 @@
-// What is kept of a mail beside the message: its text within bounds and the part of its envelope that concerns this recipient. Whom
-// else it was handed over for is not kept: they may have been blind copies. Pure.
+// What is kept of a mail beside the message: its text within bounds and the part of its envelope that concerns this recipient. The
+// other envelope recipients are not kept: they may have been blind copies. Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import type { ReadMail } from '../wire/read.ts'
 
