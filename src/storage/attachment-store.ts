@@ -64,7 +64,7 @@ async function finishOnce(database: Database, tenant: string, upload: FinishedUp
       const [row] = await database.query<Finished>(finishUpload, params)
       if (row !== undefined) return row
     } catch (error) {
-      // 23505: somebody else has just finished the same bytes.
+      // 23505: another writer has just finished the same bytes.
       if (!isGatewayError(error) || error.details['sqlstate'] !== '23505') throw error
     }
   }

@@ -24,7 +24,7 @@ export interface Database extends Sql {
   readonly faults: () => readonly StorageFault[]
   /** True where other processes may be listening and want a NOTIFY. */
   readonly isShared: boolean
-  /** Tells what others have left to do; nothing that this process said itself, since its own bells rang already. */
+  /** Tells what other replicas have left to do; nothing that this process notified itself of, since it woke its own workers already. */
   listen(onWake: (work?: WakingWork) => void): Promise<() => Promise<void>>
   close(): Promise<void>
 }
@@ -32,7 +32,7 @@ export interface Database extends Sql {
 /** Whose work a NOTIFY announces. Absent: anything may be due, as after a lost connection. */
 export type WakingWork = 'turns' | 'sends'
 
-/** Called around every statement, afterwards with the number of its rows; the proofs crash and count here. */
+/** Called before and after every statement, afterwards with the number of its rows; the crash tests crash and count here. */
 export type Failpoint = (name: string, rows?: number) => void | Promise<void>
 
 export function statement(name: string, text: string): Statement {

@@ -34,7 +34,7 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
     accepting: withDeadline(sql, acceptDeadlineMs),
     observing: withDeadline(sql, acceptDeadlineMs),
     transaction: (work) => runTransaction(client, options.failpoint, work),
-    // Nobody stays here to listen: the queue and the clock wake.
+    // No process stays alive to listen: queue messages and cron triggers wake it.
     listen: async () => async () => {},
     close: () => client.end({ timeout: 2 }),
   }

@@ -1,4 +1,4 @@
-// Hop 4's port on SQL: the accept statement and what its answer means.
+// The inbox on SQL: the accept statement and what its answer means.
 import type { Task } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from '../inbound/inbox-store.ts'
 import type { Database } from './database.ts'

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { endInstallation, findInstallation, listInstallations, saveInstallation } from './statements/installations.ts'
 import { storableJson } from './storable-json.ts'
 
-/** Port: makes text unreadable without the operator's key. `about` is bound to it: sealed text of another place does not open. */
+/** Port: makes text unreadable without the operator's key. `about` is bound to it: text sealed for another use does not open. */
 export interface Seal {
   close(text: string, about: string): Promise<string>
   open(sealed: string, about: string): Promise<string>

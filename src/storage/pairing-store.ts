@@ -20,7 +20,7 @@ export function createPairingStore(database: Database, { tenant, newId }: People
     const [decided] = await database.query<PairingLine>(decidePairing, params)
     const pairing = decided ?? (await find(code))
     if (pairing === undefined) return { kind: 'unknown' }
-    // Also when somebody else decided: whoever did may have died before this.
+    // Also when another operator decided: that process may have died before this.
     const messages = await settlePairing(database, pairing.id)
     return decided === undefined ? { kind: 'late', pairing } : { kind: 'decided', pairing, messages }
   }
@@ -51,7 +51,7 @@ export async function settleKnown(database: Database, tenant: string, subject: s
   return messages
 }
 
-/** The sweeper's round: what has run out, what was settled by other means, and what a dead process left half done. */
+/** The sweeper's round: what has run out, what was settled in another way, and what a dead process left half done. */
 export async function sweepPairings(database: Database, tenant: string): Promise<number> {
   await database.query(expirePairings, [perRound, tenant])
   await database.query(decideKnownPairings, [tenant, null, perRound])

@@ -82,7 +82,7 @@ function explained(row: Row | undefined, verdict: Verdict, { name }: Resolver): 
 function refusalOf(row: Row, { hash }: Verdict): RefusedResolution {
   if (row.status === 'expired') return 'expired'
   if (row.status !== 'pending') return 'already_resolved'
-  // Nobody else decided: what is left of the conditions is the clock, what was shown, and who may.
+  // No other decision was made: the remaining conditions are the clock, what was shown, and who may decide.
   if (row.isOverdue) return 'expired'
   return hash !== undefined && hash !== row.hash ? 'changed' : 'not_allowed'
 }

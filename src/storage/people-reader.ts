@@ -1,4 +1,4 @@
-// Whom a connection has ever dealt with, for channels that hear of everybody.
+// The people a connection has ever dealt with, for channels that are told about every account of their platform.
 import type { People } from '../contract/index.ts'
 import type { Database } from './database.ts'
 import { knowsSubject } from './statements/farewells.ts'

@@ -1,4 +1,4 @@
-// Places of one connection that cannot be written to, on SQL.
+// Rooms and addresses of one connection that cannot be written to, on SQL.
 import type { PlaceChange, Places } from '../contract/index.ts'
 import type { Database } from './database.ts'
 import { closedPlace, notePlace } from './statements/places.ts'

@@ -61,7 +61,7 @@ export function openPostgres(options: PostgresOptions): Database {
       connection: { ...steadyPlans, ...named, statement_timeout: options.acceptDeadlineMs ?? 2000 },
     }),
   )
-  // Connects when first used, and goes when nobody looks any more.
+  // Connects when first used, and closes when no operator looks any more.
   const observer = postgres(url, {
     ...common,
     max: 1,

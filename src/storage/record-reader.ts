@@ -1,4 +1,4 @@
-// Reading single records: whoever asks while a statement is under way shares the next one. That one begins after the question, so
+// Reading single records: callers that ask while a statement is under way share the next one. That one begins after the question, so
 // nothing is answered that was older than it.
 import type { JsonObject } from '../contract/index.ts'
 import type { Database } from './database.ts'

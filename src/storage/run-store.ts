@@ -34,7 +34,7 @@ export function createRunStore(database: Database, { holder, tenant }: RunStoreO
     const [row] = await database.query<Cancelled>(cancelRun, [id, by, tenant])
     if (row === undefined) return undefined
     const { kind, status, resumedAs } = row
-    // A paused run that was decided about goes on under another id; whoever stops it means that one.
+    // A paused run that was decided about goes on under another id; the caller who stops it means that one.
     return kind === 'over' && resumedAs !== null ? cancel(resumedAs, by) : { kind, status }
   }
   return {

@@ -24,7 +24,7 @@ export function refuseNewer(known: readonly AppliedMigration[], ours: ReadonlySe
   )
 }
 
-/** For whoever must not migrate, a Worker or a command: passes only where somebody else has brought the schema to this release. */
+/** For a process that must not migrate, a Worker or a command: passes only where the schema was already brought to this release. */
 export async function requireSchema(sql: Sql): Promise<void> {
   const ours = journal.entries.map((entry) => entry.when)
   const known = await readApplied(sql).catch((error: unknown) => {

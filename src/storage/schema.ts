@@ -1,4 +1,4 @@
-// The whole schema, by noun. `tenant` and `connection` are part of every key (DESIGN.md section 4).
+// The whole schema, by noun. `tenant` and `connection` are part of every key.
 // Hot tables carry no foreign keys: their rows are written together in one statement and swept together.
 
 export * from './schema/attachments.ts'

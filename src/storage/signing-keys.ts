@@ -49,7 +49,7 @@ export function createSigningKeys(
       return keyOf(row)
     },
     async find(id) {
-      // Whoever made up an id is told no; the database would be told that it is no uuid.
+      // An invented id is answered with no; the database would fail, since it is no uuid.
       const [row] = uuid.test(id) ? await database.query<Row>(findKey, [tenant, id]) : []
       return row === undefined ? undefined : keyOf(row)
     },

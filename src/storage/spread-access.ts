@@ -2,7 +2,7 @@
 import { nothingStored, type PolicySender, type StoredAccess } from '../contract/index.ts'
 import type { StoredMessage } from '../sessions/turn-store.ts'
 
-/** As the statement answers: `told` names who was told something at the door within the hour. */
+/** As the statement answers: `told` names who was sent an access challenge within the hour. */
 export type LaneAccess = Omit<StoredAccess, 'told' | 'toldAll'> & { readonly told: readonly (string | null)[] }
 
 export function withAccess<Row extends { readonly message: StoredMessage | null }>(

@@ -1,4 +1,4 @@
-// Tasks on SQL, those of one connection. What proves us to somebody's receiver is sealed before it comes here.
+// Tasks on SQL, those of one connection. Credentials for a caller's push receiver are sealed before they come here.
 import type { PushConfig, Task, TaskWait } from '../contract/index.ts'
 import type { TaskDossier, TaskNews, TaskPlace, TaskStore } from '../tasks/task-store.ts'
 import type { Database } from './database.ts'
@@ -32,12 +32,12 @@ type Cancelled = { readonly outcome: 'cancelled' | 'over'; readonly turnId: stri
 type ListedPage = { readonly total: number; readonly tasks: readonly Task[] }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-/** In the audit log, and to whoever asks who stopped it. */
+/** In the audit log, and in the answer to who stopped it. */
 const taskOwner = 'task owner'
 
 export function createTaskStore(database: Database, options: TaskStoreOptions): TaskStore {
   const { tenant, connection } = options
-  /** What is no id of ours is nobody's task. */
+  /** An id that is no uuid of ours belongs to no task. */
   const scoped = async <Row>(statement: typeof findTask, id: string, ...more: readonly (string | number | null)[]) =>
     uuid.test(id) ? database.query<Row>(statement, [tenant, connection, id, ...more]) : []
   return {

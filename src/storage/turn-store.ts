@@ -33,7 +33,7 @@ import {
 import { storableJson } from './storable-json.ts'
 import type { TakeOver } from './take-over.ts'
 
-/** Whoever claims, for how long, and in which tenant: nobody is given another tenant's work. */
+/** Which worker claims, for how long, and in which tenant: a worker is never given another tenant's work. */
 export type LeaseOptions = {
   readonly holder: string
   readonly leaseMs: number
@@ -120,7 +120,7 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
   }
 }
 
-/** Another replica took the place of a pairing in the same instant: nothing was stored, and there may be others. */
+/** Another replica took the pairing's slot in the same instant: nothing was stored, and there may be other slots. */
 async function retryTakenSlot<T>(work: () => Promise<T>, tries = 8): Promise<T> {
   try {
     return await work()
@@ -136,7 +136,7 @@ function opening(turn: NewTurn | null, dispositions: readonly Disposition[]): St
   return isInRoom || dispositions.some(({ overheard }) => overheard !== undefined) ? openRoomTurn : openTurn
 }
 
-/** Most turns wait for nothing and let everybody in: they are spared the tables of those that do not. */
+/** Most turns wait for nothing and admit every sender: they do not read the tables of those that do not. */
 function completionOf(end: TurnEnd, isAwaited: boolean): Statement {
   if (end.ground !== null) return endDoorTurn
   const isPause = end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null

@@ -1,4 +1,4 @@
-// Vital signs on SQL.
+// Health samples on SQL.
 import type { RetentionPolicy } from '../inbound/retention.ts'
 import type { VitalSign, VitalsStore } from '../vitals/vitals-store.ts'
 import type { Database } from './database.ts'

@@ -19,11 +19,11 @@ export const blobs = pgTable(
     /** Both are known when the last byte has been written. */
     sha256: text('sha256'),
     bytes: bigint('bytes', { mode: 'number' }),
-    /** Counts descriptors that come and go: whoever decides about the object sees whether what it read still holds. */
+    /** Counts descriptors that come and go: the sweeper, which decides about the object, sees whether what it read still holds. */
     changes: bigint('changes', { mode: 'number' }).notNull().default(0),
-    /** A descriptor of it went, and nobody has looked yet whether there are others. A trigger sets this (drizzle/0007). */
+    /** A descriptor of it went, and the sweeper has not looked yet whether there are others. A trigger sets this (drizzle/0007). */
     isLoose: boolean('is_loose').notNull().default(false),
-    /** When somebody last set out to remove it: what cannot be removed does not stand in the way of the rest. */
+    /** When the sweeper last tried to remove it: what cannot be removed does not stand in the way of the rest. */
     triedAt: instant('tried_at'),
     /** Of the first release, which wrote none; both go with the migration after this one. */
     driver: text('driver'),
@@ -37,7 +37,7 @@ export const blobs = pgTable(
   ],
 )
 
-/** Whose a file is (msg 14.1). Status: `ready`, `blocked` (never served), `deleted`. */
+/** Whose a file is. Status: `ready`, `blocked` (never served), `deleted`. */
 export const attachments = pgTable(
   'attachments',
   {

@@ -7,7 +7,7 @@ export const createdAt = () => instant('created_at').notNull().defaultNow()
 export const tenant = () => text('tenant').notNull()
 export const connection = () => text('connection').notNull()
 
-/** Ruling 5: workspace columns exist from the first migration; the default workspace is the tenant. */
+/** Workspace columns exist from the first migration; the default workspace is the tenant. */
 export const workspace = () => ({
   workspaceType: text('workspace_type').notNull().default('tenant'),
   workspaceId: text('workspace_id').notNull().default('default'),

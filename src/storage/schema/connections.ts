@@ -33,7 +33,7 @@ export const connectionLimits = pgTable(
 
 /**
  * How often was answered of late, by what the answers have in common. `scope` is a hash, `answered` a list of the message and until
- * when it counts. Whoever is beyond the limit is told of once until `told_until`.
+ * when it counts. A sender beyond the limit is reported once until `told_until`.
  */
 export const replyWindows = pgTable(
   'reply_windows',
@@ -52,7 +52,7 @@ export const replyWindows = pgTable(
   ],
 )
 
-/** Places the platform has told us about: why nothing can be sent there, or null where it can again. */
+/** Rooms and addresses the platform has told us about: why nothing can be sent there, or null where it can again. */
 export const closedPlaces = pgTable(
   'closed_places',
   {
@@ -88,7 +88,7 @@ export const connectionNotes = pgTable(
   ],
 )
 
-/** What a channel knows for good, whichever replica is asked, until somebody removes it. */
+/** What a channel keeps for good, in every replica, until it is removed. */
 export const channelRecords = pgTable(
   'channel_records',
   {

@@ -14,7 +14,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
 
-/** Everybody a decision was made about, under an id that says nothing about them. Deleted when they are forgotten. */
+/** Every person a decision was made about, under an id that says nothing about them. Deleted when they are erased. */
 export const principals = pgTable(
   'principals',
   {
@@ -26,7 +26,7 @@ export const principals = pgTable(
   (t) => [primaryKey({ columns: [t.tenant, t.id] }), uniqueIndex('principals_subject').on(t.tenant, t.subject)],
 )
 
-/** One person under several subjects: whoever proves `subject` acts as `principal`. Made by an operator only. */
+/** One person under several subjects: a sender verified as `subject` acts as `principal`. Made by an operator only. */
 export const identityLinks = pgTable(
   'identity_links',
   {
@@ -83,7 +83,7 @@ export const pairings = pgTable(
     evidence: jsonb('evidence'),
     /** Their domain, workspace or issuer; null where there is none. */
     senderGroup: text('sender_group'),
-    /** Places among those that may wait at once. No two have the same, so that racing replicas cannot exceed the number. */
+    /** Slots among the pairings that may wait at once. No two have the same, so that racing replicas cannot exceed the number. */
     groupSlot: integer('group_slot'),
     connectionSlot: integer('connection_slot'),
     createdAt: createdAt(),
@@ -103,7 +103,7 @@ export const pairings = pgTable(
   ],
 )
 
-/** Messages of strangers for whose pairing there was no place, by what was full: a group of senders, or '' for the connection. */
+/** Messages of strangers for whose pairing there was no slot, by what was full: a group of senders, or '' for the connection. */
 export const pairingOverflows = pgTable(
   'pairing_overflows',
   {
@@ -137,7 +137,7 @@ export const tokens = pgTable(
     createdBy: text('created_by'),
     expiresAt: instant('expires_at'),
     revokedAt: instant('revoked_at'),
-    /** Near enough for an operator to tell a token nobody uses; not a write per request. */
+    /** Near enough for an operator to tell an unused token; not a write per request. */
     lastUsedAt: instant('last_used_at'),
     createdAt: createdAt(),
     ...workspace(),
@@ -176,7 +176,7 @@ export const callerChains = pgTable(
     root: text('root').notNull(),
     agent: text('agent').notNull(),
     host: text('host').notNull(),
-    /** How far from the root, the nearest time. Whoever comes back is further away. */
+    /** How far from the root, the nearest time. A caller that comes back is further away. */
     depth: integer('depth').notNull(),
     createdAt: createdAt(),
   },
@@ -191,7 +191,7 @@ export const usedTokens = pgTable(
 )
 
 /**
- * Somebody has left a platform: what they said there until then is to be erased, piece by piece. The row goes with the last piece,
+ * A person has deleted their account on a platform: what they said there until then is to be erased, piece by piece. The row goes with the last piece,
  * so that their name stands here no longer than that.
  */
 export const farewells = pgTable(
@@ -202,14 +202,14 @@ export const farewells = pgTable(
     subject: text('subject').notNull(),
     /** The arrival that said so. */
     inboxId: uuid('inbox_id').notNull(),
-    /** What came later is somebody new. */
+    /** What came later counts as a new sender. */
     at: instant('at').notNull(),
     /** Where the last piece ended: new, conversations, receipts; strays, where there was no conversation when it began. */
     phase: text('phase').notNull().default('conversations'),
     after: uuid('after'),
     /** What was removed so far, by kind. */
     removed: jsonb('removed').notNull().default(sql`'{}'::jsonb`),
-    /** When somebody may go on with it; whoever does moves it on, and counts `epoch`. */
+    /** When a worker may go on with it; the worker that does moves it on, and counts `epoch`. */
     dueAt: instant('due_at').notNull(),
     epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
   },

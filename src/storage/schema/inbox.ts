@@ -15,7 +15,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
 
-/** States: queued, in_turn, held, answered, merged, refused, dead; outside the books: ignored. */
+/** States: queued, in_turn, held, answered, merged, refused, dead; outside the ledger: ignored. */
 export const inbox = pgTable(
   'inbox',
   {
@@ -33,7 +33,7 @@ export const inbox = pgTable(
     recipient: text('recipient'),
     subject: text('subject'),
     principal: text('principal'),
-    /** The access rule that admitted or refused it; null while nobody was asked. */
+    /** The access rule that admitted or refused it; null while access was not decided. */
     accessRule: text('access_rule'),
     /** The pairing that decides, or decided, what becomes of it. */
     pairingId: uuid('pairing_id'),
@@ -92,7 +92,7 @@ export const inbox = pgTable(
         sql`state = 'refused' and conversation_id is null and subject is null and message is null and raw is null`,
       ),
     index('inbox_bare').on(t.tenant, t.endedAt).where(sql`ended_at is not null and message is null and raw is null`),
-    // Whoever is in no conversation, and left something all the same.
+    // Messages of senders who are in no conversation.
     index('inbox_stray')
       .on(t.tenant, t.connection, t.subject)
       .where(sql`conversation_id is null and subject is not null`),

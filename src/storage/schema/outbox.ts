@@ -46,7 +46,7 @@ export const outbox = pgTable(
     maybeRepeat: boolean('maybe_repeat').notNull().default(false),
     sendingAt: instant('sending_at'),
     settledAt: instant('settled_at'),
-    /** It came back, or is late, as somebody on the way said: `failed` or `delayed`. Its state stays what it was. */
+    /** It bounced, or is late, as a relay on the way reported: `failed` or `delayed`. Its state stays what it was. */
     bounceKind: text('bounce_kind'),
     bounceReason: text('bounce_reason'),
     bouncedAt: instant('bounced_at'),
@@ -78,7 +78,7 @@ export const sendLanes = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.orderKey] }),
-    // Lanes that adapters named, once nothing waits in them: what they are called may be somebody's address.
+    // Lanes that adapters named, once nothing waits in them: their name may be a person's address.
     index('send_lanes_idle').on(t.tenant, t.nextAt).where(sql`pending = 0 and left(order_key, 3) = 'to:'`),
     index('send_lanes_due').on(t.tenant, t.nextAt).where(sql`pending > 0`),
   ],

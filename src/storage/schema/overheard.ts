@@ -1,4 +1,4 @@
-// What was said in a room around an agent and not to it: kept for a while, for the next time the agent is asked there.
+// Ambient context: what was said in a room where an agent is, and not to it. Kept for a while, for the next time the agent is asked there.
 import { bigint, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { connection, instant, tenant } from './columns.ts'
 

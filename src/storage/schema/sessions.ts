@@ -32,7 +32,7 @@ export const sessions = pgTable(
     providerResponseId: text('provider_response_id'),
     title: text('title'),
     metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
-    /** False: nobody agreed to keep it, so its transcript goes when the session ends (ruling 42). */
+    /** False: there is no consent to keep it, so its transcript is deleted when the session ends. */
     isKept: boolean('is_kept').notNull().default(true),
     /** The decision about keeping it. */
     consentId: uuid('consent_id'),

@@ -1,4 +1,4 @@
-// How many messages and calls have come to which end, kept by triggers, so that nobody has to count a million rows to know.
+// How many messages and calls have come to which end, kept by triggers, so that no query has to count a million rows.
 // A change is a row of its own: replicas never wait for each other's counts. The sweeper folds changes into tallies.
 import { bigint, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { connection, instant, tenant } from './columns.ts'

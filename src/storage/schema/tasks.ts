@@ -1,4 +1,4 @@
-// Tasks: work somebody asked for under an id, and where they want to be told about it. The log of a task is the log of its turns.
+// Tasks: work a caller asked for under an id, and where the caller wants to be notified about it. The log of a task is the log of its turns.
 import { sql } from 'drizzle-orm'
 import { boolean, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, tenant } from './columns.ts'
@@ -11,7 +11,7 @@ export const tasks = pgTable(
     tenant: tenant(),
     connection: connection(),
     agent: text('agent').notNull(),
-    /** Null: whoever knows the id. */
+    /** Null: every caller who knows the id. */
     owner: text('owner'),
     contextId: text('context_id').notNull(),
     conversationId: uuid('conversation_id').notNull(),
@@ -23,7 +23,7 @@ export const tasks = pgTable(
     metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
     /** The message that came last, until a turn takes it: as long as there is one the task is not over. */
     waitingId: uuid('waiting_id'),
-    /** Somebody wants to be told: a trigger writes the calls (drizzle/0010). */
+    /** A caller wants push notifications: a trigger writes the calls (drizzle/0010). */
     hasPush: boolean('has_push').notNull().default(false),
     createdAt: createdAt(),
     endedAt: instant('ended_at'),

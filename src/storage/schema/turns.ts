@@ -46,7 +46,7 @@ export const turns = pgTable(
     startedAt: instant('started_at').notNull().defaultNow(),
     deadlineAt: instant('deadline_at'),
     endedAt: instant('ended_at'),
-    /** The task it works on, and its place among the turns of that task. */
+    /** The task it works on, and its position among the turns of that task. */
     taskId: uuid('task_id'),
     taskOrder: integer('task_order'),
     traceId: text('trace_id').notNull(),

@@ -1,4 +1,4 @@
-// What paused runs wait for: resolved by compare-and-set, with its workspace from the first day (rulings 5, 21).
+// What paused runs wait for: resolved by compare-and-set, with its workspace.
 import { index, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { createdAt, instant, tenant, workspace } from './columns.ts'
 
@@ -23,7 +23,7 @@ export const pendingActions = pgTable(
     runId: text('run_id'),
     toolName: text('tool_name'),
     toolCallId: text('tool_call_id'),
-    /** Who may decide: anyone who reaches it, somebody other than the requester, or an operator. */
+    /** Who may decide: every person who reaches it, a person other than the requester, or an operator. */
     resolvers: text('resolvers').notNull().default('anyone'),
     /** Where the paused run goes on; ours alone, never shown. */
     resume: jsonb('resume'),
@@ -62,7 +62,7 @@ export const runtimeToolRequests = pgTable(
     sessionId: uuid('session_id'),
     runId: text('run_id'),
     toolCallId: text('tool_call_id'),
-    /** What anybody may see of it: redacted parameters, runtime facts. */
+    /** What every reader may see of it: redacted parameters, runtime facts. */
     request: jsonb('request'),
     resume: jsonb('resume'),
     resolver: text('resolver'),

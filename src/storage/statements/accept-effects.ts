@@ -2,8 +2,8 @@
 //
 //   changes    of several changes of one record the last counts; records are locked in a fixed order
 //   answering  what the protocol answers, once for its client id
-//   blocked    lanes to whoever wants nothing more, locked first, as by whoever sends
-//   stopped    what had not left yet; a reply that nobody gets makes its messages dead
+//   blocked    lanes to recipients who want nothing more, locked first, as the send worker does
+//   stopped    what had not left yet; a reply that reaches no recipient makes its messages dead
 //   leaving    whose words are to be erased from now on; also where they said so before, came back, and say it again
 import { rowVersion } from '../row-version.ts'
 import { phaseAgain } from './farewells.ts'

@@ -2,13 +2,13 @@
 // and what became of something we sent.
 //
 //   names      what a conversation is found by from now on, too; a name that is taken stays whose it is
-//   originals  belong to the message, and to whoever sent it, from the moment it is stored
-//   returned   the deliveries that bounces are about, locked in a fixed order; one that nobody knows is none
+//   originals  belong to the message, and to its sender, from the moment it is stored
+//   returned   the deliveries that bounces are about, locked in a fixed order; an unknown one is ignored
 import { effectColumns, effectParts, effectWakes } from './accept-effects.ts'
 import { unindexed } from './by-key-alone.ts'
 import { remembered } from './history.ts'
 
-/** The client id of a call is its origin and its place there, which have an index (outbox/enqueue.ts). */
+/** The client id of a call is its origin and its ordinal there, which have an index (outbox/enqueue.ts). */
 const known = `case when i.bounce ->> 'clientId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]{1,6}$'`
 
 export const withMore = {

@@ -1,5 +1,5 @@
 // The parts of the accept statement that only batches with tasks need: a new task is stored with the message that asks for it;
-// one that somebody goes on with must be theirs and not over.
+// one that a caller goes on with must be theirs and not over.
 //
 //   claims    drafts that ask for a task or go on with one; an id their sender used for something else is taken
 //   gone_on   tasks that get another message: as long as it waits they are not over
@@ -10,7 +10,7 @@ import { instantNow } from './iso-time.ts'
 import { task } from './task-dossier.ts'
 
 export const withTasks = {
-  /** Whose task it is decides who may go on with it; the lane is locked first, as by whoever ends a turn. */
+  /** Whose task it is decides who may go on with it; the lane is locked first, as the worker that ends a turn does. */
   claims: `
 claims as materialized (
   select i.ord, i.id, i.tenant, i.connection, i.subject, (i.task ->> 'known')::uuid as known, i.task,

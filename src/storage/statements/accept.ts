@@ -1,11 +1,11 @@
-// Hop 4 as one statement, one commit for a whole batch (rulings 11-13). $1: drafts as JSON, $2: whether to NOTIFY.
+// Accepting messages as one statement, one commit for a whole batch. $1: drafts as JSON, $2: whether to NOTIFY.
 //
 //   inp       the drafts, with their keys hashed; keys outlive the content they stand for
 //   known     drafts whose key and content are already there: redeliveries; and those whose proof was used before
 //   wanting   what is left, each with its taker: of several agents that of the amended message or of the thread, else its own
 //   joined    the first thread a draft may join: vouched for by the platform, or its sender already takes part
-//   opened    conversations that had to be opened; a stranger's thread id opens his own, never somebody else's
-//   inserted  the rows themselves; whoever loses a race for the same key gets nothing back
+//   opened    conversations that had to be opened; an unverified sender's thread id opens a conversation of their own, never another person's
+//   inserted  the rows themselves; the loser of a race for the same key gets nothing back
 //   renamed   threads that go by another name from now on: their conversation gets that name too
 //   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
 //   turned    whom a sender talks with from now on, in a fixed order as well; a thread itself turns once they are let in
@@ -60,7 +60,7 @@ wanting as materialized (
         and e.routing ->> 'own' = i.routing ->> 'own' and (e.routing ->> 'isAddressed')::boolean
         and e.state = 'queued' and not e.is_stale and not exists (select 1 from known k where k.ord = e.ord)
       order by e.ord desc limit 1), (
-      -- Whoever was addressed last: by the sender, or by somebody of the thread who was let in.
+      -- The agent that was addressed last: by the sender, or by an admitted person of the thread.
       select t.agent from (values (i.routing ->> 'own'), (i.routing ->> 'thread')) n(name) cross join lateral (
         select t.agent, t.updated_at from thread_agents t
         where t.tenant = i.tenant and t.connection = i.connection and t.external_id = n.name
@@ -154,7 +154,7 @@ queued as (
   group by n.conversation_id order by n.conversation_id
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending,
     is_control = lanes.is_control or excluded.is_control,
-    -- What waits already waits for nobody; what is being gathered is gathered a little longer, three seconds in all.
+    -- What is due already is not delayed; what is being gathered is gathered a little longer, three seconds in all.
     next_at = case when excluded.next_at > now() and (lanes.pending = 0 or lanes.next_at > now())
       then least(greatest(lanes.next_at, excluded.next_at), interval '3 s' + coalesce((
         select q.received_at from inbox q where q.conversation_id = lanes.conversation_id and q.state = 'queued'
@@ -180,7 +180,7 @@ repeated as (
   insert into duplicates (inbox_id, tenant, connection, count, last_delivery_id)
   select d.id, min(d.tenant), min(d.connection), sum(d.copies), max(d."deliveryId")
   from (
-    -- Of somebody who was forgotten not even the id of a delivery comes back.
+    -- Of an erased person not even the id of a delivery is stored again.
     select k.id, i.tenant, i.connection, 1 + i.copies as copies,
       case when not k.is_forgotten then i."deliveryId" end as "deliveryId"
     from known k join inp i on i.ord = k.ord
@@ -207,5 +207,5 @@ order by i.ord`
 export const accept = statement('accept', acceptance(withoutTasks, withoutMore, withoutClaims))
 /** For batches in which something is proven by what counts once. */
 export const acceptOnce = statement('accept_once', acceptance(withoutTasks, withoutMore, withClaims))
-/** For batches in which somebody asks for a task or goes on with one, or that have what only some channels have. */
+/** For batches in which a caller asks for a task or goes on with one, or that have what only some channels have. */
 export const acceptWithMore = statement('accept_with_more', acceptance(withTasks, withMore, withClaims))

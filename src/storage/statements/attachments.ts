@@ -21,9 +21,9 @@ export const beginBlob = statement(
  * $2 the upload as JSON.
  *
  *   known      the attachment was made before: the object just written is spare
- *   twin       the same bytes are there already; counted, so that whoever is about to remove them sees it
+ *   twin       the same bytes are there already; counted, so that a sweeper about to remove them sees it
  *   own        the object just written: ready, or spare and to be removed
- *   described  the descriptor. Whoever lost a race for its id gets nothing back, asks again and finds the other's
+ *   described  the descriptor. The loser of a race for its id gets nothing back, asks again and finds the other's
  *
  * Two who write the same bytes at once meet at the unique index; the one it refuses asks again and finds the twin.
  */
@@ -126,7 +126,7 @@ delete from attachments a using loose
 where a.tenant = $1 and a.id = loose.id and a.session_id is null and a.used_at is not distinct from loose.used_at`,
 )
 
-/** $2 batch, $3 hours. From here on nobody finds the bytes, and nobody finishes what was begun so long ago. */
+/** $2 batch, $3 hours. From here on the bytes are not found any more, and an upload begun so long ago cannot be finished. */
 export const blobsDue = statement(
   'blobs_due',
   `

@@ -15,7 +15,7 @@ type Lines = {
 }
 
 /**
- * A CTE `met`: whoever is first decided about gets a row, and is known to the log by its id alone. `subjects` is a query of
+ * A CTE `met`: a person who is decided about for the first time gets a row, and is known to the log by its id alone. `subjects` is a query of
  * (tenant, subject).
  */
 export const met = (subjects: string): string => `
@@ -77,7 +77,7 @@ export const auditedActs = auditLines({
 })
 
 type Act = Omit<Lines, 'subject'> & {
-  /** A parameter: who acts. `operator:<token>` and our own names are actors, everybody else is a person. */
+  /** A parameter: who acts. `operator:<token>` and our own names are actors, every other name is a person. */
   readonly by: string
   /** Whom it concerns where no person acts. */
   readonly about: string

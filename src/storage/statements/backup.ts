@@ -120,7 +120,7 @@ export const countOpenWork = statement(
     (select count(*)::int from outbox where settled_at is null) as "openDeliveries"`,
 )
 
-/** $1 the tenant of whoever restores, $2 what was restored (JSON). Every tenant of the database finds the line in its log. */
+/** $1 the tenant of the operator who restores, $2 what was restored (JSON). Every tenant of the database finds the line in its log. */
 export const recordRestore = statement(
   'record_restore',
   `

@@ -1,4 +1,4 @@
-// What is written down about somebody who calls an API without sending a message. $1 tenant, $2 connection, $3 the sender as JSON.
+// What is stored about a caller who uses an API without sending a message. $1 tenant, $2 connection, $3 the sender as JSON.
 import { statement } from '../database.ts'
 import { storedAccess } from './stored-access.ts'
 

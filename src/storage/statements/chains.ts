@@ -4,7 +4,7 @@ import { statement } from '../database.ts'
 /**
  * $1 tenant, $2 root, $3 agent, $4 host, $5 depth. One statement, so that of two that meet one is told.
  *
- * Whoever comes back has passed others in between and is further from the root than the visit that is remembered. The same
+ * A caller that comes back has passed others in between and is further from the root than the visit that is remembered. The same
  * distance is no loop: an agent may ask us twice, and a message that is tried again is no second visit.
  */
 export const visitChain = statement(
@@ -17,7 +17,7 @@ returning c.depth < $5::int as "isLoop"`,
 
 /**
  * $1 tenant, $2 the message that waits, $3 root, $4 and $5 who calls. Messages are counted, so that one that is tried again is still
- * one; of a long conversation only the newest turns are looked at, which is more than anybody may have.
+ * one; of a long conversation only the newest turns are looked at, which is more than a caller may have.
  */
 export const chainTurns = statement(
   'chain_turns',

@@ -51,9 +51,9 @@ const asker = { tenant: 'a.tenant', connection: 'a.connection', group: 'a."group
 const isPaired = `(g."leadState" <> 'held' or exists (select 1 from pairing))`
 
 /**
- * A turn at the door, for somebody who is refused or held: what becomes of the message goes into the audit log with it. A
- * pairing is locked before a message is held for it; one that was decided meanwhile, or that somebody else has just
- * opened, leaves the message in the queue, for a new decision, and nobody is told anything.
+ * A turn that only answers a sender who is refused or held: what becomes of the message goes into the audit log with it. A
+ * pairing is locked before a message is held for it; one that was decided meanwhile, or that another replica has just
+ * opened, leaves the message in the queue, for a new decision, and the sender is told nothing.
  */
 const atDoor = `
 asking as materialized (
@@ -230,12 +230,12 @@ woken as (
   select case when $5::boolean and exists (select 1 from sent where state = 'queued') then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
 )
 select (select count(*)::int from turn) as ended,
-  -- Whoever wants to be told of a task is told by calls that a trigger writes.
+  -- Push notifications of a task are calls that a trigger writes.
   exists (select 1 from sent where state = 'queued') or exists (select 1 from tasked where has_push) as "hasSends"${shown}
 from woken`
 
 export const completeTurn = statement('complete_turn', completion({ extra: '', members, calls: turnCalls('') }))
-/** For a task that somebody waits for in this process: it is told as it stands now, and need not be read again. */
+/** For a task that a caller waits for in this process: the caller is told as it stands now, and need not be read again. */
 export const completeTaskTurn = statement(
   'complete_task_turn',
   completion({ extra: '', members, calls: turnCalls(''), shown: `, ${endedDossier} as task` }),

@@ -45,7 +45,7 @@ select count(*)::int as said from said`,
 )
 
 /**
- * $1 tenant, $2 session, $3 operation. Asked is whoever it belongs to and whoever was answered in it: a stranger who only
+ * $1 tenant, $2 session, $3 operation. Asked are its owner and the people who were answered in it: a stranger who only
  * wrote into the room and was turned away has no say. A person under several subjects is asked once.
  */
 export const agreedIn = statement(

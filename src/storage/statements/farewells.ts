@@ -1,4 +1,4 @@
-// Somebody has left a platform, and what they said there goes: who is next, and what is done with each piece.
+// A person has deleted their account on a platform, and what they said there is erased: who is next, and what is done with each piece.
 // $1 tenant, $2 whom, as JSON of `Farewell` (forget-reach.ts), where nothing else is said.
 import { statement } from '../database.ts'
 import { unindexed } from './by-key-alone.ts'
@@ -9,7 +9,7 @@ const { isTheirs, isSaid } = anAddress
 const isHere = (row: string): string => `${row}.tenant = $1 and ${row}.connection = ${leaver.connection}`
 const isRow = `${isHere('f')} and ${isTheirs('f.subject')} and f.epoch = ($2::text::json ->> 'epoch')::bigint`
 
-/** SQL: whoever the row is about takes part in a conversation there. */
+/** SQL: the person the row is about takes part in a conversation there. */
 const takesPart = (row: string): string => `(
   select true from participants p join conversations c on c.id = p.conversation_id
   where p.subject = ${row}.subject and ${unindexed('c.tenant')} = ${row}.tenant and c.connection = ${row}.connection
@@ -20,9 +20,9 @@ export const phaseAgain = (row: string): string =>
   `case when ${row}.phase in ('new', 'strays') then 'new' else 'conversations' end`
 
 /**
- * $1 tenant, $2 for how long in ms. Whoever takes one has it for so long; nobody waits for a row that another one is taking.
+ * $1 tenant, $2 for how long in ms. The worker that takes one has it for so long; no worker waits for a row that another one is taking.
  * The first to take it writes down, before anything is erased, whether its receipts have to be walked: what belongs to a conversation
- * was said by somebody who takes part in it, and the rest is found by its index.
+ * was said by a person who takes part in it, and the rest is found by its index.
  */
 export const claimFarewell = statement(
   'claim_farewell',
@@ -38,7 +38,7 @@ returning f.connection, f.subject, to_char(f.at at time zone 'UTC', 'YYYY-MM-DD"
   f.epoch::float8 as epoch`,
 )
 
-/** Whoever came back and waits for the same decision keeps it. */
+/** A person who came back and waits for the same decision keeps it. */
 export const leavePairings = statement(
   'leave_pairings',
   `
@@ -108,7 +108,7 @@ const added = `(
   select coalesce(jsonb_object_agg(n.key, coalesce((f.removed ->> n.key)::int, 0) + n.value::int), '{}')
   from jsonb_each_text($3::text::jsonb) n)`
 
-/** $3 what this piece removed, as JSON, $4 phase, $5 after which row or null. Only whoever has it may say how far it is. */
+/** $3 what this piece removed, as JSON, $4 phase, $5 after which row or null. Only the worker that holds it may say how far it is. */
 export const pauseFarewell = statement(
   'pause_farewell',
   `update farewells f set phase = $4, after = $5::uuid, removed = ${added}, due_at = now() where ${isRow} returning 1 as paused`,
@@ -116,7 +116,7 @@ export const pauseFarewell = statement(
 
 /**
  * $3 what the last piece removed, as JSON. Where something of theirs is still at work, it is gone through once more. Else the
- * row goes, and with it the last place that names them, unless somebody decided something about them or they are here again.
+ * row goes, and with it the last place that names them, unless an operator decided something about them or they are here again.
  */
 export const endFarewell = statement(
   'end_farewell',

@@ -1,7 +1,7 @@
 // How far forgetting reaches. The same in all: $1 tenant, $2 whom, as JSON; $3 the conversation where there is one.
 //
-//   a person    $2 is every name they go by: all that anybody said under one of them, and every turn that ran for one
-//   an address  $2 is one subject of one connection and until when: what arrived from it by then, and nothing else, whoever
+//   a person    $2 is every name they go by: all that was said under one of them, and every turn that ran for one
+//   an address  $2 is one subject of one connection and until when: what arrived from it by then, and nothing else, whichever person
 //               an operator says that it belongs to
 
 export type Reach = {
@@ -17,7 +17,7 @@ export type Reach = {
   readonly isHere: string
   /** CTE `own`: turns of the conversation that were theirs by themselves. */
   readonly own: string
-  /** SQL: which turns that signals began, called `t`, are of whoever the signal was. */
+  /** SQL: which turns that signals began, called `t`, are of the person the signal was for. */
   readonly isBegun: string
 }
 
@@ -33,7 +33,7 @@ export const aPerson: Reach = {
 own as (
   select t.id from turns t where t.tenant = $1 and t.conversation_id = $3 and ${isNamed('t.principal')}
 )`,
-  // Those of timers are nobody's by name.
+  // Those of timers name no person.
   isBegun: 't.principal is null',
 }
 
@@ -59,7 +59,7 @@ export const anAddress: Reach = {
       select 1 from pairings p join inbox x on x.pairing_id = p.id and x.state = 'held'
       where p.tenant = $1 and p.connection = ${leaver.connection} and ${isAddress('p.subject')} and ${isSaidLater('x')}))`,
   isHere: `c.connection = ${leaver.connection}`,
-  // By who wrote what they answer, since they run for whoever an operator says that is. One that also answers somebody else, or
+  // By who wrote what they answer, since they run for the person an operator says that is. One that also answers another person, or
   // something later, stays. What is left of a turn that was split answers nothing: it is known by whom it ran for.
   own: `
 answering as materialized (

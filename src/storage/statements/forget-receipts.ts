@@ -1,5 +1,5 @@
-// Receipts of somebody who is forgotten. They have no index by sender, since every arrival would pay for it: they are walked.
-// Those of no conversation are few and have one: whoever has left and took part in nothing is found by it.
+// Receipts of a person who is erased. They have no index by sender, since every arrival would pay for it: they are walked.
+// Those of no conversation are few and have one: a person who has left and took part in nothing is found by it.
 // $1 tenant, $2 whom (forget-reach.ts), $3 after which row or null, $4 how many rows to look at.
 import { type Statement, statement } from '../database.ts'
 import { unindexed } from './by-key-alone.ts'
@@ -13,7 +13,7 @@ page as materialized (
 
 /**
  * Sorted by id only when they are found, and asked for in the order that no other index has: no plan, not even one that was made for
- * an empty table, goes through everybody's.
+ * an empty table, goes through the receipts of all senders.
  */
 const strayPage = `
 stray as materialized (
@@ -25,7 +25,7 @@ stray as materialized (
 ),
 page as materialized (select s.id, s.is_theirs from stray s order by s.id limit $4)`
 
-/** The same page. Lanes of what their arrivals were answered with, locked before anything is read, as by whoever sends. */
+/** The same page. Lanes of what their arrivals were answered with, locked before anything is read, as the send worker does. */
 const lockAnswers = (name: string, rows: string): Statement =>
   statement(
     `lock_forgotten_answers${name}`,
@@ -40,7 +40,7 @@ order by l.connection, l.order_key for update`,
 
 /**
  * The two hashes that tell a redelivery stay, and so do times, counts and the outcome. What the message brought goes with it,
- * whoever it was stored for.
+ * whichever person it was stored for.
  */
 const forgetReceiptPage = (name: string, rows: string): Statement =>
   statement(
@@ -75,7 +75,7 @@ select (select id from page order by id desc limit 1) as last, (select count(*):
   (select count(*)::int from unsaid where is_open) as unsent, (select count(*)::int from unattached) as attachments`,
   )
 
-/** The same without a change, for whoever wants to know first. */
+/** The same without a change, for an operator who wants to know first. */
 export const countReceiptPage = statement(
   'count_receipt_page',
   `

@@ -6,7 +6,7 @@ import { turnedBy } from './own-thread.ts'
 
 const { isTheirs } = aPerson
 
-/** Whoever decides about a pairing locks it first; what waited for one that is gone is refused with it. */
+/** A decision about a pairing locks it first; what waited for one that is gone is refused with it. */
 export const forgetPairings = statement(
   'forget_pairings',
   `
@@ -27,7 +27,7 @@ with gone as (
 select count(*)::int as overheard from gone`,
 )
 
-/** $3 batch. Their objects go with the next sweep, unless somebody else sent the same bytes. */
+/** $3 batch. Their objects go with the next sweep, unless another sender sent the same bytes. */
 export const forgetAttachments = statement(
   'forget_attachments',
   `
@@ -73,7 +73,7 @@ select (select count(*)::int from granted) as grants, (select count(*)::int from
   (select count(*)::int from called) as chains, (select count(*)::int from recorded) as records`,
 )
 
-/** $3 who did it, $4 how it ended, $5 counts as JSON. Last of all the names; the audit log's lines then name nobody. */
+/** $3 who did it, $4 how it ended, $5 counts as JSON. Last of all the names; the audit log's lines then name no person. */
 export const forgetNames = statement(
   'forget_names',
   `
@@ -135,7 +135,7 @@ select (select count(*)::int from theirs where is_alone) as conversations,
   (select count(*)::int from principals p where p.tenant = $1 and ${isTheirs('p.subject')}) as principals`,
 )
 
-/** $1 batch, $2 tenant. Conversations that somebody was forgotten from, once no delivery that was under way can mean them. */
+/** $1 batch, $2 tenant. Conversations that a person was erased from, once no delivery that was under way can mean them. */
 export const sweepForgotten = statement(
   'sweep_forgotten',
   `

@@ -5,7 +5,7 @@ import { emptyLine } from './empty-line.ts'
 import type { Reach } from './forget-reach.ts'
 import { ownThreads, turnedThread } from './own-thread.ts'
 
-/** `is_alone`: nobody else takes part, and nothing there is to stay. */
+/** `is_alone`: no other person takes part, and nothing there is to stay. */
 const scope = ({ isTheirs, isNewer }: Reach): string => `
 scope as materialized (
   select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')})
@@ -71,7 +71,7 @@ order by l.connection, l.order_key for update`,
 
 /**
  * Ends what is in flight. A holder that is in the middle of a turn, or has claimed the lane and not yet opened one, loses
- * it: whatever it still wants to write is fenced off. The same for whoever is sending.
+ * it: whatever it still wants to write is fenced off. The same for a worker that is sending.
  */
 const stopPerson = (reach: Reach): Statement =>
   statement(
@@ -142,7 +142,7 @@ select (select count(*)::int from queued) + (select count(*)::int from members) 
   (select count(*)::int from withdrawn) as unsent, (select is_alone from scope) as "isAlone"`,
   )
 
-/** $4 batch. Among others a line keeps its place: theirs, and what was answered to them alone, is emptied. */
+/** $4 batch. Among the lines of others a line keeps its number: theirs, and what was answered to them alone, is emptied. */
 const forgetLines = (reach: Reach): Statement =>
   statement(
     `forget_lines${reach.name}`,
@@ -213,7 +213,7 @@ select (select count(*)::int from gone) as turns, (select count(*)::int from uns
   )
 
 /**
- * Nobody finds the conversation any more, by any name; the row that is left says nothing and is swept once no delivery that
+ * The conversation is not found any more, by any name; the row that is left says nothing and is swept once no delivery that
  * was under way can still mean it. With others in it, it goes on without them.
  */
 const leaveConversation = (reach: Reach): Statement =>
@@ -260,7 +260,7 @@ resolved as (
 ),
 shown as (
   update conversations c set
-    -- Named as a thread that nobody vouches for and nobody owns.
+    -- Named as a thread that no platform verified and no person owns.
     external_id = case when idle.is_alone
         or (c.owner_subject is not null and starts_with(c.external_id, ${ownThreads('c.owner_subject')}))
       then '~~forgotten ' || c.id else c.external_id end,

@@ -1,5 +1,5 @@
 // The row that opens a live message, ordinal 0 of its turn, and rows for those who wait behind the turn: sent in order like any other
-// and outside the books of answers.
+// and not counted as answers.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 

@@ -1,8 +1,8 @@
-// The parts of `open_turn` for rooms: what was said around the agent is remembered and bounded, and what a turn that begins
+// The parts of `open_turn` for rooms: ambient context is remembered and bounded, and what a turn that begins
 // there is given of it becomes the end of its transcript. In the same statement, so that a turn that is taken up again after a
 // crash reads what it read before.
 //
-//   hearing    what is remembered from now on: not the words of somebody who said that theirs are not to be kept
+//   hearing    what is remembered from now on: not the words of a person who refused that theirs are kept
 //   asked      what the turn may know: of its own conversation, or of the room's main line it was asked from; said before it
 //   own        of its own conversation; it is in the transcript afterwards and nowhere else
 //   shared     of the main line, or the message that began its thread: others may ask for it too
@@ -14,7 +14,7 @@ const columns = 'o.inbox_id, o.seq, o.subject, o.bytes, o.envelope'
 /** The session has no line of it yet. */
 const isNews = `not exists (select 1 from messages k where k.inbox_id = o.inbox_id and k.session_id = a."sessionId")`
 
-/** Somebody's own word counts, whatever is usual. */
+/** A person's own decision counts, whatever the default is. */
 const isUnwilling = `exists (
       select 1 from (
         select distinct on (c.operation) c.is_allowed from consents c
@@ -22,7 +22,7 @@ const isUnwilling = `exists (
         order by c.operation, c.created_at desc, c.id desc) w
       where not w.is_allowed)`
 
-/** After `settled`, whose rows have `seq` and `overheard`. */
+/** Follows `settled`, whose rows have `seq` and `overheard`. */
 export const overhears = `
 hearing as materialized (
   select s.id as inbox_id, s.tenant, s.connection, s.agent, s.conversation_id, s.seq, s.subject, s.event, m.*
@@ -105,7 +105,7 @@ corrected as (
   where h.event = 'edit' and m.inbox_id = any(array(select e.original from hearing e where e.event = 'edit'))
     and m.inbox_id = h.original and m.role = 'overheard' and m.envelope #>> '{metadata,deleted}' is distinct from 'true'
 ),
--- Before the turn writes: whoever takes something back waits here for a turn that is being given it, and then erases its line.
+-- Before the turn writes: a sender who deletes a message waits here for a turn that is being given it, and then erases its line.
 unheard as (delete from overheard o using given g where o.inbox_id = g.unheard),
 numbered as (
   update sessions s set next_seq = s.next_seq + (select count(*) from recalled) from asked a
@@ -118,7 +118,7 @@ around as (
     r.envelope
   from recalled r, asked a
 ),
--- Whoever is forgotten is found by where they take part.
+-- A person to erase is found by the conversations they take part in.
 present as (
   insert into participants (conversation_id, subject)
   select distinct $1::uuid, r.subject from recalled r where r.subject is not null order by 2

@@ -4,7 +4,7 @@ import { isoTime } from './iso-time.ts'
 
 const id = "$2::text || '#' || $3::text"
 
-/** `former`: those before it that still count. `sinceMs`: how long ago it took their place. */
+/** `former`: those before it that still count. `sinceMs`: how long ago it replaced them. */
 export const findOwnKey = statement(
   'find_own_key',
   `
@@ -16,7 +16,7 @@ select sealed_credentials ->> 'text' as text,
 from connections where tenant = $1 and id = ${id}`,
 )
 
-/** $4 agent, $5 what is kept. Whoever comes second is given the first one's. */
+/** $4 agent, $5 what is kept. The second writer is given the first one's. */
 export const keepOwnKey = statement(
   'keep_own_key',
   `

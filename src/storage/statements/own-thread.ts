@@ -1,4 +1,4 @@
-// What a conversation is called that its sender merely claims: by its sender first, so that nobody else's claim leads there.
+// What a conversation is called that its sender merely claims: by its sender first, so that no other sender's claim leads there.
 
 /** SQL for the part before the sender's own name for it. The subject is written without `~`, so it ends where it ends. */
 export const ownThreads = (subject: string): string =>

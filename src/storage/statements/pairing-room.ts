@@ -1,6 +1,6 @@
-// Whether another stranger may wait for a pairing. Each pairing that waits has a numbered place on its connection, and another in its
+// Whether another stranger may wait for a pairing. Each pairing that waits has a numbered slot on its connection, and another in its
 // group of senders; unique indexes see to it that no two have the same, so that what is full stays full however many replicas race.
-// A pairing that is decided or expires gives its places back by itself.
+// A pairing that is decided or expires gives its slots back by itself.
 import { statement } from '../database.ts'
 import { auditLines } from './audit-lines.ts'
 
@@ -14,7 +14,7 @@ const freeOf = (
     where not exists (select 1 from pairings p where ${taken} = s.n) order by ${first}random() limit 1)`
 
 /**
- * SQL: a free place on the connection, or null. Any of them, so that two who ask at once seldom ask for the same. The last fifth is
+ * SQL: a free slot on the connection, or null. Any of them, so that two who ask at once seldom ask for the same. The last fifth is
  * kept for groups of which no sender waits yet, and used when the others are taken: a few domains alone cannot fill it.
  */
 export function freeConnectionSlot({ tenant, connection, group }: Waiting, limit: string): string {

@@ -1,5 +1,5 @@
-// Pairings: shown, decided, expired. Whoever decides locks the pairing alone, commits, and only then frees its messages
-// (held-messages.ts): turns lock their lane first and a pairing second, so a transaction with both would meet them head on.
+// Pairings: shown, decided, expired. A decision locks the pairing alone, commits, and only then frees its messages
+// (held-messages.ts): turns lock their lane first and a pairing second, so a transaction with both would deadlock with them.
 // What a process leaves undone between the two commits the sweeper does.
 import { statement } from '../database.ts'
 import { auditedActs } from './audit-lines.ts'
@@ -86,7 +86,7 @@ select p.id from closed p`,
 const isAbout = `(g.subject = p.subject or g.subject = (
         select l.principal from identity_links l where l.tenant = p.tenant and l.subject = p.subject))`
 
-/** A denial closes what it covers whole; what allows one agent lets in whoever wrote to that agent. */
+/** A denial closes what it covers whole; what allows one agent admits those who wrote to that agent. */
 const isHere = `(g.connection is null or g.connection = p.connection) and (g.agent is null or g.agent = p.agent
         or g.effect = 'allow' and p.agent = '*' and g.agent = (select c.agent from conversations c where c.id = p.conversation_id))
       and (g.workspace_id is null

@@ -1,4 +1,4 @@
-// Pending actions: looked at by whoever may, decided once. The statement that decides also wakes the paused run (ruling 21).
+// Pending actions: shown to those who may see them, decided once. The statement that decides also wakes the paused run.
 import { approverRoles } from '../../agent/approvals/terms.ts'
 import { assuranceClasses } from '../../contract/index.ts'
 import { statement } from '../database.ts'
@@ -69,7 +69,7 @@ export const countActions = statement(
 
 /**
  * $4 id, $5 status, $6 resolver, $7 whether an operator, $8 hash or null, $9 what is kept beside it, $10 whether to NOTIFY; $11 to $13 see above. Nothing is
- * decided about an action that is not the one that was shown, that is decided already, or by somebody who may not. Withdrawing it is no decision.
+ * decided about an action that is not the one that was shown, that is decided already, or by a person who may not decide. Withdrawing it is no decision.
  * A question that was not sent yet is not sent any more.
  */
 export const resolveAction = statement(

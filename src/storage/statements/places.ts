@@ -1,4 +1,4 @@
-// Places that cannot be written to, as their platform told us. $1 tenant, $2 connection, $3 place in both.
+// Rooms and addresses that cannot be written to, as their platform told us. $1 tenant, $2 connection, $3 place in both.
 import { statement } from '../database.ts'
 
 /** $4 reason or null, $5 whose it is or null, $6 when the platform says it changed. */
@@ -12,7 +12,7 @@ on conflict (tenant, connection, place) do update
 where closed_places.changed_at <= excluded.changed_at`,
 )
 
-/** $4 turn or null. Whoever wrote after that can be answered, whatever was said before. */
+/** $4 turn or null. A sender who wrote after that can be answered, whatever was said before. */
 export const closedPlace = statement(
   'closed_place',
   `

@@ -1,4 +1,4 @@
-// People and who is who. A link is one step: nobody acts as somebody who acts as a third.
+// People and who is who. A link is one step: a principal that acts as another one cannot be acted as.
 import { statement } from '../database.ts'
 import { met, principalId } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'

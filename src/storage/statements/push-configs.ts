@@ -1,4 +1,4 @@
-// Where owners of tasks want to be told. $1 tenant, $2 connection, $3 task, $4 owner; a task of somebody else's gives no row.
+// Where owners of tasks want push notifications. $1 tenant, $2 connection, $3 task, $4 owner; another owner's task gives no row.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { unindexed } from './by-key-alone.ts'
@@ -71,7 +71,7 @@ export const disablePush = statement(
   'update push_configs set disabled_at = now() where tenant = $1 and task_id = $2 and id = $3',
 )
 
-/** $1 tenant, $2 task, $3 id. For whoever tells the receiver, not for whoever asks. */
+/** $1 tenant, $2 task, $3 id. For the sender of the notification, not for an API caller. */
 export const pushToSend = statement(
   'push_to_send',
   `select ${columns} from push_configs p where p.tenant = $1 and p.task_id = $2 and p.id = $3 and p.disabled_at is null`,

@@ -46,7 +46,7 @@ const isDecidedBy = (call: string, from: string): string => `not exists (
 
 /**
  * Part of a statement that decides: `from` is its CTE of decided actions (tenant, id, turn_id). Calls that say nothing but their
- * question and were not begun are cancelled here and now, and leave the books with their turn; those that were shown are edited into
+ * question and were not begun are cancelled here and now, and leave the ledger with their turn; those that were shown are edited into
  * their outcome by a call of its own, unless the decision says that it is shown already (`isShown`). A sender holds the lane of the
  * sends, so that is locked first, after the lanes of the conversations (`after`), as every turn that ends does; what is read then
  * must be what that sender left, so the calls are read locked.

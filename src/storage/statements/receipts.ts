@@ -1,4 +1,4 @@
-// What became of a message; the books; the dead and their second chance. An id comes as $1 with its tenant as $2.
+// What became of a message; the ledger; dead letters and their retry. An id comes as $1 with its tenant as $2.
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
 import { unindexed } from './by-key-alone.ts'

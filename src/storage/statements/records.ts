@@ -1,4 +1,4 @@
-// Records of a connection: kept until somebody removes them. $1 tenant, $2 connection, $3 family where nothing else is said.
+// Records of a connection: kept until they are removed. $1 tenant, $2 connection, $3 family where nothing else is said.
 import { statement } from '../database.ts'
 import { iso } from './history.ts'
 

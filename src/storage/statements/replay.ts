@@ -58,7 +58,7 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
     head: '$2',
     tail: '$3',
     around: `${maxRemembered}`,
-    // What it overheard was written down when it began.
+    // Its ambient context was written down when it began.
     where: `(m.created_at < p.began_at or (m.turn_id = p.turn_id and m.role = 'overheard'))`,
   })}) l), '[]') as history
 from placed p`,

@@ -1,4 +1,4 @@
-// What is sealed by an older key, page by page, and its place taken by the same sealed anew. $1 tenant, $2 the key of today in all lists;
+// What is sealed by an older key, page by page, and replaced by the same text sealed anew. $1 tenant, $2 the key of today in all lists;
 // a row that was changed meanwhile is left as it is.
 import { statement } from '../database.ts'
 import { unindexed } from './by-key-alone.ts'

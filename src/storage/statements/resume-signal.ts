@@ -1,4 +1,4 @@
-// The part of a statement that ends a wait and wakes the paused run: a signal in its lane (ruling 21). A caller's CTE named
+// The part of a statement that ends a wait and wakes the paused run: a signal in its lane. A caller's CTE named
 // `from` holds the rows that were decided; `owner` is their column for whom the run works, `name` what the signal says.
 import { wakeNote } from './wake-note.ts'
 

@@ -28,7 +28,7 @@ order by r.created_at desc limit 2`,
 )
 
 /**
- * $1 what the outside calls it, $2 tenant, $3 whose or null: whoever is meant by a link counts as who they prove to be. Read over
+ * $1 what the outside calls it, $2 tenant, $3 whose or null: a linked subject counts as its principal. Read over
  * what is in flight, which is bounded; there is no index for what is asked so seldom.
  */
 export const findWaitingRun = statement(
@@ -60,7 +60,7 @@ where run_id = (select id from runs where id = $1 and ${unindexed('tenant')} = $
 )
 
 /**
- * $2 by whom, $3 tenant. A running run is marked, and its lane is due at once if nobody holds it. A paused one is over here and now:
+ * $2 by whom, $3 tenant. A running run is marked, and its lane is due at once if no worker holds it. A paused one is over here and now:
  * what it waits for is withdrawn by the same compare-and-set that a decision would win by, so nothing resumes it.
  */
 export const cancelRun = statement(
@@ -156,7 +156,7 @@ from lane`,
 
 /**
  * $1 a conversation or the one beside it, $2 the subject that asks, $3 what the latter is called. What goes on in the
- * conversation itself, for somebody whom the platform says to be in it or who takes part in it; no row for anybody else.
+ * conversation itself, for a person whom the platform says to be in it or who takes part in it; no row for other people.
  */
 export const glanceAtRuns = statement(
   'glance_at_runs',
@@ -171,7 +171,7 @@ with here as materialized (
   from conversations where id = $1
 ),
 meant as materialized (
-  -- Their own of that name first: the name alone may lead to whoever used it before them.
+  -- Their own of that name first: the name alone may lead to a sender who used it before them.
   select h.is_vouched, case when h.beside is null then $1::uuid else coalesce(
       (select c.id from conversations c where c.tenant = h.tenant and c.connection = h.connection and c.agent = h.agent
         and c.external_id = h.own || h.beside and not h.is_vouched),

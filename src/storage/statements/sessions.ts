@@ -43,7 +43,7 @@ export const renameSession = statement(
 )
 
 /**
- * $5 session, $6 by whom. The lane is locked first, as in every statement about turns: nobody opens a turn in a session that is being
+ * $5 session, $6 by whom. The lane is locked first, as in every statement about turns: no worker opens a turn in a session that is being
  * deleted, and none is deleted under a turn. Receipts, counts and numbers stay; what people and agent said does not.
  */
 export const deleteSession = statement(

@@ -1,4 +1,4 @@
-// Timers and signals (ruling 21). $1 how many, $2 tenant. A due timer becomes a signal in its lane, in the statement that resolves it.
+// Timers and signals. $1 how many, $2 tenant. A due timer becomes a signal in its lane, in the statement that resolves it.
 import { expiryKinds } from '../../sessions/signal-store.ts'
 import { statement } from '../database.ts'
 import { withdrawQuestions } from './questions.ts'
@@ -14,7 +14,7 @@ fired as (
   update timers t set fired_at = now() from due where t.id = due.id
   returning t.id, t.tenant, t.conversation_id, t.origin, t.name, t.kind, t.payload
 ),
--- What expires is resolved here and now; somebody who decided in time has already sent the signal.
+-- What expires is resolved here and now; a decision made in time has already sent the signal.
 expired as (
   update pending_actions a set status = 'expired', resolved_at = now() from fired f
   where f.kind = '${expiryKinds.approval}' and a.tenant = f.tenant and a.id = f.id and a.status = 'pending' returning a.tenant, a.id, a.turn_id

@@ -10,7 +10,7 @@ export const findCurrentKey = statement(
   `select ${key} from signing_keys k where k.tenant = $1 and k.retired_at is null`,
 )
 
-/** $2 id and $3 secret of a new one, should there be none: whoever comes second is given the first one's. */
+/** $2 id and $3 secret of a new one, should there be none: the second caller is given the first one's. */
 export const currentKey = statement(
   'current_signing_key',
   `

@@ -1,4 +1,4 @@
-// Pull sources: a lease and a place per connection. $1 tenant, $2 connection, $3 holder in all of them; after the claim every
+// Pull sources: a lease and a cursor per connection. $1 tenant, $2 connection, $3 holder in all of them; after the claim every
 // write is fenced by $4 epoch.
 import { statement } from '../database.ts'
 
@@ -33,7 +33,7 @@ export const releaseSource = statement(
   `update pull_cursors set lease_until = null, holder = null ${fenced}`,
 )
 
-/** For a database only one process can open: whoever held them is dead. */
+/** For a database only one process can open: their former holder is dead. */
 export const freeSources = statement(
   'free_sources',
   'update pull_cursors set lease_until = null, holder = null where holder is not null',

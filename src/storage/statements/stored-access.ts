@@ -1,4 +1,4 @@
-// What is written down about the senders of waiting messages, read in the statement that reads the messages: whoever decides
+// What is stored about the senders of waiting messages, read in the statement that reads the messages: the worker that decides
 // about them decides by what counts at that moment, in every replica. Once for all of them, and by look-ups with a limit, so
 // that a plan made for empty tables does not become a scan of full ones. `offset 0` keeps the planner from asking for the
 // subjects anew at every place they are used.
@@ -20,7 +20,7 @@ export type AccessPlace = {
 
 /** SQL: JSON that `withAccess` spreads over the messages. A linked subject counts together with the person it is linked to. */
 export function storedAccess({ tenant, connection, conversation, rows }: AccessPlace): string {
-  // A turn that is open has told nobody yet: whoever resumes it must not take itself for somebody who did.
+  // A turn that is open has not told its sender yet: a worker that resumes it must not count that turn as told.
   const door = `turns t where t.conversation_id = ${conversation} and t.kind = 'door' and t.state not in ('running', 'split')
       and t.started_at > now() - interval '1 hour'`
   return `(select json_build_object(

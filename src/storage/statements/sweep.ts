@@ -131,7 +131,7 @@ old as materialized (
 delete from audit_log l using old where l.seq = old.seq returning 1 as swept`,
 )
 
-/** $1 batch, $2 tenant. What a room's talk is remembered for is over; whoever takes something of it right now has it first. */
+/** $1 batch, $2 tenant. Ambient context whose time is over; a turn that takes some of it right now has it first. */
 export const forgetOverheard = statement(
   'forget_overheard',
   `
@@ -214,7 +214,7 @@ select what, ms from (${overdueHeads('$1', '$2', '$3')}
 where ms > 0 order by ms desc limit 1`,
 )
 
-/** $1 how many, $2 tenant. Lanes that disagree with their rows though nobody holds them and nothing moved for a while: a fault, to be reported. */
+/** $1 how many, $2 tenant. Lanes that disagree with their rows though no worker holds them and nothing moved for a while: a fault, to be reported. */
 export const findDrift = statement(
   'find_drift',
   `

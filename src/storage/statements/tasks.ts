@@ -1,4 +1,4 @@
-// Tasks as their owners see them. $1 tenant, $2 connection; a task of somebody else's gives no row.
+// Tasks as their owners see them. $1 tenant, $2 connection; another owner's task gives no row.
 import { statement } from '../database.ts'
 import { unindexed } from './by-key-alone.ts'
 import { instantNow, isoTime } from './iso-time.ts'
@@ -18,7 +18,7 @@ export const taskOfMessage = statement(
    where x.id = $3 and ${unindexed('x.tenant')} = $1 and ${unindexed('x.connection')} = $2 and x.task_id is not null`,
 )
 
-/** $1 tenant, $2 connection, $3 inbox id. A turn that has begun has its place; what has none yet comes behind all there is. */
+/** $1 tenant, $2 connection, $3 inbox id. A turn that has begun has its position; a message without a turn comes after all of them. */
 export const placeBefore = statement(
   'place_before_message',
   `
@@ -40,10 +40,10 @@ order by x.seq limit 1`,
 export const findTask = statement('find_task', `select ${taskColumns} from tasks t where ${own}`)
 
 export const readTask = statement('read_task', dossier(`tasks t where ${own}`))
-/** $3 id. For whoever tells others about it, not for whoever asks. */
+/** $3 id. For the push notifier, not for an API caller. */
 export const readTaskToTell = statement('read_task_to_tell', dossier(`tasks t where ${byId}`))
 
-/** $3 id, $4 and $5 the place after which, $6 how many. State and lines are of one moment. */
+/** $3 id, $4 and $5 the position after which, $6 how many. State and lines are of one moment. */
 export const taskNews = statement(
   'task_news',
   `
@@ -62,14 +62,14 @@ const meant = (context: string): string => `
     -- What was merely said was answered as a message: its asker knows of no task.
     and t.said -> 'direct' is null`
 
-/** More are not counted: nobody pages through them to see whether it is so, and counting would cost more than the page. */
+/** More are not counted: an exact figure is of no use there, and counting would cost more than the page. */
 const maxCounted = 2_000
 
 /** Where nothing is asked the bounds are open: a condition that may be absent is none that an index is entered by. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * $3 owner, $4 agent, $5 context, $6 state, $7 since, $8 and $9 the place after which, $10 how many; null where nothing is asked.
+ * $3 owner, $4 agent, $5 context, $6 state, $7 since, $8 and $9 the position after which, $10 how many; null where nothing is asked.
  * `total` counts all pages, up to a limit; a page is found by its index, in the order that the index has.
  */
 const list = (context: string): string => `
@@ -93,7 +93,7 @@ where t.tenant = $1 and t.connection = $2 and t.owner is not distinct from $5::t
 order by a.id`,
 )
 
-/** $3 agent, $4 context, $5 owner. The conversation of that name may be theirs, somebody else's, or not there. */
+/** $3 agent, $4 context, $5 owner. The conversation of that name may be theirs, another owner's, or not there. */
 export const isForeignContext = statement(
   'is_foreign_context',
   `
@@ -105,7 +105,7 @@ select exists (select 1 from there) and not exists (select 1 from there where "i
 )
 
 /**
- * The lane first, as whoever ends a turn does. What waits in a lane that nobody holds is withdrawn; what somebody has just
+ * The lane first, as the worker that ends a turn does. What waits in a lane that no worker holds is withdrawn; what a worker has just
  * taken finds its task cancelled when its turn opens.
  */
 export const cancelTask = statement(

@@ -1,4 +1,4 @@
-// Tokens (DESIGN.md 4): rows of hashes. Times that are compared are the database's.
+// Tokens: rows of hashes. Times that are compared are the database's.
 import { statement } from '../database.ts'
 
 const state = `case when revoked_at is not null then 'revoked'
@@ -10,7 +10,7 @@ const terms = `id, label, scopes, principal, agent, allowed_capabilities as "all
 const line = `${terms}, ${state} as state, created_by as "createdBy", created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
 
-/** Not a write per request: near enough to tell a token nobody uses. */
+/** Not a write per request: near enough to tell an unused token. */
 const isUseDue = `(last_used_at is null or last_used_at < now() - interval '5 minutes')`
 
 /**

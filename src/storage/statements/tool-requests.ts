@@ -1,4 +1,4 @@
-// Tools that somebody else runs: asked for, answered once. The statement that answers also wakes the paused run (ruling 21).
+// Tools that the client runs: asked for, answered once. The statement that answers also wakes the paused run.
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'

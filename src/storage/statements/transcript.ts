@@ -1,4 +1,4 @@
-// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant, $5 lines overheard,
+// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant, $5 lines of ambient context,
 // $6 before which line, or null.
 import { statement } from '../database.ts'
 
@@ -6,14 +6,14 @@ type Window = {
   readonly session: string
   readonly head: string
   readonly tail: string
-  /** How many lines of what was said around the agent. */
+  /** How many lines of ambient context. */
   readonly around: string
   /** SQL: what else is asked of a line `m`. */
   readonly where: string
 }
 
 /**
- * The lines of a window, with their numbers. What was only overheard stands where it was said and takes no place of what was
+ * The lines of a window, with their numbers. Ambient context stands where it was said and does not count against what was
  * said to the agent; there is never more of it between two turns than one turn is given.
  */
 export const windowLines = ({ session, head, tail, around, where }: Window): string => {

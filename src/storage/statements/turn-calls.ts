@@ -7,8 +7,8 @@ ${sent(mayTell)},
 ${ordered("select tenant, connection, order_key, 1 as calls from sent where state = 'queued'")},`
 
 /**
- * The same for a turn that opened a live message. One that nobody has begun to send is not sent any more: what is said now is
- * a message of its own. The lane of the sends is locked first, as whoever begins to send does.
+ * The same for a turn that opened a live message. One that no worker has begun to send is not sent any more: what is said now is
+ * a message of its own. The lane of the sends is locked first, as the send worker does.
  */
 export const liveTurnCalls = (mayTell: string): string => `
 sending as materialized (

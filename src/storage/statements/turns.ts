@@ -67,7 +67,7 @@ started as (
   from given g, task k where g.kind in ('messages', 'signal')
 ),
 claimed as (
-  -- A run id is claimed once; whoever brings a known one gets a run under an id of our own.
+  -- A run id is claimed once; a caller that brings a known one gets a run under an id of our own.
   insert into runs (id, tenant, run_id, turn_id, conversation_id, session_id, agent, owner, resumes, status, cancel_requested_at,
     cancelled_by, workspace_type, workspace_id)
   select g.id, c.tenant, coalesce((
@@ -91,7 +91,7 @@ taken as (
   returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, m."accessRule", m.subject, m.evidence, g.kind,
     x.subject as sender
 ),
--- Whoever is let in says for everybody in the thread whom it talks with; until then they said it for themselves alone.
+-- An admitted sender chooses for all people of the thread which agent it talks with; until then the choice counted for that sender alone.
 turned as (
   insert into thread_agents (tenant, connection, external_id, agent, updated_at)
   select c.tenant, c.connection, ${turnedThread('c.external_id')}, c.agent, said.at
@@ -117,7 +117,7 @@ disposed as materialized (
   select d.* from lane, json_to_recordset($5::text::json) as d(
     id uuid, state text, reason text, tombstone boolean, "pairingId" uuid, "accessRule" text, subject text, evidence jsonb${rooms.disposed})
 ),
--- Whoever decides about a pairing locks it first. What finds it decided already stays in the queue, for a new decision.
+-- A decision about a pairing locks it first. What finds it decided already stays in the queue, for a new decision.
 undecided as materialized (
   select p.id from pairings p
   where p.tenant = (select tenant from lane)
@@ -155,7 +155,7 @@ turn as (
 begun as (
   insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_kept, consent_id, expires_at, next_seq,
     workspace_type, workspace_id)
-  -- Whoever the first turn is for: the first to write in a room may have been refused.
+  -- The person the first turn is for: the first to write in a room may have been refused.
   select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(g.principal, c.owner_subject), coalesce(k."isAllowed", true), k.id,
     case when not k."isAllowed" then now() + k."expiresInMs" * interval '1 ms' end, ${rooms.lines},
     c.workspace_type, c.workspace_id
@@ -202,7 +202,7 @@ export const openTurn = statement(
   open({ given: '', lines: '0', disposed: '', emptied: '', settled: '', overhears: '' }),
 )
 
-/** The same where something was overheard, or may be known of what was: most turns are spared it. */
+/** The same where there is ambient context to store or to give: most turns do not need it. */
 export const openRoomTurn = statement(
   'open_room_turn',
   open({

@@ -1,4 +1,4 @@
-// Sessions nobody agreed to keep: once over, and nothing of them in flight, what was said in them goes (ruling 42).
+// Sessions without consent to keep them: once over, and nothing of them in flight, their transcript is deleted.
 import { statement } from '../database.ts'
 import { sessionErased } from './erase-session.ts'
 

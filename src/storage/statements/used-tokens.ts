@@ -1,7 +1,7 @@
 // Tokens that count once. Two replicas that meet on one are told apart by the primary key.
 import { statement } from '../database.ts'
 
-/** $1 tenant, $2 key, $3 expiry in seconds since 1970. A row comes back for the first who uses it, and for nobody after. */
+/** $1 tenant, $2 key, $3 expiry in seconds since 1970. A row comes back for the first use only. */
 export const useToken = statement(
   'use_token',
   `

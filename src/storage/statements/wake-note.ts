@@ -1,4 +1,4 @@
-// What a NOTIFY says: which pump has work, and who said so. Other words, or none, wake everybody.
+// What a NOTIFY says: which worker loop has work, and which process said so. Other words, or none, wake all of them.
 import type { WakingWork } from '../database.ts'
 
 export function wakeNote(work: WakingWork): string {
