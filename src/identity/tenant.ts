@@ -2,7 +2,7 @@
 
 const pattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Two answers to one question are a problem: guessing would open somebody else's rows. */
+/** Two answers to one question are a problem: guessing would open another tenant's rows. */
 export function readTenant(variable: string | undefined, setting: string | undefined, problems: string[]): string {
   const asked = setting ?? variable ?? 'default'
   if (setting !== undefined && variable !== undefined && setting !== variable)

@@ -20,10 +20,10 @@ export type AccessScene = {
   readonly stored: StoredAccess
 }
 
-/** `rule`: what decided, for whoever asks later. */
+/** `rule`: what decided, for the audit log and for operators. */
 export type AccessDecision =
   | { readonly kind: 'admitted'; readonly rule: string; readonly evidence: IdentityEvidence }
-  /** Nobody knows them yet: `with` says whom a pairing would be with. */
+  /** Unknown sender: `with` says whom a pairing would be with. */
   | {
       readonly kind: 'unpaired'
       readonly with: 'connection' | 'agent'
@@ -106,7 +106,7 @@ function grantedEvidence({ valid, grants }: Settling): AccessDecision | undefine
   const speaking = grants.filter((grant) => grant.effect === 'allow' && grant.role !== 'viewer')
   const isGranted = (subject: string): boolean => speaking.some((grant) => grant.subject === subject)
   for (const evidence of valid) {
-    // A grant speaks for one subject: whoever acts for somebody else needs a rule that covers both.
+    // A grant covers one subject: a caller that acts for another person needs a rule that covers both.
     const grant = speaking.find(({ subject }) => subject === evidence.subject)
     if (grant !== undefined && onBehalfOf(evidence).every(isGranted))
       return { kind: 'admitted', rule: grantName(grant), evidence }
@@ -129,8 +129,8 @@ function grantsHere({ stored, connection, agent }: Place): readonly StoredGrant[
 }
 
 /**
- * Grants that make somebody more than a speaker here. Only by evidence that holds: what is carried and not believed names
- * nobody. Whoever acts for somebody else brings no role of their own along.
+ * Grants that give a sender a role here. Only by evidence that is valid: what is carried and not trusted identifies
+ * no sender. A caller that acts for another person brings no role of its own along.
  */
 export function roleGrants(sender: PolicySender, scene: AccessScene): readonly StoredGrant[] {
   const { valid } = validEvidence(sender, scene)

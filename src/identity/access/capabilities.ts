@@ -1,9 +1,9 @@
-// May this principal use this capability (loop 7.4)? The ceiling decides first, then what the user behind it has.
+// May this principal use this capability? The ceiling decides first, then what the user behind it has.
 import { autonomousSources } from '../../contract/index.ts'
 import { type CapabilityCeiling, ceilingAllows } from '../principal/capability-ceiling.ts'
 import type { ExecutionPrincipal } from '../principal/principal.ts'
 
-/** Verbs an autonomous principal is not given unless somebody wrote a list. Each also covers `verb_…` and `verb:…`. */
+/** Verbs an autonomous principal is not given unless its ceiling lists them. Each also covers `verb_…` and `verb:…`. */
 const autonomousDenials: readonly string[] = [
   ...['write', 'create', 'edit', 'update', 'publish', 'delete', 'remove', 'send', 'pay'],
   ...['approve', 'grant', 'install', 'activate', 'manage', 'admin'],
@@ -25,7 +25,7 @@ export function effectiveCeiling(principal: ExecutionPrincipal): CapabilityCeili
   }
 }
 
-/** The ceiling allows it, and the user behind it has it. Nobody behind it means no. */
+/** The ceiling allows it, and the user behind it has it. Without a user behind it the answer is no. */
 export async function can(principal: ExecutionPrincipal, capability: string, userHas: UserHas): Promise<boolean> {
   const ceiling = effectiveCeiling(principal)
   if (!ceilingAllows(ceiling, capability)) return false

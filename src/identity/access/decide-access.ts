@@ -20,7 +20,7 @@ export function createEvidenceAccess({ visibility, rules }: EvidenceRules): Evid
       const accepted = acceptedEvidence(sender)
       if (accepted.length === 0) return { allowed: false, code: 'no_evidence' }
       const judged = accepted.map((evidence) => ({ evidence, ...judge(compiled, evidence, isPublic) }))
-      // Any of them: whoever is denied under one name does not come in under another.
+      // Any of them: a sender denied under one subject is not admitted under another.
       const denied = judged.find((each) => each.denied !== undefined)?.denied
       if (denied !== undefined) return { allowed: false, code: 'denied_by_rule', rule: denied }
       const found = judged.find((each) => each.allowed !== undefined)
@@ -30,7 +30,7 @@ export function createEvidenceAccess({ visibility, rules }: EvidenceRules): Evid
   }
 }
 
-/** A caller who acts for somebody needs a yes for both: for itself, and for the one it acts for. */
+/** A caller who acts for another person needs a yes for both: for itself, and for the one it acts for. */
 function judge(
   rules: CompiledRules,
   evidence: IdentityEvidence,

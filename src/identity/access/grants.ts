@@ -1,4 +1,4 @@
-// Grants (loop 7.2): who may look at, use or run an agent. viewer < operator < admin.
+// Grants: who may look at, use or run an agent. viewer < operator < admin.
 import type { ExecutionPrincipal } from '../principal/principal.ts'
 import { type GrantRole, grantRoles } from './grant-store.ts'
 
@@ -10,7 +10,7 @@ export type AccessGrant = {
   readonly workspace_id: string | null
   readonly to:
     | { readonly user_id: number }
-    /** Everybody of an audience; `audience:public` is everybody. */
+    /** Every member of an audience; `audience:public` is every caller. */
     | { readonly audience_id: string }
     /** One person from outside, by the owner key of their principal. */
     | { readonly owner_key: string }
@@ -40,7 +40,7 @@ export function checkGrants(
   return narrowing(question) ? { allowed: true, by } : { allowed: false, code: 'narrowed' }
 }
 
-/** The agents a principal may see: the same check, so that a list never promises what a door refuses. */
+/** The agents a principal may see: the same check, so that a list never promises what a request is refused. */
 export function accessibleAgents(
   grants: readonly AccessGrant[],
   { principal, role, agents }: Pick<AccessQuestion, 'principal' | 'role'> & { readonly agents: readonly string[] },
@@ -52,7 +52,7 @@ export function accessibleAgents(
 function reasonFor(grants: readonly AccessGrant[], { principal, agent, role }: AccessQuestion): string | undefined {
   const grant = grants.find((each) => each.agent_id === agent && reaches(each.role, role) && isFor(each, principal))
   if (grant !== undefined) return grant.grant_id
-  // To act as an agent is to see it, and no more: operating and administering need a grant (trap 32).
+  // To act as an agent is to see it, and no more: operating and administering need a grant.
   return principal.effective_agent_id === agent && role === 'viewer' ? 'effective_agent' : undefined
 }
 

@@ -1,9 +1,9 @@
-// Access rules on evidence (msg 6) as a policy of their own: open to everybody whose identity is proven, or to nobody but them.
+// Access rules on evidence as a policy of their own: open to every verified sender, or only to those a rule names.
 import * as z from 'zod'
 import { accessEntriesSchema, GatewayError } from '../../contract/index.ts'
 
 const accessPolicySchema = z.strictObject({
-  /** Said outright: an empty list of rules never means everybody. */
+  /** Always explicit: an empty list of rules never means public. */
   visibility: z.enum(['public', 'restricted']),
   rules: accessEntriesSchema.default([]),
 })

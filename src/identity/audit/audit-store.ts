@@ -36,7 +36,7 @@ export type AuditEntry = {
   readonly outcome: string
   readonly code: string | null
   readonly rule: string | null
-  /** A subject, `forgotten`, or null where nobody was proven. */
+  /** A subject, `forgotten`, or null where no sender was verified. */
   readonly person: string | null
   readonly actor: string | null
   readonly evidence: JsonObject | null

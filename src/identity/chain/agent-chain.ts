@@ -1,4 +1,4 @@
-// Chains of agents inside a conversation (msg 12): how many hops are left, and whether a message goes in circles.
+// Chains of agents inside a conversation: how many hops are left, and whether a message goes in circles.
 import type { RecipientCapabilities } from '../../contract/index.ts'
 
 export type AgentChain = NonNullable<RecipientCapabilities['agent_chain']>
@@ -22,7 +22,7 @@ export function nextAgentChain(
   return { ok: true, chain: { hop, max_hops, is_final: hop === max_hops } }
 }
 
-/** A place in a chain that somebody else counted. Undefined at its top, and below the last place there is. */
+/** A position in a chain that another gateway counted. Undefined at its top, and below the last allowed position. */
 export function agentChainAt(depth: number, ceiling = defaultMaxHops): AgentChain | undefined {
   if (depth < 1 || depth > ceiling) return undefined
   return { hop: depth, max_hops: ceiling, is_final: depth === ceiling }
@@ -33,7 +33,7 @@ export function isBeyondHops(depth: number, ceiling = defaultMaxHops): boolean {
   return depth > ceiling
 }
 
-/** What the agent is told about its place; nothing when it stands in no chain. */
+/** What the agent is told about its position; nothing outside a chain. */
 export function chainCue(chain: AgentChain | undefined): string | undefined {
   if (chain === undefined) return undefined
   const { hop, max_hops, is_final } = chain

@@ -1,4 +1,4 @@
-// Caller context (loop 7.5, ruling 48): which agent called us, and how far from the beginning. Claims for loop protection and
+// Caller context: which agent called us, and how far from the beginning. Claims for loop protection and
 // audit that travel beside an authenticated token; never authority. Whatever cannot be read refuses the request.
 import { type CallerContext, maxChainDepth } from '../../contract/index.ts'
 
@@ -64,7 +64,7 @@ export function topOfChain(root: string): CallerContext {
   return { caller_agent: null, caller_user: 0, caller_host: 'self', chain_depth: 0, chain_root: root }
 }
 
-/** What goes out with a request. The top of a chain says nothing, which is how it is read again (trap 33). */
+/** What goes out with a request. The top of a chain says nothing, which is how it is read again. */
 export function callerHeaders(context: CallerContext): Readonly<Record<string, string>> {
   if (context.chain_depth === 0 || context.caller_agent === null) return {}
   return {

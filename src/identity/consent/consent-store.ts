@@ -23,9 +23,9 @@ export type DecidedAct = {
 export interface ConsentStore {
   /** What a person said last, operation by operation. */
   given(principal: string): Promise<ConsentScene['consent']>
-  /** Whoever takes back that transcripts are kept has those that were kept on this ground erased. */
+  /** When a person withdraws consent to keep transcripts, those kept on this legal basis are erased. */
   recordWord(word: ConsentWord): Promise<void>
-  /** Whether everybody who takes part in a session has agreed; nobody there: no. */
+  /** Whether all participants of a session have agreed; false without participants. */
   isAgreedIn(sessionId: string, operation: ConsentOperation): Promise<boolean>
   recordDecision(act: DecidedAct): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Consent (loop 7.6, ruling 42): each operation is decided on its own, and the decision is stored beside the act.
+// Consent: each operation is decided on its own, and the decision is stored beside the act.
 import type { Fields } from '../../contract/index.ts'
 
 export const consentOperations = [
@@ -8,7 +8,7 @@ export const consentOperations = [
 export type ConsentOperation = (typeof consentOperations)[number]
 
 export type ConsentScene = {
-  /** Whether a person can be asked right now. The adapter says so; no mode or channel is taken for an answer (trap 34). */
+  /** Whether a person can be asked right now. The adapter says so; no mode or channel is taken for an answer. */
   readonly interactive: boolean
   /** What the person agreed to, operation by operation. */
   readonly consent: Partial<Readonly<Record<ConsentOperation, boolean>>>

@@ -1,4 +1,4 @@
-// WebFinger documents (msg 2.2): what an address leads to. Written strictly, read with the one alias that is still in use.
+// WebFinger documents (RFC 7033): what an address leads to. Written strictly, read with the one alias that is still in use.
 import * as z from 'zod'
 import { type AgentPlaces, GatewayError, parseAddress } from '../../contract/index.ts'
 
@@ -19,7 +19,7 @@ export type Jrd = {
   readonly links: readonly JrdLink[]
 }
 
-/** Links in the order the specification gives them. Throws `config_invalid` for a place that is not reached by https. */
+/** Links in the order the specification gives them. Throws `config_invalid` for a URL that is not https. */
 export function agentJrd(address: string, { card, self, profilePage, subscribe, mail }: AgentPlaces): Jrd {
   const links: readonly JrdLink[] = [
     ...(self === undefined ? [] : [{ rel: 'self', type: 'application/activity+json', href: self }]),
@@ -35,7 +35,7 @@ export function agentJrd(address: string, { card, self, profilePage, subscribe, 
   return { subject: acctOf(address), ...(aliases.length === 0 ? {} : { aliases }), links }
 }
 
-/** What nobody else can reach is nobody else's risk. */
+/** A loopback link cannot be reached from outside, so it is no risk to others. */
 function mayPublish(link: JrdLink): boolean {
   const href = 'href' in link ? link.href : link.template
   if (isSafe({ rel: link.rel, href })) return true

@@ -8,6 +8,6 @@ export function acceptedEvidence(sender: PolicySender): readonly IdentityEvidenc
 
 function isAccepted({ proof }: IdentityEvidence, isVerified: boolean): boolean {
   if (proof.type === 'transport' || proof.type === 'bearer-token') return isVerified
-  // A value still in place means that nobody has verified it yet.
+  // A value still in place means that it was not verified yet.
   return proof.type === 'signed-attestation' && 'verified_by' in proof && !('value' in proof)
 }

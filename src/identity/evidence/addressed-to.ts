@@ -6,7 +6,7 @@ type Addressed = Pick<NormalizedMessage, 'recipient' | 'sender'>
 
 /**
  * `recipient` and the audience of what this gateway proved itself name the agent afterwards. What another gateway signed keeps
- * the audience it was signed for: it is worth nothing to anybody else.
+ * the audience it was signed for: it is worth nothing to any other recipient.
  */
 export function addressedTo<Message extends Addressed>(message: Message, address: string): Message {
   const { recipient, sender } = message

@@ -1,7 +1,7 @@
 // How strong a proof is, as an order that policies can compare (docs/identity.md explains the ranks).
 import { type AssuranceClass, assuranceClasses } from '../../contract/index.ts'
 
-/** A class nobody here knows is the weakest of all, so a new word never opens a door. */
+/** An unknown class is the weakest of all, so a new word never gives access. */
 export function strengthOf(assurance: string): number {
   return assuranceClasses.indexOf(assurance as AssuranceClass) + 1
 }
@@ -10,7 +10,7 @@ function isAssuranceClass(text: string): text is AssuranceClass {
   return strengthOf(text) > 0
 }
 
-/** False for a minimum nobody knows: a misspelt demand must not become no demand. */
+/** False for an unknown minimum: a misspelt demand must not become no demand. */
 export function atLeast(assurance: string, minimum: string): boolean {
   return isAssuranceClass(minimum) && strengthOf(assurance) >= strengthOf(minimum)
 }

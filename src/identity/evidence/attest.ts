@@ -1,6 +1,6 @@
-// What we say about whoever speaks, to an agent outside that our gateway forwards to (msg 7, ruling 49): who they are as far as it was
-// proven here, made out to that agent and bound to this message, signed, and good for minutes. Claims stay here: nobody outside is
-// told more than who speaks.
+// What the gateway attests about a sender to the remote agent it forwards to: who they are as far as it was
+// verified here, addressed to that agent and bound to this message, signed, and valid for minutes. Claims stay here: the remote agent is
+// told no more than who speaks.
 import { exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { IdentityEvidence, JsonObject, KeyRing } from '../../contract/index.ts'
 import { canonicalJson, sha256Hex } from '../../verification/index.ts'
@@ -11,9 +11,9 @@ const lifeMs = 5 * 60_000
 const mostAtOnce = 4
 
 export type Attestor = {
-  /** Nothing where there is nothing to sign with, or nobody to speak of. */
+  /** Nothing where there is nothing to sign with, or no verified sender. */
   attest(evidence: readonly IdentityEvidence[], to: Addressee): Promise<readonly JsonObject[]>
-  /** What others check it by (msg 7.3). Undefined: nothing is signed here. */
+  /** What others verify it with. Undefined: nothing is signed here. */
   card(): Promise<JsonObject | undefined>
 }
 

@@ -1,4 +1,4 @@
-// Structural validation of evidence with the codes of msg 5.2. What fails here is dropped; the message goes on without it.
+// Structural validation of evidence, with an `EV_` code per problem. What fails here is dropped; the message goes on without it.
 import { type IdentityEvidence, identityEvidenceSchema, isVisible } from '../../contract/index.ts'
 import { instantOf } from './instant.ts'
 
@@ -18,7 +18,7 @@ export type EvidenceScene = {
   readonly audience: string
   /** Milliseconds since 1970. */
   readonly now: number
-  /** `wire`: somebody else wrote it down and it arrived with a message. */
+  /** `wire`: another system wrote it and it arrived with a message. */
   readonly origin: 'in-process' | 'wire'
 }
 
@@ -96,7 +96,7 @@ function timeFault(evidence: IdentityEvidence, { now, origin }: EvidenceScene): 
   return origin === 'wire' && ends - issued > maxLifetimeMs ? 'EV_TTL' : undefined
 }
 
-/** Undefined for what is no JSON, or too deep for anybody to write down. */
+/** Undefined for what is no JSON, or too deep to be written as JSON. */
 export function jsonBytes(value: unknown): number | undefined {
   try {
     const text: string | undefined = JSON.stringify(value)

@@ -1,4 +1,4 @@
-// For agents that decide by themselves: is there evidence of this kind behind a message (msg 6)?
+// For agents that decide by themselves: is there evidence of this kind behind a message?
 import { type IdentityEvidence, isWithin, type PolicySender } from '../../contract/index.ts'
 import { acceptedEvidence } from './accepted-evidence.ts'
 import { atLeast } from './assurance.ts'
@@ -8,7 +8,7 @@ export type IdentityQuestion = {
   /** The least that will do. */
   readonly assurance?: string
   readonly subject?: string
-  /** Ends in `/`, `:` or `#`; any other prefix matches nobody. */
+  /** Ends in `/`, `:` or `#`; any other prefix matches no sender. */
   readonly subjectPrefix?: string
   readonly issuer?: string
 }

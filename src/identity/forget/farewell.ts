@@ -1,9 +1,9 @@
-// Somebody has left a platform: what they said there before goes piece by piece, whichever process has time for it. A process
+// A person has deleted their account on a platform: what they said there before is erased piece by piece, whichever process has time for it. A process
 // that dies leaves the rest to the next one, which finds it by the same row.
 import { forgetPerson } from './forget.ts'
 import type { ErasingStore, ForgetPlace } from './forget-store.ts'
 
-/** One subject of one connection, and until when; `epoch` is of whoever has it now. */
+/** One subject of one connection, and until when; `epoch` is of the process that holds it now. */
 export type Farewell = {
   readonly connection: string
   readonly subject: string
@@ -14,13 +14,13 @@ export type Farewell = {
 }
 
 export interface FarewellStore {
-  /** The one that has waited longest, for nobody else as long as `leaseMs`. */
+  /** The one that has waited longest, leased to this process for `leaseMs`. */
   claim(leaseMs: number): Promise<Farewell | undefined>
-  /** Reaches what this farewell is about, and nothing else. */
+  /** Reaches what this erasure is about, and nothing else. */
   reach(farewell: Farewell): ErasingStore
 }
 
-/** Longer than a piece takes: whoever is slower than that does the same as the next one, twice. */
+/** Longer than a piece takes: a process slower than that does the same work as the next holder, twice. */
 const leaseMs = 120_000
 
 /** How many farewells were gone on with before the time was over. */

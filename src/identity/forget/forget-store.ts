@@ -37,7 +37,7 @@ export type Removed = {
 
 export type Part = Partial<Removed>
 
-/** Whoever reads receipts in pages: where the next one begins; null after the last. */
+/** One page of receipts: where the next one begins; null after the last. */
 export type ReceiptPage = { readonly removed: Part; readonly next: string | null }
 
 export interface ForgetStore {
@@ -46,7 +46,7 @@ export interface ForgetStore {
   count(names: readonly string[]): Promise<Part>
   /** The next conversation they take part in. */
   nextConversation(names: readonly string[], after: string | null): Promise<string | undefined>
-  /** Ends what is in flight there and takes it from whoever holds it. */
+  /** Ends what is in flight there and takes it from the worker that holds it. */
   stop(names: readonly string[], conversation: string): Promise<Part & { readonly isAlone: boolean }>
   /** Each of these erases one batch; nothing removed: there is no more. */
   eraseLines(names: readonly string[], conversation: string): Promise<Part>
@@ -60,13 +60,13 @@ export interface ForgetStore {
   countReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
   eraseAttachments(names: readonly string[]): Promise<Part>
   eraseWritten(names: readonly string[]): Promise<Part>
-  /** The names themselves, last of all, and the audit line that says how much was removed, and of nobody. */
+  /** The names themselves, last of all, and the audit line that says how much was removed, without a name. */
   close(names: readonly string[], end: ForgetEnd): Promise<Part>
 }
 
 /** Without counting beforehand. */
 export type ErasingStore = Omit<ForgetStore, 'count' | 'countReceipts'> & {
-  /** Receipts of no conversation, found without a walk. Where nobody can find them so, the walk finds them, too. */
+  /** Receipts of no conversation, found without a walk. Where it is missing, the walk finds them, too. */
   eraseStrays?(names: readonly string[], after: string | null): Promise<ReceiptPage>
 }
 

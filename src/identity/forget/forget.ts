@@ -1,10 +1,10 @@
-// Forgetting a person (ruling 4): what is in flight first, so that nothing comes back; the names last, so that whoever is
+// Erasing a person: what is in flight first, so that nothing comes back; the names last, so that a process that is
 // interrupted finds the rest again by doing the same once more.
 import type { ErasingStore, ForgetPlace, ForgetStore, Part, Removed } from './forget-store.ts'
 
 export type ForgetDeps = { readonly store: ErasingStore; readonly monotonicMs: () => number }
 
-/** `budgetMs`: how long one call may take; whoever asked calls again. `from`: where the call before this one stopped. */
+/** `budgetMs`: how long one call may take; the caller calls again. `from`: where the call before this one stopped. */
 export type ForgetWish = {
   readonly principal: string
   readonly actor: string
@@ -39,9 +39,9 @@ export async function forgetPerson({ store, monotonicMs }: ForgetDeps, wish: For
     removed = addRemoved(removed, part)
   }
   let place: ForgetPlace | null = from ?? { phase: 'conversations', after: null }
-  // Before their conversations: whoever lets them in meanwhile would bring what was held back into one that is gone.
+  // Before their conversations: an operator who approves them meanwhile would bring what was held back into one that is gone.
   if (from === null) add(await store.erasePairings(names))
-  // The same for whoever asks the agent meanwhile, in a room where they were overheard.
+  // The same for a person who asks the agent meanwhile, in a room whose ambient context holds their words.
   if (from === null) add(await store.eraseOverheard(names))
   do {
     place = await step(store, names, place, add)
@@ -83,7 +83,7 @@ async function step(
   const page = await ((isStray ? store.eraseStrays : undefined) ?? store.eraseReceipts)(names, after)
   add(page.removed)
   if (page.next !== null) return { phase, after: page.next }
-  // Whoever has no conversation did not come by the place where this is done.
+  // For a person without a conversation the step that does this was not reached.
   if (isStray) add(await store.erasePairings(names))
   await untilNothing(add, () => store.eraseAttachments(names))
   add(await store.eraseOverheard(names))
@@ -105,7 +105,7 @@ async function forgetConversation(
     await untilNothing(add, () => store.eraseLines(names, conversation))
     while ((await store.eraseRuns(names, conversation)) > 0);
     await untilNothing(add, () => store.eraseTurns(names, conversation))
-    // Whoever decided something of theirs in between has woken a run: it is stopped and erased before anybody leaves.
+    // A decision about something of theirs in between has woken a run: it is stopped and erased before the conversation is closed.
     const { isAlone, ...late } = await store.stop(names, conversation)
     add(late)
     if (round < maxRounds && Object.values(late).some((count) => count > 0)) continue

@@ -26,7 +26,7 @@ export async function askIssuer(
 ): Promise<IssuerAnswer> {
   const { origin } = new URL(url)
   const isWritten = written.some((each) => new URL(each).origin === origin)
-  // Over the body as well: whoever sends it drop by drop must not hold a caller.
+  // Over the body as well: an issuer that sends it slowly must not hold a caller.
   const bounds = { maxBytes, timeoutMs, signal: AbortSignal.timeout(timeoutMs) }
   const asked = { ...options, ...bounds, headers: { accept: 'application/json', ...options.headers } }
   const outcome = isWritten ? await own.fetch(url, { ...asked, origins: [origin] }) : await guarded.fetch(url, asked)

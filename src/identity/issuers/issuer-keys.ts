@@ -1,5 +1,5 @@
 // The public keys of a configured issuer. Fresh for ten minutes; asked for again when a token names one we do not know, at most
-// twice a minute, whoever sends tokens; when the issuer is down, what is known counts for an hour.
+// twice a minute, however many senders bring tokens; when the issuer is down, what is known counts for an hour.
 import { createLocalJWKSet } from 'jose'
 import * as z from 'zod'
 import type { Log } from '../../contract/index.ts'
@@ -44,7 +44,7 @@ export function createIssuerKeys(deps: KeyDeps, issuer: Issuer): IssuerKeys {
       const knows = (): boolean => record.kept?.kids.has(kid) === true && age(record.kept.at) <= maxAgeMs
       const isFresh = record.kept !== undefined && age(record.kept.at) < freshMs
       if (!(isFresh && knows())) {
-        // Whoever could be answered from memory does not wait for a refresh that another one began.
+        // A caller that can be answered from memory does not wait for a refresh that another one began.
         if (asking === undefined && age(record.triedAt) >= cooldownMs)
           asking = refresh(deps, issuer, record).finally(() => {
             asking = undefined
@@ -64,7 +64,7 @@ function found({ kept }: KeyRecord): KeyFinding {
 
 async function refresh(deps: KeyDeps, issuer: Issuer, record: KeyRecord): Promise<void> {
   record.triedAt = deps.now()
-  // Until it is there it is not: whoever comes meanwhile is told to come again.
+  // Counts as failing until the answer is there: a caller that comes meanwhile is told to retry.
   record.isFailing = true
   const answer = await readKeys(deps, issuer)
   const kept = answer.ok ? keysIn(answer.body, deps.now()) : undefined
@@ -82,7 +82,7 @@ async function readKeys({ fetch }: KeyDeps, { issuer, jwksUrl }: Issuer): Promis
   const metadata = await discover(fetch, issuer)
   if (!metadata.ok) return metadata
   const { success, data } = metadataSchema.safeParse(metadata.body)
-  // RFC 8414 section 3.3: a document about somebody else is no document about this one.
+  // RFC 8414 section 3.3: a document about another issuer is refused.
   if (!success || data.issuer !== issuer) return { ok: false, reason: 'metadata_of_another' }
   return askIssuer(fetch, data.jwks_uri, [issuer])
 }
@@ -100,7 +100,7 @@ async function discover(fetch: IssuerFetch, issuer: string): Promise<IssuerAnswe
 const keySchema = z.looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']), kid: z.string().min(1).max(256) })
 const keySetSchema = z.looseObject({ keys: z.array(z.unknown()).max(100) })
 
-/** Public keys with a name. A secret key in a public place is nobody's any more. */
+/** Public keys with a name. A secret key in a public document proves no issuer any more. */
 function keysIn(body: Readonly<Record<string, unknown>>, at: number): KeptKeys | undefined {
   const keys = (keySetSchema.safeParse(body).data?.keys ?? []).flatMap((key) => {
     const { data } = keySchema.safeParse(key)

@@ -1,4 +1,4 @@
-// Whom a token is for and when it counts (a2a 9.7): the same questions, whoever vouches for the claims.
+// Whom a token is for and when it is valid: the same checks for a JWT and for an introspected token.
 import type { RejectReason } from '../../contract/index.ts'
 import type { TokenClaims } from './token-claims.ts'
 
@@ -32,7 +32,7 @@ export function timeFault(
   maxLifetimeSeconds: number,
 ): RejectReason | undefined {
   const now = nowMs / 1000
-  // Without both nobody could say how long it lives.
+  // Without both its lifetime is unknown.
   if (expiresAt === undefined || issuedAt === undefined || expiresAt <= issuedAt) return 'token_lifetime'
   if (now - skewSeconds >= expiresAt) return 'token_expired'
   if (now + skewSeconds < Math.max(issuedAt, notBefore ?? 0)) return 'token_not_yet_valid'

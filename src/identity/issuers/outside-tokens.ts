@@ -1,5 +1,5 @@
-// Tokens that somebody else issued: whom to ask about one, whether it is for this agent, and whose it is. What is wrong with one
-// has a name of its own; a token we know nothing about causes no request to anybody.
+// Tokens of other issuers: whom to ask about one, whether it is for this agent, and whose it is. What is wrong with one
+// has a name of its own; a token we know nothing about causes no request to any server.
 import type { Bearer, Log, RejectReason } from '../../contract/index.ts'
 import type { IssuerFetch } from './ask-issuer.ts'
 import { createIntrospection } from './introspect.ts'

@@ -54,7 +54,7 @@ const scopeWord = /^[\u0021\u0023-\u005b\u005d-\u007e]{1,128}$/
 export function readTokenClaims(payload: unknown): TokenClaims | undefined {
   const { data } = claimsSchema.safeParse(payload)
   const actors = actorsIn(data?.act)
-  // A client that acts for nobody but itself may leave out whom it is about.
+  // A client that acts for itself may leave out the subject.
   const subject = data?.sub ?? data?.client_id
   if (data === undefined || subject === undefined || actors.length > maxActors) return undefined
   return {
@@ -77,7 +77,7 @@ function actorsIn(act: Actor | undefined): readonly string[] {
   return actors
 }
 
-/** Marks of an OpenID id_token: made for the application that asked somebody to sign in, never for us. */
+/** Marks of an OpenID id_token: made for the application that a user signed in to, never for us. */
 export function isIdToken(payload: Readonly<Record<string, unknown>>): boolean {
   const marks = ['nonce', 'at_hash', 'c_hash', 's_hash']
   return marks.some((mark) => mark in payload) || payload['typ'] === 'ID' || payload['token_use'] === 'id'

@@ -13,8 +13,8 @@ export type HeldToken = {
 }
 
 /**
- * Whoever owns what comes of it is the issuer, whom the token is about and who uses it, together: another application of the
- * same person is somebody else. Undefined: no plain subject can be made of it.
+ * The owner of what is created with it is issuer, subject and client together: another application of the
+ * same person is another owner. Undefined: no plain subject can be made of it.
  */
 export async function tokenHolder(
   hash: (text: string) => Promise<string>,
@@ -36,7 +36,7 @@ export async function tokenHolder(
       issuer: issuer.issuer,
       kind,
       ...times(claims),
-      // A client acts in its own name; only an actor is said to act for somebody.
+      // A client acts in its own name; only an actor is said to act for a subject.
       ...(claims.actors.length > 0 && subject !== about ? { onBehalfOf: [about] } : {}),
     },
     claims: {

@@ -1,4 +1,4 @@
-// Who else issues tokens that callers of agents may show (a2a 9.7). Read once; an entry that is wider than it looks, or half
+// Who else issues tokens that callers of agents may show. Read once; an entry that is wider than it looks, or half
 // written, stops the start.
 import * as z from 'zod'
 import { delimitedPrefix, isPlainSubject, type Secret, secretSchema, word } from '../../contract/index.ts'
@@ -79,7 +79,7 @@ export type IntrospectedIssuer = Omit<z.output<typeof introspectedSchema>, keyof
 
 export type TokenIssuers = {
   readonly jwt: readonly JwtIssuer[]
-  /** One at most: a token is shown to nobody but the server that may have issued it. */
+  /** One at most: a token is shown only to the server that may have issued it. */
   readonly introspected: IntrospectedIssuer | undefined
 }
 

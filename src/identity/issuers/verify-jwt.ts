@@ -71,7 +71,7 @@ function faultOf(error: unknown): RejectReason {
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) return 'token_key'
   if (error instanceof errors.JOSEAlgNotAllowed) return 'token_algorithm'
   if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'iss') return 'token_issuer'
-  // A key that does not fit its algorithm, a payload that is no JSON: no token anybody made for us.
+  // A key that does not fit its algorithm, a payload that is no JSON: no token made for us.
   return 'invalid_token'
 }
 

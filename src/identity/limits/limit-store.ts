@@ -1,4 +1,4 @@
-// The port of limits: how often somebody asked in the window that runs now. Rows, so that replicas count together.
+// The port of limits: how often a sender or caller asked in the current window. Rows, so that replicas count together.
 
 /** `scope` names who and what is counted; it holds no name of a person. */
 export type Counted = { readonly scope: string; readonly count: number; readonly perMs: number }

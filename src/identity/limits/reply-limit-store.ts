@@ -8,7 +8,7 @@ import type { ReplyLimit } from '../../contract/index.ts'
  */
 export type ReplyShare = 'own' | 'strangers'
 
-/** What is counted. `per: 'notices'`: what strangers are told at the door of the whole connection. */
+/** What is counted. `per: 'notices'`: access challenges sent to strangers on the whole connection. */
 export type CountedReply = Pick<ReplyLimit, 'count' | 'perMs'> & {
   readonly per: ReplyLimit['per'] | 'notices'
   readonly share: ReplyShare
@@ -34,7 +34,7 @@ export type ReplyAsk = {
 
 /**
  * A limit that is reached; `rule` is how people read it. `isNews`: for the first time in its window, and written into the audit log
- * just now. `freeInMs`: when the next answer has a place.
+ * just now. `freeInMs`: when the next answer is allowed.
  */
 export type ReachedLimit = {
   readonly per: CountedReply['per']

@@ -1,4 +1,4 @@
-// What people are told at the door. Useful to them, and worth nothing to anybody else: no rule, no name, no setting.
+// What people are told who are not admitted yet. Useful to them alone: no rule, no name, no setting.
 import type { LeftOut } from '../../contract/index.ts'
 import type { RefusalReason } from '../access/access-policy.ts'
 import { shownCode } from './pairing-code.ts'
@@ -10,7 +10,7 @@ export function pairingWords(code: string): string {
   ].join('\n')
 }
 
-/** The same where everybody would read the code. */
+/** The same in a room where other people would read the code. */
 export function pairingHint(): string {
   return "Hi! I can't chat with you yet. Write to me privately, and I'll tell you how to get access."
 }
@@ -39,7 +39,7 @@ export function limitWords(freeInMs: number): string {
   return `That was a lot in a short time. I'll be able to answer again in ${when}; please write to me again then.`
 }
 
-/** Undefined: nothing is said. Whoever is not proven to be somebody is never answered: the address may be a victim's. */
+/** Undefined: nothing is said. An unverified sender is never answered: the address may be a victim's. */
 export function refusalWords(reason: RefusalReason | string, subject: string | null): string | undefined {
   if (subject === null) return undefined
   switch (reason) {
@@ -56,7 +56,7 @@ export function refusalWords(reason: RefusalReason | string, subject: string | n
     case 'gw:hop_limit':
       return 'This has already passed through as many agents as it may. Please ask me directly.'
     case 'gw:agent_loop':
-      return 'I have already had my turn with this, and nobody has said anything new since.'
+      return 'I have already answered here, and there is nothing new since then.'
     default:
       return undefined
   }

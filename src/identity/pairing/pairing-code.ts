@@ -1,4 +1,4 @@
-// The short code a stranger reads out to an operator. Nearly forty random bits: enough that nobody can meet another's by guessing.
+// The short code a stranger reads out to an operator. Nearly forty random bits: enough that another person's code cannot be guessed.
 
 /** No vowels, so no words; nothing that looks like something else. */
 const letters = '23456789BCDFGHJKMNPQRSTVWXYZ'
@@ -22,7 +22,7 @@ export function shownCode(code: string): string {
   return `${code.slice(0, 4)}-${code.slice(4)}`
 }
 
-/** What somebody typed, as the code is stored; undefined when it cannot be one. */
+/** What a person typed, as the code is stored; undefined when it cannot be one. */
 export function readPairingCode(text: string): string | undefined {
   const code = text.replace(/[\s-]/g, '').toUpperCase()
   return code.length === length && [...code].every((letter) => letters.includes(letter)) ? code : undefined

@@ -1,4 +1,4 @@
-// The port of pairings: people nobody knew, the codes they were given, and what somebody decided about them.
+// The port of pairings: unknown senders, the codes they were given, and what an operator decided about them.
 import type { JsonObject } from '../../contract/index.ts'
 
 export const pairingStatuses = ['pending', 'approved', 'rejected', 'expired'] as const

@@ -17,7 +17,7 @@ export function bearerPrincipal(evidence: IdentityEvidence, agent: string): Exec
   const { proof } = evidence
   if (proof.type !== 'bearer-token' || typeof proof['token_id'] !== 'string') return undefined
   const { workspace_id, client_id, allowed_capabilities } = claimsSchema.parse(evidence.claims ?? {})
-  // Ours are issued under a bare domain. Somebody else's token comes and goes; whoever shows it stays the same.
+  // Ours are issued under a bare domain. Tokens of other issuers come and go; their holder stays the same.
   if (evidence.issuer.includes('://')) return outsideCaller(evidence, agent, client_id)
   return tokenPrincipal({ id: proof['token_id'], ownerUser: 0 }, agent, {
     request_context: 'rest',

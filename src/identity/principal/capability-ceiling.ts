@@ -1,7 +1,7 @@
-// Capability ceilings (loop 7.4): what a principal may do at most. A ceiling takes away; nothing in here gives.
+// Capability ceilings: what a principal may do at most. A ceiling takes away; nothing in here gives.
 
 export type CapabilityCeiling = {
-  /** Whose capabilities are meant; 0: those of whoever acts. */
+  /** Whose capabilities are meant; 0: those of the acting user. */
   readonly user_id: number
   /** Null: no list of its own. An empty list allows nothing. */
   readonly allowed_capabilities: readonly string[] | null

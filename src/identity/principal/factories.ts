@@ -1,4 +1,4 @@
-// One factory per kind of principal (loop 7.1). Each says whose authority it is and whose sessions it may open.
+// One factory per kind of principal. Each says whose authority it is and whose sessions it may open.
 import { createPrincipal, type ExecutionPrincipal, type PrincipalFacts } from './principal.ts'
 
 /** What every kind may carry besides. */
@@ -63,7 +63,7 @@ export function audiencePrincipal(
   })
 }
 
-/** Another runtime that acts through us, with nobody in front of it. */
+/** Another runtime that acts through us, with no person in front of it. */
 export function runtimePrincipal(
   runtime: { readonly id: string; readonly ownerKey?: string },
   agent: string,

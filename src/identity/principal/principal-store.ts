@@ -1,4 +1,4 @@
-// The port of people: everybody a decision was made about, what was written down about them, and who is who.
+// The port of people: every person a decision was made about, what is stored about them, and which subjects are linked.
 
 export type PrincipalLine = {
   readonly id: string
@@ -22,7 +22,7 @@ export type PrincipalLine = {
   }[]
   /** Whom they act as; null: themselves. */
   readonly linkedTo: string | null
-  /** Whoever acts as them. */
+  /** Subjects that act as them. */
   readonly linkedFrom: readonly string[]
 }
 
@@ -44,7 +44,7 @@ export interface PrincipalStore {
   /** Newest first. */
   list(filter: { readonly limit: number; readonly before: string | null }): Promise<readonly PrincipalLine[]>
   links(): Promise<readonly LinkLine[]>
-  /** Whoever proves `subject` is `principal` from the next decision on. */
+  /** A sender verified as `subject` is `principal` from the next decision on. */
   link(subject: string, principal: string, by: string): Promise<LinkOutcome>
   /** False: there was no such link. */
   unlink(subject: string, by: string): Promise<boolean>

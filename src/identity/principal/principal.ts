@@ -1,4 +1,4 @@
-// The execution principal (loop 7.1): who acts in one request, for which agent, with what authority. Immutable.
+// The execution principal: who acts in one request, for which agent, with what authority. Immutable.
 import * as z from 'zod'
 import { type CallerContext, type Fields, GatewayError } from '../../contract/index.ts'
 import type { CapabilityCeiling } from './capability-ceiling.ts'
@@ -68,13 +68,13 @@ export function createPrincipal(facts: PrincipalFacts, extraSources: readonly st
   if (![...authSources, ...extraSources].includes(parsed.data.auth_source)) {
     throw invalid('auth_source', `must be one of ${[...authSources, ...extraSources].join(', ')}`)
   }
-  // A copy of its own all the way down: whoever keeps a reference to the facts cannot change who is acting.
+  // A copy of its own all the way down: a caller that keeps a reference to the facts cannot change who is acting.
   return frozenCopy(parsed.data)
 }
 
 export type ConversationOwner = { readonly type: string; readonly key: string }
 
-/** Whose sessions these are; undefined for somebody who owns nothing, such as an audience without a key. */
+/** Whose sessions these are; undefined for a principal that owns nothing, such as an audience without a key. */
 export function conversationOwner(principal: ExecutionPrincipal): ConversationOwner | undefined {
   const { owner_type, owner_key, acting_user_id, auth_source, token_id } = principal
   if (owner_type !== null && owner_key !== null) return { type: owner_type, key: owner_key }

@@ -22,7 +22,7 @@ export type ProvenSender = {
 /** `id` names the person everywhere: as owner of runs and sessions, in grants and in the audit log. */
 export type ResolvedPrincipal = { readonly id: string; readonly principal: ExecutionPrincipal }
 
-/** Port: a host with accounts of its own maps evidence to its users here. Undefined: nobody we know. */
+/** Port: a host with accounts of its own maps evidence to its users here. Undefined: unknown there. */
 export interface PrincipalResolver {
   resolve(
     sender: PolicySender,

@@ -1,4 +1,4 @@
-// Whether what was said in a room is for the agent to answer (hop 6). Told by the place and by how it was addressed, never
+// Whether a message in a room is for the agent to answer. Decided by the kind of room and by how it was addressed, never
 // by which channel it is.
 import type { AttentionMode, ChannelContext, RoomMemory } from '../../contract/index.ts'
 
@@ -10,7 +10,7 @@ export type Attention = {
   readonly mode: AttentionMode
   /** By the platform's id of the room. */
   readonly places: ReadonlyMap<string, AttentionMode>
-  /** What is said around the agent and not to it. Null: nothing of it is kept. */
+  /** Ambient context: what is said in the room and not to the agent. Null: nothing of it is kept. */
   readonly remember: Required<RoomMemory> | null
 }
 
@@ -25,7 +25,7 @@ export function isUnheeded(reason: string | null): reason is Unheeded {
 
 export type Heard = {
   readonly channel: Pick<ChannelContext, 'room_kind' | 'addressed' | 'external_conversation_id'> | undefined
-  /** It names an agent of ours, or wants an answer of its own whoever it names. */
+  /** It names an agent of ours, or wants an answer of its own, whatever it names. */
   readonly isClaimed: boolean
   /** The agent has answered in this conversation before. */
   readonly takesPart: boolean
@@ -60,7 +60,7 @@ export function unheeded(
 
 type Channel = NonNullable<Heard['channel']>
 
-/** A mere thread is none: whoever writes in one speaks to everybody in it. */
+/** A thread alone does not address the agent: a message in it is for all its participants. */
 export function isAddressed({ addressed }: Pick<Channel, 'addressed'>): boolean {
   return addressed !== 'none' && addressed !== 'thread'
 }

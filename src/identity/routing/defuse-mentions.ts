@@ -1,4 +1,4 @@
-// Names in a reply that must reach nobody (ruling 47): they stay readable and stop being names.
+// Names in a reply that must notify no person: they stay readable and stop being mentions.
 import { codeHidden } from './mentions-in.ts'
 
 /** May reach whom it names; may not, and stays as it is written; may not, and is made to be no name. */
@@ -8,7 +8,7 @@ export type WrittenName = { readonly local: string; readonly domain?: string }
 
 export type DefusedText = {
   readonly text: string
-  /** The names that may reach somebody, as written, in small letters. */
+  /** The names that may notify a person, as written, in small letters. */
   readonly live: readonly string[]
 }
 
@@ -23,7 +23,7 @@ const local = /@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_])?)/u
 const host = /(?:@([\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?))?/u
 const written = new RegExp(before.source + local.source + host.source, 'gu')
 
-/** Names in code stay as they are: whoever renders the text knows which names may live, and no others may. */
+/** Names in code stay as they are: the renderer knows which names may stay mentions, and no others may. */
 export function defuseMentions(text: string, fateOf: (name: WrittenName) => NameFate): DefusedText {
   if (!text.includes('@')) return { text, live: [] }
   const live: string[] = []

@@ -1,4 +1,4 @@
-// May a reply notify this person (ruling 47)? Waking agents is the relay's affair; this is about people.
+// May a reply notify this person? Waking agents is decided by the relay policy; this is about people.
 import { formatAddress, type MentionHumans, parseAddress } from '../../contract/index.ts'
 
 /** `participants`: addresses of the people who have taken part in the conversation. */

@@ -11,7 +11,7 @@ export type TextMention = {
   readonly isLeading: boolean
 }
 
-/** Text beyond this is not searched: whoever is meant is named near the beginning. */
+/** Text beyond this is not searched: the addressed agent is named near the beginning. */
 const maxSearched = 16_384
 const maxMentions = 64
 

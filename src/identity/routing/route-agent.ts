@@ -1,4 +1,4 @@
-// Which agent a message is for (seed 004, ruling 47): the connection's own, the one addressed, the one of this talk, the default.
+// Which agent a message is for: the connection's own, the one addressed, the one of this talk, the default.
 import type { TextMention } from './mentions-in.ts'
 
 export type AgentRoute =
@@ -10,20 +10,20 @@ export type AgentRoute =
   | { readonly kind: 'unroutable'; readonly code: 'agent_unknown' }
 
 export type RouteRequest = {
-  /** Set where the account on the platform is one agent's own; then nobody else answers there. */
+  /** Set where the account on the platform is one agent's own; then no other agent answers there. */
   readonly connectionAgent?: string
   readonly mentions: readonly TextMention[]
   readonly defaultAgent?: string
   /** Whom the thread talks with: the agent that was addressed last in it. */
   readonly sticky?: string
   readonly agents: ReadonlySet<string>
-  /** Our own domains: `@agent@elsewhere` is somebody else's. */
+  /** Our own domains: `@agent@elsewhere` belongs to another server. */
   readonly domains: ReadonlySet<string>
 }
 
 export function routeAgent(request: RouteRequest): AgentRoute {
   const { connectionAgent, sticky, defaultAgent, agents } = request
-  // A connection that names an agent nobody has is a fault to be seen, not a reason to answer as another.
+  // A connection that names an agent that does not exist is a fault to be seen, not a reason to answer as another.
   if (connectionAgent !== undefined) return routed(connectionAgent, 'connection', agents)
   const addressed = addressedAgent(request)
   if (addressed !== undefined) return { kind: 'routed', slug: addressed, reason: 'mention' }

@@ -1,4 +1,4 @@
-// Who calls an agent over an API (loop 7.3): token, then chain, and only then is the token's use noted.
+// Who calls an agent over an API: token, then chain, and only then is the token's use noted.
 import {
   type Bearer,
   bearerChallenge,
@@ -55,7 +55,7 @@ export function createCallerDesk(deps: CallerDeps): CallerDesk {
     async identify(headers, agent, wish = {}) {
       const authorization = headers['authorization']
       if (authorization === undefined) return withChain(headers, undefined)
-      // Whoever shows a token wants to be taken for its holder and for nobody else.
+      // A caller that shows a token is taken for its holder or refused, never for another caller.
       const held = await holderOf(deps, bearerIn(authorization) ?? '', agent, wish)
       if (typeof held === 'string') return rejected(held, wish)
       if (wish.scope !== undefined && !bearerMay(held.bearer, wish.scope)) return rejected('insufficient_scope', wish)
@@ -112,7 +112,7 @@ function withChain(headers: Readonly<Record<string, string>>, bearer: Bearer | u
   }
 }
 
-/** A principal narrows: an operator's token that speaks for somebody needs to be made for running as well. */
+/** A principal narrows: an operator's token that speaks for a person needs to be made for running as well. */
 function mayRun({ scopes, principal }: Pick<TokenHolder, 'scopes' | 'principal'>): boolean {
   return scopes.includes('run') || (scopes.includes('admin') && principal === null)
 }

@@ -13,7 +13,7 @@ export type TokenScope = (typeof tokenScopes)[number]
 export type TokenTerms = {
   readonly label: string
   readonly scopes: readonly TokenScope[]
-  /** Whom it speaks for; narrows whatever the scopes say. Null: nobody but itself. */
+  /** Whom it speaks for; narrows whatever the scopes say. Null: only itself. */
   readonly principal: string | null
   /** The one agent it may talk to. Null: every one. */
   readonly agent: string | null

@@ -1,7 +1,7 @@
 // Tokens: `parley_<eight digits of its id>_<256 random bits>`. High entropy, so a plain hash is enough.
 //
 // A token is found by its hash in a unique index. That is no comparison in constant time and need not be one: what timing could
-// tell is how far the hash of a guess agrees with a stored hash, and nobody can choose what a guess hashes to.
+// tell is how far the hash of a guess agrees with a stored hash, and an attacker cannot choose what a guess hashes to.
 import { GatewayError, type IdSource, type Secret, secret } from '../../contract/index.ts'
 import type { FoundToken, NewToken, TokenHolder, TokenLine, TokenStore } from './token-store.ts'
 
@@ -47,7 +47,7 @@ export function tokenPrefix(id: string): string {
 const bearerPattern = /^bearer +(\S{1,8192})$/i
 const tokenPattern = /^parley_[0-9a-f]{8}_[\w-]{43}$/
 
-/** Whoever else is asked about tokens is never shown one of ours, nor what was meant to be one. */
+/** Other token issuers are never shown one of ours, nor what was meant to be one. */
 export function isOwnToken(given: string): boolean {
   return given.startsWith('parley_')
 }
@@ -59,7 +59,7 @@ export function bearerIn(authorization: string | undefined): string | undefined 
 
 type LookUp = Pick<TokenDeps, 'tokens' | 'hash'>
 
-/** Prefix, hash, expiry, in this order (loop 7.3). Undefined: unknown here, revoked or expired. Its use is not noted yet. */
+/** Prefix, hash, expiry, in this order. Undefined: unknown here, revoked or expired. Its use is not noted yet. */
 export async function findToken({ tokens, hash }: LookUp, given: string): Promise<FoundToken | undefined> {
   return tokenPattern.test(given) ? tokens.find(await hash(given)) : undefined
 }

@@ -1,4 +1,4 @@
-// Evidence from another gateway (msg 6): trust first, then shape and time, then the signature. What fails is dropped with its code.
+// Evidence from another gateway: trust first, then shape and time, then the signature. What fails is dropped with its code.
 import type { IdentityEvidence } from '../../contract/index.ts'
 import {
   checkEvidence,
@@ -11,7 +11,7 @@ import { boundForwarded, type DroppedEvidence } from '../evidence/forwarded-evid
 import { instantOf } from '../evidence/instant.ts'
 import { judgeTrust, type TrustCode, type TrustedIssuer, type TrustedIssuers } from './trusted-issuers.ts'
 
-/** `EV_SIG_INVALID` and its relatives, `EV_REPLAY`, `EV_BINDING`: the port knows the profile (msg 7). */
+/** `EV_SIG_INVALID` and its relatives, `EV_REPLAY`, `EV_BINDING`: the port knows the signature profile. */
 export type SignatureCode = `EV_SIG_${string}` | 'EV_REPLAY' | 'EV_BINDING'
 export type ForwardedCode = EvidenceCode | TrustCode | SignatureCode
 
@@ -99,7 +99,7 @@ function isTooLong({ issued_at, expires_at }: IdentityEvidence, { max_ttl_second
   return lifetimeMs > max_ttl_seconds * 1000
 }
 
-/** What is kept: no signature to replay, and nobody's authority unless the entry allows to pass it on. */
+/** What is kept: no signature to replay, and no delegated authority unless the entry allows to pass it on. */
 function withoutSecret(evidence: IdentityEvidence, { allow_on_behalf_of }: TrustedIssuer): IdentityEvidence {
   const { on_behalf_of, proof, ...facts } = evidence
   const { alg, kid } = proof as { readonly alg: string; readonly kid: string }

@@ -1,14 +1,16 @@
 // The trusted issuers of a configuration: read as a whole, every problem told.
 import { readTrustedIssuers, type TrustedIssuer, type TrustedIssuers } from './trusted-issuers.ts'
 
-/** Trust without anybody to check a signature would be trust in a name. */
+/** Trust without a verifier of signatures would be trust in a name. */
 export function configuredIssuers(
   entries: readonly TrustedIssuer[],
   hasVerifier: boolean,
   problems: string[],
 ): TrustedIssuers {
   if (entries.length > 0 && !hasVerifier)
-    problems.push('trustedIssuers needs ports.attestations, which checks their signatures; set it, or trust nobody')
+    problems.push(
+      'trustedIssuers needs ports.attestations, which checks their signatures; set it, or leave trustedIssuers empty',
+    )
   try {
     return readTrustedIssuers(entries)
   } catch (error) {

@@ -1,4 +1,4 @@
-// For whom a caller acts (msg 6). Believed only where the proof covers the list, and never turned into a subject.
+// For whom a caller acts. Trusted only where the proof covers the list, and never turned into a subject.
 import type { IdentityEvidence } from '../../contract/index.ts'
 
 /** Nearest first; empty when the proof says nothing about it. */

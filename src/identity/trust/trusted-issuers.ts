@@ -1,4 +1,4 @@
-// Which other gateways this one believes, for what (msg 6). Read once, refused as a whole when an entry is wider than it looks.
+// Which other gateways this one trusts, for what. Read once, refused as a whole when an entry is wider than it looks.
 import * as z from 'zod'
 import { delimitedPrefix, GatewayError, type IdentityEvidence, word } from '../../contract/index.ts'
 import { instantOf } from '../evidence/instant.ts'
@@ -28,7 +28,7 @@ export type TrustCode = 'TR_UNTRUSTED_ISSUER' | 'TR_METHOD' | 'TR_ASSURANCE' | '
 /** Entries by issuer. An issuer may have several; each stands for itself. */
 export type TrustedIssuers = ReadonlyMap<string, readonly TrustedIssuer[]>
 
-/** Throws `config_invalid` with every problem; an empty list trusts nobody. */
+/** Throws `config_invalid` with every problem; an empty list trusts no issuer. */
 export function readTrustedIssuers(input: unknown): TrustedIssuers {
   const parsed = z.array(trustedIssuerSchema).safeParse(input)
   if (parsed.success) return Map.groupBy(parsed.data, (entry) => entry.issuer)
@@ -40,7 +40,7 @@ export type TrustJudgement =
   | { readonly trusted: readonly [TrustedIssuer, ...TrustedIssuer[]] }
   | { readonly trusted: undefined; readonly code: TrustCode }
 
-/** Asks nobody: an issuer that is not on the list causes no look-up of any kind. */
+/** Makes no request: an issuer that is not on the list causes no look-up of any kind. */
 export function judgeTrust(issuers: TrustedIssuers, evidence: IdentityEvidence, now: number): TrustJudgement {
   const entries = (issuers.get(evidence.issuer) ?? []).filter((entry) => !hasEnded(entry, now))
   const faults = entries.map((entry) => faultOf(entry, evidence))
