@@ -1,7 +1,7 @@
 // Whether an answer that arrived was sent back afterwards.
 import type { DeliveryFacts, Facts } from './explain-store.ts'
 
-/** Why, as a code; undefined where nobody said so, or where it was sent once more and stayed. */
+/** Why, as a code; undefined where no bounce was reported, or where it was resent without one. */
 export function cameBack({ deliveries }: Pick<Facts, 'deliveries'>): string | undefined {
   // What accompanies an answer may be lost without it.
   const returned = deliveries.filter(({ isPrimary }) => isPrimary).flatMap((each) => lastReturn(each) ?? [])

@@ -4,9 +4,9 @@ import { reasonWords, ruleWords } from './reason-words.ts'
 import { line, type StoryLine } from './story.ts'
 
 export function decisionLines(message: MessageFacts, { decisions, turns }: Facts): readonly StoryLine[] {
-  // Whoever was held was told a code, and no more.
+  // A held sender was told a code, and no more.
   const isTold = turns.at(-1)?.kind === 'door' && message.pairing === null
-  // A pairing tells by itself that somebody had to wait for it.
+  // A pairing tells by itself that its sender had to wait for it.
   const told = decisions.filter(({ outcome }) => message.pairing === null || outcome !== 'held')
   return told.map((each) => {
     if (each.action === 'message.admit') return admission(each, message, isTold)
@@ -14,7 +14,7 @@ export function decisionLines(message: MessageFacts, { decisions, turns }: Facts
   })
 }
 
-/** Whoever it was from has left, and asked by that to be forgotten. */
+/** Its sender deleted their account, which asks for their erasure. */
 function parting({ at, outcome }: DecisionFacts): StoryLine {
   const isDone = outcome === 'done'
   return line(at, 'Forgotten', isDone ? 'what they had said was erased.' : 'what they had said is to be erased.')
@@ -25,14 +25,14 @@ function admission(decision: DecisionFacts, { principal, state }: MessageFacts, 
   const why = reasonWords(code ?? outcome)
   switch (outcome) {
     case 'admitted':
-      return line(at, 'Admitted', `as ${principal ?? person ?? 'nobody known'}.${ground(decision)}`)
+      return line(at, 'Admitted', `as ${principal ?? person ?? 'an unknown sender'}.${ground(decision)}`)
     case 'held':
       // Once it is over, what it waited for is history.
       return state === 'held'
-        ? line(at, 'Held', `${why}.${ground(decision)} It is answered once somebody lets them in.`, 'wait')
+        ? line(at, 'Held', `${why}.${ground(decision)} It is answered once an operator lets them in.`, 'wait')
         : line(at, 'Held', `${why}.${ground(decision)}`)
     default: {
-      const told = isTold ? 'The sender was told so.' : 'Nobody was answered.'
+      const told = isTold ? 'The sender was told so.' : 'No answer was sent.'
       return line(at, 'Refused', `${why}.${ground(decision)} ${told}`, 'bad')
     }
   }

@@ -1,4 +1,4 @@
-// Hop 8 in words: every try of every call, and what an unknown outcome means.
+// Deliveries in words: every try of every call, and what an unknown outcome means.
 import type { DeliveryEvent, DeliveryFacts, Facts } from './explain-store.ts'
 import { reasonWords } from './reason-words.ts'
 import { spanWords } from './span-words.ts'
@@ -64,9 +64,9 @@ function tried(event: DeliveryEvent, before: readonly DeliveryEvent[], what: str
     case 'bounced':
       return event.kind === 'delayed'
         ? line(at, 'Delayed', `${what} is late on its way, as a server there says: ${why}.`, 'wait')
-        : line(at, 'Came back', `${what} was taken and came back: ${why}. Whoever it was for did not get it.`, 'bad')
+        : line(at, 'Came back', `${what} was taken and came back: ${why}. The recipient did not get it.`, 'bad')
     case 'blocked':
-      return line(at, 'Not sent', `${what} was not sent: whoever it was for wants nothing more from here.`, 'bad')
+      return line(at, 'Not sent', `${what} was not sent: the recipient wants nothing more from here.`, 'bad')
     case 'resent_by_operator':
       return line(at, 'Resent', `An operator had ${what} sent again.`)
     case 'dropped_by_operator':

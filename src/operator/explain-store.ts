@@ -20,7 +20,7 @@ export type MessageFacts = {
   readonly id: string
   readonly connection: string
   readonly agent: string
-  /** `message`, an obligation such as `command`, or `remains` of an arrival nobody could take as a message. */
+  /** `message`, an obligation such as `command`, or `remains`: an unparsable event. */
   readonly kind: string
   readonly event: 'new' | 'edit' | 'delete'
   readonly messageId: string | null
@@ -46,7 +46,7 @@ export type MessageFacts = {
   readonly lane: LaneFacts | null
   /** What it waits, or waited, for; null: its sender was known. */
   readonly pairing: PairingFacts | null
-  /** Said around the agent: until when it is remembered, and the turns that were given it. */
+  /** Ambient context: until when it is remembered, and the turns that were given it. */
   readonly memory: { readonly until: string | null; readonly turns: readonly UsedBy[] }
   readonly platformAt: string | null
   readonly receivedAt: string
@@ -106,7 +106,7 @@ export type TurnFacts = {
   readonly startedAt: string
   readonly outageSince: string | null
   readonly endedAt: string | null
-  /** How many messages it was given that were said around the agent. */
+  /** How many messages of ambient context it was given. */
   readonly overheard: number
   readonly members: readonly MemberFacts[]
   readonly steps: readonly StepFacts[]

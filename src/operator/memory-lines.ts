@@ -1,4 +1,4 @@
-// What became of what was said around the agent, in words: whether a room remembers it, and who was given it.
+// What became of ambient context, in words: whether a room remembers it, and which turns were given it.
 import type { MessageFacts } from './explain-store.ts'
 import { line, type StoryLine } from './story.ts'
 

@@ -1,4 +1,4 @@
-// Hops 2-6 in words: how a message came in, who sent it, how often, and who let it through.
+// A message's way in, in words: how it came in, who sent it, how often, and who let it through.
 import { decisionLines } from './decision-lines.ts'
 import type { EditFacts, Evidence, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
 import { memoryLines } from './memory-lines.ts'
@@ -103,11 +103,11 @@ function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] 
     const text = hasReasonWords(reason ?? '') ? `Not answered: ${why}.` : `Nothing in it asks for an answer: ${why}.`
     return [line(endedAt, 'Ignored', text)]
   }
-  // What a person outside was told is why they are refused; whoever was held was told a code, and no more.
+  // What a person outside was told is why they are refused; a held sender was told a code, and no more.
   const isAtDoor = turns.at(-1)?.kind === 'door' && message.pairing === null
   if (state === 'refused' && (turnId === null || isAtDoor || message.pairing !== null)) {
     const rule = accessRule === null ? '' : ` What decided: ${ruleWords(accessRule)}.`
-    const told = isAtDoor ? 'The sender was told so.' : 'Nobody was answered.'
+    const told = isAtDoor ? 'The sender was told so.' : 'No answer was sent.'
     return [line(endedAt, 'Refused', `${reasonWords(reason ?? 'refused')}.${rule} ${told}`, 'bad')]
   }
   if (state === 'dead' && turnId === null) {
@@ -140,7 +140,7 @@ function edited(edit: EditFacts, message: MessageFacts): StoryLine {
   const title = edit.event === 'delete' ? 'Deleted' : 'Edited'
   const text =
     edit.state === 'refused'
-      ? `Somebody tried to have it ${verb} (${nameOf(edit)}); refused: ${reasonWords(edit.reason ?? 'refused')}.`
+      ? `Another sender tried to have it ${verb} (${nameOf(edit)}); refused: ${reasonWords(edit.reason ?? 'refused')}.`
       : `Its author ${verb} it (${nameOf(edit)}). ${effectOf(edit, message)}`
   return line(edit.receivedAt, title, text)
 }

@@ -25,7 +25,7 @@ function decided({ status, decidedAt, decidedBy, createdAt }: PairingFacts): rea
     case 'rejected':
       return [line(decidedAt, 'Turned away', `by ${decidedBy}, ${after}.`, 'bad')]
     default:
-      return [line(decidedAt, 'Expired', `Nobody decided about the sender, ${after}.`, 'bad')]
+      return [line(decidedAt, 'Expired', `No operator decided about the sender, ${after}.`, 'bad')]
   }
 }
 
@@ -61,7 +61,7 @@ export function admissionSteps({ reason, subject, connection }: MessageFacts): r
   ]
 }
 
-/** A subject is whatever a platform calls somebody: it must not become more than one word of a command. */
+/** A subject is whatever a platform calls a user: it must not become more than one word of a command. */
 function quoted(subject: string): string {
   return /^[\w:/@.+#=-]+$/.test(subject) ? subject : `'${subject.replaceAll("'", `'\\''`)}'`
 }

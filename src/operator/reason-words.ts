@@ -1,23 +1,23 @@
 // Reason codes in plain words. A code without words here is one an adapter gave; it is shown as it is.
 
 const words: Readonly<Record<string, string>> = {
-  // Hops 2 and 3: what machines write to machines, and what is turned away.
+  // Verify and normalize: what machines write to machines, and what is turned away.
   auto_submitted: 'it says that a machine wrote it by itself, and machines are not answered',
   auto_response_suppressed: 'it asks machines not to answer it',
   machine_generated: 'a machine wrote it, and machines are not answered',
   mailing_list: 'it came through a list, where an answer would go to many',
   bulk: 'it was sent to many at once, and such things are not answered',
-  null_sender: 'it names nobody that an answer could go to, as reports and automatic answers do',
+  null_sender: 'it names no sender that an answer could go to, as reports and automatic answers do',
   mailer_daemon: 'a server wrote it about something that was sent',
   report: 'it is a report about something that was sent',
   own_message: 'it is from one of our own agents',
   loop: 'it has been here before, or has gone round too often',
   too_many_hops: 'agents had answered each other as often in a row as they may; this one more is not taken',
   no_content: 'it says nothing: no text, no file',
-  unknown_recipient: 'it is for nobody here',
+  unknown_recipient: 'no agent here has the address it was sent to',
   spoofed_sender: 'the domain that it claims to be from disowns it',
   too_many_recipients: 'it names more recipients than are taken at once',
-  // Hop 4: at the door.
+  // When a message is accepted.
   too_many_messages:
     'strangers had sent as many messages to this connection as they may at once; nothing of it was kept',
   stale: 'it was older than this channel accepts when it arrived',
@@ -26,7 +26,7 @@ const words: Readonly<Record<string, string>> = {
   effect_invalid: 'what it would have changed cannot be stored, so nothing of it was done',
   redriven: 'it was read again later and has become a message of its own',
   invalid_agent_caller_context: 'a header about the agents that called before cannot be read; nothing was run',
-  // Hop 6: who may speak.
+  // Identify and admit: who may speak.
   no_evidence: 'nothing proves who sent it',
   not_on_allow_list: 'the sender is not on the allow list of this connection',
   decision_not_allowed: 'a press on a button by a person who has no access; they were told so',
@@ -35,10 +35,10 @@ const words: Readonly<Record<string, string>> = {
   pairings_full: 'as many strangers wait to be let in as may wait at once, of that group or on the connection',
   too_many_held: 'more messages wait for the pairing of this sender than are kept',
   pairing_rejected: 'an operator decided not to let the sender in',
-  pairing_expired: 'nobody let the sender in within the time a pairing is kept',
+  pairing_expired: 'no operator let the sender in within the time a pairing is kept',
   denied_by_rule: 'a rule of the configuration denies it',
   blocked: 'an operator has blocked the sender',
-  principal_unknown: 'nobody here knows who the sender is',
+  principal_unknown: 'the sender is unknown here',
   EV_AUDIENCE: 'what proves the sender was made out for another agent',
   EV_EXPIRED: 'what proves the sender had expired when it came',
   EV_NOT_YET_VALID: 'what proves the sender was not valid yet when it came',
@@ -50,29 +50,29 @@ const words: Readonly<Record<string, string>> = {
   EV_REPLAY: 'what proves the sender was used before, with another message',
   EV_BINDING: 'what proves the sender was made out for another message',
   EV_SIG_INVALID: 'what should prove the sender has a signature that is wrong',
-  EV_SIG_UNAVAILABLE: 'nobody here could check the signature of what should prove the sender',
-  TR_UNTRUSTED_ISSUER: 'whoever vouches for the sender is not trusted here',
-  TR_METHOD: 'whoever vouches for the sender is not trusted for this way of proving it',
-  TR_ASSURANCE: 'whoever vouches for the sender is not trusted to be so sure',
-  TR_SUBJECT: 'whoever vouches for the sender is not trusted to speak of such people',
-  EV_PROOF_UNKNOWN: 'what should prove the sender is of a kind nobody here can check',
+  EV_SIG_UNAVAILABLE: 'the signature of what should prove the sender could not be checked here',
+  TR_UNTRUSTED_ISSUER: 'the gateway that vouches for the sender is not trusted here',
+  TR_METHOD: 'the gateway that vouches for the sender is not trusted for this way of proving it',
+  TR_ASSURANCE: 'the gateway that vouches for the sender is not trusted to be so sure',
+  TR_SUBJECT: 'the gateway that vouches for the sender is not trusted to speak of such people',
+  EV_PROOF_UNKNOWN: 'what should prove the sender is of a kind that cannot be checked here',
   wrong_agent: 'the token it came with is for another agent',
   'gw:agent_loop': 'agents call each other in a circle: the chain it belongs to has been here before',
   'gw:hop_limit': 'more agents have called one after the other than this gateway allows',
-  connection_closed: 'the connection is closed to everybody',
-  agent_closed: 'the agent is closed to everybody',
+  connection_closed: 'the connection is closed to all senders',
+  agent_closed: 'the agent is closed to all senders',
   forgotten: 'its sender was forgotten; what it said is gone',
   not_addressed: 'it was said in a room and not to the agent, which listens there for its name, replies and commands',
   ambient: 'the agent only listens in that room, and answers nothing there',
   no_decision: 'no access decision was made',
   from_self: 'the gateway itself had sent it',
-  withdrawn: 'its author deleted it before anybody had read it',
+  withdrawn: 'its author deleted it before the agent had read it',
   withdrew_a_waiting_message: 'it deleted a message that was still waiting, and so has done its work',
   unknown_target: 'it edits or deletes a message that never came here; should that one still come, this counts',
   unchanged: 'it is an edit that changes nothing of what the message says',
   not_the_author: 'only the author of a message can edit or delete it',
   reply_limit: 'more was answered there of late than the connection allows; two machines may be answering each other',
-  // Hops 5 and 7: the turn.
+  // The turn.
   silent: 'the agent chose to say nothing',
   agent_failed: 'the agent failed',
   internal: 'the gateway itself failed on it; the log says where (message_failed)',
@@ -94,8 +94,8 @@ const words: Readonly<Record<string, string>> = {
   stopping: 'the gateway was shutting down',
   delivery_refused: 'the reply was made, but the platform refused it',
   delivery_dead: 'the reply was made, but could not be delivered in time',
-  delivery_unknown: 'the reply was sent, but nobody can tell whether it arrived',
-  // Hop 8: the calls.
+  delivery_unknown: 'the reply was sent, but it is not known whether it arrived',
+  // Deliveries.
   rate_limited: 'the platform asked us to wait',
   unreachable: 'the platform could not be reached; nothing was sent',
   no_readable_answer: 'the call left, and no readable answer came back',
@@ -114,8 +114,8 @@ const words: Readonly<Record<string, string>> = {
   outcome_shown: 'what it asks had been decided meanwhile, and it says so now',
   outcome_not_shown: 'what it asks had been decided meanwhile, and it could not be changed any more',
   expired: 'it was not wanted any more by the time it could be sent',
-  unspecified: 'whoever sent it back gave no code',
-  bounced: 'whoever sent it back said nothing that could be read',
+  unspecified: 'the server that sent it back gave no code',
+  bounced: 'the server that sent it back said nothing that could be read',
   dropped_by_operator: 'an operator let it go',
   resent_by_operator: 'an operator had it sent again',
 }
@@ -151,10 +151,10 @@ export function reasonWords(code: string): string {
 }
 
 const rules: Readonly<Record<string, string>> = {
-  public: 'the connection is open to everybody whose identity is proven',
+  public: 'the connection is open to every verified sender',
   allow_list: 'the connection answers only those on its allow list',
   pairing: 'the connection answers only those who were paired with it',
-  closed: 'the connection answers nobody',
+  closed: 'the connection answers no sender',
 }
 
 export function ruleWords(rule: string): string {

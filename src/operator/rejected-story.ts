@@ -47,7 +47,7 @@ const words: Readonly<Record<string, Words>> = {
   },
   wrong_agent: { why: 'its token is for another agent', remedy: 'use a token that was made for this one' },
   token_issuer: {
-    why: 'whoever issued its token is not configured here',
+    why: 'the issuer of its token is not configured here',
     remedy: 'add the issuer to tokenIssuers, exactly as the token names it',
   },
   token_algorithm: {
@@ -64,14 +64,14 @@ const words: Readonly<Record<string, Words>> = {
   },
   token_signature: {
     why: 'the signature of its token is not by the issuer’s key',
-    remedy: 'look at who sent it: somebody may have made the token up',
+    remedy: 'look at who sent it: the token may be forged',
   },
   token_type: {
     why: 'its token is no access token',
     remedy: 'have the caller send an access token; if its typ is another one, add it to typ in tokenIssuers',
   },
   token_audience: {
-    why: 'its token is made out to somebody else',
+    why: 'its token is made out to another audience',
     remedy: 'have the issuer make tokens out to the audience in tokenIssuers, or to the URL of the agent',
   },
   token_expired: { why: 'its token has expired', remedy: 'have the caller get a new one' },
@@ -86,7 +86,7 @@ const words: Readonly<Record<string, Words>> = {
   },
   token_replayed: {
     why: 'its token counts once and was used before',
-    remedy: 'have the caller get one for every request; if it did not send it twice, somebody else has it',
+    remedy: 'have the caller get one for every request; if it did not send it twice, the token was stolen',
   },
   issuer_unavailable: {
     why: 'the issuer of its token could not be asked',

@@ -1,11 +1,11 @@
-// What was turned away before anybody knew who sent it: a bad signature, a wrong secret, a token that is none. It leaves no
+// Requests rejected before their sender was verified: a bad signature, a wrong secret, a token that is none. It leaves no
 // row, since a write per forged request is an invitation; the newest of it is kept here, in this process and no longer.
 
 export type Rejection = {
   readonly at: string
   /** What the answer named it by. */
   readonly trace: string
-  /** A connection as the books name it, `admin` for the operator's routes, `http` before any route was looked at. */
+  /** A connection as the ledger names it, `admin` for the operator's routes, `http` before any route was looked at. */
   readonly connection: string
   readonly reason: string
   /** Whether the caller sat on the gateway's machine. */

@@ -1,4 +1,4 @@
-// Durations for people: two units at most, and no more digits than anybody reads.
+// Durations for people: two units at most.
 
 const units = [
   { ms: 86_400_000, name: 'd' },

@@ -51,7 +51,7 @@ function headline(fate: Fate, facts: Facts): string {
     case 'held':
       return `Held: it is stored and queued, but its conversation is ${message.lane?.mode === 'operator' ? 'in the hands of a person' : 'paused'}.`
     case 'pairing':
-      return 'Held: its sender is not known here yet. It is kept, and answered once somebody lets them in.'
+      return 'Held: its sender is not known here yet. It is kept, and answered once an operator lets them in.'
     case 'in_turn':
       return message.lane?.isHeld === true
         ? 'In a turn: the agent has it now.'

@@ -1,4 +1,4 @@
-// Hops 5 and 7 in words: every attempt of every turn, and the steps of its journal.
+// Turns in words: every attempt of every turn, and the steps of its journal.
 import { thrownLines } from '../contract/index.ts'
 import type {
   DeliveryFacts,

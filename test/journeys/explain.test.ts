@@ -159,7 +159,7 @@ describeOnDatabase('explain', (database) => {
       const code = await givenCode()
       await gateway.deps.people.pairings.reject(code.replace('-', ''), { name: 'operator:ada', subject: null }, true)
       const story = await told('m1')
-      expect(words(story)).toMatch(/Turned away By operator:ada[\s\S]*pairing_rejected[\s\S]*Nobody was answered/)
+      expect(words(story)).toMatch(/Turned away By operator:ada[\s\S]*pairing_rejected[\s\S]*No answer was sent/)
       await gateway.deliver({ id: 'm2', from: 'eve', text: 'again' })
       await until('m2', 'refused')
       expect(commands(await told('m2'))).toEqual(['parley grants unblock loopback:eve'])
@@ -215,7 +215,7 @@ describeOnDatabase('explain', (database) => {
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' }, 'loopback-none')
       await until('m1', 'dead')
       const story = await told('m1')
-      expect(story.story.headline).toContain('Unknown: the reply was sent, but nobody can tell whether it arrived')
+      expect(story.story.headline).toContain('Unknown: the reply was sent, but it is not known whether it arrived')
       expect(words(story)).toContain('It may or may not have arrived; this channel offers no way to find out')
       const outboxId = story.facts.deliveries[0]?.id
       expect(commands(story)).toEqual([

@@ -1,4 +1,4 @@
-// Who may come in: open doors, rules that are wider than they look, denials that deny nobody.
+// Audit findings about access: open connections, rules that are wider than they look, denials that never match.
 import { type AccessEntry, type AccessRule, assuranceClasses } from '../../contract/index.ts'
 import { type ConfigFacts, type ConnectionFacts, isOpenToStrangers } from './facts.ts'
 import type { Finding } from './finding.ts'
@@ -15,15 +15,15 @@ function aboutConnection(connection: ConnectionFacts, facts: ConfigFacts): reado
       ...{ id: 'AC-001', severity: isOpenToStrangers(connection) ? 'warning' : 'info', where: key },
       weak: isOpenToStrangers(connection)
         ? connection.isAnonymous
-          ? 'everybody may write to it, without any credential'
-          : 'everybody its platform knows may write to it'
-        : 'everybody on this machine, and every caller with a token, may write to it',
+          ? 'every sender may write to it, without any credential'
+          : 'every user of its platform may write to it'
+        : 'every user of this machine, and every caller with a token, may write to it',
       remedy: 'set access to pairing or allow_list, or keep it so on purpose',
     })
   if (access.mode === 'allow_list' && (access.allow ?? []).length === 0 && !hasAllowRule(access))
     found.push({
       ...{ id: 'AC-002', severity: 'warning', where: key },
-      weak: 'its allow list is empty: nobody gets in but by a stored grant',
+      weak: 'its allow list is empty: only a stored grant lets a sender in',
       remedy: 'add subjects to access.allow, or say access: closed',
     })
   if (access.mode === 'pairing' && !hasOperator(facts))
@@ -35,14 +35,14 @@ function aboutConnection(connection: ConnectionFacts, facts: ConfigFacts): reado
   if (mentionHumans === 'anyone')
     found.push({
       ...{ id: 'AC-007', severity: 'warning', where: key },
-      weak: 'whoever can make the agent write a name can have that person notified',
+      weak: 'a sender who makes the agent write a name can have that person notified',
       remedy: "set mentionHumans to 'participants'",
     })
   return found
 }
 
 function hasOperator({ hasFirstToken, tokens }: ConfigFacts): boolean {
-  // Where nobody could look, nothing is claimed.
+  // Where the tokens could not be read, nothing is claimed.
   const made = tokens?.some(({ state, scopes }) => state === 'active' && scopes.includes('admin')) ?? true
   return hasFirstToken || made
 }
@@ -69,7 +69,7 @@ function aboutRule(rule: AccessEntry, where: string, access: AccessRule): readon
   if (rule.subject_prefix !== undefined && /^[^:/#]+[:/#]$/.test(rule.subject_prefix))
     found.push({
       ...{ id: 'AC-004', severity: 'critical', where },
-      weak: `"${rule.subject_prefix}" is everybody of that namespace, in every workspace`,
+      weak: `"${rule.subject_prefix}" is every user of that namespace, in every workspace`,
       remedy: 'name the workspace as well, such as space:T123/',
     })
   if (isWeak(rule))
@@ -91,7 +91,7 @@ function neverMatches(rule: AccessEntry, where: string, access: AccessRule): rea
   const named = rule.subject ?? rule.subject_prefix
   const why =
     access.mode === 'closed'
-      ? 'nobody comes in here at all, so it is never asked'
+      ? 'every sender is refused here, so it is never asked'
       : named !== undefined && !named.includes(':')
         ? `"${named}" has no namespace, and every subject has one`
         : undefined

@@ -16,7 +16,7 @@ function aboutAgents({ agents, connections }: ConfigFacts): readonly Finding[] {
     if (isOpen && writingTools.length > 0)
       found.push({
         ...{ id: 'AC-008', severity: open.some(isOpenToStrangers) ? 'critical' : 'info', where },
-        weak: `everybody reaches it through ${through}, and it writes without asking: ${writingTools.join(', ')}`,
+        weak: `every sender reaches it through ${through}, and it writes without asking: ${writingTools.join(', ')}`,
         remedy: "give the agent an access rule of its own, or its tools action_policy: 'preview'",
       })
     if (unaskedTools.length > 0)
@@ -29,14 +29,14 @@ function aboutAgents({ agents, connections }: ConfigFacts): readonly Finding[] {
     if (isOpen && mcpServers.length > 0)
       found.push({
         ...{ id: 'AC-009', severity: open.some(isOpenToStrangers) ? 'warning' : 'info', where },
-        weak: `everybody reaches it through ${through}, with whatever ${mcpServers.join(', ')} offers`,
+        weak: `every sender reaches it through ${through}, with whatever ${mcpServers.join(', ')} offers`,
         remedy: 'give the agent an access rule of its own, or allow the tools one by one',
       })
   }
   return found
 }
 
-/** Where several agents share a connection, whoever begins a message with a name reaches that one. */
+/** Where several agents share a connection, a sender who begins a message with a name reaches that one. */
 function isReached(slug: string, { agent, isShared }: ConnectionFacts): boolean {
   return isShared || agent === slug
 }
@@ -53,7 +53,7 @@ function aboutIssuers({ trustedIssuers }: ConfigFacts): readonly Finding[] {
     if (each.allow_on_behalf_of === true)
       found.push({
         ...{ id: 'AC-011', severity: 'warning', where: `issuer ${each.issuer}` },
-        weak: 'its word is enough that somebody acts for a person of its namespace',
+        weak: 'its word is enough that a caller acts for a person of its namespace',
         remedy: 'leave allow_on_behalf_of out unless that gateway is run by you',
       })
     return found

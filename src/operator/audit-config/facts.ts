@@ -8,10 +8,10 @@ import type { PublicUrlVitals } from '../../vitals/readiness.ts'
 export type SecretFacts = { readonly name: string; readonly length: number; readonly differentCharacters: number }
 
 export type ConnectionFacts = {
-  /** As the books name it. */
+  /** As the ledger names it. */
   readonly key: string
   readonly agent: string
-  /** Every agent answers there; `agent` is the one that does where nobody is named. */
+  /** Every agent answers there; `agent` is the one that does where no agent is named. */
   readonly isShared: boolean
   readonly access: AccessRule
   readonly mentionHumans: string
@@ -67,7 +67,7 @@ export type ConfigFacts = {
   readonly adminToken: SecretFacts | undefined
   /** Whether there is a first token at all. */
   readonly hasFirstToken: boolean
-  /** Undefined: nobody could look. */
+  /** Undefined: they could not be read. */
   readonly tokens: readonly TokenLine[] | undefined
   /** Permission bits of the data folder; undefined where there is none. */
   readonly dataDirMode: number | undefined

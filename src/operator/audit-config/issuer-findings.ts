@@ -1,4 +1,4 @@
-// Whose tokens open the door to agents, and how wide.
+// Audit findings about token issuers: whose tokens give access to agents, and how much.
 import type { ConfigFacts, TokenIssuerFacts } from './facts.ts'
 import type { Finding } from './finding.ts'
 

@@ -22,7 +22,7 @@ export function listenerFindings(facts: ConfigFacts): readonly Finding[] {
   if (metrics === 'public')
     found.push({
       ...{ id: 'AC-102', severity: 'warning', where: 'PARLEY_METRICS=public' },
-      weak: 'names of connections and how busy they are can be read by everybody',
+      weak: 'names of connections and how busy they are can be read without a token',
       remedy: 'unset it, and scrape from this machine or with a token',
     })
   const hooked = connections.filter((each) => each.webhookSecrets.length > 0)
@@ -36,14 +36,14 @@ export function listenerFindings(facts: ConfigFacts): readonly Finding[] {
     for (const each of webhookSecrets.filter(isWeak))
       found.push({
         ...{ id: 'AC-104', severity: 'critical', where: `${key}, ${each.name}` },
-        weak: `${measured(each)}: whoever guesses it can write as anybody`,
+        weak: `${measured(each)}: an attacker who guesses it can write as any user`,
         remedy: 'take a random one: openssl rand -hex 32',
       })
   }
   if (adminToken !== undefined && isWeak(adminToken))
     found.push({
       ...{ id: 'AC-105', severity: 'critical', where: adminToken.name },
-      weak: `${measured(adminToken)}: whoever guesses it operates this gateway`,
+      weak: `${measured(adminToken)}: an attacker who guesses it operates this gateway`,
       remedy: 'take a random one: openssl rand -hex 32',
     })
   return found
@@ -69,7 +69,7 @@ function strangerFindings({ host, publicUrl, connections }: ConfigFacts): readon
   for (const { key } of connections.filter((each) => each.talksPlainly && publicUrl?.startsWith('https:') === true))
     found.push({
       ...{ id: 'AC-110', severity: 'critical', where: `${key}, insecureLoopback` },
-      weak: 'whoever opens a port of this machine passes for a server elsewhere, and nothing there is proven by TLS',
+      weak: 'a program that opens a port of this machine passes for a server elsewhere, and nothing there is proven by TLS',
       remedy: 'remove insecureLoopback: it is for tests against a server on this machine',
     })
   return found

@@ -1,4 +1,4 @@
-// Tokens that were made: those that last for ever, that nobody needs, that nobody can place.
+// Audit findings about tokens: those that never expire, that are unused, or whose label says nothing.
 import type { TokenLine } from '../../identity/tokens/token-store.ts'
 import type { ConfigFacts } from './facts.ts'
 import type { Finding } from './finding.ts'
@@ -20,13 +20,13 @@ function aboutToken(
   if (expiresAt === null)
     found.push({
       ...{ id: 'AC-201', severity: scopes.includes('admin') ? 'warning' : 'info', where },
-      weak: 'it is valid until somebody revokes it',
+      weak: 'it is valid until an operator revokes it',
       remedy: `make one that ends (parley tokens create --expires 90d), then ${revoke}`,
     })
   if (now - Date.parse(lastUsedAt ?? createdAt) > unusedMs)
     found.push({
       ...{ id: 'AC-202', severity: 'warning', where },
-      weak: 'nobody has used it for 90 days',
+      weak: 'it was not used for 90 days',
       remedy: revoke,
     })
   if (scopes.includes('admin') && emptyLabel.test(label.trim()))

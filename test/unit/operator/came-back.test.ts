@@ -29,5 +29,5 @@ test.each([
   ['5.2.2', 'the mailbox there takes nothing now (5.2.2)'],
   ['4.7.28', 'the server there does not want it (4.7.28)'],
   ['5.9.9', '5.9.9'],
-  ['bounced', 'whoever sent it back said nothing that could be read (bounced)'],
+  ['bounced', 'the server that sent it back said nothing that could be read (bounced)'],
 ])('the code %s has words for it', (code, words) => expect(reasonWords(code)).toBe(words))
