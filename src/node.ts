@@ -143,7 +143,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     const parts = { meter, pool, rejections, probe, edge, readSigns, ...waysIn.signs, publicUrl: address.read }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken })
   } catch (error) {
-    // What was begun would keep the process alive without serving anybody.
+    // What was begun would keep the process alive without serving.
     assembled?.stop()
     pool.close()
     server.close()
@@ -158,7 +158,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
   assembled.deps.toolServers?.prepare(config.agents.flatMap((agent) => agent.mcpServers ?? []))
   // In the background: whatever stands between us and the public address, the start does not wait for it.
   address.read()
-  // Whoever is told that we are up may use every port; one that takes its time is shown later, and keeps nobody waiting.
+  // A client that is told that we are up may use every port; a slow one is shown later, and delays no client.
   await inTime(portsLateMs, waysIn.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
   log.info('gateway_started', { count: config.connections.length })
@@ -173,7 +173,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
       address.stop()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
-      // While turns still end: whoever is at a port has their answer, and what they brought is stored.
+      // While turns still end: clients at a port get their answer, and what they brought is stored.
       await inTime(graceMs, waysIn.stop()).catch(() => {})
       pool.close()
       await background.stop(graceMs)
@@ -206,7 +206,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const files = await openFiles(config, `http://${hostIn(config)}:${config.port}`)
     const probe = createProbe(opened.database, config.tenant)
     const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options, probe)), files })
-    // Whoever may open the database is its operator already; there is no other caller.
+    // A process that may open the database acts as its operator; there is no other caller.
     const vitals = createVitalsStore(opened.database, config.tenant, config.retention)
     const readSigns = (): ReturnType<typeof vitals.read> => inTime(signsLateMs, vitals.read())
     const app = createApp({

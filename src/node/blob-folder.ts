@@ -119,7 +119,7 @@ async function removeFile(root: string, key: string): Promise<void> {
   await rm(target, { force: true })
 }
 
-/** The draft has a name of its key's own, so that whoever sweeps the key finds it. */
+/** The draft has a name of its key's own, so that the sweeper of the key finds it. */
 function placesOf(root: string, key: string): { readonly target: string; readonly draft: string } {
   assertKey(key)
   const target = join(root, key)

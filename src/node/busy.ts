@@ -1,4 +1,4 @@
-// What the data folder's socket answers while nobody can be served on it: come back in a moment.
+// What the data folder's socket answers while the gateway cannot serve on it yet: retry in a moment.
 import { createServer, type Server } from 'node:http'
 
 /** The code the command line waits for, instead of taking it for a refusal. */
@@ -14,7 +14,7 @@ export function busyResponse(): Response {
   return new Response(body, { status, headers })
 }
 
-/** Holds the folder for a short command: everybody else is told to wait. */
+/** Holds the folder for a short command: other commands are told to wait. */
 export function createBusyServer(): Server {
   return createServer((_request, response) => {
     response.writeHead(status, { ...headers, connection: 'close' }).end(body)

@@ -19,7 +19,7 @@ export async function makeDataDir(dataDir: string): Promise<string> {
 
 async function makeFolder(path: string): Promise<void> {
   try {
-    // Tokens and the control socket lie in here: nobody else has to look inside.
+    // Tokens and the control socket lie in here: closed to other users.
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined

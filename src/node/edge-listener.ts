@@ -11,7 +11,7 @@ import type { PublicUrlCheck } from './public-url-check.ts'
 
 export type EdgeListener = {
   readonly listener: RequestListener
-  /** From now on there is somebody to answer. */
+  /** From now on the gateway answers. */
   readonly open: (deps: AppDeps) => void
 }
 

@@ -1,4 +1,4 @@
-// fetch for effects on Node (ruling 17): whether a request may leave is asked once more right before its first byte.
+// fetch for effects on Node: whether a request may leave is asked once more right before its first byte.
 // A timer cannot do that. After a pause of the whole process (SIGSTOP, a frozen machine) connections that became ready
 // meanwhile are served before the timers that would have aborted them, and the request leaves under a lost lease.
 

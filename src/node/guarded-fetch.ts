@@ -1,4 +1,4 @@
-// Guarded fetch on Node: every address of a name is judged, and the connection goes to those very addresses (msg 14.5).
+// Guarded fetch on Node: every address of a name is judged, and the connection goes to those very addresses.
 import { lookup } from 'node:dns/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -60,7 +60,7 @@ function connect(target: DialRequest, addresses: readonly string[]): Promise<Inc
   })
 }
 
-/** Whoever asks again is told what was judged, and nothing newer. */
+/** A second lookup is told what was judged, and nothing newer. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_host, { all }, answer) => {
@@ -88,7 +88,7 @@ function readable(incoming: IncomingMessage): Response | FetchRefusal {
   return new Response([204, 205, 304].includes(status) ? null : body, { status, headers })
 }
 
-/** We ask for plain bytes; whoever compresses all the same is unpacked piece by piece, under the same limit. */
+/** We ask for plain bytes; a server that compresses all the same is unpacked piece by piece, under the same limit. */
 function decoded(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   encoding: string | null,

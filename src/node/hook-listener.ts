@@ -14,7 +14,7 @@ type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint' | 'log' | '
 
 /** Nothing escaped, nothing asked for behind it: what is read here is what the app's router would read. */
 const hookPath = /^\/hooks\/([\w-]+)\/([\w-]+)$/
-/** What a Response of a text says where nobody says otherwise. */
+/** The default of a Response of a text. */
 const plainText = { 'content-type': 'text/plain;charset=UTF-8' }
 const length = /^\d{1,10}$/
 
@@ -33,7 +33,7 @@ export function createHookListener(deps: HookDeps, rest: RequestListener): Reque
     const head: ArrivalHead = { headers, receivedAt, from: deps.sourceOf(incoming) }
     const screened = screenHook(deps, at, head)
     if (screened !== undefined) return send(outgoing, asProblem(screened))
-    // Whoever breaks off is not heard to the end: nothing of it is taken, and nobody waits for an answer.
+    // A request that breaks off is dropped: nothing of it is taken, and no client waits for an answer.
     return collect(incoming, (bytes) => void take(deps, at, { bytes, head, outgoing }))
   }
 }

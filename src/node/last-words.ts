@@ -1,4 +1,4 @@
-// What no code caught: in a log that is kept said without its message, which may quote anything, instead of by Node, which prints all
+// The crash log, what no code caught: in a log that is kept said without its message, which may quote anything, instead of by Node, which prints all
 // of it.
 import { describeError, failureFacts, type Log } from '../contract/index.ts'
 
@@ -9,7 +9,7 @@ export function logLastWords(log: Log): void {
   )
   process.on('uncaughtException', (error) => {
     log.error('process_crashed', failureFacts(error, 'internal'), describeError(error))
-    // Nobody knows what state this left behind. What is stored is safe, and the next start goes on from there.
+    // The state this left behind is unknown. What is stored is safe, and the next start goes on from there.
     process.exit(70)
   })
 }

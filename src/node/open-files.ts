@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import { createFolderStore } from './blob-folder.ts'
 import type { Room } from './free-space.ts'
 
-/** Not the name that somebody's bucket is likely to have: handles tell stores apart by it. */
+/** Not a name that an operator's bucket is likely to have: handles tell stores apart by it. */
 export const folderBucket = 'local-files'
 export const folderStoreName = 'folder'
 

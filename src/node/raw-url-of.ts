@@ -1,4 +1,4 @@
-// The address of a request as its bytes said it: a Request has resolved dots and escapes by the time anybody reads it.
+// The address of a request as its bytes said it: a Request has resolved dots and escapes before it is read.
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 

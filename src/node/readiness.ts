@@ -24,7 +24,7 @@ export function createProbe(database: Database, tenant: string): Probe {
   )
 }
 
-/** A commit that failed is looked into at once, also while no one asks for readiness. */
+/** A commit that failed is looked into at once, also while readiness is not asked for. */
 export function probingAfterFailure(store: InboxStore, probe: Probe): InboxStore {
   return {
     async accept(drafts) {

@@ -23,7 +23,7 @@ export async function shortFolder(folder: string, longestName: string): Promise<
   return link
 }
 
-/** In a shared temporary folder anyone can put a link under our name: it must be ours, and closed to others. */
+/** In a shared temporary folder another user can put a link under our name: it must be ours, and closed to others. */
 async function privateFolder(): Promise<string> {
   const uid = process.getuid?.() ?? userInfo().uid
   const runtime = process.env['XDG_RUNTIME_DIR'] ?? ''

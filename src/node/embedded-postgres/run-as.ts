@@ -1,4 +1,4 @@
-// As whom PostgreSQL's programs run. They refuse root, so root starts them in one of three ways; everyone else as themselves.
+// The user that PostgreSQL's programs run as. They refuse root, so root starts them in one of three ways; any other user as itself.
 import { execFile } from 'node:child_process'
 import { chmod, chown, lchown, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -118,7 +118,7 @@ export async function canEnter(ids: Ids, paths: readonly string[]): Promise<bool
   return true
 }
 
-/** Lets that user, and no one else, pass through the data folder; hands over what another way of running left behind. */
+/** Lets that user, and no other, pass through the data folder; hands over what another way of running left behind. */
 export async function openFolders(
   runAs: RunAs,
   { dataDir, folder }: Pick<Places, 'dataDir' | 'folder'>,

@@ -116,7 +116,7 @@ function urlTransport(
   })
 }
 
-/** Schemas of a stranger are not compiled: nobody here asks for their verdict. */
+/** Schemas of a remote server are not compiled: their result is not used here. */
 const noValidator = {
   getValidator: () => () => {
     throw new McpFailure('lost')
