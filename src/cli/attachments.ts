@@ -54,7 +54,7 @@ const showCommand = operatorCommand({
 
 const deleteCommand = operatorCommand({
   name: 'delete',
-  description: 'Take a file back: nobody reads it any more, and its bytes go unless somebody else sent the same.',
+  description: 'Delete a file: it cannot be read any more, and its bytes go unless another sender sent the same.',
   examples: [`parley attachments delete ${example} --yes`],
   args: { ...idArg, ...yesArg },
   before: (args) => confirm(`Delete the file ${args.id} for good?`, args.yes),

@@ -1,4 +1,4 @@
-// `parley books`: what came in and what became of it, per connection.
+// `parley books`: the ledger: what came in and what became of it, per connection.
 import type { BooksLine } from '../inbound/receipt-store.ts'
 import { operatorCommand } from './operator.ts'
 import { table } from './output.ts'

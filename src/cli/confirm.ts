@@ -1,4 +1,4 @@
-// The question before something that cannot be undone. Without a terminal nobody is asked: --yes says it beforehand.
+// The question before something that cannot be undone. Without a terminal there is no question: --yes says it beforehand.
 import process from 'node:process'
 import { CommandError, exitCodes, wrongUsage } from './exit.ts'
 import { oneLine } from './output.ts'

@@ -1,4 +1,4 @@
-// `parley dead`: messages that ended without an answer, and their second chance.
+// `parley dead`: dead letters, messages that ended without an answer, and their retry.
 import type { EndedMessage, PastEffect } from '../inbound/receipt-store.ts'
 import type { Group } from './command.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'

@@ -149,7 +149,7 @@ export const deliveriesCommands: Group = {
   commands: [listCommand, showCommand, retryCommand, dropCommand],
 }
 
-/** What came back was delivered all the same: to somebody who then could not hand it on. */
+/** A bounced mail was delivered all the same: to a server that could not hand it on. */
 function stateOf({ state, bounceKind }: DeliveryLine): string {
   if (bounceKind === null) return state
   return `${state}, ${bounceKind === 'failed' ? 'came back' : 'delayed'}`

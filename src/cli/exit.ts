@@ -15,7 +15,7 @@ export const exitCodeHelp = [
   '4 no gateway and no database to be reached',
 ] as const
 
-/** What the driver and the system say where no database answered at all, or none that takes anybody yet. */
+/** What the driver and the system say where no database answered at all, or none that accepts connections yet. */
 const noAnswer =
   /^(E(CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOTFOUND|AI_AGAIN|NOENT)|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P03)$/
 

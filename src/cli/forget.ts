@@ -64,7 +64,7 @@ const words: Readonly<Record<keyof Removed, string>> = {
   unsent: 'calls that had not arrived yet',
   waits: 'approvals and tool requests',
   timers: 'timers',
-  attachments: 'files (their bytes go within minutes, unless somebody else sent the same)',
+  attachments: 'files (their bytes go within minutes, unless another sender sent the same)',
   grants: 'grants',
   pairings: 'pairings',
   tokens: 'tokens',
@@ -73,7 +73,7 @@ const words: Readonly<Record<keyof Removed, string>> = {
   chains: 'chains of callers',
   records: 'records of channels about them',
   links: 'links between identities',
-  principals: 'names in the audit log (its lines stay, and name nobody)',
+  principals: 'names in the audit log (its lines stay, without a name)',
 }
 
 function report(removed: Removed, verb: string, none: string): string {

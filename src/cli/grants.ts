@@ -50,7 +50,7 @@ const listCommand = operatorCommand({
 
 const addCommand = operatorCommand({
   name: 'add',
-  description: 'Let somebody in by name, with a role if they are to have one. Messages held for them are answered.',
+  description: 'Let a person in by name, with a role if they are to have one. Messages held for them are answered.',
   examples: ['parley grants add chat:42', 'parley grants add chat:42 --role admin --agent demo --expires 30d'],
   args: {
     ...subjectArg,
@@ -91,7 +91,7 @@ const revokeCommand = operatorCommand({
 
 const blockCommand = operatorCommand({
   name: 'block',
-  description: 'Shut somebody out, whatever else lets them in.',
+  description: 'Block a person, whatever else lets them in.',
   examples: ['parley grants block chat:666', 'parley grants block chat:666 --connection chat/default'],
   args: { ...subjectArg, ...placeArgs },
   before: ({ expires }) => void lifeOf(expires),
@@ -104,7 +104,7 @@ const blockCommand = operatorCommand({
 
 const unblockCommand = operatorCommand({
   name: 'unblock',
-  description: 'Take back every block of somebody. It lets nobody in by itself.',
+  description: 'Remove every block of a person. It does not let them in by itself.',
   examples: ['parley grants unblock chat:666'],
   args: subjectArg,
   async run({ args, callGateway, show }) {

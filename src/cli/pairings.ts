@@ -53,7 +53,7 @@ const listCommand = operatorCommand({
 
 const approveCommand = operatorCommand({
   name: 'approve',
-  description: 'Let somebody in; what they wrote meanwhile is answered.',
+  description: 'Let the sender in; what they wrote meanwhile is answered.',
   examples: [`parley pairings approve ${example}`],
   args: codeArg,
   async run({ args, callGateway, show, isOffline }) {
@@ -65,7 +65,7 @@ const approveCommand = operatorCommand({
 
 const rejectCommand = operatorCommand({
   name: 'reject',
-  description: 'Turn somebody away; what they wrote is not answered, and they are not told.',
+  description: 'Turn the sender away; what they wrote is not answered, and they are not told.',
   examples: [`parley pairings reject ${example}`, `parley pairings reject ${example} --block`],
   args: {
     ...codeArg,

@@ -15,7 +15,7 @@ const [one, other] = ['space:T1/U2', 'chat:42']
 
 const listCommand = operatorCommand({
   name: 'list',
-  description: 'List everybody a decision was made about: the last one, grants, and whom they act as.',
+  description: 'List every person a decision was made about: the last one, grants, and whom they act as.',
   examples: ['parley principals list', 'parley principals list --json'],
   args: idPageArgs,
   before: (args) => void idPageQuery(args, {}),
@@ -30,13 +30,13 @@ const listCommand = operatorCommand({
       { title: 'ID', cell: (line) => line.id },
     ])
     const more = pageFooter(page.next, 'parley principals list')
-    show(page, page.principals.length === 0 ? 'Nobody yet.' : `${lines}${more}`)
+    show(page, page.principals.length === 0 ? 'No people yet.' : `${lines}${more}`)
   },
 })
 
 const linkCommand = operatorCommand({
   name: 'link',
-  description: 'Say that two subjects are one person: whoever proves the first acts as the second.',
+  description: 'Say that two subjects are one person: a sender verified as the first acts as the second.',
   examples: [`parley principals link ${one} ${other}`],
   args: {
     ...subjectArg,

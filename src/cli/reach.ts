@@ -61,7 +61,7 @@ export async function reach(where: Whereabouts): Promise<Reached> {
   }
 }
 
-/** Undefined: somebody is just starting, or another command has the database for a moment. */
+/** Undefined: a gateway is just starting, or another command has the database for a moment. */
 async function look(
   configFile: string | undefined,
   dataDir: string,
@@ -110,7 +110,7 @@ async function socketPaths(dataDir: string): Promise<readonly string[]> {
   return paths
 }
 
-/** In a shared temporary folder anybody can put a socket of that name; the token goes to the folder's owner only. */
+/** In a shared temporary folder another user can put a socket of that name; the token goes to the folder's owner only. */
 async function isOwnersSocket(path: string, dataDir: string): Promise<boolean> {
   const [socket, folder] = await Promise.all([stat(path), stat(dataDir)]).catch(() => [])
   return socket !== undefined && folder !== undefined && socket.isSocket() && socket.uid === folder.uid

@@ -118,7 +118,7 @@ function isThrown(metadata: unknown): metadata is ErrorSource & { readonly error
 
 const cancelCommand = operatorCommand({
   name: 'cancel',
-  description: 'Stop a run: its step in flight ends, nothing new begins. One that waits for somebody is over at once.',
+  description: 'Stop a run: its step in flight ends, nothing new begins. One that is paused is over at once.',
   examples: ['parley runs cancel 0192f1c2-7d5e-7abc-8def-0123456789ab'],
   args: idArg,
   async run({ args, callGateway, show }) {

@@ -1,4 +1,4 @@
-// `parley tool-requests`: tools that somebody outside the gateway runs, and their answers.
+// `parley tool-requests`: tools that a client outside the gateway runs, and their answers.
 import type { ToolRequestLine } from '../agent/runtime-tools/tool-request-store.ts'
 import type { Group } from './command.ts'
 import { wrongUsage } from './exit.ts'
@@ -47,7 +47,7 @@ const listCommand = operatorCommand({
 
 const showCommand = operatorCommand({
   name: 'show',
-  description: 'Show one call with its parameters, as whoever runs it needs them.',
+  description: 'Show one call with its parameters, as the client that runs it needs them.',
   examples: [`parley tool-requests show ${example}`],
   args: idArg,
   async run({ args, callGateway, show }) {
@@ -95,7 +95,7 @@ const cancelCommand = operatorCommand({
 
 export const toolRequestsCommands: Group = {
   name: 'tool-requests',
-  description: 'Tools that somebody outside the gateway runs.',
+  description: 'Tools that a client outside the gateway runs.',
   examples: ['parley tool-requests list', `parley tool-requests submit ${example} --result '{"ok":true}'`],
   commands: [listCommand, showCommand, submitCommand, cancelCommand],
 }

@@ -18,7 +18,7 @@ needs \`--allow-http\`, and redirects are never followed.
 
 With \`--json\` standard output holds one JSON value (\`--follow\`: one per line) and nothing else, also when the command fails:
 \`{"error":{"code":"…","remedy":"…"}}\`. Remarks and progress go to standard error. Where there is no terminal nothing is
-coloured and nobody is asked: what cannot be undone then needs \`--yes\`.
+coloured and no question is asked: what cannot be undone then needs \`--yes\`.
 
 A replay reads the stored original again where it was kept, decides access again, and runs the agent with the steps of its
 journal; a step that is not in it is named and not done, and the replay ends there. It cannot keep an agent from effects
