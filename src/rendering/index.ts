@@ -1,4 +1,4 @@
-// The rendering door: what adapters may use to turn a reply into text their channel accepts. A reply becomes one tree, the tree
+// The public entry of rendering: what adapters may use to turn a reply into text their channel accepts. A reply becomes one tree, the tree
 // is cut into pieces a platform takes, and each platform has its face. By folder:
 
 // The tree as blocks of a chat platform, with its old markup and its buttons

@@ -1,4 +1,4 @@
-// What a policy part asks a person to open (msg 9.1): only https, only the agent's own site where that is known.
+// What a policy part asks a person to open: only https, only the agent's own site where that is known.
 import type { KnownPart } from '../contract/index.ts'
 import { safeUrl } from './safe-url.ts'
 import { shownText } from './shown-text.ts'

@@ -1,4 +1,4 @@
-// A reply as one tree (msg 11.3): every kind of part in reading order, then what its status says.
+// A reply as one tree: every kind of part in reading order, then what its status says.
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
 import { isBlank } from './chunk/text-length.ts'
 import { htmlToText } from './html-text/html-to-text.ts'

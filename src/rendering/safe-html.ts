@@ -1,4 +1,4 @@
-// HTML from outside as a safe subset (msg 3.4, NM-18): parsed, then written anew from an allow-list; nothing is copied.
+// HTML from outside as a safe subset (NM-18): parsed, then written anew from an allow-list; nothing is copied.
 import { Parser } from 'htmlparser2'
 import { maxTextLength } from '../contract/index.ts'
 import { escapeHtml } from './html/escape-html.ts'

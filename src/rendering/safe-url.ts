@@ -8,7 +8,7 @@ const outside = /%0[0ad]|[\s<>"'`|\\^{}]/i
 // A longer address is data, and no platform takes it.
 const maxLength = 4096
 
-/** As the URL parser writes it, which is how a browser would read it; undefined where nobody should be sent there. */
+/** As the URL parser writes it, which is how a browser would read it; undefined where a reader must not be sent there. */
 export function safeUrl(written: string): string | undefined {
   const href = written.trim()
   if (href.length > maxLength || !start.test(href) || !URL.canParse(href)) return undefined

@@ -1,4 +1,4 @@
-// Text as any channel may carry it: without control characters, direction overrides and broken surrogates (slack 6.2).
+// Text as any channel may carry it: without control characters, direction overrides and broken surrogates.
 import { cleanText } from '../contract/index.ts'
 
 const hidden = /[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/

@@ -46,7 +46,7 @@ export type Break = { readonly type: 'break' }
 /** `url` is absolute, of http, https, mailto or tel, and as the URL parser writes it. Holds no other link. */
 export type Link = { readonly type: 'link'; readonly url: string; readonly children: readonly Inline[] }
 /**
- * Somebody named so that the platform would notify them. Made only for names in `mayNotify` (ruling 47); every other name is
- * text that a face must keep from notifying anybody. `name` is as written, with its `@`.
+ * A mention that the platform turns into a notification. Made only for names in `mayNotify`; every other name is
+ * text that a renderer must keep from notifying people. `name` is as written, with its `@`.
  */
 export type Mention = { readonly type: 'mention'; readonly name: string }

@@ -1,4 +1,4 @@
-// What the platform refuses beyond, checked before anything is sent (slack 2.9).
+// Slack's limits on blocks, checked before anything is sent.
 
 export const limits = {
   blocks: 50,

@@ -2,7 +2,7 @@
 
 const zeroWidth = '\u200b'
 
-/** In this order, in all text and in code as well (slack 2.9). */
+/** In this order, in all text and in code as well. */
 export function escapeLiteral(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
@@ -17,7 +17,7 @@ export function withoutBackticks(text: string): string {
   return text.replaceAll('`', 'ˋ')
 }
 
-/** Names of everybody are live where an app asks for names to be found. */
+/** `@channel` and its like notify where an app asks Slack to link names. */
 export function inertBroadcasts(text: string): string {
   return text.replace(/(?<![A-Za-z0-9])@(?=(?:channel|here|everyone)\b)/gi, `@${zeroWidth}`)
 }

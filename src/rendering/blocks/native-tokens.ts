@@ -1,4 +1,4 @@
-// Tokens that are meant to be live pass through the Markdown writer as characters nobody can write, and come out as tokens.
+// Tokens that are meant to be live pass through the Markdown writer as private-use characters that no text contains, and come out as tokens.
 import type { Block, Inline, Root } from '../tree.ts'
 import { type BlocksOptions, nativeIdOf, splitBroadcasts } from './options.ts'
 
@@ -61,7 +61,7 @@ function inInline(node: Inline, options: BlocksOptions): Inline {
     case 'delete':
       return { ...node, children: inInlines(node.children, options) }
     case 'link':
-      // A label notifies nobody.
+      // A label notifies no user.
       return { ...node, children: inInlines(node.children, {}) }
     case 'break':
       return node

@@ -1,9 +1,9 @@
 // What a caller may allow beyond plain words, and how a native id is recognised.
 
 export type BlocksOptions = {
-  /** The platform's id of somebody who may be notified; without one the name is only text. */
+  /** The platform's id of a user who may be notified; without one the name is only text. */
   readonly userIdOf?: (name: string) => string | undefined
-  /** The conversation has granted that `<!channel>` and its like reach everybody. */
+  /** The conversation has granted that `<!channel>` and its like notify all members. */
   readonly broadcasts?: boolean
 }
 

@@ -1,4 +1,4 @@
-// A policy part as a section with a button (msg 9.5): what is asked, where to go, and the id the answer is found by.
+// A policy part as a section with a button: what is asked, where to go, and the id the answer is found by.
 import type { JsonObject } from '../../contract/index.ts'
 import { type Policy, policyAction, policyText } from '../policy-action.ts'
 import type { Block, Inline } from '../tree.ts'

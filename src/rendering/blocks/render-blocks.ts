@@ -1,4 +1,4 @@
-// The tree as messages of blocks, each within what the platform accepts, each with a text for notifications (slack 2.9).
+// The tree as messages of blocks, each within what the platform accepts, each with a text for notifications.
 import type { JsonObject } from '../../contract/index.ts'
 import { chunkTree } from '../chunk/chunk-tree.ts'
 import type { Block, Root } from '../tree.ts'

@@ -49,7 +49,7 @@ function elementsOf(node: Inline, options: BlocksOptions, style: Style): readonl
   }
 }
 
-/** One element for each style in the label; a label notifies nobody. */
+/** One element for each style in the label; a label notifies no user. */
 function linkElements(url: string, children: readonly Inline[], style: Style): readonly JsonObject[] {
   const label = inlineText(children).trim() === '' ? [textElement(url, style)] : richInline(children, {}, style)
   return url.length > limits.url ? label : label.map((element) => ({ ...element, type: 'link', url }))

@@ -1,4 +1,4 @@
-// Cuts a tree into trees that each fit one message (slack 6.3). Pure: the same tree gives the same pieces on every try.
+// Cuts a tree into trees that each fit one message. Pure: the same tree gives the same pieces on every try.
 // Linear: only the beginning of what is left is ever measured, never all of it.
 import type { Block, Root } from '../tree.ts'
 import { type Fit, type Load, loadOf } from './fit.ts'

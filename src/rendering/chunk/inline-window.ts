@@ -60,7 +60,7 @@ function leafText(node: Leaf): string {
   return node.type === 'mention' ? node.name : node.value
 }
 
-/** Half a name names nobody. */
+/** A name that is cut in two is text, no mention. */
 function sliced(node: Leaf, start: number, end?: number): Inline {
   const value = leafText(node).slice(start, end)
   return { type: node.type === 'inlineCode' ? 'inlineCode' : 'text', value }

@@ -1,5 +1,5 @@
 // As many blocks as one message takes, the last of them perhaps in part: between blocks first, then between items, rows and
-// lines, then between sentences (slack 6.3).
+// lines, then between sentences.
 import { tableAsList } from '../table/table-as-list.ts'
 import type { Block, Blockquote, List, Table } from '../tree.ts'
 import { type Load, mostThat } from './fit.ts'

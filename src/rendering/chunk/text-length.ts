@@ -1,4 +1,4 @@
-// How long the words of a tree are at least, counted no further than anybody asks.
+// How long the words of a tree are at least, counted no further than the caller asks.
 import type { Block, Inline } from '../tree.ts'
 
 /** UTF-16 units, at least one for every block; stops soon after `enough`. */

@@ -1,7 +1,7 @@
 // A text that is being written, and the ranges over it as they are closed.
 import type { Entity } from './entity.ts'
 
-/** Half open, not trimmed yet. `live` marks a name that may reach somebody and is no formatting. */
+/** Half open, not trimmed yet. `live` marks a name that may notify a user and is no formatting. */
 export type Range =
   | { readonly type: 'bold' | 'italic' | 'strikethrough' | 'code' | 'blockquote' | 'live'; start: number; end: number }
   | { readonly type: 'pre'; readonly language?: string; start: number; end: number }

@@ -1,4 +1,4 @@
-// The face for platforms that take formatting as ranges over a text (slack 3.9).
+// The renderer for platforms that take formatting as ranges over a text.
 import { chunkTree } from '../chunk/chunk-tree.ts'
 import type { Block, Root } from '../tree.ts'
 import { type Draft, finished } from './draft.ts'

@@ -42,7 +42,7 @@ function isSpecial(name: string): boolean {
 /** Nothing inside of these ends, or is opened again, outside of them. */
 export const scopeTags = names('table td th caption object template applet marquee html')
 
-/** They end where they are told to, also through blocks, and go on in the next block when nobody ended them. */
+/** They end where they are told to, also through blocks, and go on in the next block when no end tag came. */
 export const formattingTags = names('a b big code em font i nobr s small strike strong tt u')
 
 /** Which open element ends when this one begins, and how far up to look for it. */

@@ -1,5 +1,5 @@
 // HTML of a mail or a post as the text a reader would see, for a model to read: no markup, no hidden words, no hidden targets.
-// Linear in its input and bounded in size and depth. Quoted history is left to whoever knows the channel.
+// Linear in its input and bounded in size and depth. Quoted history is left to the channel's adapter.
 import { cleanText, maxTextLength } from '../../contract/index.ts'
 import { lineTags, mathTags, rawTags, spacedTags, voidTags } from './elements.ts'
 import { readTokens } from './html-tokens.ts'
@@ -30,13 +30,13 @@ const nothing = () => {}
 
 export type HtmlTextOptions = {
   readonly maxLength?: number
-  /** A line of its own where such an element begins, for whoever knows what the page's maker means by it. */
+  /** A line of its own where such an element begins, for a caller that knows what the sender's program means by it. */
   readonly mark?: (name: string, attributes: Attributes) => string | undefined
   /** Called when words were left out because no reader sees them. */
   readonly onHidden?: () => void
 }
 
-/** At most `maxLength` UTF-16 units of plain text. It is never markup again: whoever shows it must escape it. */
+/** At most `maxLength` UTF-16 units of plain text. It is never markup again: a caller that shows it must escape it. */
 export function htmlToText(html: string, options: HtmlTextOptions = {}): string {
   const lines = newLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
   const elements = noElements()

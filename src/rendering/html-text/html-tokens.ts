@@ -6,11 +6,11 @@ export type TokenReader = {
   readonly open: (name: string, attributes: Attributes) => void
   readonly close: (name: string) => void
   readonly text: (text: string) => void
-  /** Reading ends where nobody wants more. */
+  /** Reading ends when the caller has enough. */
   readonly isFull: () => boolean
 }
 
-/** The only attributes anybody looks at; a flood of others is passed over. */
+/** The only attributes that are read; a flood of others is skipped. */
 const read = new Set(
   `style class id hidden href src alt width height color bgcolor background start value type open aria-hidden role
    aria-label`.split(/\s+/),

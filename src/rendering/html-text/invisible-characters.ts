@@ -1,4 +1,4 @@
-// Characters nobody sees: they carry hidden words, break words apart for filters, or turn a text's direction around.
+// Invisible characters: they carry hidden words, break words apart for filters, or turn a text's direction around.
 
 // Controls but tab and line ends, and everything Unicode calls ignorable, but what emoji and some scripts are joined with.
 const unseen =
@@ -24,7 +24,7 @@ export function withoutLooseJoiners(text: string): string {
   })
 }
 
-/** Text that never was markup, without what nobody sees in it. */
+/** Text that never was markup, without its invisible characters. */
 export function withoutInvisible(text: string): string {
   return withoutLooseJoiners(withoutUnseen(text))
 }

@@ -79,7 +79,7 @@ export function startBlock(lines: Lines, breaks: 1 | 2): void {
   if (!lines.isFresh) lines.breaks = Math.max(lines.breaks, breaks)
 }
 
-/** A line end that somebody wrote. Two of them make a blank line, and more do not make more. */
+/** A line end of the source. Two of them make a blank line, and more do not make more. */
 export function breakLine(lines: Lines): void {
   lines.isSpacePending = false
   if (!lines.isFresh && lines.length > 0) lines.breaks = Math.min(2, lines.breaks + 1)

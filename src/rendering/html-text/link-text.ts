@@ -35,7 +35,7 @@ function linkTarget(href: string | undefined): URL | undefined {
   return protocols.has(url.protocol) ? url : undefined
 }
 
-/** User names in an address only deceive, and the lines a mail link would write are nobody's business. */
+/** User names in an address only deceive, and the subject and body of a mailto link are not needed. */
 function shownUrl(url: URL): string {
   if (url.protocol === 'mailto:' || url.protocol === 'tel:') return url.protocol + url.pathname
   const shown = new URL(url)

@@ -13,7 +13,7 @@ export type Look = {
   readonly isGone: boolean
   readonly isVisible: boolean
   readonly isTiny: boolean
-  /** Undefined: nobody said, so it is whatever can be read. */
+  /** Undefined: not set, so it counts as readable. */
   readonly color: Color | undefined
   /** Undefined: unknown, a picture for example. */
   readonly background: Color | undefined
@@ -21,7 +21,7 @@ export type Look = {
   readonly keepsSpace: boolean
 }
 
-/** A page nobody has styled is white. */
+/** A page without styles is white. */
 export const plainLook: Look = {
   isGone: false,
   isVisible: true,
@@ -63,7 +63,7 @@ export function lookOf(parent: Look, name: string, attributes: Attributes): Look
   }
 }
 
-/** Some tags say nothing; a link has its own colour unless somebody says otherwise. */
+/** Some tags say nothing; a link has its own colour unless a style sets another. */
 function ofTag(parent: Look, name: string, attributes: Attributes): Look {
   const isShut = name === 'dialog' && !attributes.has('open')
   if (isShut || silentTags.has(name)) return { ...parent, isGone: true }

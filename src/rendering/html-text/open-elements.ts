@@ -94,7 +94,7 @@ function find({ stack }: OpenElements, closes: (name: string) => boolean, stops:
   return -1
 }
 
-/** Formatting that nobody ended goes on behind the block. Where it hides something, text must not slip out of it. */
+/** Formatting without an end tag goes on behind the block. Where it hides something, text must not slip out of it. */
 function popTo(elements: OpenElements, at: number): void {
   let unended: OpenElement[] = []
   while (elements.stack.length > at + 1) {

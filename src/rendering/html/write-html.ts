@@ -2,7 +2,7 @@
 import type { Block, Heading, Inline, Link, List, ListItem, Table } from '../tree.ts'
 import { escapeHtml } from './escape-html.ts'
 
-/** What one kind of reader wants: attributes of the tags, and the nodes that not everybody can show. */
+/** What one kind of client wants: attributes of the tags, and the nodes that not every client can show. */
 export type HtmlFace = {
   /** With a space before them; empty where a tag stands alone. */
   readonly attributesOf: (tag: string) => string

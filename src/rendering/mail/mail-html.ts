@@ -20,7 +20,7 @@ const face: HtmlFace = {
   heading: ({ depth }, words) => `<h${depth} style="margin:1em 0 .5em">${words}</h${depth}>`,
   link: ({ url }, label) =>
     `<a href="${escapeHtml(url)}" rel="noopener noreferrer">${label === '' ? escapeHtml(url) : label}</a>`,
-  // Nobody is notified by a name in a mail.
+  // A name in a mail notifies no recipient.
   mention: escapeHtml,
   table: tableHtml,
   rule: `<hr style="border:0;border-top:${border}">`,

@@ -1,4 +1,4 @@
-// What somebody wrote before, quoted below an answer.
+// The message that is answered, quoted below the answer.
 
 const maxLines = 40
 

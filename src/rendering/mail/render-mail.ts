@@ -1,4 +1,4 @@
-// The tree as the two halves of a mail: HTML for those who show it, text for everybody else (mail 5.6).
+// The tree as the two halves of a mail: HTML for clients that show it, text for all others.
 import type { Root } from '../tree.ts'
 import { mailHtml } from './mail-html.ts'
 import { mailText } from './mail-text.ts'

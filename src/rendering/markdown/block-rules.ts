@@ -1,6 +1,6 @@
 // What we change in the parser's block rules: nesting is capped without losing words, a definition needs a real address, and
 // a table row keeps the cells its header has no column for.
-// Where there are more blocks than anybody reads as blocks, the rest is passed over at once.
+// Beyond a number of blocks that no reply needs, the rest is not parsed as blocks.
 import type { MarkdownIt } from 'markdown-it'
 
 type BlockRule = Parameters<MarkdownIt['block']['ruler']['push']>[1]

@@ -77,7 +77,7 @@ function closeMark(mark: Mark, { url, children }: Frame, into: Inline[]): void {
     return
   }
   const safe = safeUrl(url)
-  // A link nobody could see would be lost with its address.
+  // An invisible link would be lost with its address.
   const label: readonly Inline[] = inlineText(children).trim() === '' ? [{ type: 'text', value: url }] : children
   if (safe !== undefined) append(into, { type: 'link', url: safe, children: label })
   else for (const child of label) append(into, child)

@@ -1,4 +1,4 @@
-// A tree that is parsed when somebody asks for it, and once.
+// A tree that is parsed when it is first asked for, and once.
 import type { Root } from '../tree.ts'
 import { type MarkdownOptions, parseMarkdown } from './parse-markdown.ts'
 

@@ -34,7 +34,7 @@ function createParser(): MarkdownIt {
   return md
 }
 
-// Longer than this, and made of little else than marks: nobody wrote that to be formatted, and its cost would not be linear.
+// Longer than this, and made of little else than marks: such text is no formatting, and its cost would not be linear.
 const suspiciousLength = 2000
 const maxBrackets = 1000
 

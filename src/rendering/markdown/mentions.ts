@@ -1,4 +1,4 @@
-// Names in running text that may reach whom they name (ruling 47): only those it was decided about, each as its own node.
+// Names in running text that may notify the person they name: only those in `mayNotify`, each as its own node.
 import type { Inline } from '../tree.ts'
 
 // The name and, where it says one, its host. Neither a mail address nor a package name is one.

@@ -1,4 +1,4 @@
-// Markdown as models write it to the one tree (slack 6.2): linear in time, capped in depth and size, no word lost.
+// Markdown as models write it to the one tree: linear in time, capped in depth and size, no word lost.
 import { plainBlocks } from '../plain-tree.ts'
 import { safeUrl } from '../safe-url.ts'
 import { shownText } from '../shown-text.ts'
@@ -51,7 +51,7 @@ function fromLine(text: string, line: number): string {
   return text.slice(at)
 }
 
-/** Notes in the order of their numbers; one that nobody named comes last. */
+/** Notes in the order of their numbers; one that is not referred to comes last. */
 function noteBlocks(notes: readonly NoteTree[], { notes: numbers }: Building): readonly Block[] {
   const numbered = notes.map((note) => ({ number: numberOf(numbers, note.label), note }))
   return numbered

@@ -1,11 +1,11 @@
-// Posts in the small HTML that other servers keep when they clean it (mail 3.6).
+// Posts in the small HTML that other servers keep when they sanitize it.
 import { escapeHtml } from '../html/escape-html.ts'
 import { blocksHtml, type HtmlFace } from '../html/write-html.ts'
 import { safeUrl } from '../safe-url.ts'
 import { tableAsList } from '../table/table-as-list.ts'
 import type { Block, Inline } from '../tree.ts'
 
-/** The profile of somebody who may be notified; without one the name is only text. */
+/** The profile of a person who may be notified; without one the name is only text. */
 export type HrefOf = (name: string) => string | undefined
 
 const ruleText = '———'

@@ -1,4 +1,4 @@
-// The tree as posts of a thread, each as long as other servers accept, numbered where there is more than one (mail 3.6).
+// The tree as posts of a thread, each as long as other servers accept, numbered where there is more than one.
 import { chunkTree } from '../chunk/chunk-tree.ts'
 import type { Fit } from '../chunk/fit.ts'
 import { sumOfBlocks } from '../sum-of-blocks.ts'

@@ -1,4 +1,4 @@
-// A growing text in messages (slack 6.3 rule 13): what is sealed never changes, whatever comes after it.
+// A growing text in messages: what is sealed never changes, whatever comes after it.
 import { chunkTree } from '../chunk/chunk-tree.ts'
 import { type Fit, loadOf } from '../chunk/fit.ts'
 import { parseMarkdown } from '../markdown/parse-markdown.ts'
@@ -44,7 +44,7 @@ function sealedUpTo(blocks: readonly Block[], fit: Fit, sealed: Root[]): readonl
   return pieces.at(-1)?.children ?? []
 }
 
-/** A heading is not left behind, and an item waits for nobody. */
+/** A heading is not left without what follows it. */
 function isFull(blocks: readonly Block[], fit: Fit, next: Segment | undefined): boolean {
   return next !== undefined && blocks.at(-1)?.type !== 'heading' && loadOf(fit)(blocks) >= wellFilled
 }
