@@ -1,4 +1,4 @@
-// RFC 8785: one text per JSON value, so that a signature over it can be checked by whoever parsed and wrote it in between.
+// RFC 8785: one text per JSON value, so that a signature over it still verifies after it was parsed and written again.
 import { GatewayError } from '../contract/index.ts'
 
 export function canonicalJson(value: unknown): string {

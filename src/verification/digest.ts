@@ -1,4 +1,4 @@
-// Content-addressed bytes must be the bytes they are named after (msg 3.5).
+// Content-addressed bytes must be the bytes they are named after.
 import { type BytesRef, GatewayError } from '../contract/index.ts'
 import { hexOf, ownBuffer } from './hmac.ts'
 

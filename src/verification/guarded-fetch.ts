@@ -44,7 +44,7 @@ export function createGuardedFetch(deps: GuardedFetchDeps): GuardedFetch {
       try {
         return await follow(deps, url, options, AbortSignal.any(signals))
       } catch {
-        // What a client says about a failed request may hold its URL; nobody is told more than this.
+        // What a client says about a failed request may hold its URL; the caller is told no more than this.
         if (options.signal?.aborted === true) return { kind: 'failed', reason: 'aborted' }
         return { kind: 'failed', reason: timer.signal.aborted ? 'timeout' : 'unreachable' }
       } finally {
@@ -54,7 +54,7 @@ export function createGuardedFetch(deps: GuardedFetchDeps): GuardedFetch {
   }
 }
 
-/** Over the runtime's own fetch, which resolves names by itself: fewer targets, and no second hop (ruling 32). */
+/** Over the runtime's own fetch, which resolves names by itself: no IP literals, and no redirects, since the address cannot be pinned. */
 export function createUnpinnedFetch(fetch: typeof globalThis.fetch): GuardedFetch {
   return createGuardedFetch({
     pins: false,
@@ -88,7 +88,7 @@ async function follow(
     if (hops >= allowed || next === undefined || method === 'POST') return { kind: 'refused', reason: 'redirect' }
     const isSameOrigin = next.origin === url.origin
     if (!isSameOrigin) headers = withoutCredentials(headers)
-    // What the operator wrote down was for us to call, not for somebody to send us to.
+    // What the operator wrote down was for us to call, not for a remote server to redirect us to.
     target = judge(deps, next.href, isSameOrigin ? options : { ...options, origins: [] })
   }
 }
@@ -149,7 +149,7 @@ function counted(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableSt
   })
 }
 
-/** For whoever dials: nothing was sent. */
+/** For the code that connects: nothing was sent. */
 export function tooLate(): Error {
   return new DOMException('too late to be sent', 'TimeoutError')
 }

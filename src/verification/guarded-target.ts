@@ -1,9 +1,9 @@
-// Whether a URL somebody sent may be asked at all, before anything is resolved or connected.
+// Whether a URL from outside may be requested at all, before anything is resolved or connected.
 import type { FetchRefusal, GuardedFetchOptions } from '../contract/index.ts'
 import { isPublicAddress } from './public-address.ts'
 
 export type TargetRules = Pick<GuardedFetchOptions, 'hosts' | 'origins'> & {
-  /** False: whoever connects resolves names by itself, so that nothing may be said about an address. */
+  /** False: the fetch resolves names by itself, so that nothing is known about the address. */
   readonly pins: boolean
   readonly isPublic?: (address: string) => boolean
 }

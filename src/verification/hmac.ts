@@ -1,4 +1,4 @@
-// HMAC-SHA256 of raw bytes against a header, and the port that computes it on WebCrypto (hop 2, loop 6.4).
+// HMAC-SHA256 of raw bytes against a header, and the port that computes it on WebCrypto.
 import type { Hmac } from '../contract/index.ts'
 import { equalInConstantTime } from './constant-time.ts'
 

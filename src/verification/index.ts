@@ -1,4 +1,4 @@
-// The verification door: what adapters may use to judge where bytes come from.
+// The public entry of verification: what adapters may use to judge where bytes come from.
 export type { BoundedJson, JsonRefusal } from './bounded-json.ts'
 export { parseBoundedJson } from './bounded-json.ts'
 export { canonicalJson } from './canonical-json.ts'

@@ -49,7 +49,7 @@ function embeddedV4(groups: readonly number[]): number {
   return ((groups[6] ?? 0) * 0x1_0000 + (groups[7] ?? 0)) >>> 0
 }
 
-/** Four decimal numbers, as a resolver or the URL parser writes them; other spellings are nobody's answer. */
+/** Four decimal numbers, as a resolver or the URL parser writes them; other spellings are refused. */
 function readV4(text: string): number | undefined {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)
   if (match === null) return undefined

@@ -2,7 +2,7 @@
 // one line with how many they were. Metrics count every one.
 import type { Log, LogFacts } from '../contract/index.ts'
 
-/** Lines that anybody on the network can cause, as many as they send requests. */
+/** Log lines that any host on the network can cause, as many as they send requests. */
 const refusals: ReadonlySet<string> = new Set([
   'arrival_rejected',
   'arrival_postponed',

@@ -1,7 +1,7 @@
 // A wait that ends: a connection that hangs says nothing, not even that it hangs.
 import { GatewayError } from '../contract/index.ts'
 
-/** The work goes on alone when it is late; whoever asked is told that it is. */
+/** The work goes on alone when it is late; the caller is told that it is. */
 export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-// Vital signs as metrics: the same families on every runtime, since they come from the rows and not from a process.
+// Health samples as metrics: the same families on every runtime, since they come from the rows and not from a process.
 import type { Family, Sample } from './exposition.ts'
 import type { VitalSign } from './vitals-store.ts'
 
