@@ -46,7 +46,7 @@ import type { SettlePolicy } from './outbox/settle.ts'
 /** What a parley.config.ts exports. Everything is optional; without it the demo agent answers. */
 export type ParleyConfig = {
   readonly agents?: readonly Agent[]
-  /** Slug of the agent that answers where nobody is addressed. Without it: the first. */
+  /** Slug of the agent that answers where no agent is addressed. Without it: the first. */
   readonly defaultAgent?: string
   readonly connections?: readonly ConnectionConfig[]
   readonly turns?: Partial<TurnPolicy>
@@ -59,7 +59,7 @@ export type ParleyConfig = {
   readonly http?: Partial<HttpLimits>
   /** Where files are kept, and how large they may be. */
   readonly attachments?: AttachmentSettings
-  /** How often callers of the API may ask; shared by all replicas. Without it nobody is counted in the database. */
+  /** How often callers of the API may ask; shared by all replicas. Without it callers are not counted in the database. */
   readonly limits?: ApiLimits
   /** Whose gateway this is; gateways of several tenants may share one database. `PARLEY_TENANT` says the same. */
   readonly tenant?: string
@@ -69,7 +69,7 @@ export type ParleyConfig = {
   readonly tokenIssuers?: readonly TokenIssuerSettings[]
   /** Watches what happens; cannot change it. */
   readonly onEvent?: Observer
-  /** Parts of the identity stage a host application replaces (ruling 56). */
+  /** Parts of the identity stage a host application replaces. */
   readonly ports?: ReplaceablePorts
 }
 
@@ -99,13 +99,13 @@ export type ReplaceablePorts = {
   /** Checks the signatures of other gateways; without it no evidence from outside counts. */
   readonly attestations?: AttestationVerifier
   readonly consent?: ConsentPolicy
-  /** Whether a user of the host has a capability at all; without it nobody has any but by grant. */
+  /** Whether a user of the host has a capability at all; without it a user has only those that are granted. */
   readonly userHas?: UserHas
 }
 
 export type ConfiguredConnection = {
   readonly id: string
-  /** Whose it is; on a shared connection, who answers where nobody is addressed. */
+  /** Whose it is; on a shared connection, the agent that answers where none is addressed. */
   readonly agent: string
   /** Several agents answer here, and each message says whom it is for. */
   readonly isShared: boolean
@@ -230,7 +230,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   })
 }
 
-/** Of the agents' own addresses. `localhost` and numbers are no domain that anybody could have one at. */
+/** Of the agents' own addresses. `localhost` and numbers are no domain that an address could be at. */
 function domainAt(publicUrl: string | undefined): string {
   const host = publicUrl === undefined ? '' : new URL(publicUrl).hostname
   return parseAddress(`agent@${host}`) === undefined ? 'parley.localhost' : host

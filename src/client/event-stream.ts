@@ -15,7 +15,7 @@ export async function* readEventStream(body: ReadableStream<Uint8Array>): AsyncG
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      // What the stream breaks off in the middle of is dropped: whoever goes on is sent it again.
+      // An event the stream breaks off in the middle of is dropped: a client that reconnects is sent it again.
       if (done) return
       for (const line of lines.take(decoder.decode(value, { stream: true }))) {
         const event = fields.take(line)

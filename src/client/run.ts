@@ -62,7 +62,7 @@ export type RunAnswer = {
   readonly response: Readonly<Record<string, unknown>>
 }
 
-/** `pending`: it is at work, or waits for somebody; the same run asked for again waits for its answer. */
+/** `pending`: it is at work, or waits for a person; the same run asked for again waits for its answer. */
 export type RunOutcome =
   | { readonly kind: 'answered'; readonly answer: RunAnswer }
   | { readonly kind: 'pending'; readonly status: string }
@@ -87,7 +87,7 @@ export async function run(request: Request, input: RunInput, options: CallOption
 
 const last = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
-/** Ends behind the event that ends the run. Whoever stops listening stops nothing. */
+/** Ends after the event that ends the run. A client that stops listening does not stop the run. */
 export async function* stream(
   request: Request,
   input: RunInput,

@@ -63,7 +63,7 @@ const settingsSchema = z.strictObject({
     .optional(),
   maxBytes: wholeNumber(1024 * 1024 * 1024).default(defaultMaxBytes),
   uploadsInFlight: wholeNumber(100).default(8),
-  // A URL that can be passed on should be worth little by then (msg 14.6).
+  // A URL that can be passed on should be worth little by then.
   handleSeconds: wholeNumber(300).default(300),
   handles: z.enum(['own', 'store'], 'must be own or store').default('own'),
   orphanHours: wholeNumber(24 * 365).default(24),

@@ -67,7 +67,7 @@ export async function answer(
     threads: createThreadStore(database, config.tenant),
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
-    // Without a configured token nobody knows this one.
+    // Without a configured token no caller knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
     explain: (id, connection) =>
       explain({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
@@ -94,7 +94,7 @@ export async function answer(
 
 let writtenAt = 0
 
-/** Anyone may ask for readiness: an isolate writes every two seconds at most. A failure is asked again. */
+/** Every caller may ask for readiness: an isolate writes every two seconds at most. A failure is asked again. */
 async function probeAtTimes(database: Invocation['database'], tenant: string): Promise<void> {
   if (Date.now() - writtenAt < 2_000) return
   await probeStorage(database, tenant)

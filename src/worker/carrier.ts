@@ -3,13 +3,13 @@ import type { EmailMessageBuilder } from '@cloudflare/workers-types'
 import type { Carrier } from '../contract/index.ts'
 import type { WorkerEnv } from './settings.ts'
 
-/** Cloudflare's limit of one mail to anybody. */
+/** Cloudflare's limit of one mail. */
 const maxBytes = 5 * 1024 * 1024
 
 export function carrierOf(env: WorkerEnv): Carrier | undefined {
   const { SEND_EMAIL: binding } = env
   // A variable of that name sends nothing.
   if (typeof binding?.send !== 'function') return undefined
-  // Whoever sends knows the fields; what does not fit is refused by Cloudflare, with a code.
+  // The email adapter knows the fields; what does not fit is refused by Cloudflare, with a code.
   return { maxBytes, send: (parcel) => binding.send(parcel as EmailMessageBuilder) }
 }

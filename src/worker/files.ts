@@ -8,7 +8,7 @@ import type { WorkerEnv } from './settings.ts'
 /** What handles call the bucket: the binding does not tell its own name. */
 const boundBucket = 'attachments'
 
-/** Undefined: nothing holds them, or nobody knows under which address they could be handed out. */
+/** Undefined: no store is configured, or the URL under which they could be served is unknown. */
 export function filesOf(
   { attachments, publicUrl }: Pick<Config, 'attachments' | 'publicUrl'>,
   { ATTACHMENTS: binding }: Pick<WorkerEnv, 'ATTACHMENTS'>,

@@ -17,7 +17,7 @@ export type WorkerEnv = {
 
 export type WorkerSettings = { readonly config: Config; readonly isAdminOn: boolean }
 
-/** Settings of Node that mean nothing here; whoever sets one expects something that will not happen. */
+/** Settings of Node that mean nothing here; an operator who sets one expects something that will not happen. */
 const nodeVariables: Readonly<Record<string, string>> = {
   DATABASE_URL: 'the database is the HYPERDRIVE binding',
   PARLEY_DATA_DIR: 'there is no disk',
