@@ -1,4 +1,4 @@
-// Knowing one adapter is knowing all: each folder has the same names and no others (STYLE.md 2.2).
+// Knowing one adapter is knowing all: each folder has the same names and no others.
 import { describe, expect, test } from 'vitest'
 import { listFiles } from './source-tree.ts'
 

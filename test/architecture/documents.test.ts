@@ -1,4 +1,4 @@
-// Documents that nobody executes rot: what they name must exist (STYLE.md 2.12).
+// Documents are not executed, so what they name is checked to exist.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The walls of STYLE.md 2.5 as data: which file may not import what.
+// The import rules as data: which file may not import what.
 // adapters → doors ← stages ← gateway ← http ← edges; storage → stage ports; channels.ts → adapters.
 import { cycles, danglingImports, type ImportEdge, importGraph, orphans } from './import-graph.ts'
 import type { SourceTree, Violation } from './source-tree.ts'

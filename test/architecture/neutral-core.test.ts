@@ -1,4 +1,4 @@
-// The core knows capabilities, never channels: outside channels.ts no text in src names one (STYLE.md 2.5).
+// The core knows capabilities, never channels: outside channels.ts no text in src names one.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Names, addresses and profiles are for people's eyes: nothing in src/identity reads them (msg 3.3).
+// Names, addresses and profiles are for people's eyes: nothing in src/identity reads them.
 import { describe, expect, test } from 'vitest'
 import {
   isNode,

@@ -9,7 +9,7 @@ export type Case = {
   readonly expected?: unknown
   /** The whole outcome, where `expected` names a part of it. */
   readonly equals?: unknown
-  /** Why our expected outcome is not the original's: a trap or a ruling. */
+  /** Why our expected outcome is not the original's. */
   readonly differs?: string
 }
 

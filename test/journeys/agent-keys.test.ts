@@ -1,4 +1,4 @@
-// Every key of defineAgent (ruling 40), each with what it does to a message that goes through the whole gateway.
+// Every key of defineAgent, each with what it does to a message that goes through the whole gateway.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { type Agent, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'

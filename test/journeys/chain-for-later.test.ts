@@ -1,4 +1,4 @@
-// A chain of agents goes with what a run leaves for later: a timer does not make it shorter (a2a:CH-06).
+// A chain of agents goes with what a run leaves for later: a timer does not make it shorter (CH-06).
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { NextHop } from '../../src/agent/elsewhere.ts'

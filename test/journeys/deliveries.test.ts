@@ -1,4 +1,4 @@
-// Hop 8 through the real gateway: order, retries, unknown outcomes by class, limits, dead letters (rulings 18-20).
+// Delivery through the real gateway: order, retries, unknown outcomes by class, limits, dead letters.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { textOf } from '../../src/contract/index.ts'

@@ -12,7 +12,7 @@ const fates = statement(
 )
 const open = statement('test_mail_open', 'select count(*)::int as n from inbox where ended_at is null')
 
-/** Of one sender within an hour (mail 5.4). */
+/** Of one sender within an hour. */
 const perSender = 20
 const threads = 100
 

@@ -1,4 +1,4 @@
-// Seed 002's flow: upload a file, name its signed URL in a run, and the agent gets it; the URL itself goes no further.
+// Files of the run API: upload a file, name its signed URL in a run, and the agent gets it; the URL itself goes no further.
 import { afterEach, expect, test } from 'vitest'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
@@ -45,7 +45,7 @@ describeOnDatabase('a signed URL in a run', (database) => {
     return part?.kind === 'file' && 'bytes_ref' in part ? part : expect.unreachable(JSON.stringify(message?.parts))
   }
 
-  test('becomes the stored file: the agent gets a handle of its own, the transcript the three fields of the seed', async () => {
+  test('becomes the stored file: the agent gets a handle of its own, the transcript the three fields of an attachment', async () => {
     start()
     const { bucket, path, url } = await upload()
     expect((await run('run-456', url)).status).toBe(200)
@@ -63,7 +63,7 @@ describeOnDatabase('a signed URL in a run', (database) => {
     expect(shown.split('token=').slice(1)).toEqual([expect.stringMatching(/^\[redacted\]/)])
   })
 
-  test('msg:SU-12 the same run under a newer URL of the same file is the same run', async () => {
+  test('SU-12 the same run under a newer URL of the same file is the same run', async () => {
     start()
     const first = await upload()
     await run('run-1', first.url)
@@ -98,7 +98,7 @@ describeOnDatabase('a signed URL in a run', (database) => {
     expect(api.heard).toEqual([])
   })
 
-  test("msg:SU-13 somebody else's file is refused, whoever signed for it, and so is one of another thread", async () => {
+  test("SU-13 somebody else's file is refused, whoever signed for it, and so is one of another thread", async () => {
     start()
     const theirs = (await madeToken(database(), { principal: 'test:bob', scopes: ['run'] })).clear
     const { url } = await upload()

@@ -1,4 +1,4 @@
-// A reply that grows on the platform while the agent speaks: one message, whatever happens on the way (ruling 19).
+// A reply that grows on the platform while the agent speaks: one message, whatever happens on the way.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import { type Database, statement } from '../../src/storage/database.ts'

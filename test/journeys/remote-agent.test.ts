@@ -1,4 +1,4 @@
-// An agent elsewhere whose answers go wrong in every way they can (a2a:OU-03 to OU-10): bounded, told in our own words, and never
+// An agent elsewhere whose answers go wrong in every way they can (OU-03 to OU-10): bounded, told in our own words, and never
 // asked twice.
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'

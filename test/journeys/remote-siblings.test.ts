@@ -1,4 +1,4 @@
-// An agent elsewhere as the sibling of one here: asked by call and by tool, once, within the chain of agents (a2a:CH-02 to CH-08).
+// An agent elsewhere as the sibling of one here: asked by call and by tool, once, within the chain of agents (CH-02 to CH-08).
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import type { Model } from '../../src/agent/loop/model.ts'

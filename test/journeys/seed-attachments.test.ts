@@ -1,4 +1,4 @@
-// The three JSON examples of seed 002's attachments, letter for letter, on a project of Supabase's form.
+// The three JSON shapes of attachments in the run API (upload, message, history), letter for letter, on a project of Supabase's form.
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { createSupabaseStore } from '../../src/attachments/drivers/supabase/create-supabase-store.ts'
@@ -34,7 +34,7 @@ const request = `{
   ]
 }`
 
-describeOnDatabase('seed 002', (database) => {
+describeOnDatabase('attachments of the run API', (database) => {
   let server: SupabaseServer
   let api: Api
 

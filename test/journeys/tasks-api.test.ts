@@ -1,4 +1,4 @@
-// Tasks over the API (seeds 001 and 003): handed to an agent under an id of the caller's own, looked at, waited for, stopped.
+// Tasks over the API: handed to an agent under an id of the caller's own, looked at, waited for, stopped.
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { textOf } from '../../src/contract/index.ts'
@@ -77,7 +77,7 @@ describeOnDatabase('a task over the API', (database) => {
     })
   })
 
-  test('loop:W-01 is refused without an id, and where no target fits', async () => {
+  test('W-01 is refused without an id, and where no target fits', async () => {
     await withApi([echo], async (api) => {
       const ada = await caller()
       for (const wish of [{ task: { instructions: 'x' } }, {}, { task: { id: 'a' } }, task({ run_id: 'two words' })])
@@ -113,7 +113,7 @@ describeOnDatabase('a task over the API', (database) => {
     })
   })
 
-  test('loop:W-02 goes to the first other target where the preferred one lacks a capability', async () => {
+  test('W-02 goes to the first other target where the preferred one lacks a capability', async () => {
     await withApi([echo, clerk], async (api) => {
       const ada = await caller()
       const placement = { preferred_target: 'echo', required_capabilities: ['invoices'] }
@@ -126,7 +126,7 @@ describeOnDatabase('a task over the API', (database) => {
     })
   })
 
-  test('loop:W-03 keeps its own ids whatever the executor answers, whose status and measures are read', async () => {
+  test('W-03 keeps its own ids whatever the executor answers, whose status and measures are read', async () => {
     await withApi([clerk], async (api) => {
       const done = await ask(api, 'run-task', await caller(), task({ run_id: 'r3' }), { prefer: 'wait=20' })
       expect(done.body).toMatchObject({
@@ -138,7 +138,7 @@ describeOnDatabase('a task over the API', (database) => {
     })
   })
 
-  test('loop:W-04 starts once under one run id, also at the same time and for another target', async () => {
+  test('W-04 starts once under one run id, also at the same time and for another target', async () => {
     await withApi([echo, clerk], async (api) => {
       const [ada, eve] = [await caller(), await caller()]
       const wishes = [

@@ -1,4 +1,4 @@
-// A gateway that forwards to an agent elsewhere is a connector (ruling 49): it says who speaks in evidence that it signs, and the other
+// A gateway that forwards to an agent elsewhere is a connector: it says who speaks in evidence that it signs, and the other
 // side believes it as far as its operator trusts that gateway, about people and about what their channel can do.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// a2a 11.1: cards and how they are found.
+// Cards and how they are found.
 import { createLocalJWKSet, flattenedVerify, generateKeyPair } from 'jose'
 import { expect } from 'vitest'
 import { createDocumentCache } from '../../../adapters/a2a/discovery/documents.ts'

@@ -1,4 +1,4 @@
-// a2a 11.1.
+// A2A cases: cards.
 import { cardCases } from './card-cases.ts'
 import { conformA2a } from './scene.ts'
 

@@ -1,4 +1,4 @@
-// Every case of a2a 11 and of msg 17.5 that concerns A2A, and where it stands: run under its id, run by somebody else's tests under
+// Every case that concerns A2A, and where it stands: run under its id, run by other tests under
 // another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
 import { type Coverage, core, covered, differs, leftOut } from '../case-list.ts'
 

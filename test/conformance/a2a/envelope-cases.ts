@@ -1,4 +1,4 @@
-// a2a 11.2 and 11.3: envelopes, media types, limits, versions and extensions.
+// Envelopes, media types, limits, versions and extensions.
 import { expect } from 'vitest'
 import { textOf } from '../../../src/contract/index.ts'
 import { aMessage, answerOf, type Body } from '../../doubles/a2a-peer.ts'

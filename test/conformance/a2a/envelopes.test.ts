@@ -1,4 +1,4 @@
-// a2a 11.2, 11.3.
+// A2A cases: envelopes and versions.
 import { envelopeCases, versionCases } from './envelope-cases.ts'
 import { conformA2a } from './scene.ts'
 

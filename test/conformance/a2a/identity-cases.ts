@@ -1,4 +1,4 @@
-// a2a 11.8 and msg 17.5 A2-*: who calls, what they may, and what they merely claim.
+// A2A identity (also A2-*): who calls, what they may, and what they merely claim.
 import { expect } from 'vitest'
 import { textOf } from '../../../src/contract/index.ts'
 import { aMessage, type Body, bindings } from '../../doubles/a2a-peer.ts'

@@ -1,4 +1,4 @@
-// a2a 11.6-11.8.
+// A2A cases: identity.
 import { identityCases } from './identity-cases.ts'
 import { conformA2a } from './scene.ts'
 

@@ -1,4 +1,4 @@
-// a2a 11.9: version 0.3, a translation at the edge.
+// Version 0.3, a translation at the edge.
 import { expect } from 'vitest'
 import { aMessage, type Body, streamOf } from '../../doubles/a2a-peer.ts'
 import { until } from '../../doubles/at-work.ts'

@@ -1,4 +1,4 @@
-// a2a 11.9.
+// A2A cases: version 0.3.
 import { legacyCases } from './legacy-cases.ts'
 import { conformA2a } from './scene.ts'
 

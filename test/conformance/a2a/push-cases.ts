@@ -1,4 +1,4 @@
-// a2a 11.7, as far as it is about keeping: where somebody wants to be told.
+// A2A push, as far as it is about storing: where a caller wants to be notified.
 import { expect } from 'vitest'
 import { pushTargetProblem } from '../../../adapters/a2a/verify/push-target.ts'
 import { aMessage, type Binding, type Body } from '../../doubles/a2a-peer.ts'

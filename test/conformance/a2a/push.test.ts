@@ -1,4 +1,4 @@
-// a2a 11.6-11.8.
+// A2A cases: push notification configs.
 import { pushCases } from './push-cases.ts'
 import { conformA2a } from './scene.ts'
 

@@ -1,4 +1,4 @@
-// a2a 11.4: sending.
+// Sending.
 import { expect } from 'vitest'
 import { textOf } from '../../../src/contract/index.ts'
 import { aMessage, type Body } from '../../doubles/a2a-peer.ts'

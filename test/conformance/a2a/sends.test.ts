@@ -1,4 +1,4 @@
-// a2a 11.4.
+// A2A cases: sending messages.
 import { conformA2a } from './scene.ts'
 import { sendCases } from './send-cases.ts'
 

@@ -1,4 +1,4 @@
-// a2a 11.5: streams.
+// Streams.
 import { expect } from 'vitest'
 import { aMessage, type Binding, type Body, type Stream } from '../../doubles/a2a-peer.ts'
 import { until } from '../../doubles/at-work.ts'

@@ -1,4 +1,4 @@
-// a2a 11.5.
+// A2A cases: streams.
 import { conformA2a } from './scene.ts'
 import { streamCases } from './stream-cases.ts'
 

@@ -1,4 +1,4 @@
-// a2a 11.6: tasks and lists of them.
+// Tasks and lists of them.
 import { expect } from 'vitest'
 import { statement } from '../../../src/storage/database.ts'
 import { aMessage, type Binding, type Body } from '../../doubles/a2a-peer.ts'

@@ -1,4 +1,4 @@
-// a2a 11.6-11.8.
+// A2A cases: tasks.
 
 import { conformA2a } from './scene.ts'
 import { taskCases } from './task-cases.ts'

@@ -1,4 +1,4 @@
-// mail 9.2: what may be in a body, and what it may speak about.
+// What may be in a body, and what it may speak about.
 import { arrivalOf, createNote, ourOrigin, post, signCavage } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
 import {

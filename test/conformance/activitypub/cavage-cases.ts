@@ -1,4 +1,4 @@
-// mail 9.2: signatures as most servers make them (draft-cavage).
+// Signatures as most servers make them (draft-cavage).
 import { arrivalOf, createNote, post, signCavage } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
 import {

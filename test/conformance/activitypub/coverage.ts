@@ -1,5 +1,5 @@
-// Every case of mail 9.1 to 9.4 and of msg 17.5 that concerns ActivityPub, and where it stands: run under its id, run by somebody
-// else's tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
+// Every case that concerns ActivityPub, and where it stands: run under its id, run by
+// other tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
 import { type Coverage, core, covered, differs } from '../case-list.ts'
 
 const here = 'conformance/activitypub'
@@ -30,7 +30,7 @@ export const coverage: readonly Coverage[] = [
   differs(
     'AP-100',
     'journeys/activitypub-threads.test.ts',
-    'nobody is asked where a thread began (ruling 9); of what is answered three posts are read',
+    'no server is asked where a thread began; of what is answered three posts are read',
   ),
   ...covered('journeys/activitypub-threads.test.ts', 'AP-101'),
 

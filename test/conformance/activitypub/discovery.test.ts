@@ -1,4 +1,4 @@
-// mail 9.1, where the gateway's own WebFinger answers for this channel: through the whole app.
+// Discovery where the gateway's own WebFinger answers for this channel: through the whole app.
 import { expect, test } from 'vitest'
 import { type ActivityPubOptions, activitypub, activitypubChannel } from '../../../adapters/activitypub/index.ts'
 import { defineAgent } from '../../../src/agent/agent.ts'

@@ -1,4 +1,4 @@
-// mail 9.1: what other servers find of ours.
+// What other servers find of ours.
 import { Ajv } from 'ajv'
 import { expect } from 'vitest'
 import type { JsonObject } from '../../../src/contract/index.ts'

@@ -1,4 +1,4 @@
-// The cases of mail 9.1, and those of 9.2 where others are looked up.
+// The cases of documents and discovery, and those of signatures where other servers are looked up.
 import { conform } from '../conform.ts'
 import { documentCases } from './document-cases.ts'
 import { remoteCases } from './remote-cases.ts'

@@ -1,4 +1,4 @@
-// msg 17.5: what a signature proves.
+// What a signature proves.
 import { actorOf, signCavage, signMessage } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
 import { alice, bob, gateFor, judged, mallory, mismatch, noteRequest, signed, told } from './gate-scene.ts'

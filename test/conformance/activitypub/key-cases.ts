@@ -1,4 +1,4 @@
-// mail 9.2: whose key it is, and who is asked for it.
+// Whose key it is, and who is asked for it.
 import { peerNow, post, signCavage } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
 import { alice, askedFor, bob, gateFor, judged, mallory, noteRequest, signed, told } from './gate-scene.ts'

@@ -1,4 +1,4 @@
-// mail 9.3: what comes in, and what an agent gets to read of it.
+// What comes in, and what an agent gets to read of it.
 import { expect } from 'vitest'
 import { validateMessage } from '../../../src/contract/index.ts'
 import { cpuMs } from '../../doubles/linear-time.ts'

@@ -1,4 +1,4 @@
-// mail 9.2: proofs that an activity carries itself (FEP-8b32).
+// Proofs that an activity carries itself (FEP-8b32).
 import { createHash, sign } from 'node:crypto'
 import { canonicalJson } from '../../../src/verification/index.ts'
 import { arrivalOf, createNote, peerNow, post, signCavage } from '../../doubles/activitypub-peer.ts'

@@ -1,4 +1,4 @@
-// mail 9.2, where it is the lookup of keys and actors that decides.
+// Signature cases where it is the lookup of keys and actors that decides.
 import { expect } from 'vitest'
 import type { KeyOutcome } from '../../../adapters/activitypub/remote/outcomes.ts'
 import { aPerson, remoteKeyPair } from '../../doubles/fediverse.ts'

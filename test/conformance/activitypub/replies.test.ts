@@ -1,4 +1,4 @@
-// Cases AP-130 to AP-144 of mail 9.4, and X-003 of 9.9. AP-142 needs peers: test/interop/activitypub.
+// Replies on ActivityPub: cases AP-130 to AP-144, and X-003. AP-142 needs peers: test/interop/activitypub.
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type InboxCall, noteFamily } from '../../../adapters/activitypub/wire/call.ts'
 import type { JsonObject, NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'

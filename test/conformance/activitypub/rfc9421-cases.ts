@@ -1,4 +1,4 @@
-// mail 9.2: signatures by RFC 9421.
+// Signatures by RFC 9421.
 import {
   arrivalOf,
   createdNow,

@@ -1,4 +1,4 @@
-// mail 9.2 and msg 17.5: who is let in with what signature.
+// Who is let in with what signature.
 import { conform } from '../conform.ts'
 import { bodyCases } from './body-cases.ts'
 import { cavageCases } from './cavage-cases.ts'
@@ -7,9 +7,9 @@ import { ownerCases } from './key-cases.ts'
 import { proofCases } from './proof-cases.ts'
 import { rfcCases } from './rfc9421-cases.ts'
 
-conform('mail 9.2: the older signatures', cavageCases)
-conform('mail 9.2: RFC 9421', rfcCases)
-conform('mail 9.2: whose key it is', ownerCases)
-conform('mail 9.2: proofs in the activity', proofCases)
-conform('mail 9.2: bodies', bodyCases)
-conform('msg 17.5: ActivityPub', messageCases)
+conform('the older signatures', cavageCases)
+conform('RFC 9421', rfcCases)
+conform('whose key it is', ownerCases)
+conform('proofs in the activity', proofCases)
+conform('bodies', bodyCases)
+conform('ActivityPub', messageCases)

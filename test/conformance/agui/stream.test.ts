@@ -1,4 +1,4 @@
-// The streams of msg 17.11, through the whole gateway: what a client is shown, in which order, and what it can go on with.
+// The AG-UI streams, through the whole gateway: what a client is shown, in which order, and what it can go on with.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { statement } from '../../../src/storage/database.ts'

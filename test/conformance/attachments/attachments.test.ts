@@ -1,4 +1,4 @@
-// The conformance cases of signed URLs and attachments (msg 17.12), and the list of those that need a listener or a turn.
+// The conformance cases of signed URLs and attachments, and the list of those that need a listener or a turn.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, fileOf, openTestDesk } from '../../unit/attachments/doubles/test-desk.ts'
@@ -66,10 +66,8 @@ const fileCases: readonly Case[] = [
   },
 ]
 
-const prefixed = (cases: readonly Case[]) => cases.map((each) => ({ ...each, id: `msg:${each.id}` }))
-
-conform('msg 17.12: signed URLs', prefixed(signedUrlCases))
-conform('msg 17.12: files', prefixed(fileCases))
+conform('signed URLs', signedUrlCases)
+conform('files', fileCases)
 
 describe('the conformance suite of attachments', () => {
   const specified = Array.from({ length: 28 }, (_, index) => `SU-${String(index + 1).padStart(2, '0')}`)
@@ -80,11 +78,11 @@ describe('the conformance suite of attachments', () => {
   })
 
   test.each(Object.entries(elsewhere))('%s is run by test/%s', (id, file) => {
-    expect(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).toContain(`'msg:${id} `)
+    expect(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).toContain(`'${id} `)
   })
 })
 
-test('the seed: what an upload answers is what a message may send back', async () => {
+test('what an upload answers is what a message may send back', async () => {
   const scene = await openTestDesk()
   const outcome = await scene.desk.store(fileOf(Uint8Array.from([0xff, 0xd8, 0xff, 0xe0, 0, 0]), { name: 'img.jpg' }))
   if (outcome.kind !== 'stored') throw new Error(outcome.code)

@@ -1,4 +1,4 @@
-// msg 17.12: what a signed URL may look like, and whose the object must be.
+// What a signed URL may look like, and whose the object must be.
 import type { Case } from '../conform.ts'
 import {
   bob,
@@ -23,7 +23,7 @@ const bySign = (rest: string) => supabaseUrl({ path: `/storage/v1/object/sign/${
 export const signedUrlCases: readonly Case[] = [
   {
     id: 'SU-01',
-    claim: "the seed's example names bucket and path, with its own token and with a real one",
+    claim: 'the documented example names bucket and path, with its own token and with a real one',
     run: () => all([seedUrl, supabaseUrl()]),
     equals: [seen, seen],
   },

@@ -1,4 +1,4 @@
-// What the cases of msg 17.12 speak of: a Supabase project `xxx`, an S3 bucket, an R2 bucket, and who owns which object there.
+// What the cases of signed URLs speak of: a Supabase project `xxx`, an S3 bucket, an R2 bucket, and who owns which object there.
 import { SignJWT } from 'jose'
 import type { FinishedUpload, ObjectAddress } from '../../../src/attachments/attachment-store.ts'
 import type { BlobStore } from '../../../src/attachments/blob-store.ts'
@@ -14,7 +14,7 @@ export const nowMs = Date.parse('2026-11-17T12:00:00Z')
 export const ann: AttachmentOwner = { principal: 'person:ann', threadId: 'thread-123' }
 export const bob: AttachmentOwner = { principal: 'person:bob', threadId: 'thread-123' }
 
-/** The seed's own example, letter for letter. */
+/** The documented example of the run API, letter for letter. */
 export const seedUrl = 'https://xxx.supabase.co/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx'
 export const seedObject = { store: 'supabase', bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg' }
 const s3Object = { store: 's3', bucket: 'agent-inbox', path: 'agent-inputs/u/t/r/img.jpg' }
@@ -66,7 +66,7 @@ export function openScene() {
   return { desk, rows, keys, lines, own }
 }
 
-/** A scene in which ann owns the seed's object and its twin at S3. */
+/** A scene in which ann owns that object and its twin at S3. */
 export async function ownedScene(): Promise<Scene> {
   const scene = openScene()
   await scene.own(seedObject)
@@ -93,7 +93,7 @@ export async function supabaseToken(claims: Readonly<Record<string, unknown>> = 
     .sign(new TextEncoder().encode('of the project'.repeat(3)))
 }
 
-/** The seed's URL with another token, path or host. */
+/** That URL with another token, path or host. */
 export async function supabaseUrl({
   host = 'xxx.supabase.co',
   path = '/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg',

@@ -1,4 +1,4 @@
-// mail 9.5 and the mail of msg 17.5: who is believed to have written a mail.
+// Email authentication: who is trusted to have written a mail.
 import { simpleParser } from 'mailparser'
 import PostalMime from 'postal-mime'
 import { expect } from 'vitest'

@@ -1,4 +1,4 @@
-// Outcomes and mails that the cases of mail 9.5 share.
+// Outcomes and mails that the authentication cases share.
 import { scanHead } from '../../../adapters/email/scan/scan-head.ts'
 import { draftMail, mailKey, mailZone, receivedMail, senderZone, signMail } from '../../doubles/mail-maker.ts'
 import { type Proving, provenMail } from '../../doubles/proven-mail.ts'

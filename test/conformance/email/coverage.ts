@@ -1,4 +1,4 @@
-// Every case of mail 9.5 to 9.9 that concerns mail, and those of msg 17.5, and where it stands: run under its id, run by somebody else's
+// Every case that concerns email, and where it stands: run under its id, run by other
 // tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
 import { type Coverage, core, covered, differs, leftOut } from '../case-list.ts'
 
@@ -30,7 +30,7 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/quotes.test.ts`, cases(120, 123)),
 
   ...covered(`${here}/threads.test.ts`, `${cases(110, 114)} ${cases(116, 119)} EM-139 EM-07`),
-  differs('EM-115', `${here}/threads.test.ts`, 'a subject joins nothing, however recent (ruling 54)'),
+  differs('EM-115', `${here}/threads.test.ts`, 'a subject joins nothing, however recent'),
   ...covered(`${here}/loops.test.ts`, `${cases(124, 133)} EM-06 EM-08`),
   ...covered(`${here}/replies.test.ts`, cases(134, 138)),
 

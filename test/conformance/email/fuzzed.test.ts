@@ -1,4 +1,4 @@
-// mail 9.9, X-006: whatever a mail is, what becomes of it is a message that holds to the contract, or nothing with a reason.
+// whatever a mail is, what becomes of it is a message that holds to the contract, or nothing with a reason.
 import { expect, test } from 'vitest'
 import { normalizeMail } from '../../../adapters/email/normalize/mail.ts'
 import { maxRawBytes } from '../../../adapters/email/normalize/raw.ts'

@@ -1,4 +1,4 @@
-// mail 9.6 over posts: signatures, replays, and whom we call because of somebody's words.
+// Email ingress over webhooks: signatures, replays, and which servers we call because of a sender's words.
 
 import { secret } from '../../../src/contract/index.ts'
 import { hookAnswer } from '../../../src/http/status.ts'

@@ -1,4 +1,4 @@
-// mail 9.6 over raw SMTP sessions: what is taken, what is refused when, and what one client can do to the others.
+// Email ingress over raw SMTP sessions: what is taken, what is refused when, and what one client can do to the others.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'vitest'

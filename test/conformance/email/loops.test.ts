@@ -1,4 +1,4 @@
-// The cases of mail 9.8 and msg 17.5 about machines that write to machines: what is never answered, and what stops by itself.
+// The email cases about machines that write to machines: what is never answered, and what stops by itself.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { maxHops, signHop } from '../../../adapters/email/manners/hop.ts'
 import { defineAgent } from '../../../src/agent/agent.ts'

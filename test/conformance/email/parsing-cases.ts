@@ -1,4 +1,4 @@
-// mail 9.7, and of 9.8 what reading a report is about: mails and what they say. `body`: what is at least in the answer.
+// Email parsing, also of delivery reports: mails and what they say. `body`: what is at least in the answer.
 import type { MailBody } from '../../../adapters/email/wire/judged.ts'
 import { base64, bytesOf, file, html, mail, multipart, part, text } from './build-mail.ts'
 import { reportCases } from './report-cases.ts'

@@ -1,4 +1,4 @@
-// mail 9.7: what a mail says, on Node and as in workerd.
+// What a mail says, on Node and as in workerd.
 import { describe, expect, test } from 'vitest'
 import { decodeInWorkerd, decodeOnNode } from '../../../adapters/email/parse/decode-part.ts'
 import { bodyLimits } from '../../../adapters/email/parse/limits.ts'

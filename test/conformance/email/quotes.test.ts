@@ -1,4 +1,4 @@
-// mail 9.8, EM-120 to EM-123: what somebody wrote now, told apart from what they answer, and never lost.
+// EM-120 to EM-123: what the sender wrote now, told apart from what they answer, and never lost.
 import { describe, expect, test } from 'vitest'
 import { trimReply } from '../../../adapters/email/trim/trim-reply.ts'
 import { cpuMs, isLinear } from '../../doubles/linear-time.ts'

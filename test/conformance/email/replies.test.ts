@@ -1,4 +1,4 @@
-// Conformance cases of replies by mail (mail 9.8, 9.9), each by its id: what goes in, and what must come of it. The server is real.
+// Conformance cases of replies by mail, each by its id: what goes in, and what must come of it. The server is real.
 import { generateKeyPairSync } from 'node:crypto'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import MailComposer from 'nodemailer/lib/mail-composer'

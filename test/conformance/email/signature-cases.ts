@@ -1,4 +1,4 @@
-// mail 9.5: which signatures and policies count.
+// Which signatures and policies count.
 import { draftMail, mailKey, mailZone, senderZone, signMail } from '../../doubles/mail-maker.ts'
 import { provenMail } from '../../doubles/proven-mail.ts'
 import type { Case } from '../conform.ts'

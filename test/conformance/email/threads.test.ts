@@ -1,4 +1,4 @@
-// The cases of mail 9.8 about threads and ids, and those of msg 17.5 about recipients: mails over SMTP, and which conversation they are in.
+// The email cases about threads, ids and recipients: mails over SMTP, and which conversation they are in.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { baseSubject } from '../../../adapters/email/render/subject.ts'
 import { threadKey } from '../../../adapters/email/threads/key.ts'

@@ -1,4 +1,4 @@
-// msg 17.1: addresses.
+// Addresses.
 import { displayAddress, formatAddress, isHostedAddress, parseAddress } from '../../../src/contract/index.ts'
 import { agentJrd, readJrd } from '../../../src/identity/discovery/jrd.ts'
 import type { Case } from '../conform.ts'

@@ -1,4 +1,4 @@
-// msg 17.13: chains of agents, and what of a stream a run's log shows.
+// Chains of agents, and what of a stream a run's log shows.
 import { validateMessage } from '../../../src/contract/index.ts'
 import { chainCue, loopFault, nextAgentChain } from '../../../src/identity/chain/agent-chain.ts'
 import { aMessage } from '../../doubles/drafts.ts'

@@ -1,4 +1,4 @@
-// msg 17.6: evidence and who is trusted to send it.
+// Evidence and who is trusted to send it.
 import type { IdentityEvidence } from '../../../src/contract/index.ts'
 import { createEvidenceAccess } from '../../../src/identity/access/decide-access.ts'
 import { readEvidenceRules } from '../../../src/identity/access/rules.ts'

@@ -11,14 +11,14 @@ import { principalCases } from './principal-cases.ts'
 import { segmentCases, streamCases } from './stream-cases.ts'
 import { tokenCases } from './token-cases.ts'
 
-conform('msg 17.1: addresses', addressCases)
-conform('msg 17.2: messages', messageCases)
-conform('msg 17.6: identity and trust', evidenceCases)
-conform('msg 17.13: chains', chainCases)
-conform('msg 17.13: streams', streamCases)
-conform('loop 7.7: principals, access, consent', principalCases)
-describeOnDatabase('msg 17.13', (database) => conform('segments', segmentCases(database)))
-describeOnDatabase('loop 7.7', (database) => conform('tokens', tokenCases(database)))
+conform('addresses', addressCases)
+conform('messages', messageCases)
+conform('identity and trust', evidenceCases)
+conform('chains', chainCases)
+conform('streams', streamCases)
+conform('principals, access, consent', principalCases)
+describeOnDatabase('streams on a database', (database) => conform('segments', segmentCases(database)))
+describeOnDatabase('principals on a database', (database) => conform('tokens', tokenCases(database)))
 
 // Only their ids are looked at here: no database is asked for.
 const unasked = () => expect.unreachable('nothing is run')

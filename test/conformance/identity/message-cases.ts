@@ -1,4 +1,4 @@
-// msg 17.2: what is a message, what is put right, what is refused.
+// What is a message, what is put right, what is refused.
 import { createHash } from 'node:crypto'
 import { promptParts, type ValidationScope, validateMessage } from '../../../src/contract/index.ts'
 import { createAccessPolicy } from '../../../src/identity/access/access-policy.ts'

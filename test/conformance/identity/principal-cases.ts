@@ -1,4 +1,4 @@
-// loop 7.7: principals, grants, ceilings, caller context, consent.
+// Principals, grants, ceilings, caller context, consent.
 import { can } from '../../../src/identity/access/capabilities.ts'
 import { grantRoles } from '../../../src/identity/access/grant-store.ts'
 import { type AccessGrant, accessibleAgents, checkGrants } from '../../../src/identity/access/grants.ts'
@@ -125,7 +125,7 @@ export const principalCases: readonly Case[] = [
   {
     id: 'I-10',
     claim: 'acting as an agent shows it and no more; a host can take that away, in the list as at the door',
-    differs: 'trap 32',
+    differs: 'in the original an agent administers itself without a grant',
     run: () => {
       const self = userPrincipal(7, 'demo')
       const list = (narrowing?: () => boolean) =>
@@ -158,7 +158,7 @@ export const principalCases: readonly Case[] = [
   {
     id: 'I-13a',
     claim: 'what the top of a chain may say of itself is the top',
-    differs: 'trap 33, ruling 48',
+    differs: 'the original cannot read back the headers of a chain’s top',
     run: () => caller({ 'chain-depth': '0', 'caller-host': 'self', 'caller-user': '0' }),
     equals: 0,
   },

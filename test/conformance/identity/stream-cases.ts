@@ -1,4 +1,4 @@
-// msg 17.13: a reply that comes in pieces, from an agent and to a platform.
+// A reply that comes in pieces, from an agent and to a platform.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { defineAgent } from '../../../src/agent/agent.ts'

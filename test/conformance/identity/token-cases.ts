@@ -1,4 +1,4 @@
-// loop 7.7: authenticating a token, and one verdict on every way to an agent.
+// Authenticating a token, and one verdict on every way to an agent.
 
 import { bearerPrincipal } from '../../../src/identity/principal/bearer-principal.ts'
 import { conversationOwner } from '../../../src/identity/principal/principal.ts'

@@ -1,4 +1,4 @@
-// loop 5.4 and 5.6: a decision, and the value of an action that waits for one.
+// A decision, and the value of an action that waits for one.
 import { readDecision } from '../../../src/agent/approvals/decision.ts'
 import { readPendingAction, toApprovalEnvelope } from '../../../src/agent/approvals/pending-action.ts'
 import { type Case, refusal } from '../conform.ts'
@@ -147,7 +147,7 @@ export const approvalCases: readonly Case[] = [
   {
     id: 'P-13',
     claim: 'the envelope shows the input without its secrets, or what the caller says may be seen',
-    differs: 'trap 15',
+    differs: 'the original keeps a placeholder that holds raw parameters',
     run: () => {
       const action = readPendingAction(minimal)
       const { payload } = toApprovalEnvelope(action)

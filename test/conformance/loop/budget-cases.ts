@@ -1,4 +1,4 @@
-// loop 3.9 and 3.10: how many turns, calls and seconds a run may use. A run that used them up never looks finished.
+// How many turns, calls and seconds a run may use. A run that used them up never looks finished.
 import { conversationRequest } from '../../../src/agent/loop/request.ts'
 import { call, calling, deskOf, type Looped, looped, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
@@ -36,7 +36,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-03',
     claim: 'a run that would always go on stops at its last turn and says so',
-    differs: 'trap 03, ruling 31',
+    differs: 'the original reports the turn limit as a success',
     run: async () => ended(await looped([{ content: 'more' }], { maxTurns: 3, shouldContinue: always })),
     equals: outOf('turns', { turns: 3, executed: 0 }, 'max_turns'),
   },
@@ -56,7 +56,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-04b',
     claim: 'a turns budget above the turn limit decides as well',
-    differs: 'trap 17, ruling 31',
+    differs: 'in the original a turns budget only lowers, and beats a natural end',
     run: async () =>
       ended(
         await looped([{ content: 'more' }], {
@@ -70,7 +70,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-04c',
     claim: 'a run that ends by itself on its last turn is complete',
-    differs: 'trap 17, ruling 31',
+    differs: 'in the original a turns budget only lowers, and beats a natural end',
     run: async () =>
       ended(
         await looped([calling(ping), saying('done')], { tools: tools(), budgets: [{ name: 'turns', ceiling: 2 }] }),
@@ -109,7 +109,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-06b',
     claim: 'a tool is counted under its own name, however the provider spells it',
-    differs: 'trap 07',
+    differs: 'the original keeps the provider’s spelling',
     run: async () =>
       ended(
         await looped([calling(call('host__ping'), ping, ping)], {
@@ -153,7 +153,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-09',
     claim: "an agent's max_iterations lowers the turns, the stop says so, and the model sees what was overridden",
-    differs: 'trap 03, ruling 31',
+    differs: 'the original reports the turn limit as a success',
     run: async () => {
       const request = conversationRequest({
         messages: [{ role: 'user', content: 'hi' }],

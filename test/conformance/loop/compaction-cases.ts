@@ -1,4 +1,4 @@
-// Section 3.15: the compacted view.
+// Compaction: the compacted view.
 import { expect } from 'vitest'
 import { compact, type Summarizer } from '../../../src/agent/compaction/compact.ts'
 import { type CompactionPolicy, compactionPolicy } from '../../../src/agent/compaction/policy.ts'

@@ -1,4 +1,4 @@
-// loop 3.11, 3.13 and 3.17 inside a run: who besides the model decides that it is done, goes in circles or must go on.
+// Completion inside a run: who besides the model decides that it is done, goes in circles or must go on.
 import type { CompletionPolicy } from '../../../src/agent/loop/completion.ts'
 import { complete, incomplete } from '../../../src/agent/loop/completion.ts'
 import { completionGate, gateMediator } from '../../../src/agent/tools/call-gate.ts'
@@ -148,7 +148,7 @@ export const completionCases: readonly Case[] = [
   {
     id: 'L-34',
     claim: 'the note about a repeated failure speaks to the model, and no person takes it for an answer',
-    differs: 'trap 16',
+    differs: 'in the original the assistant says the note, and a success does not reset it',
     run: async () => {
       const failing = deskOf({ 'host/work': () => ({ success: false, error: 'busy' }) })
       const run = await looped([calling(work), calling(work)], {

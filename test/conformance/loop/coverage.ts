@@ -1,9 +1,9 @@
-// Every case of the loop's specification (loop 1.9, 2.7, 3.22, 4.11, 5.8, 8.7; msg 17.10) and where it stands: run as it is
+// Every case of the loop's specification and where it stands: run as it is
 // written, run with the outcome we chose instead and why, or left out with its reason. coverage.test.ts holds it to this.
 
 export type Coverage =
   | { readonly kind: 'covered'; readonly id: string; readonly file: string }
-  /** `why`: the trap or ruling, as the rows themselves name it. `instead`: what we do. */
+  /** `why`: the reason, as the rows themselves give it. `instead`: what we do. */
   | {
       readonly kind: 'differs'
       readonly id: string
@@ -40,25 +40,55 @@ export const coverage: readonly Coverage[] = [
   differs(
     'L-03',
     'budget-cases.ts',
-    'trap 03, ruling 31',
+    'the original reports the turn limit as a success',
     'a run that used up its turns is budget_exceeded, not complete',
   ),
-  differs('L-09', 'budget-cases.ts', 'trap 03, ruling 31', 'turns lowered by the agent end in budget_exceeded as well'),
-  differs('L-12', 'run-cases.ts', 'traps 18, 21', 'a model that answers nonsense fails its run; nothing is thrown'),
-  differs('L-17', 'session-cases.ts', 'ruling 27', 'the lane’s lease and epoch stand for the transcript lock'),
-  differs('L-26', 'mediation-cases.ts', 'trap 10', 'the text of a turn without calls is kept'),
-  differs('L-29', 'mediation-cases.ts', 'trap 15', 'no placeholder result; the request shows no secrets'),
+  differs(
+    'L-09',
+    'budget-cases.ts',
+    'the original reports the turn limit as a success',
+    'turns lowered by the agent end in budget_exceeded as well',
+  ),
+  differs(
+    'L-12',
+    'run-cases.ts',
+    'in the original the error propagates and the run stays running',
+    'a model that answers nonsense fails its run; nothing is thrown',
+  ),
+  differs(
+    'L-17',
+    'session-cases.ts',
+    'lanes have a lease and an epoch instead of a lock',
+    'the lane’s lease and epoch stand for the transcript lock',
+  ),
+  differs(
+    'L-26',
+    'mediation-cases.ts',
+    'the original drops text without calls and reads calls out of text',
+    'the text of a turn without calls is kept',
+  ),
+  differs(
+    'L-29',
+    'mediation-cases.ts',
+    'the original keeps a placeholder that holds raw parameters',
+    'no placeholder result; the request shows no secrets',
+  ),
   differs(
     'L-34',
     'completion-cases.ts',
-    'trap 16',
+    'in the original the assistant says the note, and a success does not reset it',
     'the note is the user’s and hidden; a success starts the count anew',
   ),
-  differs('L-48', 'provider-cases.ts', 'traps 18, 21', 'an answer without a parsed value fails the run'),
+  differs(
+    'L-48',
+    'provider-cases.ts',
+    'in the original the error propagates and the run stays running',
+    'an answer without a parsed value fails the run',
+  ),
   differs(
     'L-52',
     'run-control-cases.ts',
-    'lanes are the queue; ruling 14',
+    'lanes are the queue, and each message is admitted on its own',
     'messages wait in their lane, in order, and only their owner steers with them',
   ),
   differs(
@@ -67,33 +97,98 @@ export const coverage: readonly Coverage[] = [
     'a message without a run is no error: it gets one',
     'a run nobody knows cannot be stopped or looked at',
   ),
-  differs('L-49', 'provider-cases.ts', 'ruling 15', 'a provider that stays away makes the turn wait by time'),
-  differs('T-01', 'tool-declaration-cases.ts', 'ruling 35', 'what is absent is supplied only in a request'),
-  differs('T-03', 'tool-declaration-cases.ts', 'ruling 35', 'a name without a namespace is rejected and reported'),
-  differs('T-15', 'tool-declaration-cases.ts', 'ruling 36, trap 08', 'a redacted default counts as missing'),
-  differs('T-17', 'tool-execution-cases.ts', 'trap 07', 'everything speaks of the canonical name'),
-  differs('T-22', 'tool-execution-cases.ts', 'ruling 35', 'what another source hides is reported'),
-  differs('T-25', 'tool-execution-cases.ts', 'trap 06', 'a mediator that fails refuses the call'),
-  differs('P-07', 'policy-cases.ts', 'trap 22', 'input from outside only narrows'),
-  differs('P-10', 'policy-cases.ts', 'ruling 37', 'no approval is remembered for the next call'),
-  differs('P-13', 'approval-cases.ts', 'trap 15', 'the envelope shows the input without its secrets'),
+  differs(
+    'L-49',
+    'provider-cases.ts',
+    'outages of a provider are retried by time, not by count',
+    'a provider that stays away makes the turn wait by time',
+  ),
+  differs(
+    'T-01',
+    'tool-declaration-cases.ts',
+    'defaults are supplied only where a request is ingested',
+    'what is absent is supplied only in a request',
+  ),
+  differs(
+    'T-03',
+    'tool-declaration-cases.ts',
+    'a tool name needs a namespace',
+    'a name without a namespace is rejected and reported',
+  ),
+  differs(
+    'T-15',
+    'tool-declaration-cases.ts',
+    'the original executes the literal [redacted]',
+    'a redacted default counts as missing',
+  ),
+  differs(
+    'T-17',
+    'tool-execution-cases.ts',
+    'the original keeps the provider’s spelling',
+    'everything speaks of the canonical name',
+  ),
+  differs(
+    'T-22',
+    'tool-execution-cases.ts',
+    'what is hidden is reported, not dropped in silence',
+    'what another source hides is reported',
+  ),
+  differs(
+    'T-25',
+    'tool-execution-cases.ts',
+    'the mediator of the original fails open',
+    'a mediator that fails refuses the call',
+  ),
+  differs('P-07', 'policy-cases.ts', 'in the original a caller’s policy can widen', 'input from outside only narrows'),
+  differs(
+    'P-10',
+    'policy-cases.ts',
+    'action policies do not remember approvals',
+    'no approval is remembered for the next call',
+  ),
+  differs(
+    'P-13',
+    'approval-cases.ts',
+    'the original keeps a placeholder that holds raw parameters',
+    'the envelope shows the input without its secrets',
+  ),
   differs(
     'P-15',
     'mediation-cases.ts',
-    'trap 14',
+    'the original leaves the call unpaired and cannot go on',
     'the envelope carries the id of its call, so that the run can go on',
   ),
-  differs('S-01', 'session-cases.ts', 'ruling 4, trap 13', 'a transcript only grows'),
-  differs('S-05', 'session-cases.ts', 'ruling 43', 'another workspace is not found instead of forbidden'),
+  differs('S-01', 'session-cases.ts', 'the original overwrites the transcript', 'a transcript only grows'),
+  differs(
+    'S-05',
+    'session-cases.ts',
+    'routes are scoped to the owner of the token',
+    'another workspace is not found instead of forbidden',
+  ),
   differs(
     'S-06',
     'session-cases.ts',
-    'ruling 43',
+    'routes are scoped to the owner of the token',
     'owners are authenticated subjects; a session without one is the operator’s',
   ),
-  differs('P-16', 'waiting-cases.ts', 'ruling 43', 'there is always a store, and who resolves says the token'),
-  differs('S-08', 'session-cases.ts', 'ruling 27', 'lanes with lease and epoch stand for the lock'),
-  differs('S-09', 'session-cases.ts', 'ruling 11', 'double submits are settled by the dedupe key'),
+  differs(
+    'P-16',
+    'waiting-cases.ts',
+    'routes are scoped to the owner of the token',
+    'there is always a store, and who resolves says the token',
+  ),
+  differs(
+    'S-08',
+    'session-cases.ts',
+    'lanes have a lease and an epoch instead of a lock',
+    'lanes with lease and epoch stand for the lock',
+  ),
+  differs(
+    'S-09',
+    'session-cases.ts',
+    'idempotency of the original is not atomic',
+    'double submits are settled by the dedupe key',
+  ),
 ]
 
 function covered(file: string, ids: string): readonly Coverage[] {

@@ -1,4 +1,4 @@
-// msg 17.10: what a model is shown of a long conversation.
+// What a model is shown of a long conversation.
 import { expect } from 'vitest'
 import { createSlidingWindowPolicy, type SlidingWindowOptions } from '../../../src/agent/history/sliding-window.ts'
 import type { HistoricalMessage, Sender } from '../../../src/contract/index.ts'

@@ -1,4 +1,4 @@
-// loop 3.5 and 4.5: tool calls inside a run, from what the model asked to what is kept of it.
+// Tool calls inside a run, from what the model asked to what is kept of it.
 import { readPendingAction, toApprovalEnvelope } from '../../../src/agent/approvals/pending-action.ts'
 import { fieldsOf } from '../../../src/agent/fields.ts'
 import type { DeskDeps } from '../../../src/agent/tools/create-desk.ts'
@@ -77,7 +77,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'L-21b',
     claim: 'the model itself reads its own arguments as it wrote them',
-    differs: 'trap 08',
+    differs: 'the original replays redacted arguments to the model',
     run: async () => {
       const tools = deskOf({ 'host/act': () => 1 })
       const script = [calling(call('host/act', { api_key: 'canary' })), done]
@@ -176,7 +176,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'L-26',
     claim: 'a turn of text alone ends the run, and its text is kept',
-    differs: 'trap 10',
+    differs: 'the original drops text without calls and reads calls out of text',
     run: async () => {
       const tools = deskOf({ 'host/act': () => 1 })
       const { result, requests } = await looped([calling(act), { content: 'done' }], { tools, maxTurns: 8 })
@@ -187,7 +187,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'L-26b',
     claim: 'text that is written like a call stays text',
-    differs: 'trap 10',
+    differs: 'the original drops text without calls and reads calls out of text',
     run: async () => {
       const tools = deskOf({ 'host/act': throwing })
       const script = [{ content: '<tool_call>{"name":"host/act","arguments":{}}</tool_call>' }]
@@ -225,7 +225,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'L-29',
     claim: 'a tool the other side runs pauses the run; its request is told without its secrets',
-    differs: 'trap 15',
+    differs: 'the original keeps a placeholder that holds raw parameters',
     run: async () => {
       const tools = deskOf(
         { 'host/act': () => runtimeToolPending() },
@@ -294,7 +294,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'P-15',
     claim: 'a run with a gated call pauses with the action it waits for, paired with its call',
-    differs: 'trap 14',
+    differs: 'the original leaves the call unpaired and cannot go on',
     run: async () => {
       const tools = deskOf({ 'host/act': throwing }, { ...approvals(), actionOf: () => 'preview' })
       const run = await looped([calling(call('host/act', { api_key: 'canary' }, 'c1'), act)], { tools, maxTurns: 3 })

@@ -1,4 +1,4 @@
-// loop 5.1 to 5.3: which tools are shown, how they may act, what a delegated runtime is told.
+// Which tools are shown, how they may act, what a delegated runtime is told.
 import { type ActionRequest, readActionPolicy, resolveAction } from '../../../src/agent/policy/action-policy.ts'
 import { runtimeToolPolicy } from '../../../src/agent/policy/runtime-tool-policy.ts'
 import { resolveVisibleTools, type VisibilityRequest } from '../../../src/agent/policy/tool-visibility.ts'
@@ -146,7 +146,7 @@ export const policyCases: readonly Case[] = [
   ...widening.map((outside) => ({
     id: 'P-07',
     claim: `${JSON.stringify(outside)} from outside shows nothing more`,
-    differs: 'trap 22',
+    differs: 'in the original a caller’s policy can widen',
     run: () => shown([write, pick], { outside }),
     equals: [],
   })),
@@ -199,7 +199,7 @@ export const policyCases: readonly Case[] = [
   {
     id: 'P-10',
     claim: 'an approval before does not let the next call through',
-    differs: 'ruling 37',
+    differs: 'action policies do not remember approvals',
     run: () =>
       resolveAction(request({ tool: preview, outside: { action_policy: { tools: { 'host/write': 'direct' } } } })),
     equals: 'preview',

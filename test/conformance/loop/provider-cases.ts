@@ -1,4 +1,4 @@
-// loop 3.18 and 3.19: what a provider's turns add up to, and how patient we are with it.
+// What a provider's turns add up to, and how patient we are with it.
 import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../../../src/agent/loop/model.ts'
 import { withRetries } from '../../../src/agent/providers/with-retries.ts'
 import { call, calling, deskOf, looped, saying, told } from '../../doubles/scripted-loop.ts'
@@ -104,7 +104,7 @@ export const providerCases: readonly Case[] = [
   {
     id: 'L-48',
     claim: 'a structured answer without a value fails the run instead of leaving it open',
-    differs: 'traps 18, 21',
+    differs: 'in the original the error propagates and the run stays running',
     run: async () => {
       const { result } = await looped([() => ({ structured_output: { valid: true } })], { structuredOutput })
       return { status: result.status, has: 'structured_output' in result, message: result.failure?.['message'] }
@@ -143,14 +143,14 @@ export const providerCases: readonly Case[] = [
   {
     id: 'L-49',
     claim: 'an answer that broke off after its first words is not repeated here: the turn waits and is run again',
-    differs: 'ruling 15',
+    differs: 'outages of a provider are retried by time, not by count',
     run: () => patience([answered(500), { content: 'hello' }], 'hel'),
     equals: { dispatches: 1, waits: [], thrown: 'provider_unavailable' },
   },
   {
     id: 'L-49',
     claim: 'a provider that stays away does not fail the run: the turn waits for it by time',
-    differs: 'ruling 15',
+    differs: 'outages of a provider are retried by time, not by count',
     run: () => patience(Array.from({ length: 9 }, () => answered(500))),
     equals: { dispatches: 5, waits: [2, 4, 8, 16], thrown: 'provider_unavailable' },
   },

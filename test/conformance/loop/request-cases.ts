@@ -1,4 +1,4 @@
-// loop 2.1: what a run is asked to do.
+// What a run is asked to do.
 import { conversationRequest } from '../../../src/agent/loop/request.ts'
 import { type Case, refusal } from '../conform.ts'
 

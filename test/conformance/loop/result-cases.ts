@@ -1,4 +1,4 @@
-// loop 2.2 to 2.6: result, observability and outcome of a run, and the run result other runtimes read.
+// Result, observability and outcome of a run, and the run result other runtimes read.
 import { expect } from 'vitest'
 import { createBudget } from '../../../src/agent/loop/budget.ts'
 import { normalizeResult } from '../../../src/agent/loop/result.ts'
@@ -130,7 +130,7 @@ export const resultCases: readonly Case[] = [
   {
     id: 'R-10b',
     claim: 'contention is an outcome of its own and may be retried',
-    differs: 'trap 04',
+    differs: 'the original reports contention as completed',
     run: () => normalizeResult({ messages: [], status: 'transcript_lock_contention' }),
     expected: { completed: false, run_outcome: { status: 'contention', retryable: true } },
   },

@@ -1,4 +1,4 @@
-// loop 3.21: who may touch a run and what waits behind it. Lanes are the queue here: nothing is queued by hand, and what
+// Who may touch a run and what waits behind it. Lanes are the queue here: nothing is queued by hand, and what
 // waits is drained by itself, in order.
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
@@ -48,7 +48,7 @@ export const runControlCases = (database: () => Database): readonly Case[] => [
   {
     id: 'L-52',
     claim: 'a stranger gets nothing of what waits behind a run, and the owner keeps it, in order',
-    differs: 'lanes are the queue; ruling 14',
+    differs: 'lanes are the queue, and each message is admitted on its own',
     run: () =>
       scene(database(), async ({ gateway, heard, open }) => {
         await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' })
@@ -64,7 +64,7 @@ export const runControlCases = (database: () => Database): readonly Case[] => [
   {
     id: 'L-52',
     claim: 'the owner of a run is heard in it, and nobody twice',
-    differs: 'lanes are the queue; ruling 14',
+    differs: 'lanes are the queue, and each message is admitted on its own',
     run: () =>
       scene(database(), async ({ gateway, heard, open }) => {
         await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' })

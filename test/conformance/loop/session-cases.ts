@@ -1,4 +1,4 @@
-// loop 8.1 to 8.3: sessions and whose they are, on the store, the routes and the lanes that stand for the original's lock.
+// Sessions and whose they are, on the store, the routes and the lanes that stand for the original's lock.
 import { createHash } from 'node:crypto'
 import { noMeter, readWorkspaceScope, secret, workspaceKey } from '../../../src/contract/index.ts'
 import { createApp } from '../../../src/http/app.ts'
@@ -68,7 +68,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
     {
       id: 'S-01',
       claim: 'a session belongs to whose message began it, and what comes later is added to it, never put in its place',
-      differs: 'ruling 4, trap 13',
+      differs: 'the original overwrites the transcript',
       run: async () => {
         const id = await talk(database(), { ...alice, text: 'one' })
         await talk(database(), { ...alice, text: 'two' })
@@ -151,7 +151,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
     {
       id: 'S-05',
       claim: "the same owner's session in another workspace is not there for this token, and stays as it is",
-      differs: 'ruling 43',
+      differs: 'routes are scoped to the owner of the token',
       run: async () => {
         const id = await talk(database(), { ...alice, text: 'one' })
         await moveSession(database(), id, 'slack_team', 'T1')
@@ -170,7 +170,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
       id: 'S-06',
       claim:
         'a session nobody was authenticated for is nobody’s: no owner sees it, and an owner without a name is none',
-      differs: 'ruling 43',
+      differs: 'routes are scoped to the owner of the token',
       run: async () => {
         const id = await talk(database(), { subject: null, conversation: 'c-nobody', text: 'who am I?' })
         const asOwner = await asking(database(), 'test:alice')
@@ -215,7 +215,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
     {
       id: 'S-08',
       claim: 'a held lane is not given twice; an expired one is, and its first holder can neither renew nor free it',
-      differs: 'ruling 27',
+      differs: 'lanes have a lease and an epoch instead of a lock',
       run: async () => {
         const first = await hold(database(), alice)
         const second = await lane('b').claim(10)
@@ -240,7 +240,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
     {
       id: 'L-17',
       claim: 'a lease that ran out and was taken again is released by its new holder alone',
-      differs: 'ruling 27',
+      differs: 'lanes have a lease and an epoch instead of a lock',
       run: async () => {
         const first = await hold(database(), alice)
         await database().query(expire, [])
@@ -254,7 +254,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
       id: 'S-09',
       claim:
         'a message sent twice in a hurry is one message and one session: its key settles it, not a look at the clock',
-      differs: 'ruling 11',
+      differs: 'idempotency of the original is not atomic',
       run: async () => {
         const inbox = createInboxStore(database())
         const draft = () => aDraft({ messageId: 'twice', candidates: ['c-twice'], content: 'same' })

@@ -1,4 +1,4 @@
-// loop 4.1 to 4.3: declarations, binding, required parameters.
+// Declarations, binding, required parameters.
 import { bindParameters } from '../../../src/agent/tools/bind-parameters.ts'
 import { normalizeDeclarations } from '../../../src/agent/tools/catalog.ts'
 import { readDeclaration } from '../../../src/agent/tools/declaration.ts'
@@ -42,7 +42,7 @@ export const declarationCases: readonly Case[] = [
   {
     id: 'T-01',
     claim: 'the strict client form guesses nothing',
-    differs: 'ruling 35',
+    differs: 'defaults are supplied only where a request is ingested',
     run: () => faultsOf({ name: 'client/pick' }, 'client'),
     equals: ['description', 'executor', 'scope'],
   },
@@ -58,7 +58,7 @@ export const declarationCases: readonly Case[] = [
   {
     id: 'T-03',
     claim: 'a name without a namespace is rejected and reported',
-    differs: 'ruling 35',
+    differs: 'a tool name needs a namespace',
     run: () => names([{ ...search, name: 'workspace_read' }, search]),
     equals: { accepted: ['host/search'], rejected: ['workspace_read'] },
   },
@@ -214,7 +214,7 @@ export const declarationCases: readonly Case[] = [
   {
     id: 'T-15',
     claim: 'a hidden default counts as missing and is never executed',
-    differs: 'ruling 36, trap 08',
+    differs: 'the original executes the literal [redacted]',
     run: () => refusal({ parameters: { required: ['api_key'] }, parameter_defaults: { api_key: 'k' } }, {}),
     equals: { error_type: 'missing_required_parameters', missing_parameters: ['api_key'] },
   },

@@ -1,4 +1,4 @@
-// loop 4.4 to 4.10: execution, capability, sources, tiers, citations, mediation.
+// Execution, capability, sources, tiers, citations, mediation.
 import { createToolCatalog } from '../../../src/agent/tools/catalog.ts'
 import { normalizeCitations } from '../../../src/agent/tools/citations.ts'
 import { type MediatorContext, mediate, type PreToolMediator } from '../../../src/agent/tools/mediate.ts'
@@ -85,7 +85,7 @@ export const executionCases: readonly Case[] = [
   {
     id: 'T-17',
     claim: "a provider's spelling runs the tool under its canonical name",
-    differs: 'trap 07',
+    differs: 'the original keeps the provider’s spelling',
     run: () => {
       const catalog = createToolCatalog([declared({ name: 'host/search', provider_aliases: ['find'] })])
       const called = ['host__search', 'find', 'host/search', 'host_search']
@@ -167,7 +167,7 @@ export const executionCases: readonly Case[] = [
   {
     id: 'T-22',
     claim: 'the source with the better priority has the name',
-    differs: 'ruling 35',
+    differs: 'what is hidden is reported, not dropped in silence',
     run: async () => {
       const sources = [
         { slug: 'late', declare: () => ({ 'host/search': {} }) },
@@ -234,21 +234,21 @@ export const executionCases: readonly Case[] = [
   {
     id: 'T-25',
     claim: 'a mediator that throws is a no',
-    differs: 'trap 06',
+    differs: 'the mediator of the original fails open',
     run: () => mediated(throwing),
     equals: notRun('pre_tool_mediation_failed'),
   },
   {
     id: 'T-25',
     claim: 'a mediator that never answers is a no',
-    differs: 'trap 06',
+    differs: 'the mediator of the original fails open',
     run: () => mediated(() => new Promise(() => {})),
     equals: notRun('pre_tool_mediation_failed'),
   },
   ...[undefined, null, 'proceed', {}, { action: 'PROCEED' }, { action: 'replace_result' }].map((decision) => ({
     id: 'T-25',
     claim: `${JSON.stringify(decision)} from a mediator is a no`,
-    differs: 'trap 06',
+    differs: 'the mediator of the original fails open',
     run: () => mediated(() => decision),
     equals: notRun('pre_tool_mediation_invalid'),
   })),

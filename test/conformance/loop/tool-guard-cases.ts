@@ -1,4 +1,4 @@
-// loop 3.13, 3.14 and 3.17, as far as they need no loop: repeated failures, truncation, the order of calls.
+// Guards of tool calls, as far as they need no loop: repeated failures, truncation, the order of calls.
 
 import { expect } from 'vitest'
 import { gateCall, gateCompletion } from '../../../src/agent/tools/call-gate.ts'
@@ -70,7 +70,7 @@ export const guardCases: readonly Case[] = [
   {
     id: 'L-34',
     claim: 'the second equal failure draws a note to the model',
-    differs: 'trap 16',
+    differs: 'in the original the assistant says the note, and a success does not reset it',
     run: async () => {
       const guard = createFailureGuard(catalog)
       await guard.failed('demo/act', { a: 1 }, failure)
@@ -96,7 +96,7 @@ export const guardCases: readonly Case[] = [
   {
     id: 'L-34',
     claim: 'a success starts the count anew',
-    differs: 'trap 16',
+    differs: 'in the original the assistant says the note, and a success does not reset it',
     run: () => nudges([failure, success, failure, failure]),
     equals: [undefined, undefined, undefined, 2],
   },

@@ -1,4 +1,4 @@
-// loop 3.20 and 5.7: what a paused run waits for, decided or answered once. On a database: single resolution is a promise of it.
+// What a paused run waits for, decided or answered once. On a database: single resolution is a promise of it.
 import { readDecision } from '../../../src/agent/approvals/decision.ts'
 import type { Resolver } from '../../../src/agent/approvals/pending-action-store.ts'
 import { cancelledResult, submittedResult } from '../../../src/agent/runtime-tools/tool-answer.ts'
@@ -32,7 +32,7 @@ export function waitingCases(database: () => Database): readonly Case[] {
     {
       id: 'P-16',
       claim: 'an unknown decision is refused before anything is looked up; an unknown action is not there',
-      differs: 'ruling 43',
+      differs: 'routes are scoped to the owner of the token',
       run: async () => [
         await refusal(() => readDecision('maybe')),
         (await actions().resolve('0192f1c2-7d5e-7abc-8def-0123456789ab', { status: 'accepted' }, alice)).kind,

@@ -1,4 +1,4 @@
-// slack 8.2 as data: one app, several workspaces and an organization; whose token is used, and when none may be.
+// Slack tenancy as data: one app, several workspaces and an organization; whose token is used, and when none may be.
 
 import { WebClient } from '@slack/web-api'
 import { expect } from 'vitest'

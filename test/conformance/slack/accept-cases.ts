@@ -1,4 +1,4 @@
-// slack 8.1 and 8.3, where the whole gateway decides: what is stored once, and what the request is answered with.
+// Slack cases where the whole gateway decides: what is stored once, and what the request is answered with.
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agent/agent.ts'

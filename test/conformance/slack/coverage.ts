@@ -1,4 +1,4 @@
-// Every case of slack 8.1, 8.3, 8.4 and msg 17.3 and where it stands: run as it is written, run with the outcome we chose instead
+// Every case that concerns Slack, and where it stands: run as it is written, run with the outcome we chose instead
 // (the rows say why), or left out with its reason. slack.test.ts holds this list to the rows that really run. Tenancy (8.2) has
 // a list of its own.
 

@@ -1,4 +1,4 @@
-// slack 8.1, as far as the adapter alone decides: signatures, times, media types and handshakes.
+// Slack ingress, as far as the adapter alone decides: signatures, times, media types and handshakes.
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import type { Case } from '../conform.ts'
 import { adapterWith, bytesOf, envelope, kit, message, now, receive, signedAs } from './scene.ts'
@@ -154,7 +154,7 @@ const shapeCases: readonly Case[] = [
     claim: 'a signed body that is no JSON is kept as unreadable',
     run: () => receive('{"not json'),
     expected: { kind: 'unreadable', reason: 'invalid_json' },
-    differs: 'ruling 22: it is kept and answered 200, because delivering it again would change nothing',
+    differs: 'it is kept and answered 200, because delivering it again would change nothing',
   },
   {
     id: 'S14',

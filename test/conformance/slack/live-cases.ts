@@ -1,4 +1,4 @@
-// slack 8.4: replies that grow. Un-awaited deltas (S81) do not reach an adapter: the gateway shows one frame after the other.
+// Replies that grow. Un-awaited deltas (S81) do not reach an adapter: the gateway shows one frame after the other.
 import type { Adapter, JsonObject, LiveFrame } from '../../../src/contract/index.ts'
 import { memoryNotes } from '../../doubles/memory-notes.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'

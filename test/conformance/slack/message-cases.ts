@@ -1,4 +1,4 @@
-// msg 17.3: Slack as the message model sees it.
+// Slack as the message model sees it.
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { replySaying } from '../../unit/contract/adapter-contract-outbound.ts'
 import type { Case } from '../conform.ts'
@@ -79,7 +79,7 @@ export const messageCases: readonly Case[] = [
       subject: 'slack:T0PARLEY1/U0OTHER01',
       message: { sender: { identities: [{ method: 'urn:mentionable:auth:platform-mention:v0.1' }] } },
     },
-    differs: 'only a bot that the operator listed is heard at all (slack 2.8)',
+    differs: 'only a bot that the operator listed is heard at all',
   },
   {
     id: 'SL-09',

@@ -1,4 +1,4 @@
-// slack 8.3: what an event becomes. S40, which needs the books, is in accept-cases.ts.
+// What an event becomes. S40, which needs the books, is in accept-cases.ts.
 import type { Reception } from '../../../src/contract/index.ts'
 import { memoryNotes } from '../../doubles/memory-notes.ts'
 import type { Case } from '../conform.ts'

@@ -1,4 +1,4 @@
-// slack 8.4: what goes out, and what is made of the answers. Streams are in live-cases.ts.
+// What goes out, and what is made of the answers. Streams are in live-cases.ts.
 
 import type { SignOptions } from '../../../adapters/slack/fixtures.ts'
 import type { ActionLine, Resolution } from '../../../src/agent/approvals/pending-action-store.ts'

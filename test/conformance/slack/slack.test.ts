@@ -10,12 +10,12 @@ import { messageCases } from './message-cases.ts'
 import { normalizeCases } from './normalize-cases.ts'
 import { outboundCases } from './outbound-cases.ts'
 
-conform('slack 8.1: ingress', ingressCases)
-conform('slack 8.3: normalization', normalizeCases)
-conform('slack 8.4: outbound', outboundCases)
-conform('slack 8.4: streams', liveCases)
-conform('msg 17.3', messageCases)
-describeOnDatabase('slack 8.1', (database) => conform('accepting', acceptCases(database)))
+conform('ingress', ingressCases)
+conform('normalization', normalizeCases)
+conform('outbound', outboundCases)
+conform('streams', liveCases)
+conform('Slack as messages', messageCases)
+describeOnDatabase('Slack on a database', (database) => conform('accepting', acceptCases(database)))
 
 // Only their ids are looked at here: no database is asked for.
 const unasked = () => expect.unreachable('nothing is run')

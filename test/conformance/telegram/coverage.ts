@@ -1,4 +1,4 @@
-// Every case of slack 8.5-8.7, those of 8.9 that concern Telegram, and msg 17.4, and where it stands: run under its id, run by the core's
+// Every case that concerns Telegram, and where it stands: run under its id, run by the core's
 // own tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
 import { type Coverage, core, covered, differs, leftOut } from '../case-list.ts'
 
@@ -48,7 +48,7 @@ export const coverage: readonly Coverage[] = [
     'TG-09',
     'a bot is not delivered what other bots write in groups: a relay would promise to wake who never hears it',
   ),
-  leftOut('TG-10', 'as TG-09; and by ruling 8 relay would be the same in every chat of a connection'),
+  leftOut('TG-10', 'as TG-09; and relay is set per connection, so it would be the same in every chat of a connection'),
   leftOut(
     'X04',
     'Telegram signs no time, so no clock of ours decides whether an update is genuine; another platform’s case',

@@ -1,4 +1,4 @@
-// Cases of slack 8.5 and 8.9 that this channel and the core decide together: answers to Telegram, copies, words of decisions.
+// Telegram ingress cases that this channel and the core decide together: answers to Telegram, copies, words of decisions.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import { resolutionTold } from '../../../src/agent/approvals/resolution-words.ts'
 import type { ErrorCode } from '../../../src/contract/index.ts'

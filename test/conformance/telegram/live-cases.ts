@@ -1,4 +1,4 @@
-// Replies that grow: slack 3.11 and the cases of 8.7 about it, against a stand-in for the Bot API with a clock of our own.
+// Replies that grow on Telegram, against a stand-in for the Bot API with a clock of our own.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import type { Adapter, FrameOutcome, JsonObject } from '../../../src/contract/index.ts'
 import {

@@ -1,4 +1,4 @@
-// Cases of slack 8.6 that concern content, clicks, membership and messages beside the bot's own chats.
+// Telegram cases that concern content, clicks, membership and messages beside the bot's own chats.
 import type { Case } from '../conform.ts'
 import { ada, arrivals, calls, click, dm, group, ignored, message, parts, read, saying, texts, us } from './scene.ts'
 

@@ -1,4 +1,4 @@
-// Cases of slack 8.7 that concern buttons, answers to clicks, guests and the fallback ladder, against a stand-in for the Bot API.
+// Telegram cases that concern buttons, answers to clicks, guests and fallbacks, against a stand-in for the Bot API.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import type { Adapter, ControlFacts, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
 import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'

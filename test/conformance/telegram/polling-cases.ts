@@ -1,4 +1,4 @@
-// Polling: the loop of slack 3.5 as ruling 24 wants it, against a stand-in for the Bot API.
+// Polling: the cursor moves only after the commit, against a stand-in for the Bot API.
 import type { Adapter, SourceBatch } from '../../../src/contract/index.ts'
 import {
   apiFault,

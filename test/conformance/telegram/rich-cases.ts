@@ -1,4 +1,4 @@
-// Rich messages: slack 3.10, the cases of 8.7 about them and the table of 8.8, against a stand-in for the Bot API.
+// Rich messages on Telegram and the Markdown cases on them, against a stand-in for the Bot API.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import type { Adapter, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
 import { apiFault, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'

@@ -1,4 +1,4 @@
-// The cases of slack 8.5-8.7, 8.9 and msg 17.4, as rows.
+// The Telegram cases, as rows.
 import { conform } from '../conform.ts'
 import { ingressCases } from './ingress-cases.ts'
 import { liveCases } from './live-cases.ts'

@@ -1,4 +1,4 @@
-// What came in one arrival is stored in one commit: all of it, or nothing (ruling 25).
+// What came in one arrival is stored in one commit: all of it, or nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { type Arrived, GatewayError } from '../../../src/contract/index.ts'

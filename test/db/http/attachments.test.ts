@@ -1,4 +1,4 @@
-// Files over the API: up as a form, down by handle, and nobody else's by any name (seed 002, msg 13.7, 14, 17.12).
+// Files over the API: up as a form, down by handle, and no other person's by any name.
 import { afterEach, expect, test } from 'vitest'
 import { sweepRound } from '../../../src/assemble/sweep-round.ts'
 import { loadConfig } from '../../../src/config.ts'
@@ -43,7 +43,7 @@ describeOnDatabase('files over the API', (database) => {
     ((await response.json()) as { error: { code: string } }).error.code,
   ]
 
-  test('go up and come down: the four fields of the seed, and the same bytes under headers that make them inert', async () => {
+  test('go up and come down: the four fields of an upload, and the same bytes under headers that make them inert', async () => {
     start()
     const answer = await sent()
     expect(answer).toEqual({
@@ -106,7 +106,7 @@ describeOnDatabase('files over the API', (database) => {
     expect(await codeOf(await follow(url))).toEqual([404, 'not_found'])
   })
 
-  test('msg:SU-22 belong to whoever sent them: this machine, or the holder of a token with the scope run', async () => {
+  test('SU-22 belong to their sender: this machine, or the holder of a token with the scope run', async () => {
     start()
     const ada = (await madeToken(database(), { principal: 'test:ada', scopes: ['run'] })).clear
     const bob = (await madeToken(database(), { principal: 'test:bob', scopes: ['run'] })).clear

@@ -1,4 +1,4 @@
-// History over the API: seed 002's whole flow, with a fresh URL at every read, for nobody but the one whose thread it is.
+// History over the API: upload, run and read back, with a fresh URL at every read, for the owner of the thread alone.
 import { afterEach, expect, test } from 'vitest'
 import { type Agent, defineAgent } from '../../../src/agent/agent.ts'
 import { demoAgent } from '../../../src/agent/demo/agent.ts'
@@ -53,7 +53,7 @@ describeOnDatabase('the history of a thread', (database) => {
     url: expect.stringContaining('/storage/v1/object/sign/agent-files/'),
   }
 
-  test('msg:SU-19 is exactly what the seed says, with another URL at every read that leads to the same bytes', async () => {
+  test('SU-19 is exactly the documented shape, with another URL at every read that leads to the same bytes', async () => {
     start()
     const url = await upload(png)
     await say('msg-1', [{ type: 'text', text: '帮我看看这张图' }, binary(url)])
@@ -93,7 +93,7 @@ describeOnDatabase('the history of a thread', (database) => {
     })
   })
 
-  test('msg:SU-21 shows one file that is gone as unavailable, and the others as they are', async () => {
+  test('SU-21 shows one file that is gone as unavailable, and the others as they are', async () => {
     start()
     const [kept, lost] = [await upload(png), await upload(Uint8Array.from([...png, 9]))]
     await say('msg-1', [binary(kept), binary(lost), { type: 'text', text: 'two' }])
@@ -106,7 +106,7 @@ describeOnDatabase('the history of a thread', (database) => {
     expect((await messages())[0]?.content).toEqual([gone, gone, { type: 'text', text: 'two' }])
   })
 
-  test('msg:SU-20 is of nobody else, whatever they call their own thread', async () => {
+  test('SU-20 is of no other person, whatever they call their own thread', async () => {
     start()
     const [ada, bob] = await Promise.all(
       ['test:ada', 'test:bob'].map(async (principal) => ({

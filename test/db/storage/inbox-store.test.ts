@@ -1,4 +1,4 @@
-// Hop 4's port: claimed once, placed in the right conversation, queued in one commit (rulings 11-13).
+// The inbox store: claimed once, placed in the right conversation, queued in one commit.
 import { describe, expect, test } from 'vitest'
 import type { InboxDraft } from '../../../src/inbound/inbox-store.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'

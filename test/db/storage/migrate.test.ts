@@ -1,4 +1,4 @@
-// Migrations: safe when replicas start together, and never under an older release's feet (ruling 26).
+// Migrations: safe when replicas start together, and never while an older release still needs the old schema.
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/storage/database.ts'

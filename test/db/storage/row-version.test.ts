@@ -1,4 +1,4 @@
-// Two releases on one database (ruling 26): a claim takes what it can read, and leaves the rest in its order.
+// Two releases on one database: a claim takes what it can read, and leaves the rest in its order.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { QueuedCall } from '../../../src/contract/index.ts'

@@ -1,4 +1,4 @@
-// Tools that run elsewhere: answered once; whoever comes later is told what there is (loop 3.20, L-50).
+// Tools that run elsewhere: answered once; a later answer is told what there is (L-50).
 import { expect, test } from 'vitest'
 import { cancelledResult, submittedResult } from '../../../src/agent/runtime-tools/tool-answer.ts'
 import { statement } from '../../../src/storage/database.ts'

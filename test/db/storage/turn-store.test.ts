@@ -1,4 +1,4 @@
-// The turn queue's conformance kit: claims are exclusive, leases expire, a stale epoch writes nothing (rulings 15-17, 27).
+// The turn queue's conformance kit: claims are exclusive, leases expire, a stale epoch writes nothing.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { FullSlots } from '../../../src/sessions/full-slots.ts'

@@ -54,7 +54,7 @@ const profile = { anonymous: true, errorTable: '1.0.0', messageIds: 'loose' } as
 const push = { allow: ['127.0.0.1', 'localhost'] }
 const skill = { id: 'more', name: 'More', description: 'For those who show a credential.', tags: ['kit'] }
 
-// One server, one address per set of capabilities: tests are gated both ways (a2a 6.4).
+// One server, one address per set of capabilities: tests are gated both ways.
 export default defineConfig({
   agents: [agent],
   connections: [

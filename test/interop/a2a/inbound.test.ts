@@ -1,4 +1,4 @@
-// The SDK's own client beside our server (a2a:OU-01): both versions, both bindings, every operation, and its check of our signatures.
+// The SDK's own client beside our server (OU-01): both versions, both bindings, every operation, and its check of our signatures.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type A2aPeer, type Body, startA2a } from '../../doubles/a2a-peer.ts'
 import { until } from '../../doubles/at-work.ts'

@@ -1,4 +1,4 @@
-// Our client beside the SDK's own server (a2a:OU-02): both versions, both bindings, with streams and without.
+// Our client beside the SDK's own server (OU-02): both versions, both bindings, with streams and without.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Agent, defineAgent } from '../../../src/agent/agent.ts'
 import type { A2aAgentOptions } from '../../../src/agent/remote/options.ts'

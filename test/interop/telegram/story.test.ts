@@ -100,7 +100,7 @@ describeBeside('a story on Telegram beside telegram-test-api', telegramTestApi, 
     })
 
     play(
-      'a message that was opened and never heard of stays as it is, shown as unknown, and the answer is said once beside it (ruling 18)',
+      'a message that was opened and never heard of stays as it is, shown as unknown, and the answer is said once beside it',
       async (story) => {
         await story.begin()
         const opened = atFirst(story, (call) => call.method === 'sendMessage')

@@ -1,4 +1,4 @@
-// Signatures in workerd, where RSA needs its digest called by another name (mail 4.4).
+// Signatures in workerd, where RSA needs its digest called by another name.
 import { expect, test } from 'vitest'
 import { createResolver } from '../../../adapters/email/dns/resolver.ts'
 import { proveMail } from '../../../adapters/email/prove/prove-mail.ts'

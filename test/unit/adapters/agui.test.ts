@@ -1,5 +1,5 @@
 // The local API: who may use it, what a run request must hold, and what the open request is told.
-// Covered of msg 17.11: AG-01 to AG-03, AG-05, AG-06, AG-11 (its answer), AG-22 (as far as never fetched), AG-24, AG-27.
+// Covered here: AG-01 to AG-03, AG-05, AG-06, AG-11 (its answer), AG-22 (as far as never fetched), AG-24, AG-27.
 // Streams and resume: test/conformance/agui. By the core: AG-07 to AG-10.
 
 import { describe, expect, test } from 'vitest'
@@ -59,7 +59,7 @@ describe('a run request', () => {
     })
   })
 
-  test('AG-02 seed 002’s binary block is a file part', async () => {
+  test('AG-02 a binary block is a file part', async () => {
     const url = 'https://xxx.supabase.co/storage/v1/object/sign/b/p.jpg?token=xxx'
     const content = [
       { type: 'text', text: 'look' },

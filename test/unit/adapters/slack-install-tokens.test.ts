@@ -1,4 +1,4 @@
-// Tokens of installations: refreshed once, kept apart, and gone when Slack says so (slack 2.6, S28 to S30).
+// Tokens of installations: refreshed once, kept apart, and gone when Slack says so (S28 to S30).
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { endRemoved } from '../../../adapters/slack/install/removal.ts'
 import { createTokenDesk } from '../../../adapters/slack/install/tokens.ts'

@@ -1,4 +1,4 @@
-// Installing into workspaces: the browser's way there and back, and everything that must not become an installation (slack 2.6).
+// Installing into workspaces: the browser's way there and back, and everything that must not become an installation.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { serveInstall } from '../../../adapters/slack/install/serve-install.ts'
 import { type Notes, secret } from '../../../src/contract/index.ts'

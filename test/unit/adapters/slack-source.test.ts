@@ -1,5 +1,5 @@
 // Socket Mode against a peer that speaks it on loopback: nothing is acknowledged before it is stored, and nothing from outside
-// can pass for an envelope (ruling 24, slack 2.17).
+// can pass for an envelope.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { createOwnArrivals } from '../../../adapters/slack/source/own-arrivals.ts'

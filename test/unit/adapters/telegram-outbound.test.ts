@@ -1,4 +1,4 @@
-// Telegram's outbound quirks: rendering and delivering against a server that stands in for the Bot API (slack 8.7).
+// Telegram's outbound quirks: rendering and delivering against a server that stands in for the Bot API.
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'

@@ -1,4 +1,4 @@
-// Every answer of the Bot API that is known, to what it means (slack 3.15): the whole table, and what stands in no row of it.
+// Every answer of the Bot API that is known, to what it means: the whole table, and what stands in no row of it.
 import { GrammyError } from 'grammy/web'
 import { describe, expect, test } from 'vitest'
 import { outcomeOf, wayOn } from '../../../adapters/telegram/deliver/outcome.ts'

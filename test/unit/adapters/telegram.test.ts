@@ -1,4 +1,4 @@
-// Telegram's quirks: what the adapter alone decides when it reads. The ids are cases of slack 8.5-8.7 (T…) and msg 17.4 (TG-…); where
+// Telegram's quirks: what the adapter alone decides when it reads. The ids are conformance cases (T…, TG-…); where
 // each of them stands is listed in test/conformance/telegram/coverage.ts.
 import { describe, expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'

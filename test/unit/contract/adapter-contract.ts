@@ -1,4 +1,4 @@
-// The adapter kit: the clauses every channel keeps (STYLE.md 2.10), as plain functions that declare tests.
+// The adapter kit: the clauses every channel keeps, as plain functions that declare tests.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

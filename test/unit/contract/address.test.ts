@@ -1,4 +1,4 @@
-// msg 17.1: one address space for people, agents and services.
+// One address space for people, agents and services.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

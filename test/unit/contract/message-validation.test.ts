@@ -1,4 +1,4 @@
-// msg 17.2 and 3.8: what an agent may be given, what is put right on the way, what is refused and with which code.
+// What an agent may be given, what is put right on the way, what is refused and with which code.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Who may say `verified`: only evidence (msg 3.2). The lines marked as errors do not compile, and the checker holds us to it.
+// Who may say `verified`: only evidence. The lines marked as errors do not compile, and the checker holds us to it.
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
   type IdentityEvidence,

@@ -1,4 +1,4 @@
-// The contract of tasks as data (loop:W-01 to W-03): what is asked, who fits, what an executor may say.
+// The contract of tasks as data (W-01 to W-03): what is asked, who fits, what an executor may say.
 import { describe, expect, test } from 'vitest'
 import { fittingTargets, type Placement } from '../../../src/http/tasks/choose-target.ts'
 import { readMetrics, readStatus } from '../../../src/http/tasks/task-result.ts'
@@ -6,7 +6,7 @@ import { readTaskWish } from '../../../src/http/tasks/task-wish.ts'
 
 const newId = () => 'made'
 
-describe('loop:W-01 a task', () => {
+describe('W-01 a task', () => {
   test.each([
     ['no body', undefined],
     ['a list', []],
@@ -34,7 +34,7 @@ describe('loop:W-01 a task', () => {
   })
 })
 
-describe('loop:W-02 a target', () => {
+describe('W-02 a target', () => {
   const targets = [
     { id: 'a', capabilities: ['run'], resource_classes: ['generic'] },
     { id: 'b', capabilities: ['run', 'fly'], resource_classes: ['generic', 'large'] },
@@ -53,7 +53,7 @@ describe('loop:W-02 a target', () => {
   })
 })
 
-describe('loop:W-03 what an executor says', () => {
+describe('W-03 what an executor says', () => {
   test.each([
     ['FAILED', 'failed'],
     [' Cancelled ', 'cancelled'],

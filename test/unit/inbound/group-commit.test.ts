@@ -1,4 +1,4 @@
-// Group commit: one flight at a time, bounded, and one bad row takes nobody along (ruling 13).
+// Group commit: one flight at a time, bounded, and one bad row fails no other.
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../src/contract/index.ts'
 import { type Committer, createGroupCommit, defaultLimits } from '../../../src/inbound/group-commit.ts'

@@ -1,4 +1,4 @@
-// One process per data folder: the lock is a listening socket, and dies with its process (ruling 28).
+// One process per data folder: the lock is a listening socket, and dies with its process.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'

@@ -118,7 +118,7 @@ describe('redirects', () => {
       else response.writeHead(302, { location }).end()
     })
 
-  test('msg:SU-27 none is followed unless asked for', async () => {
+  test('SU-27 none is followed unless asked for', async () => {
     const { port, seen } = await redirectTo('/end')
     expect(await ask(`http://files.example.com:${port}/`)).toEqual({ kind: 'refused', reason: 'redirect' })
     expect(seen).toHaveLength(1)

@@ -1,4 +1,4 @@
-// What an outcome means for its row, by capability (rulings 18, 20). Pure, so every combination can be listed.
+// What an outcome means for its row, by capability. Pure, so every combination can be listed.
 import { expect, test } from 'vitest'
 import type { Capabilities, DeliveryOutcome } from '../../../src/contract/index.ts'
 import { backoffMs } from '../../../src/outbox/backoff.ts'

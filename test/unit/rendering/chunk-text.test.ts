@@ -1,4 +1,4 @@
-// Cutting text: properties for any text, and the cases of slack 8.8 that concern plain text.
+// Cutting text: properties for any text, and the cutting cases that concern plain text.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chunkText } from '../../../src/rendering/index.ts'

@@ -1,4 +1,4 @@
-// Every rendering case of the specification that concerns the tree, its pieces and text with ranges (slack 8.7, 8.8).
+// Every rendering case of the specification that concerns the tree, its pieces and text with ranges.
 import { describe, expect, test } from 'vitest'
 import { conform } from '../../conformance/conform.ts'
 import { chunkCases } from './chunk/chunk-cases.ts'
@@ -11,11 +11,11 @@ conform('text with ranges', entityCases)
 
 describe('the rendering cases', () => {
   const ids = (letter: string, from: number, to: number) =>
-    Array.from({ length: to - from + 1 }, (_, index) => `slack:${letter}${String(from + index).padStart(2, '0')}`)
+    Array.from({ length: to - from + 1 }, (_, index) => `${letter}${String(from + index).padStart(2, '0')}`)
 
   test('are all there', () => {
     const covered = new Set([...markdownCases, ...chunkCases, ...entityCases].map(({ id }) => id))
-    const specified = [...ids('M', 1, 18), ...ids('C', 1, 11), ...ids('T', 50, 55), 'slack:T66', 'slack:T67']
+    const specified = [...ids('M', 1, 18), ...ids('C', 1, 11), ...ids('T', 50, 55), 'T66', 'T67']
     expect(specified.filter((id) => !covered.has(id))).toEqual([])
   })
 })

@@ -92,7 +92,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: 'text/html',
-    about: 'Its words; no tag of it reaches anybody.',
+    about: 'Its words; no tag of it reaches the reader.',
     part: { kind: 'text', mime: 'text/html', content: '<p onclick="run()">Some <b>words</b></p>' },
     cells: words('Some words'),
   },
@@ -178,7 +178,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: 'a kind from the future',
-    about: 'Its name, so that nobody thinks that nothing came.',
+    about: 'Its name, so that readers see that something came.',
     part: { kind: 'hologram', depth: 3 },
     cells: words('[unsupported content: hologram]'),
   },

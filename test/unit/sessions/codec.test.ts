@@ -1,4 +1,4 @@
-// The one codec (ruling 2): what is stored reads back as what was said.
+// The one codec between messages and transcript lines: what is stored reads back as what was said.
 import { expect, test } from 'vitest'
 import { type Part, verifiedSender } from '../../../src/contract/index.ts'
 import { amendmentEnvelope, assistantEnvelope, historyTurn, userEnvelope } from '../../../src/sessions/codec.ts'
@@ -103,7 +103,7 @@ const one = stored('018f0000-0000-7000-8000-000000000001', 'img.jpg')
 const two = stored('018f0000-0000-7000-8000-000000000002', 'other.jpg')
 const said: Part = { kind: 'text', mime: 'text/plain', content: '帮我看看这张图' }
 
-test('one attachment is stored as seed 002 stores it, beside our own list, and reads back as it was', () => {
+test('one attachment is stored as a single object, beside our own list, and reads back as it was', () => {
   const line = userEnvelope(aMessage({ parts: [said, one] }), facts)
   const { user_message_attachments, attachments } = line.metadata
   expect({ user_message_attachments }).toEqual({
@@ -127,7 +127,7 @@ test('one attachment is stored as seed 002 stores it, beside our own list, and r
   expect(historyTurn(line)?.parts).toEqual([said, one])
 })
 
-test('msg:SU-24 two attachments are both there, and the key for one is not written', () => {
+test('SU-24 two attachments are both there, and the key for one is not written', () => {
   const line = userEnvelope(aMessage({ parts: [one, said, two] }), facts)
   expect(line.metadata).not.toHaveProperty('user_message_attachments')
   expect(line.metadata['attachments']).toMatchObject([{ name: 'img.jpg' }, { name: 'other.jpg' }])
@@ -143,7 +143,7 @@ test("a reply's files are listed, and are nobody's upload", () => {
 test.each([
   ['an object', (ref: object) => ref],
   ['an array', (ref: object) => [ref]],
-])('msg:SU-25 a line of the original that names its file as %s is read with that file', (_name, as) => {
+])('SU-25 a line of the original that names its file as %s is read with that file', (_name, as) => {
   const line = userEnvelope(aMessage({ parts: [said] }), facts)
   const ref = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg', mime_type: 'image/jpeg' }
   const legacy = { ...line, metadata: { ...line.metadata, user_message_attachments: as(ref) } }

@@ -1,4 +1,4 @@
-// A card is believed when somebody the operator named has signed it, in either reading of the section on signing (a2a:CD-11 to CD-13).
+// A card is trusted when an issuer the operator named has signed it, in either reading of the section on signing (CD-11 to CD-13).
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isSignedBy } from '../../../../src/agent/remote/card-signature.ts'

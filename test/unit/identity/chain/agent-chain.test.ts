@@ -1,4 +1,4 @@
-// msg 12: hops between agents are counted, end, and never go in circles.
+// Hops between agents are counted, end, and never go in circles.
 import { describe, expect, test } from 'vitest'
 import { chainCue, loopFault, nextAgentChain, type Visit } from '../../../../src/identity/chain/agent-chain.ts'
 

@@ -1,4 +1,4 @@
-// loop 7.5, ruling 48: the five headers. What cannot be read refuses the request; what was written can be read again.
+// The five headers of a chain of agents. What cannot be read refuses the request; what was written can be read again.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { maxChainDepth } from '../../../../src/contract/index.ts'

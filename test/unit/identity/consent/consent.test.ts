@@ -1,4 +1,4 @@
-// loop 7.6, ruling 42: every operation on its own, and whether somebody can be asked is said, never guessed.
+// Consent: every operation on its own, and whether a person can be asked is said, never guessed.
 import { expect, test } from 'vitest'
 import { type ConsentScene, consentOperations, decideConsent } from '../../../../src/identity/consent/consent.ts'
 

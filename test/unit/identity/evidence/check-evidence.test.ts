@@ -1,4 +1,4 @@
-// msg 5.2: what evidence must look like, each fault with its code.
+// What evidence must look like, each fault with its code.
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../../src/contract/index.ts'
 import { checkEvidence } from '../../../../src/identity/evidence/check-evidence.ts'

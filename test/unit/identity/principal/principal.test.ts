@@ -1,4 +1,4 @@
-// loop 7.1: every kind of principal, what it owns, what may be shown of it, and how evidence becomes one.
+// Every kind of principal, what it owns, what may be shown of it, and how evidence becomes one.
 import { describe, expect, test } from 'vitest'
 import { isAutonomous, safePrincipal } from '../../../../src/agent/policy/principal.ts'
 import {

@@ -1,4 +1,4 @@
-// msg 6: which other gateway is believed, for what, and in which order that is found out.
+// Which other gateway is believed, for what, and in which order that is found out.
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../../src/contract/index.ts'
 import { admitForwarded, type SignatureCode } from '../../../../src/identity/trust/admit-forwarded.ts'

@@ -1,4 +1,4 @@
-// What the platform would refuse about a message, in words (slack 2.9).
+// What the platform would refuse about a message, in words.
 import type { Json, JsonObject } from '../../../../src/contract/index.ts'
 import type { BlocksMessage } from '../../../../src/rendering/index.ts'
 

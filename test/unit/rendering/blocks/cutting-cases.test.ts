@@ -1,4 +1,4 @@
-// Cases C01 to C11 of slack 8.8 on blocks and on the two texts beside them.
+// Cases C01 to C11, cutting, on blocks and on the two texts beside them.
 import { describe, expect, test } from 'vitest'
 import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/rendering/index.ts'
 import { nodesIn, refusals, wordsIn } from './acceptable.ts'
@@ -14,7 +14,7 @@ const filler = (length: number) =>
     .slice(0, length)
     .trim()
 
-describe('slack:C01', () => {
+describe('C01', () => {
   const lines = Array.from({ length: 800 }, (_, index) => `line ${index} of the code ;`)
   const markdown = `\`\`\`ts\n${lines.join('\n')}\n\`\`\``
 
@@ -34,7 +34,7 @@ describe('slack:C01', () => {
   })
 })
 
-test('slack:C02 one line of 9,000 characters is cut where no character is', () => {
+test('C02 one line of 9,000 characters is cut where no character is', () => {
   const line = '👩‍👩‍👧‍👦x'.repeat(750)
   const pieces = renderMrkdwn(parseMarkdown(`\`\`\`\n${line}\n\`\`\``), 3000)
   const parts = pieces.map((piece) => piece.slice(4, -4))
@@ -43,20 +43,20 @@ test('slack:C02 one line of 9,000 characters is cut where no character is', () =
   expect(parts.every((part) => /^(?:👩‍👩‍👧‍👦|x)/u.test(part))).toBe(true)
 })
 
-test('slack:C03 a bold passage over the limit is bold in both', () => {
+test('C03 a bold passage over the limit is bold in both', () => {
   const messages = messagesOf(`**${filler(14_000)}**`)
   expect(messages.length).toBe(2)
   const leaves = messages.flatMap(({ blocks }) => nodesIn(blocks)).filter(({ type }) => type === 'text')
   expect(leaves.every(({ style }) => JSON.stringify(style) === '{"bold":true}')).toBe(true)
 })
 
-test('slack:C04 a link over the limit goes whole into the next', () => {
+test('C04 a link over the limit goes whole into the next', () => {
   const messages = messagesOf(`${filler(11_990)} [a label of some words](https://e.example/)`)
   const links = messages.map(({ blocks }) => nodesIn(blocks).filter(({ type }) => type === 'link'))
   expect(links.map((each) => each.map(({ text }) => text))).toEqual([[], ['a label of some words']])
 })
 
-test('slack:C05 a family and a flag at the limit are not split', () => {
+test('C05 a family and a flag at the limit are not split', () => {
   for (let length = 11_975; length <= 12_000; length += 1) {
     const words = messagesOf(`${'x'.repeat(length)}👩‍👩‍👧‍👦🇩🇪`).map(({ blocks }) => wordsIn(blocks))
     expect(words.some((text) => text.includes('👩‍👩‍👧‍👦'))).toBe(true)
@@ -64,7 +64,7 @@ test('slack:C05 a family and a flag at the limit are not split', () => {
   }
 })
 
-test('slack:C06 numbers go on in the next message', () => {
+test('C06 numbers go on in the next message', () => {
   const items = Array.from({ length: 12 }, (_, index) => `${index + 1}. ${filler(1200)}`)
   const messages = messagesOf(items.join('\n'))
   const lists = messages.flatMap(({ blocks }) => nodesIn(blocks)).filter(({ type }) => type === 'rich_text_list')
@@ -73,7 +73,7 @@ test('slack:C06 numbers go on in the next message', () => {
   expect(counts[1]?.[0]).toBe(counts[0]?.[1])
 })
 
-test('slack:C07 two hundred rows repeat their header', () => {
+test('C07 two hundred rows repeat their header', () => {
   const rows = Array.from({ length: 200 }, (_, index) => `| row${index} | x |`)
   const messages = messagesOf(['| Name | Value |', '|---|---|', ...rows].join('\n'))
   expect(messages.length).toBeGreaterThan(1)
@@ -82,7 +82,7 @@ test('slack:C07 two hundred rows repeat their header', () => {
   expect(words.join(' ').match(/row\d+/g)).toEqual(rows.map((_, index) => `row${index}`))
 })
 
-test('slack:C08 a heading before the limit goes on with what it is the heading of', () => {
+test('C08 a heading before the limit goes on with what it is the heading of', () => {
   const messages = messagesOf(`${filler(11_900)}\n\n# Heading\n\n${filler(500)}`)
   expect(messages.map(({ blocks }) => blocks.map(({ type }) => type))).toEqual([['rich_text'], ['header', 'rich_text']])
 })
@@ -96,16 +96,16 @@ test('a second table starts a message of its own with its heading', () => {
   ])
 })
 
-test('slack:C09 the same input gives the same bytes', () => {
+test('C09 the same input gives the same bytes', () => {
   const markdown = `# a\n\n${filler(9000)}\n\n- ${filler(9000)}\n\n\`\`\`\n${filler(9000)}\n\`\`\``
   expect(JSON.stringify(messagesOf(markdown))).toBe(JSON.stringify(messagesOf(markdown)))
 })
 
-test.each(['   ', '![](https://e.example/a.png)', '---'])('slack:C10 no message is blank: %j', (markdown) => {
+test.each(['   ', '![](https://e.example/a.png)', '---'])('C10 no message is blank: %j', (markdown) => {
   for (const { text } of messagesOf(markdown)) expect(text.trim()).not.toBe('')
 })
 
-test('slack:C11 a limit of one character ends', () => {
+test('C11 a limit of one character ends', () => {
   const pieces = renderMrkdwn(parseMarkdown('# ab\n\n- **c** & `d`'), 1)
   expect(pieces.join('').replaceAll('&amp;', '&')).toMatch(/a.*b.*c.*&.*d/)
 })

@@ -1,4 +1,4 @@
-// Cases M01 to M18 of slack 8.8 on blocks, and where it differs on the old markup and the Markdown field.
+// Cases M01 to M18, Markdown, on blocks, and where it differs on the old markup and the Markdown field.
 import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../../../../src/contract/index.ts'
 import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/rendering/index.ts'
@@ -73,12 +73,12 @@ const cases: readonly Case[] = [
   },
 ]
 
-describe.each(cases)('slack:$id', ({ markdown, blocks, mrkdwn: expected }) => {
+describe.each(cases)('$id', ({ markdown, blocks, mrkdwn: expected }) => {
   test('as blocks', () => expect(leaves(markdown)).toEqual(blocks))
   test('in the old markup', () => expect(mrkdwn(markdown)).toBe(expected))
 })
 
-describe('slack:M05', () => {
+describe('M05', () => {
   test('a heading with bold and code is one header without marks', () => {
     expect(blocksOf('# The **bold** `code`')).toEqual([
       { type: 'header', text: { type: 'plain_text', text: 'The bold code', emoji: false } },
@@ -96,7 +96,7 @@ describe('slack:M05', () => {
   )
 })
 
-test('slack:M06 four levels keep their indent, and numbers go on after what stands between them', () => {
+test('M06 four levels keep their indent, and numbers go on after what stands between them', () => {
   const markdown = '7. a\n   - b\n     1. c\n        - d\n8. e\n\n   ```\n   code\n   ```\n9. f'
   const lists = nodesIn(blocksOf(markdown)).filter(({ type }) => type === 'rich_text_list')
   expect(lists.map(({ style, indent, offset }) => [style, indent, offset])).toEqual([
@@ -112,7 +112,7 @@ test('slack:M06 four levels keep their indent, and numbers go on after what stan
   expect(leaves('0. zero\n1. one')).toEqual([words('0. '), words('zero'), words('1. '), words('one')])
 })
 
-test('slack:M08 a table with bold and links is the platform’s own, aligned text in the old markup', () => {
+test('M08 a table with bold and links is the platform’s own, aligned text in the old markup', () => {
   const markdown = '| A | B | C |\n|:--|:-:|--:|\n| **b** | [x](https://x.example) | 1 |\n| 中文 | y | 22 |'
   const [table] = blocksOf(markdown)
   expect(table?.['column_settings']).toEqual(['left', 'center', 'right'].map((align) => ({ align, is_wrapped: true })))
@@ -121,7 +121,7 @@ test('slack:M08 a table with bold and links is the platform’s own, aligned tex
   expect(mrkdwn(markdown)).toBe('```\nA     B   C\n----  -  --\nb     x   1\n中文  y  22\n```\n<https://x.example/|x>')
 })
 
-test('slack:M09 a table of 25 columns becomes text that is accepted', () => {
+test('M09 a table of 25 columns becomes text that is accepted', () => {
   const row = (cell: string) => `|${` ${cell} |`.repeat(25)}`
   const messages = renderBlocks(parseMarkdown([row('h'), row('---'), row('x')].join('\n')))
   expect(messages.flatMap(refusals)).toEqual([])
@@ -130,13 +130,13 @@ test('slack:M09 a table of 25 columns becomes text that is accepted', () => {
   expect(types).not.toContain('table')
 })
 
-test('slack:M14 slack:M15 a fence that was never closed is closed, its language plain', () => {
+test('M14 M15 a fence that was never closed is closed, its language plain', () => {
   const root = parseMarkdown('```js title="a b"\nlet a = `1 < 2`')
   expect(renderMarkdownText(root)).toEqual(['```js\nlet a = `1 < 2`\n```'])
   expect(renderMrkdwn(root, 3000)).toEqual(['```\nlet a = `1 &lt; 2`\n```'])
 })
 
-test.each(['>', '[', '*', '- '])('slack:M16 ten thousand %j are bounded in time and depth', (mark) => {
+test.each(['>', '[', '*', '- '])('M16 ten thousand %j are bounded in time and depth', (mark) => {
   const root = parseMarkdown(`${mark.repeat(10_000)}x`)
   const started = process.cpuUsage().user / 1000
   const messages = renderBlocks(root)
@@ -145,13 +145,13 @@ test.each(['>', '[', '*', '- '])('slack:M16 ten thousand %j are bounded in time 
   expect(messages.flatMap(refusals)).toEqual([])
 })
 
-test('slack:M17 control characters and overrides are gone, broken pairs replaced', () => {
+test('M17 control characters and overrides are gone, broken pairs replaced', () => {
   const text = JSON.stringify(blocksOf(`a\u0000b\u202ec\ud800d${'\u0301'.repeat(500)}`))
   expect(text).toContain('abc\ufffdd')
   expect(text).not.toMatch(/\\u0000|\u202e/)
 })
 
-test('slack:M18 line ends of either kind give the same messages', () => {
+test('M18 line ends of either kind give the same messages', () => {
   const markdown = '# a\n\n- b\n- c\n\n```\nd\n```\n'
   expect(renderBlocks(parseMarkdown(markdown.replaceAll('\n', '\r\n')))).toEqual(renderBlocks(parseMarkdown(markdown)))
 })

@@ -1,4 +1,4 @@
-// A policy part as a section with a button: what it shows, where it leads, and what it keeps to itself (msg 9.5).
+// A policy part as a section with a button: what it shows, where it leads, and what it keeps to itself.
 import { expect, test } from 'vitest'
 import { policyBlocks } from '../../../../src/rendering/index.ts'
 

@@ -1,4 +1,4 @@
-// Cases S70 to S77 of slack 8.4: what reaches the platform is what it accepts, and calls nobody it should not.
+// Cases S70 to S77: what reaches the platform is what it accepts, and notifies no person it should not.
 import { describe, expect, test } from 'vitest'
 import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/rendering/index.ts'
 import { nodesIn, refusals, wordsIn } from './acceptable.ts'
@@ -14,7 +14,7 @@ const blocksOf = (markdown: string, options = {}) => renderBlocks(parseMarkdown(
 const wordsOf = (markdown: string) => wordsIn(blocksOf(markdown).flatMap(({ blocks }) => blocks))
 const nodesOf = (markdown: string, options = {}) => nodesIn(blocksOf(markdown, options).flatMap(({ blocks }) => blocks))
 
-describe('slack:S70', () => {
+describe('S70', () => {
   test('11,900 characters of Markdown are one post', () => {
     const markdown = paragraphs(11_900)
     expect(markdown).toHaveLength(11_900)
@@ -29,7 +29,7 @@ describe('slack:S70', () => {
   })
 })
 
-describe('slack:S71', () => {
+describe('S71', () => {
   const markdown =
     'Hello <!channel> <!here> <!everyone> <@U0123> <!subteam^S1> @channel @here @everyone `<!channel>` bob@here.com'
 
@@ -70,7 +70,7 @@ describe('slack:S71', () => {
   })
 })
 
-test('slack:S72 an address that runs a program leaves its label and no link', () => {
+test('S72 an address that runs a program leaves its label and no link', () => {
   const markdown = '[pay](javascript:alert(1))'
   expect(nodesOf(markdown).filter(({ type }) => type === 'link')).toEqual([])
   expect(wordsOf(markdown)).toBe('pay')
@@ -78,7 +78,7 @@ test('slack:S72 an address that runs a program leaves its label and no link', ()
   expect(renderMarkdownText(parseMarkdown(markdown))).toEqual(['pay'])
 })
 
-test('slack:S73 a label with | and > stays whole and its address too', () => {
+test('S73 a label with | and > stays whole and its address too', () => {
   const markdown = '[a|b>c](https://e.example/x|y?q=%3E&z=1)'
   expect(nodesOf(markdown).filter(({ type }) => type === 'link')).toEqual([
     { type: 'link', url: 'https://e.example/x|y?q=%3E&z=1', text: 'a|b>c' },
@@ -86,7 +86,7 @@ test('slack:S73 a label with | and > stays whole and its address too', () => {
   expect(renderMrkdwn(parseMarkdown(markdown), 3000)).toEqual(['<https://e.example/x%7Cy?q=%3E&amp;z=1|a¦b&gt;c>'])
 })
 
-test('slack:S74 sixty blocks become messages of at most fifty, each with a text', () => {
+test('S74 sixty blocks become messages of at most fifty, each with a text', () => {
   const markdown = Array.from({ length: 30 }, (_, index) => `# Title ${index}\n\n---`).join('\n\n')
   const messages = blocksOf(markdown)
   expect(messages.map(({ blocks }) => blocks.length)).toEqual([50, 10])
@@ -94,18 +94,18 @@ test('slack:S74 sixty blocks become messages of at most fifty, each with a text'
   expect(messages.map(({ text }) => text.startsWith('*Title'))).toEqual([true, true])
 })
 
-test('slack:S75 blocks of 13,500 characters are split before they are sent', () => {
+test('S75 blocks of 13,500 characters are split before they are sent', () => {
   const messages = blocksOf(paragraphs(13_500))
   expect(messages.length).toBe(2)
   expect(messages.flatMap(refusals)).toEqual([])
 })
 
-test('slack:S76 an empty cell is a single space', () => {
+test('S76 an empty cell is a single space', () => {
   const [table] = nodesOf('| a | b |\n|---|---|\n|  | x |').filter(({ type }) => type === 'table')
   expect(table?.['rows']).toEqual([['a', 'b'].map((text) => cell(text)), [' ', 'x'].map((text) => cell(text))])
 })
 
-test.each(['', '   \n\n ', '\u200b'])('slack:S77 nothing is posted for %j', (markdown) => {
+test.each(['', '   \n\n ', '\u200b'])('S77 nothing is posted for %j', (markdown) => {
   const root = parseMarkdown(markdown)
   expect([renderBlocks(root), renderMrkdwn(root, 3000), renderMarkdownText(root)]).toEqual([[], [], []])
 })

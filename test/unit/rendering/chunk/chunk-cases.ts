@@ -1,4 +1,4 @@
-// Slack 8.8, C01 to C11: cutting on the tree, measured as text with ranges.
+// Cases C01 to C11: cutting on the tree, measured as text with ranges.
 import { expect } from 'vitest'
 import { parseMarkdown, renderEntities, renderMarkdown } from '../../../../src/rendering/index.ts'
 import type { Case } from '../../../conformance/conform.ts'
@@ -12,7 +12,7 @@ const texts = (markdown: string, limit: number) => pieces(markdown, limit).map((
 
 export const chunkCases: readonly Case[] = [
   {
-    id: 'slack:C01',
+    id: 'C01',
     claim: '20 KB of code come in fenced parts of the same language, no line lost',
     run() {
       const lines = Array.from({ length: 700 }, (_, index) => `  line ${index} of some code();`)
@@ -23,7 +23,7 @@ export const chunkCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:C02',
+    id: 'C02',
     claim: 'a line of 9,000 characters of code is cut between characters',
     run() {
       const line = `${family}x`.repeat(750)
@@ -36,19 +36,19 @@ export const chunkCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:C03',
+    id: 'C03',
     claim: 'bold across the limit is bold on both sides',
     run: () => piecesAsHtml(`**${'word '.repeat(6)}end**`, { limit: 16 }),
     equals: ['<b>word word word</b>', '<b>word word word</b>', '<b>end</b>'],
   },
   {
-    id: 'slack:C04',
+    id: 'C04',
     claim: 'a link whose label crosses the limit moves whole',
     run: () => piecesAsHtml('Some words before [the label of it](https://e.com/x) after', { limit: 30 }),
     equals: ['Some words before', '<a href="https://e.com/x">the label of it</a> after'],
   },
   {
-    id: 'slack:C04',
+    id: 'C04',
     claim: 'code in a sentence moves whole too, unless it is longer than a message',
     run: () => [
       ...piecesAsHtml('Please run `npm install` now', { limit: 20 }),
@@ -63,7 +63,7 @@ export const chunkCases: readonly Case[] = [
     ],
   },
   {
-    id: 'slack:C05',
+    id: 'C05',
     claim: 'families and flags at the limit are not split',
     run() {
       const parts = texts(`${family}${flag}`.repeat(40), 33)
@@ -72,7 +72,7 @@ export const chunkCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:C06',
+    id: 'C06',
     claim: 'a list cut after item 9 goes on with 10',
     run() {
       const list = Array.from({ length: 20 }, (_, index) => `${index + 1}. item`).join('\n')
@@ -80,7 +80,7 @@ export const chunkCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:C06',
+    id: 'C06',
     claim: 'nested items move with theirs, and what is left of a long item has no second number',
     run: () => [
       ...texts('1. one\n2. two\n   - deep\n   - deeper\n3. three', 28),
@@ -89,7 +89,7 @@ export const chunkCases: readonly Case[] = [
     equals: ['1. one', '2. two\n  • deep\n  • deeper', '3. three', '1. one two three', 'four five', '2. six'],
   },
   {
-    id: 'slack:C07',
+    id: 'C07',
     claim: 'a table of 200 rows repeats its header',
     run() {
       const rows = Array.from({ length: 200 }, (_, index) => `| row ${index} | value |`)
@@ -99,7 +99,7 @@ export const chunkCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:C07',
+    id: 'C07',
     claim: 'a row longer than a message becomes lines of names and values',
     run() {
       const parts = texts(`| a | b |\n|---|---|\n| ${'x '.repeat(40)} | y |`, 50)
@@ -108,13 +108,13 @@ export const chunkCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:C08',
+    id: 'C08',
     claim: 'a heading before the limit moves to what it stands above',
     run: () => piecesAsHtml('Some first words\n\n## Title\n\nmore words here', { limit: 28 }),
     equals: ['Some first words', '<b>Title</b>\n\nmore words here'],
   },
   {
-    id: 'slack:C09',
+    id: 'C09',
     claim: 'the same text gives the same pieces',
     run() {
       const markdown = `# a\n\n${'Some **bold** words. '.repeat(80)}\n\n- x\n- y\n\n\`\`\`\n${'code\n'.repeat(90)}\`\`\``
@@ -122,7 +122,7 @@ export const chunkCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:C10',
+    id: 'C10',
     claim: 'white space is no message, and a picture is its description or its address',
     run: () =>
       ['', ' \n\t\n ', '\u200b', '***', '![](https://e.com/a.png)', '![A cat](cat.png)', '![](cat.png)'].map((said) =>
@@ -131,7 +131,7 @@ export const chunkCases: readonly Case[] = [
     equals: [[], [], [], [], ['https://e.com/a.png'], ['A cat'], ['cat.png']],
   },
   {
-    id: 'slack:C11',
+    id: 'C11',
     claim: 'a limit of one ends',
     run: () => texts('# a\n\n- b😀\n\n> `c`\n\n| d |\n|---|\n| e |', 1).join(''),
     equals: 'ab😀cd:e',

@@ -1,4 +1,4 @@
-// Slack 8.7, T50 to T55, T66 and T67: what goes out as text with ranges.
+// Cases T50 to T55, T66 and T67: what goes out as text with ranges.
 import { expect } from 'vitest'
 import { entitiesHtml, parseMarkdown, plainTree, type Root, renderEntities } from '../../../../src/rendering/index.ts'
 import type { Case } from '../../../conformance/conform.ts'
@@ -11,7 +11,7 @@ const punctuation = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'
 
 export const entityCases: readonly Case[] = [
   {
-    id: 'slack:T50',
+    id: 'T50',
     claim: '4096 letters are one message, 4097 two, and no pair is split',
     run: () =>
       ['x'.repeat(4096), 'x'.repeat(4097), '😀'.repeat(2048), '😀'.repeat(4096)].map((said) =>
@@ -20,7 +20,7 @@ export const entityCases: readonly Case[] = [
     equals: [[4096], [4096, 1], [4096], [4096, 4096]],
   },
   {
-    id: 'slack:T51',
+    id: 'T51',
     claim: 'thousands of angle brackets are text, and bytes are counted as well',
     run() {
       expect(renderEntities(parseMarkdown('<'.repeat(3000)), limits)).toEqual([
@@ -32,7 +32,7 @@ export const entityCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:T52',
+    id: 'T52',
     claim: '150 ranges are spread over messages and no link is lost',
     run() {
       const links = Array.from({ length: 150 }, (_, index) => `[l${index}](https://e.com/${index})`)
@@ -46,7 +46,7 @@ export const entityCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:T53',
+    id: 'T53',
     claim: 'every ASCII punctuation goes out verbatim, also as HTML',
     run() {
       const [piece] = renderEntities(plainTree(`a ${punctuation} b`), limits)
@@ -57,19 +57,19 @@ export const entityCases: readonly Case[] = [
     },
   },
   {
-    id: 'slack:T54',
+    id: 'T54',
     claim: 'code with backticks and tags is verbatim',
     run: () => renderEntities(parseMarkdown('````\n```\n</code>\n````'), limits),
     equals: [{ text: '```\n</code>', entities: [{ type: 'pre', offset: 0, length: 11 }] }],
   },
   {
-    id: 'slack:T55',
+    id: 'T55',
     claim: 'quotes in quotes, lists in quotes and code in lists are readable, quotes never nested',
     run: () => asHtml('> a\n> > b\n>\n> - c\n>   ```\n>   d\n>   ```\n>\n> e `f`'),
     equals: '<blockquote>a\n\n&gt; b\n\n• c\n<pre>d</pre>\n\ne <code>f</code></blockquote>',
   },
   {
-    id: 'slack:T66',
+    id: 'T66',
     claim: 'commands and names cannot be tapped, wherever marks stand in them',
     run: () => ['/delete_all **@ad**min', '`@admin` [@x1](https://e.com) a@b.example'].map(asHtml),
     equals: [
@@ -78,7 +78,7 @@ export const entityCases: readonly Case[] = [
     ],
   },
   {
-    id: 'slack:T67',
+    id: 'T67',
     claim: 'a picture is a link that nobody follows by himself',
     run: () => piecesAsHtml('![A cat](https://beacon.example/p.png) [![x](https://a.example/i)](https://b.example)'),
     equals: ['<a href="https://beacon.example/p.png">A cat</a> <a href="https://b.example/">x</a>'],

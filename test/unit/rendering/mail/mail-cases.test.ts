@@ -1,4 +1,4 @@
-// The cases of slack 8.8 and of hostile words on both halves of a mail.
+// The Markdown cases, and hostile words, on both halves of a mail.
 import { describe, expect, test } from 'vitest'
 import { parseMarkdown, quoteText, renderMail } from '../../../../src/rendering/index.ts'
 import { readHtml } from '../read-html.ts'
@@ -10,69 +10,69 @@ const bodyOf = (html: string) => (/<body[^>]*>(.*)<\/body>/s.exec(html)?.[1] ?? 
 type Case = { readonly id: string; readonly markdown: string; readonly html: string; readonly text: string }
 
 const cases: readonly Case[] = [
-  { id: 'slack:M01', markdown: '**Status:**OK', html: '<p><strong>Status:</strong>OK</p>', text: '*Status:*OK' },
+  { id: 'M01', markdown: '**Status:**OK', html: '<p><strong>Status:</strong>OK</p>', text: '*Status:*OK' },
   {
-    id: 'slack:M02',
+    id: 'M02',
     markdown: '这是**重点**内容',
     html: '<p>这是<strong>重点</strong>内容</p>',
     text: '这是*重点*内容',
   },
   {
-    id: 'slack:M03',
+    id: 'M03',
     markdown: 'mid**dle**word',
     html: '<p>mid<strong>dle</strong>word</p>',
     text: 'mid*dle*word',
   },
   {
-    id: 'slack:M04',
+    id: 'M04',
     markdown: '***both*** **bold _it_**',
     html: '<p><em><strong>both</strong></em> <strong>bold <em>it</em></strong></p>',
     text: '_*both*_ *bold _it_*',
   },
   {
-    id: 'slack:M05',
+    id: 'M05',
     markdown: '# The **bold** `code`',
     html: '<h1>The <strong>bold</strong> <code>code</code></h1>',
     text: 'The *bold* `code`\n=================',
   },
   {
-    id: 'slack:M06',
+    id: 'M06',
     markdown: '7. a\n   - b\n     1. c\n        - d\n8. e',
     html: '<ol start="7"><li>a<ul><li>b<ol><li>c<ul><li>d</li></ul></li></ol></li></ul></li><li>e</li></ol>',
     text: '7. a\n   - b\n     1. c\n        - d\n8. e',
   },
   {
-    id: 'slack:M07',
+    id: 'M07',
     markdown: '- [x] done\n- [ ] open',
     html: '<ul><li>☑ done</li><li>☐ open</li></ul>',
     text: '- [x] done\n- [ ] open',
   },
   {
-    id: 'slack:M08',
+    id: 'M08',
     markdown: '| A | B |\n|:--|--:|\n| **b** | [x](https://x.example) |',
     html: '<table><tbody><tr><th>A</th><th>B</th></tr><tr><td><strong>b</strong></td><td><a href="https://x.example/" rel="noopener noreferrer">x</a></td></tr></tbody></table>',
     text: 'A        B\n---  -----\n*b*  x [1]\n\n[1] https://x.example/',
   },
   {
-    id: 'slack:M11 (differs: raw HTML is words already in the tree, so it is shown and not stripped)',
+    id: 'M11 (differs: raw HTML is words already in the tree, so it is shown and not stripped)',
     markdown: '<b>x</b><script>alert(1)</script>',
     html: '<p>&lt;b&gt;x&lt;/b&gt;&lt;script&gt;alert(1)&lt;/script&gt;</p>',
     text: '<b>x</b><script>alert(1)</script>',
   },
   {
-    id: 'slack:M12',
+    id: 'M12',
     markdown: 'https://e.com/@user/a_b*c',
     html: '<p><a href="https://e.com/@user/a_b*c" rel="noopener noreferrer">https://e.com/@user/a_b*c</a></p>',
     text: 'https://e.com/@user/a_b*c',
   },
   {
-    id: 'slack:M14',
+    id: 'M14',
     markdown: '```js\nlet a = "1 < 2"',
     html: '<pre><code>let a = &quot;1 &lt; 2&quot;</code></pre>',
     text: '    let a = "1 < 2"',
   },
   {
-    id: 'slack:S72',
+    id: 'S72',
     markdown: '[pay](javascript:alert(1)) [a](data:text/html,x)',
     html: '<p>pay a</p>',
     text: 'pay a',

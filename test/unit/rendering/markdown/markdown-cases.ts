@@ -1,4 +1,4 @@
-// Slack 8.8, M01 to M18: Markdown as models write it, as a tree and as text with ranges.
+// Cases M01 to M18: Markdown as models write it, as a tree and as text with ranges.
 import { expect } from 'vitest'
 import { chunkTree, parseMarkdown, writeMarkdown } from '../../../../src/rendering/index.ts'
 import type { Case } from '../../../conformance/conform.ts'
@@ -7,7 +7,7 @@ import { asHtml, fastest, piecesAsHtml, plainOf } from '../shown.ts'
 const text = (value: string) => ({ type: 'text', value })
 const mayNotify = new Set(['@ada', '@scope'])
 const html = (id: string, claim: string, markdown: string, equals: string): Case => ({
-  id: `slack:${id}`,
+  id,
   claim,
   run: () => asHtml(markdown),
   equals,
@@ -34,7 +34,7 @@ export const markdownCases: readonly Case[] = [
     '<pre>a  b    c\n-  -  ---\n1  l    3\n4  5  678</pre>\n\n<a href="https://e.com/x">l</a>',
   ),
   {
-    id: 'slack:M09',
+    id: 'M09',
     claim: 'a table of 25 columns becomes lines of names and values',
     run() {
       const row = (cell: (column: number) => string) => `|${Array.from({ length: 25 }, (_, at) => cell(at)).join('|')}|`
@@ -64,7 +64,7 @@ export const markdownCases: readonly Case[] = [
     'see <a href="https://e.com/@user/a_b*c">https://e.com/@user/a_b*c</a>, and www.e.com',
   ),
   {
-    id: 'slack:M13',
+    id: 'M13',
     claim: 'only a name that may be called is a mention: no mail address, package, code or link',
     run: () =>
       parseMarkdown('me@ada.example @scope/name `@ada` [@ada](https://e.com) @ada @bob', { mayNotify }).children,
@@ -116,7 +116,7 @@ export const markdownCases: readonly Case[] = [
     'a*b_',
   ].map(
     (flood): Case => ({
-      id: 'slack:M16',
+      id: 'M16',
       claim: `100 KB of ${JSON.stringify(flood)} are read in time, nested no deeper than the cap, and no sign is lost`,
       run() {
         const markdown = flood.repeat(100_000 / flood.length)
@@ -131,7 +131,7 @@ export const markdownCases: readonly Case[] = [
     }),
   ),
   {
-    id: 'slack:M16',
+    id: 'M16',
     claim: 'words below 10,000 quotes, items or brackets are still there',
     run: () =>
       ['> ', '- ', '[', '1. ', '**', '*a _b '].map((mark) =>
@@ -140,7 +140,7 @@ export const markdownCases: readonly Case[] = [
     equals: [true, true, true, true, true, true],
   },
   {
-    id: 'slack:M17',
+    id: 'M17',
     claim: 'controls, overrides and isolates are removed, half a pair is replaced, marks upon marks do no harm',
     run: () =>
       asHtml(`a\u0000\u0007b \u202ec\u2066d &#8238;e \ud800f g${'\u0301'.repeat(500)} \`x\u202ey\``).replace(
@@ -150,7 +150,7 @@ export const markdownCases: readonly Case[] = [
     equals: 'ab cd e \ufffdf ǵ… <code>xy</code>',
   },
   {
-    id: 'slack:M18',
+    id: 'M18',
     claim: 'CRLF gives the same tree and the same pieces',
     run() {
       const markdown = '# a\n\n- b\n- c\n\n```ts\nd\n\ne\n```\n\n| f | g |\n|---|---|\n| h | i |\n\nj\nk'

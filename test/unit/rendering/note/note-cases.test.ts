@@ -1,4 +1,4 @@
-// The cases of slack 8.8 and of mail 9.4 that concern posts, and hostile words in them.
+// The Markdown, cutting and reply cases that concern posts, and hostile words in them.
 import { describe, expect, test } from 'vitest'
 import { noteLength, parseMarkdown, renderNote } from '../../../../src/rendering/index.ts'
 import { readHtml } from '../read-html.ts'
@@ -13,38 +13,38 @@ const anchor = (href: string, label: string) =>
 type Case = { readonly id: string; readonly markdown: string; readonly html: string }
 
 const cases: readonly Case[] = [
-  { id: 'slack:M01', markdown: '**Status:**OK', html: '<p><strong>Status:</strong>OK</p>' },
-  { id: 'slack:M02', markdown: '这是**重点**内容', html: '<p>这是<strong>重点</strong>内容</p>' },
-  { id: 'slack:M03', markdown: 'mid**dle**word', html: '<p>mid<strong>dle</strong>word</p>' },
+  { id: 'M01', markdown: '**Status:**OK', html: '<p><strong>Status:</strong>OK</p>' },
+  { id: 'M02', markdown: '这是**重点**内容', html: '<p>这是<strong>重点</strong>内容</p>' },
+  { id: 'M03', markdown: 'mid**dle**word', html: '<p>mid<strong>dle</strong>word</p>' },
   {
-    id: 'slack:M04',
+    id: 'M04',
     markdown: '***both*** **bold _it_** ~~gone~~',
     html: '<p><em><strong>both</strong></em> <strong>bold <em>it</em></strong> <del>gone</del></p>',
   },
-  { id: 'slack:M05', markdown: '# The **bold** `code`', html: '<p><strong>The bold <code>code</code></strong></p>' },
+  { id: 'M05', markdown: '# The **bold** `code`', html: '<p><strong>The bold <code>code</code></strong></p>' },
   {
-    id: 'slack:M06',
+    id: 'M06',
     markdown: '7. a\n   - b\n8. c',
     html: '<ol start="7"><li>a<ul><li>b</li></ul></li><li>c</li></ol>',
   },
-  { id: 'slack:M07', markdown: '- [x] done\n- [ ] open', html: '<ul><li>☑ done</li><li>☐ open</li></ul>' },
+  { id: 'M07', markdown: '- [x] done\n- [ ] open', html: '<ul><li>☑ done</li><li>☐ open</li></ul>' },
   {
-    id: 'slack:M08',
+    id: 'M08',
     markdown: '| A | B |\n|---|---|\n| **b** | [x](https://x.example) |\n|  | y |',
     html: `<ul><li>A: <strong>b</strong><br>B: ${anchor('https://x.example/', 'x')}</li><li>B: y</li></ul>`,
   },
-  { id: 'slack:M11', markdown: '<b>x</b><script>', html: '<p>&lt;b&gt;x&lt;/b&gt;&lt;script&gt;</p>' },
+  { id: 'M11', markdown: '<b>x</b><script>', html: '<p>&lt;b&gt;x&lt;/b&gt;&lt;script&gt;</p>' },
   {
-    id: 'slack:M12',
+    id: 'M12',
     markdown: 'https://e.com/@user/a_b*c',
     html: `<p>${anchor('https://e.com/@user/a_b*c', 'https://e.com/@user/a_b*c')}</p>`,
   },
-  { id: 'slack:M13', markdown: 'me@example.com `@scope/name`', html: '<p>me@example.com <code>@scope/name</code></p>' },
-  { id: 'slack:M14', markdown: '```js\na < b', html: '<pre><code>a &lt; b</code></pre>' },
-  { id: 'slack:S72', markdown: '[pay](javascript:alert(1))', html: '<p>pay</p>' },
-  { id: 'mail:AP-133', markdown: 'Ask @bob@far.example', html: '<p>Ask @bob@far.example</p>' },
+  { id: 'M13', markdown: 'me@example.com `@scope/name`', html: '<p>me@example.com <code>@scope/name</code></p>' },
+  { id: 'M14', markdown: '```js\na < b', html: '<pre><code>a &lt; b</code></pre>' },
+  { id: 'S72', markdown: '[pay](javascript:alert(1))', html: '<p>pay</p>' },
+  { id: 'AP-133', markdown: 'Ask @bob@far.example', html: '<p>Ask @bob@far.example</p>' },
   {
-    id: 'mail:AP-135',
+    id: 'AP-135',
     markdown: '# H\n\n![alt](https://e.example/a.png)\n\n> q\n\n---\n\nx',
     html: `<p><strong>H</strong></p><p>${anchor('https://e.example/a.png', 'alt')}</p><blockquote><p>q</p></blockquote><p>———</p><p>x</p>`,
   },
@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
 
 test.each(cases)('$id', ({ markdown, html }) => expect(note(markdown)).toBe(html))
 
-describe('mail:AP-134 somebody who may be notified', () => {
+describe('AP-134 a person who may be notified', () => {
   const root = parseMarkdown('Ask @ann@a.example, not @bob', { mayNotify: new Set(['@ann@a.example', '@bob']) })
   const html = (hrefOf: (name: string) => string | undefined) => renderNote(root, { hrefOf }).map((each) => each.html)
 
@@ -125,7 +125,7 @@ describe('a thread', () => {
     expect(Math.max(...notes.map(({ plainLength }) => plainLength))).toBeLessThanOrEqual(60)
   })
 
-  test('slack:C06 goes on counting', () => {
+  test('C06 goes on counting', () => {
     const notes = renderNote(parseMarkdown(sentences.map((each, index) => `${index + 1}. ${each}`).join('\n')))
     const [first = '', second = ''] = notes.map(({ html }) => html)
     expect(second).toContain(`<ol start="${first.split('<li>').length}">`)
@@ -134,18 +134,18 @@ describe('a thread', () => {
   test.each([
     ['marks', '**"&** '.repeat(6000)],
     ['wide characters', '中文中文\n\n'.repeat(6000)],
-  ])('mail:AP-136 of 40 KB of %s stays under 60 KB each', (_, markdown) => {
+  ])('AP-136 of 40 KB of %s stays under 60 KB each', (_, markdown) => {
     const notes = renderNote(parseMarkdown(markdown), { limit: 50_000 })
     expect(notes.length).toBeGreaterThan(1)
     for (const { html } of notes) expect(new TextEncoder().encode(html).length).toBeLessThan(60_000)
   })
 
-  test('slack:C11 with a limit of one ends', () => {
+  test('C11 with a limit of one ends', () => {
     const text = renderNote(parseMarkdown('# ab\n\n- c'), { limit: 1 }).map(({ html }) =>
       readHtml(html).text.replace(/\(.*/, '').trim(),
     )
     expect(text.join('')).toBe('abc')
   })
 
-  test('slack:C10 slack:S77 of nothing is empty', () => expect(renderNote(parseMarkdown(' \n\n '))).toEqual([]))
+  test('C10 S77 of nothing is empty', () => expect(renderNote(parseMarkdown(' \n\n '))).toEqual([]))
 })

@@ -1,4 +1,4 @@
-// mail 9.3 (AP-084 and its neighbours): one shape for whatever shapes servers write.
+// Reading activities (AP-084 and its neighbours): one shape for whatever shapes servers write.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isFault, readActivity } from '../../../../../adapters/activitypub/read/read-activity.ts'
