@@ -7,7 +7,7 @@ import { handIn } from '../http/hand-in.ts'
 
 export type Handed = Pick<ForwardableEmailMessage, 'from' | 'to' | 'raw' | 'rawSize' | 'setReject'>
 
-const nobody = '5.1.1 nobody has this address here'
+const nobody = '5.1.1 there is no such address here'
 
 export async function takeHanded(deps: Pick<AppDeps, 'gateway' | 'rejections'>, message: Handed): Promise<void> {
   const { from, to, rawSize: size } = message

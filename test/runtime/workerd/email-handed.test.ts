@@ -37,7 +37,7 @@ describeInWorkerd('mail that is handed over', () => {
   })
 
   test.each(['nobody@agents.example', 'demo@elsewhere.example'])('EM-061: %s is rejected by name', async (to) => {
-    expect(await hand(to)).toEqual({ outcome: 'taken', rejected: ['5.1.1 nobody has this address here'] })
+    expect(await hand(to)).toEqual({ outcome: 'taken', rejected: ['5.1.1 there is no such address here'] })
   })
 
   test('a mail over the limit is rejected, whatever its size was said to be', async () => {
