@@ -66,6 +66,8 @@ export type Runtime = {
   readonly carrier?: Carrier
   /** Computes for channels away from the event loop. Without it: in this thread. */
   readonly offload?: Offload
+  /** No other machine gets to this gateway. Without it: others may. */
+  readonly isLocalOnly?: boolean
   readonly random: () => number
   readonly log: Log
   /** Values of secrets this process was given: no error that is kept shows them. */

@@ -69,6 +69,8 @@ export type StartOptions = {
   readonly openDatabase?: typeof openDatabase
   /** Told to a person who waits for the start. */
   readonly tell?: (line: string) => void
+  /** For so long `probed` is told to a person who sees the log too, and the log does not repeat it. */
+  readonly toldWithinMs?: number
   /** Starts a process for turns on which one died. Without it they run in this one, one at a time and nothing beside them. */
   readonly forkSuspects?: ForkSuspects
 }
@@ -81,6 +83,8 @@ export type RunningGateway = {
   readonly listeners: () => readonly ListenerSign[]
   /** What connections want said at the start, by their key. */
   readonly notices: ReadonlyMap<string, string>
+  /** Connections that no other machine gets to. */
+  readonly localOnly: ReadonlySet<string>
   /** By connection whose platform, and model whose server is asked: how it stands, as soon as that is known. */
   readonly probed: RunningProbes['first']
   /** Answers no more, lets turns reach their next step, and gives everything back; at most `graceMs` long. */
@@ -139,6 +143,8 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
       everyMs: config.probeMs,
       agents: config.agents,
       inboundAges: async () => lastInboundAges(await readSigns()),
+      publicUrl: address.settled,
+      ...(options.toldWithinMs === undefined ? {} : { toldWithinMs: options.toldWithinMs }),
     })
     const parts = { meter, pool, rejections, probe, edge, readSigns, ...waysIn.signs, publicUrl: address.read }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken })
@@ -168,6 +174,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
     listeners: waysIn.signs.listeners,
     notices: waysIn.notices,
+    localOnly: waysIn.localOnly,
     probed: waysIn.probed(),
     async stop(graceMs) {
       address.stop()

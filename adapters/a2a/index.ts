@@ -10,8 +10,13 @@ import {
   connectionConfig,
   defineAdapter,
   neededPort,
+  type OwnAddress,
+  type ProbeRequest,
+  type ProbeResult,
+  probeOwnAddress,
+  wrongAnswer,
 } from '../../src/contract/index.ts'
-import { createUnpinnedFetch } from '../../src/verification/index.ts'
+import { createUnpinnedFetch, readOwnDocument } from '../../src/verification/index.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendReply } from './deliver/append.ts'
 import { deliverPush } from './deliver/push.ts'
@@ -60,7 +65,7 @@ export function a2a(options: A2aOptions = {}): ConnectionConfig {
 const pushTimeoutMs = 10_000
 
 function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
-  const { connection, now, files, publicUrl, ownKeys } = deps
+  const { connection, now, files, publicUrl, ownKeys, isLocalOnly = false } = deps
   const runLog = neededPort('a2a', deps.runLog, 'the run log; pass deps.runLog')
   const callers = neededPort('a2a', deps.callers, 'the caller desk; pass deps.callers')
   const tasks = neededPort('a2a', deps.tasks, 'the task desk; pass deps.tasks')
@@ -113,7 +118,39 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
       'push' in call ? deliverPush(pushing, call, attempt) : appendReply(runLog, call, attempt),
     serve,
     discovery: createDiscovery(settings.path === defaultPath ? publicUrl : undefined, agents),
+    probe: createProbe(settings, deps.fetch, { url: urls[0], isLocalOnly }),
+    isLocalOnly,
   })
+}
+
+/** The card as others see it. Where it is for callers alone, they see nothing: then whether the address leads here. */
+function createProbe(
+  { path, cards }: A2aSettings,
+  fetch: typeof globalThis.fetch,
+  address: OwnAddress,
+): (request: ProbeRequest) => Promise<ProbeResult> {
+  const { url } = address
+  return async (request) => {
+    if (url === undefined) return probeOwnAddress(request, address)
+    if (cards === 'callers') {
+      const found = await probeOwnAddress(request, address)
+      return { ...found, summary: `${url}, cards for callers with a token` }
+    }
+    const cardUrl = path === defaultPath ? `${new URL(url).origin}${rootPaths.card}` : `${url}${rootPaths.card}`
+    const headers = { accept: 'application/json', 'a2a-version': '1.0' }
+    const found = await readOwnDocument(fetch, cardUrl, { headers, signal: request.signal })
+    const summary = `${url}, public card`
+    if (found.kind === 'problem') return { summary, problems: [found.problem] }
+    const isOurs = found.kind === 'read' && namesAddress(found.json['supportedInterfaces'], url)
+    return { summary, problems: isOurs ? [] : [wrongAnswer(`${cardUrl} is not the card of this gateway`)] }
+  }
+}
+
+function namesAddress(interfaces: unknown, url: string): boolean {
+  if (!Array.isArray(interfaces)) return false
+  return interfaces.some(
+    (each: unknown) => typeof each === 'object' && each !== null && 'url' in each && each.url === url,
+  )
 }
 
 function capabilitiesOf(callTimeoutMs: number): Capabilities {
@@ -129,6 +166,6 @@ function capabilitiesOf(callTimeoutMs: number): Capabilities {
     mentionRelay: { kind: 'none' },
     notifiesByName: false,
     appends: true,
-    verbs: ['serve', 'discovery'],
+    verbs: ['serve', 'discovery', 'probe'],
   }
 }

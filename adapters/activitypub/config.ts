@@ -174,6 +174,9 @@ export function capabilitiesOf(
     coversNames: true,
     isInteractive: true,
     isOpenToAnyone: true,
-    verbs: ['expand', 'discovery', 'serve', 'operations', 'readNamed', ...(readsParents ? (['around'] as const) : [])],
+    verbs: [
+      ...(['expand', 'discovery', 'serve', 'operations', 'readNamed', 'probe'] as const),
+      ...(readsParents ? (['around'] as const) : []),
+    ],
   }
 }

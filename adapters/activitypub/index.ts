@@ -35,6 +35,7 @@ import type { DocumentSettings } from './documents/settings.ts'
 import { createSignGet } from './documents/sign-get.ts'
 import { createSignerOf } from './documents/signer-of.ts'
 import { createGate } from './gate/open-gate.ts'
+import { createActivityPubProbe } from './install/probe.ts'
 import { createBlocks } from './manners/blocks.ts'
 import type { Manners } from './manners/manners.ts'
 import { createMayWrite } from './manners/may-write.ts'
@@ -144,6 +145,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     serve: createServe(documents),
     operations: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
     readNamed: (asked) => readNamedPost(knowing, asked),
+    probe: createActivityPubProbe({ fetch: deps.fetch, places, agents: slugs }),
     ...(settings.readParents ? { around: (asked, signal) => readParents(knowing, asked, signal) } : {}),
   })
 }

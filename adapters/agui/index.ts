@@ -4,6 +4,8 @@ import {
   type ChannelDefinition,
   defineAdapter,
   GatewayError,
+  type OwnAddress,
+  probeOwnAddress,
   type RunLog,
 } from '../../src/contract/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
@@ -24,7 +26,7 @@ export const aguiChannel: ChannelDefinition = {
   settingsSchema: aguiSettingsSchema,
   variables: [],
   fromEnvironment: aguiFromEnvironment,
-  create(settings, { runLog, callers, connection, publicUrl, tasks }) {
+  create(settings, { runLog, callers, connection, publicUrl, isLocalOnly = false, tasks }) {
     const isKnown = aguiSettingsSchema.safeParse(settings).success
     if (!isKnown) throw new GatewayError('config_invalid', '[agui] takes no settings; remove them')
     if (runLog === undefined) throw new GatewayError('config_invalid', '[agui] needs the run log; pass deps.runLog')
@@ -32,11 +34,11 @@ export const aguiChannel: ChannelDefinition = {
       throw new GatewayError('config_invalid', '[agui] needs the caller desk; pass deps.callers')
     if (tasks === undefined) throw new GatewayError('config_invalid', '[agui] needs the desk of tasks; pass deps.tasks')
     const url = publicUrl === undefined ? undefined : `${publicUrl}${runPath}`
-    return createAgui(runLog, { callers, tasks, agent: connection.agent, url })
+    return createAgui(runLog, { callers, tasks, agent: connection.agent, url }, { url, isLocalOnly })
   },
 }
 
-function createAgui(runLog: RunLog, deps: VerifyDeps): Adapter {
+function createAgui(runLog: RunLog, deps: VerifyDeps, address: OwnAddress): Adapter {
   return defineAdapter<AguiPayload, AguiCall>({
     channel: 'agui',
     capabilities: {
@@ -53,7 +55,7 @@ function createAgui(runLog: RunLog, deps: VerifyDeps): Adapter {
       notifiesByName: false,
       takesFileUrls: 'own',
       appends: true,
-      verbs: ['acknowledge', 'follow'],
+      verbs: ['acknowledge', 'follow', 'probe'],
     },
     // Clients of a later revision of the run API use the other path.
     endpoints: [
@@ -68,5 +70,7 @@ function createAgui(runLog: RunLog, deps: VerifyDeps): Adapter {
     deliver: (call, attempt) => deliverAgui(runLog, call, attempt),
     acknowledge: renderAnswer,
     follow: (request) => followRequest(deps.tasks, request),
+    probe: (request) => probeOwnAddress(request, address),
+    isLocalOnly: address.isLocalOnly,
   })
 }

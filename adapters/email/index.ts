@@ -14,6 +14,7 @@ import { emailFromEnvironment, emailWithoutDefault } from './config/environment.
 import { requireHosted } from './config/hosted.ts'
 import {
   deliverySettings,
+  isFromHereOnly,
   mailboxAlias,
   proofSettings,
   startNotice,
@@ -180,6 +181,7 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
     ...(smtp === undefined ? {} : { listen: afterTest(tested, listenSmtp(smtp, incoming)) }),
     ...(imap === undefined ? {} : { source: imapSource(imap, incoming) }),
     probe: createEmailProbe(settings, deps.carrier),
+    isLocalOnly: isFromHereOnly(settings),
     takeHanded: takeHandedMail({ ...incoming, requireSecret: secret }),
   })
 }

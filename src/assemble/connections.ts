@@ -36,6 +36,8 @@ type Means = CallerMeans &
     readonly carrier?: Carrier
     /** Without it: channels compute in this thread. */
     readonly offload?: Offload
+    /** No other machine gets to this gateway. */
+    readonly isLocalOnly?: boolean
     /** Without it: as configured. */
     readonly sealKeys?: SealKeys
     readonly newId: () => string
@@ -89,6 +91,7 @@ function createConnection(
     ...(originals === undefined ? {} : { originals }),
     ...(means.carrier === undefined ? {} : { carrier: means.carrier }),
     ...(means.offload === undefined ? {} : { offload: means.offload }),
+    ...(means.isLocalOnly === undefined ? {} : { isLocalOnly: means.isLocalOnly }),
     newId: means.newId,
     maxCallMs: means.maxCallMs,
     agents: () => profilesFor(config, each),

@@ -42,6 +42,7 @@ export const startCommand = command({
       migrationsFolder,
       log,
       tell: remark,
+      toldWithinMs: process.stdout.isTTY && process.stderr.isTTY ? toldWithinMs : 0,
       forkSuspects: () => forkSuspects(given),
     })
     // Standard output is the log's.
@@ -58,7 +59,7 @@ function welcome(running: RunningGateway, config: Config): string {
   for (const each of config.connections) {
     const key = `${each.channel.channel}/${each.id}`
     lines.push(
-      `Connection: ${key} -> ${each.agent} (${each.access.mode})${portOf(running, key)}${noticeOf(running, key)}`,
+      `Connection: ${key} -> ${each.agent} (${accessOf(running, key, each.access.mode)})${portOf(running, key)}${noticeOf(running, key)}`,
     )
   }
   if (hasOtherUsers())
@@ -92,6 +93,11 @@ function hasOtherUsers(): boolean {
       const isPerson = Number(id) >= 1000 && Number(id) < 60_000
       return isPerson && Number(id) !== uid && !/(nologin|false)$/.test(shell)
     })
+}
+
+/** Open to whom: `public` where only this machine gets to it would read as open to the world. */
+function accessOf({ localOnly }: RunningGateway, key: string, mode: string): string {
+  return mode === 'public' && localOnly.has(key) ? 'this machine only' : mode
 }
 
 /** Where a connection with a port of its own is reached. */

@@ -129,6 +129,8 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   readonly endpoints?: readonly Endpoint[]
   /** What the operator should know at the start of this connection: the end of a line, in plain words. */
   readonly notice?: string
+  /** No message gets here from another machine. */
+  readonly isLocalOnly?: boolean
   readonly screenHeaders?: ScreenHeaders
   verify(arrival: RawArrival): Promise<Verdict<Payload>>
   /**
@@ -156,6 +158,7 @@ export interface Adapter extends OptionalVerbs {
   readonly capabilities: Capabilities
   readonly endpoints: readonly Endpoint[]
   readonly notice?: string
+  readonly isLocalOnly?: boolean
   readonly screenHeaders?: ScreenHeaders
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
   /** Reads what was kept of an earlier, verified event. Never called with anything from outside. */

@@ -229,6 +229,8 @@ export type ChannelDeps = {
   readonly agents?: () => readonly AgentProfile[]
   /** Where the outside reaches this gateway: an origin without a path. */
   readonly publicUrl?: string
+  /** No other machine gets to this gateway: it listens to its own machine, and has no public URL. Absent: others may. */
+  readonly isLocalOnly?: boolean
   readonly newId?: () => string
   /** Longest time one call may take here. */
   readonly maxCallMs?: number

@@ -160,8 +160,16 @@ export {
   textOf,
   textPart,
 } from './parts.ts'
-export type { ProbeFact, ProbeProblem, ProbeRequest, ProbeResult, ProbeState } from './probe.ts'
-export { probeReport, probeState, worstProblem } from './probe.ts'
+export type {
+  OwnAddress,
+  ProbeFact,
+  ProbeProblem,
+  ProbeRequest,
+  ProbeResult,
+  ProbeState,
+  PublicUrlState,
+} from './probe.ts'
+export { probeOwnAddress, probeReport, probeState, unreachableAddress, worstProblem, wrongAnswer } from './probe.ts'
 export type { ChannelRecord, Effect, ProtocolSend, RecordFacts, Records } from './records.ts'
 export type { ClientFacts, ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
 export { agentResponseSchema, normalizedResponseSchema } from './response.ts'

@@ -33,7 +33,12 @@ export type ProbeRequest = {
   readonly signal: AbortSignal
   /** When the last message of this connection was stored, in any process. Undefined: none, or not known. */
   readonly lastInboundAt?: number
+  /** Where the gateway's public URL leads; asked once for all connections. Undefined: there is none, or no process stays to ask. */
+  readonly publicUrl?: () => Promise<PublicUrlState | undefined>
 }
+
+/** Where the public URL leads. `looks_local`: here, and what comes that way cannot be told from this machine. */
+export type PublicUrlState = 'checking' | 'reached' | 'looks_local' | 'another_gateway' | 'other_server' | 'unreachable'
 
 /** As bad as its worst problem. */
 export function probeState({ problems }: Pick<ProbeResult, 'problems'>): ProbeState {
@@ -63,4 +68,34 @@ export function probeReport(result: ProbeResult): CommandResult {
     ].join('\n'),
     ...(worst === undefined ? {} : { problem: `${worst.problem}; ${worst.remedy}` }),
   }
+}
+
+/** A connection that is reached at the gateway's own address. */
+export type OwnAddress = {
+  /** Where others reach it. Undefined: the gateway has no public URL. */
+  readonly url: string | undefined
+  /** No other machine gets to the gateway. */
+  readonly isLocalOnly: boolean
+}
+
+/** For connections that show strangers nothing by which they could be recognised: whether the public URL leads here. */
+export async function probeOwnAddress(request: ProbeRequest, { url, isLocalOnly }: OwnAddress): Promise<ProbeResult> {
+  if (url === undefined) return { summary: isLocalOnly ? 'this machine only' : 'no public URL', problems: [] }
+  const state = await request.publicUrl?.()
+  const { host } = new URL(url)
+  if (state === 'unreachable')
+    return { summary: url, problems: [unreachableAddress(`${host} cannot be reached from here`)] }
+  if (state === 'other_server') return { summary: url, problems: [wrongAnswer(`another server answers at ${host}`)] }
+  return { summary: url, problems: [] }
+}
+
+/** Some networks do not lead back to themselves: others may get here all the same. */
+export function unreachableAddress(problem: string): ProbeProblem {
+  const remedy = 'check PARLEY_PUBLIC_URL, its certificate and the proxy'
+  return { state: 'degraded', reason: 'public_url_unreachable', problem, remedy }
+}
+
+export function wrongAnswer(problem: string): ProbeProblem {
+  const remedy = 'correct PARLEY_PUBLIC_URL, or have the proxy pass this on to the gateway'
+  return { state: 'failed', reason: 'public_url_wrong', problem, remedy }
 }

@@ -2,8 +2,8 @@
 // and what the proxies on the way make of a request. It decides nothing: who is local does not depend on it.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Log } from '../contract/index.ts'
-import type { PublicUrlState, PublicUrlVitals } from '../vitals/readiness.ts'
+import type { Log, PublicUrlState } from '../contract/index.ts'
+import type { PublicUrlVitals } from '../vitals/readiness.ts'
 import { isForwardingHeader, looksNear } from './request-source.ts'
 
 export type PublicUrlCheck = {
@@ -11,6 +11,8 @@ export type PublicUrlCheck = {
   readonly answer: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
   /** What is known; asks again in the background where that is old. Undefined: there is no public URL. */
   readonly read: () => PublicUrlVitals | undefined
+  /** The same once it is known: whoever asks meanwhile waits for the same request. */
+  readonly settled: () => Promise<PublicUrlState | undefined>
   readonly stop: () => void
 }
 
@@ -53,11 +55,10 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
   const open = new Map<string, Asked>()
   const stopping = new AbortController()
   let found: PublicUrlVitals = { state: 'checking' }
-  let isAsking = false
+  let asking: Promise<void> | undefined
   let askedAt = Number.NEGATIVE_INFINITY
 
   const check = async (url: string): Promise<void> => {
-    isAsking = true
     askedAt = monotonicMs()
     const nonce = randomBytes(16).toString('hex')
     const asked: Asked = { proof: randomBytes(16).toString('hex'), seen: undefined }
@@ -66,7 +67,7 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
       (): PublicUrlVitals => ({ state: 'unreachable' }),
     )
     open.delete(nonce)
-    isAsking = false
+    asking = undefined
     if (stopping.signal.aborted) return
     const isNews = now.state !== found.state
     const remedy = remedies[now.state]
@@ -75,12 +76,12 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
     const isFine = now.state === 'reached' || now.state === 'another_gateway'
     log[isFine ? 'info' : 'warn']('public_url_checked', {
       reason: now.state,
-      ...(remedy === undefined ? {} : { remedy }),
+      ...(remedy === undefined ? {} : { problem: remedy }),
     })
   }
   const refresh = (): void => {
-    if (publicUrl === undefined || isAsking || stopping.signal.aborted) return
-    if (monotonicMs() - askedAt >= freshMs[found.state]) void check(publicUrl)
+    if (publicUrl === undefined || asking !== undefined || stopping.signal.aborted) return
+    if (monotonicMs() - askedAt >= freshMs[found.state]) asking = check(publicUrl)
   }
   return {
     answer(incoming, outgoing) {
@@ -98,6 +99,11 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
     read() {
       refresh()
       return publicUrl === undefined ? undefined : found
+    },
+    async settled() {
+      refresh()
+      await asking
+      return publicUrl === undefined ? undefined : found.state
     },
     stop: () => stopping.abort(),
   }

@@ -10,6 +10,7 @@ import { createPinnedFetch } from './guarded-fetch.ts'
 import { createMcpConnect } from './mcp/connect.ts'
 import { nodeHmac } from './node-hmac.ts'
 import { type Probe, probingAfterFailure } from './readiness.ts'
+import { takesGuests } from './request-source.ts'
 import { readSealKeys } from './seal-key.ts'
 
 const secretNames = /token|secret|password|passphrase|credential|key|auth|dsn|database_url/i
@@ -34,6 +35,7 @@ export async function nodeRuntime({ config, log, failpoint }: RuntimeOptions, pr
     fetch,
     fenceFetch: (mayLeave, onSend) => createFencedFetch(mayLeave, monotonicMs, onSend),
     guardedFetch: createPinnedFetch(),
+    isLocalOnly: takesGuests(config),
     now: Date.now,
     monotonicMs,
     hmac: nodeHmac(),

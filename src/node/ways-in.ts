@@ -1,7 +1,7 @@
 // The ways in beside HTTP, together: connections that pull, connections with a port of their own, and how all of them stand.
 import type { Agent } from '../agent/agent.ts'
 import type { Assembled } from '../assemble.ts'
-import type { Adapter } from '../contract/index.ts'
+import type { Adapter, ProbeRequest } from '../contract/index.ts'
 import { type RunningProbes, runProbes } from '../gateway/probes/run-probes.ts'
 import type { AppDeps } from '../http/deps.ts'
 import { problemsSeen } from '../vitals/connection-signs.ts'
@@ -14,6 +14,8 @@ export type WaysIn = {
   readonly start: () => Promise<void>
   /** What their adapters want said at the start, by connection. */
   readonly notices: ReadonlyMap<string, string>
+  /** Connections that no other machine gets to. */
+  readonly localOnly: ReadonlySet<string>
   readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns'>>
   /** By connection whose platform, and model whose server is asked: resolves when it is known how it stands. Empty before the start. */
   readonly probed: () => RunningProbes['first']
@@ -26,12 +28,16 @@ export type ProbeSchedule = {
   readonly agents: readonly Pick<Agent, 'modelProbes'>[]
   /** Milliseconds since the last message of a connection was stored; null: none. */
   readonly inboundAges: () => Promise<ReadonlyMap<string, number | null>>
+  /** Where the gateway's public URL leads. */
+  readonly publicUrl: NonNullable<ProbeRequest['publicUrl']>
+  /** What is known so soon is told to the person who starts the gateway, and is not logged too. */
+  readonly toldWithinMs?: number
 }
 
 export function createWaysIn(
   assembled: Assembled,
   rejections: AppDeps['rejections'],
-  { everyMs, agents, inboundAges }: ProbeSchedule,
+  { everyMs, agents, inboundAges, publicUrl, toldWithinMs = 0 }: ProbeSchedule,
 ): WaysIn {
   const { gateway, deps } = assembled
   let probes: RunningProbes | undefined
@@ -45,7 +51,7 @@ export function createWaysIn(
       const opened = listeners.start()
       probes ??= runProbes({
         ...deps,
-        everyMs,
+        ...{ everyMs, publicUrl, toldWithinMs },
         probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: probeOf(adapter, opened) })),
         seenHere: (connection) => problemsSeen(connection, sources.signs(), listeners.signs()),
         async lastInboundAt(connection) {
@@ -55,7 +61,7 @@ export function createWaysIn(
       })
       const byName = new Map(agents.flatMap(({ modelProbes = [] }) => modelProbes.map((each) => [each.name, each])))
       models ??= runProbes({
-        ...{ ...deps, everyMs, about: 'model' as const },
+        ...{ ...deps, everyMs, toldWithinMs, about: 'model' as const },
         probed: [...byName.values()].map(({ name, probe }) => ({ key: `model ${name}`, probe })),
         seenHere: () => [],
         lastInboundAt: async () => undefined,
@@ -68,6 +74,7 @@ export function createWaysIn(
         notice === undefined ? [] : [[key, notice] as const],
       ),
     ),
+    localOnly: new Set(gateway.connections.flatMap(({ key, adapter }) => (adapter.isLocalOnly === true ? [key] : []))),
     signs: {
       sources: sources.signs,
       listeners: listeners.signs,

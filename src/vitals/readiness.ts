@@ -1,5 +1,5 @@
 // Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
-import { isGatewayError, type PumpName, worstProblem } from '../contract/index.ts'
+import { isGatewayError, type PublicUrlState, type PumpName, worstProblem } from '../contract/index.ts'
 import type { ConnectionSign, ConnectionState, ListenerVitals, SourceVitals } from './connection-signs.ts'
 import { inTime } from './in-time.ts'
 import { isStandstill, type SlotUse } from './slot-use.ts'
@@ -60,9 +60,6 @@ export type SlotVitals = {
     readonly full: number | null
   }[]
 }
-
-/** Where the public URL leads. `looks_local`: here, and what comes that way cannot be told from this machine. */
-export type PublicUrlState = 'checking' | 'reached' | 'looks_local' | 'another_gateway' | 'other_server' | 'unreachable'
 
 export type PublicUrlVitals = {
   readonly state: PublicUrlState

@@ -88,6 +88,13 @@ function isHandedMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, carr
   return smtp !== false || webhookSecret.length > 0 || [ses, mailgun, carrier].some((way) => way !== undefined)
 }
 
+/** Whether mail gets here from programs of this machine alone. A mail server in front passes on what the world sends. */
+export function isFromHereOnly(settings: EmailSettings): boolean {
+  const { smtp, imap, trustLoopback } = settings
+  const isElsewhere = imap !== undefined || isHandedMail({ ...settings, smtp: false })
+  return trustLoopback && smtp !== false && isLoopbackHost(smtp.host) && !isElsewhere
+}
+
 export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly carrier?: Carrier }
 
 /** A person who waits for an answer should know where it went, and an operator who set a public address whether mail gets to it. */

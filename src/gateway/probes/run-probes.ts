@@ -25,8 +25,12 @@ export type ProbesDeps = {
   readonly seenHere: (connection: string) => readonly ProbeProblem[]
   /** When the last message of a connection was stored. */
   readonly lastInboundAt: (connection: string) => Promise<number | undefined>
+  /** Where the gateway's public URL leads. */
+  readonly publicUrl?: ProbeRequest['publicUrl']
   /** How often a connection that is well is asked about. 0: never, not at the start either. */
   readonly everyMs: number
+  /** What is known so soon after the start is told elsewhere, by `first`, and is not logged too. */
+  readonly toldWithinMs?: number
   readonly now: () => number
   /** Resolves after so long, or with the signal. Without it: by this machine's clock. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>
@@ -51,11 +55,13 @@ export function runProbes(deps: ProbesDeps): RunningProbes {
   const stopping = new AbortController()
   const results = new Map<string, { readonly result: ProbeResult; readonly at: number }>()
   const told = new Map<string, ConnectionSign>()
+  const toldUntil = deps.now() + (deps.toldWithinMs ?? 0)
   const isAsked = (each: Probed): boolean => each.probe !== undefined && deps.everyMs > 0
   const look = (each: Probed): ConnectionSign => {
     const known = results.get(each.key)
     const sign = signOf(deps, each.key, isAsked(each) ? (known ?? 'unknown') : undefined, told.get(each.key))
-    if (isNews(told.get(each.key), sign)) tellChange(deps, sign)
+    const isToldElsewhere = sign.checkedAt !== undefined && !told.get(each.key)?.checkedAt && deps.now() < toldUntil
+    if (isNews(told.get(each.key), sign) && !isToldElsewhere) tellChange(deps, sign)
     told.set(each.key, sign)
     return sign
   }
@@ -120,7 +126,11 @@ async function askOnce(
   })
   try {
     const lastInboundAt = await deps.lastInboundAt(key).catch(() => undefined)
-    const asking = probe({ signal: over, ...(lastInboundAt === undefined ? {} : { lastInboundAt }) })
+    const asking = probe({
+      signal: over,
+      ...(lastInboundAt === undefined ? {} : { lastInboundAt }),
+      ...(deps.publicUrl === undefined ? {} : { publicUrl: deps.publicUrl }),
+    })
     return await Promise.race([asking, late])
   } catch (error) {
     deps.log.warn('probe_failed', { connection: key, ...failureFacts(error, 'internal') })

@@ -1,6 +1,6 @@
 // How the gateway is reached, and what proves those who reach it.
 
-import type { PublicUrlState } from '../../vitals/readiness.ts'
+import type { PublicUrlState } from '../../contract/index.ts'
 import { type ConfigFacts, isLoopbackHost, type SecretFacts } from './facts.ts'
 import type { Finding, Severity } from './finding.ts'
 

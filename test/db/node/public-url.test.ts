@@ -29,6 +29,17 @@ describeOnPostgres('the public URL', (adminUrl) => {
   }
   // Chosen before the start: it asks while it starts.
   let port = 0
+  /** A proxy in front of the gateway that says for whom it asks. */
+  const passOn: RequestListener = (incoming, outgoing) => {
+    const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
+    const options = { host: '127.0.0.1', port, path: incoming.url, method: incoming.method, headers }
+    incoming.pipe(
+      request(options, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 500)
+        answer.pipe(outgoing)
+      }),
+    )
+  }
   const start = async (publicUrl: string) => {
     port = await freePort()
     scene = await startCallerScene(adminUrl, { PARLEY_PUBLIC_URL: publicUrl, PARLEY_PORT: String(port) })
@@ -42,16 +53,6 @@ describeOnPostgres('the public URL', (adminUrl) => {
     ((await ask('/admin/audit/config'))['findings'] as readonly Weak[]).filter(({ id }) => id === 'AC-107')
 
   test('that leads here through a proxy is reached as a stranger, with the headers the proxy adds', async () => {
-    const passOn: RequestListener = (incoming, outgoing) => {
-      const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
-      const options = { host: '127.0.0.1', port, path: incoming.url, method: incoming.method, headers }
-      incoming.pipe(
-        request(options, (answer) => {
-          outgoing.writeHead(answer.statusCode ?? 500)
-          answer.pipe(outgoing)
-        }),
-      )
-    }
     const { logged } = await start(await listenAt(createHttpServer(passOn)))
     await settled()
     expect(await found()).toEqual({ state: 'reached', forwardedBy: ['x-forwarded-for'], host: 'passed_on' })
@@ -104,6 +105,47 @@ describeOnPostgres('the public URL', (adminUrl) => {
     await start(await listenAt(createHttpServer(redirect)))
     await settled()
     expect([(await found()).state, followed]).toEqual(['other_server', 0])
+  })
+
+  type Standing = { readonly connection: string; readonly state: string; readonly reason?: string }
+  const standing = async () =>
+    ((await ask('/readyz'))['connections'] as readonly Standing[])
+      .filter(({ connection }) => !connection.startsWith('email'))
+      .map(({ connection, state, reason = '' }) => [connection, state, reason].join(' '))
+      .toSorted()
+
+  test('is how the connections behind it stand, asked once for all of them', async () => {
+    let asked = 0
+    const other: RequestListener = (_, outgoing) => {
+      asked += 1
+      outgoing.writeHead(404).end('a shop')
+    }
+    const { logged } = await start(await listenAt(createHttpServer(other)))
+    await expect
+      .poll(standing, { timeout: 10_000 })
+      .toEqual(['a2a/default failed public_url_wrong', 'agui/demo failed public_url_wrong'])
+    expect(asked).toBe(1)
+    expect(logged).toContainEqual({
+      ...{ level: 'warn', event: 'connection_checked' },
+      facts: expect.objectContaining({
+        ...{ connection: 'agui/demo', state: 'failed', reason: 'public_url_wrong' },
+        problem: expect.stringMatching(/^another server answers at 127.0.0.1:\d+; correct PARLEY_PUBLIC_URL/),
+      }),
+    })
+  })
+
+  test('whose A2A card is read by others is well, and that nothing answers at is told for each connection', async () => {
+    port = await freePort()
+    const env = { PARLEY_PORT: String(port), A2A_CARDS: 'public' }
+    const url = await listenAt(createHttpServer(passOn))
+    scene = await startCallerScene(adminUrl, { ...env, PARLEY_PUBLIC_URL: url })
+    await expect.poll(standing, { timeout: 10_000 }).toEqual(['a2a/default ok ', 'agui/demo ok '])
+    await scene.close()
+    const nothing = `http://127.0.0.1:${await freePort()}`
+    scene = await startCallerScene(adminUrl, { ...env, PARLEY_PUBLIC_URL: nothing })
+    await expect
+      .poll(standing, { timeout: 10_000 })
+      .toEqual(['a2a/default degraded public_url_unreachable', 'agui/demo degraded public_url_unreachable'])
   })
 
   test('that nothing answers at, or that hangs, keeps neither the start nor the stop waiting', async () => {

@@ -51,7 +51,7 @@ describeBeside('the first steps with mail, as docs/email.md tells them', parts, 
 
       const printed = await readFile(join(folder, 'start.txt'), 'utf8')
       expect(printed).toContain(
-        'Connection: email/default -> demo (public) at smtp://127.0.0.1:2525; answers are files in ',
+        'Connection: email/default -> demo (this machine only) at smtp://127.0.0.1:2525; answers are files in ',
       )
       expect(await readFile(join(folder, 'shown.txt'), 'utf8')).toMatch(/You said: \[subject: Hello\]\r\nHow are you\?/)
       const mails = await repliesIn(join(folder, '.parley/mail'))

@@ -161,7 +161,7 @@ test('a start with nothing set up says where mail is taken, and where the answer
   try {
     const [said] = /^Connection: email.*$/m.exec(running.output()) ?? []
     expect(said?.replace(/:\d+;/, ':port;')).toBe(
-      `Connection: email/default -> demo (public) at smtp://127.0.0.1:port; answers are files in ${dataDir}/mail until SMTP_URL is set`,
+      `Connection: email/default -> demo (this machine only) at smtp://127.0.0.1:port; answers are files in ${dataDir}/mail until SMTP_URL is set`,
     )
   } finally {
     await running.stop()

@@ -112,6 +112,24 @@ describe('probes', () => {
     ])
   })
 
+  test('what the start tells is not logged too; what comes later, and every change, is', async () => {
+    const { probe } = saying(well, refused)
+    start(probe, { toldWithinMs: 5_000 })
+    await clock.pass(minuteMs)
+    expect(logged).toEqual([])
+    await clock.pass(6 * minuteMs)
+    expect(logged).toMatchObject([{ event: 'connection_checked', facts: { state: 'failed' } }])
+    await running?.stop()
+    logged = []
+    const slow = async () => {
+      await clock.wait(6_000, new AbortController().signal)
+      return refused
+    }
+    start(slow, { toldWithinMs: 5_000 })
+    await clock.pass(7_000)
+    expect(logged).toMatchObject([{ event: 'connection_checked', facts: { state: 'failed' } }])
+  })
+
   test('what is wrong is asked about sooner, and then less and less often', async () => {
     const { probe, asked } = saying(refused)
     const begun = clock.now()
