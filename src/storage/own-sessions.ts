@@ -2,7 +2,7 @@
 // statements, session settings and LISTEN are lost there, messages are taken and never answered. So it is found out at the start.
 import postgres from 'postgres'
 import { GatewayError } from '../contract/index.ts'
-import { storageError } from './database.ts'
+import { storageError, storageRemedy } from './database.ts'
 import { type PostgresClient, splitSocket } from './postgres-driver.ts'
 
 /** A pooler that hands out sessions at random passes a round of three by luck once in six times. */
@@ -21,7 +21,7 @@ export async function requireOwnSessions(databaseUrl: string): Promise<void> {
     const areOwn = await Promise.race([keepMarks(opened), late.promise])
     if (!areOwn) throw shared()
   } catch (error) {
-    throw error instanceof GatewayError ? error : storageError('own_sessions', error)
+    throw error instanceof GatewayError ? error : notOpened(databaseUrl, error)
   } finally {
     clearTimeout(timer)
     await Promise.all(opened.map((client) => client.end({ timeout: 1 })))
@@ -49,6 +49,25 @@ async function keepMarks(opened: readonly PostgresClient[]): Promise<boolean> {
 async function readMark(client: PostgresClient): Promise<unknown> {
   const [row] = await client.unsafe(`select current_setting('parley.session', true) as mark`)
   return row?.['mark']
+}
+
+/** Of the address nothing but host and port, or the socket: the rest of it is a credential. */
+function notOpened(databaseUrl: string, error: unknown): GatewayError {
+  const { path } = splitSocket(databaseUrl)
+  const { hostname, port } = new URL(databaseUrl)
+  const where = path ?? `${hostname || 'localhost'}:${port || '5432'}`
+  const { code, details, cause, retryable } = storageError('own_sessions', error)
+  const sqlstate = String(details['sqlstate'] ?? '')
+  // What the server itself says has a remedy of its own; the rest is the network.
+  const isAnswered = /^[0-9A-Z]{5}$/.test(sqlstate)
+  const remedy = isAnswered ? storageRemedy(sqlstate) : 'start it, or correct the host and port in DATABASE_URL'
+  return new GatewayError(
+    code,
+    `[storage] the database at ${where} cannot be opened (${sqlstate || 'no code'}); ${remedy}`,
+    {
+      ...{ retryable, details, cause },
+    },
+  )
 }
 
 function shared(): GatewayError {

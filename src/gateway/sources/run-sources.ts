@@ -52,12 +52,15 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
   const connection = at.key
   let failures = 0
   let why: Pick<SourceSign, 'code' | 'problem'> = {}
+  // Tried for hours, a platform that is down would fill the log with one line.
+  let logged: string | undefined
   while (!stop.aborted) {
     const claimedAt = deps.monotonicMs()
     try {
       const held = await deps.sources.claim(connection)
       if (held === undefined) {
         failures = 0
+        logged = undefined
         tell({ connection, state: 'standby', failures })
         await sleep(deps.turnPolicy.pollMs, stop)
         continue
@@ -65,6 +68,8 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
       // What failed before is not cleared because it is tried again.
       tell({ connection, state: 'pulling', failures, ...(failures === 0 ? {} : why) })
       const onBatch = (): void => {
+        if (logged !== undefined) deps.log.info('source_recovered', { connection, attempt: failures })
+        logged = undefined
         failures = 0
         tell({ connection, state: 'pulling', failures })
       }
@@ -79,7 +84,9 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
       failures += 1
       const facts = failureFacts(error, 'internal')
       const delayMs = backoffMs(failures, backoff, deps.random)
-      deps.log.warn('source_failed', { connection, ...facts, attempt: failures, delayMs })
+      const reason = JSON.stringify({ ...facts, length: undefined })
+      if (reason !== logged) deps.log.warn('source_failed', { connection, ...facts, attempt: failures, delayMs })
+      logged = reason
       why = {
         code: facts.code ?? 'internal',
         // Our own words, without anything that was sent.

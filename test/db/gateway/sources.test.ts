@@ -8,7 +8,7 @@ import { type Database, statement } from '../../../src/storage/database.ts'
 import { problemsSeen } from '../../../src/vitals/connection-signs.ts'
 import { createDoor, until } from '../../doubles/at-work.ts'
 import { createPulledPlatform, type PulledPlatform } from '../../doubles/loopback/source.ts'
-import { createTestGateway, loopbackConnections } from '../../doubles/test-gateway.ts'
+import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -24,7 +24,10 @@ describeOnDatabase('a pull source', (database) => {
   let vendor: VendorStub
   let platform: PulledPlatform
   const open: (() => Promise<void>)[] = []
-  const start = (on: Database = database(), leaseMs = 15_000): Pick<RunningSources, 'signs' | 'stop'> => {
+  const start = (
+    on: Database = database(),
+    leaseMs = 15_000,
+  ): Pick<RunningSources, 'signs' | 'stop'> & Pick<TestGateway, 'logged'> => {
     const [connection] = loopbackConnections(vendor.origin, { settings: { callTimeoutMs: 100 } })
     const assembled = createTestGateway(
       on,
@@ -42,7 +45,7 @@ describeOnDatabase('a pull source', (database) => {
       await sources.stop()
       assembled.stop()
     })
-    return sources
+    return { ...sources, logged: assembled.logged }
   }
   const ids = async () => (await database().query<{ id: string }>(stored, [])).map(({ id }) => id)
   const sayAll = (...said: readonly string[]) => {
@@ -128,6 +131,36 @@ describeOnDatabase('a pull source', (database) => {
     isBroken = false
     await expect.poll(problems, { timeout: 20_000, interval: 50 }).toEqual([])
     expect(await ids()).toEqual(['m1'])
+  })
+
+  test('that keeps failing is logged once for each reason, and once when it works again', async () => {
+    let code: 'storage_unavailable' | 'storage_overloaded' | undefined = 'storage_unavailable'
+    const real = database()
+    const accepting: Database['accepting'] = {
+      ...real.accepting,
+      async query<Row>(...asked: Parameters<Database['query']>) {
+        if (code !== undefined && asked[0].name === 'accept') throw new GatewayError(code, 'planted')
+        return real.accepting.query<Row>(...asked)
+      },
+    }
+    const { logged, signs } = start({ ...real, accepting })
+    const told = () =>
+      logged
+        .filter(({ event }) => event === 'source_failed' || event === 'source_recovered')
+        .map(({ event, facts }) => [event, facts['code'] ?? facts['attempt']].join(' '))
+    sayAll('m1')
+    const failures = () => signs()[0]?.failures ?? 0
+    await expect.poll(failures, { timeout: 10_000, interval: 20 }).toBeGreaterThanOrEqual(3)
+    expect(told()).toEqual(['source_failed storage_unavailable'])
+    code = 'storage_overloaded'
+    await expect.poll(() => told().length, { timeout: 10_000, interval: 20 }).toBe(2)
+    code = undefined
+    await expect.poll(failures, { timeout: 20_000, interval: 50 }).toBe(0)
+    expect(told()).toEqual([
+      'source_failed storage_unavailable',
+      'source_failed storage_overloaded',
+      expect.stringMatching(/^source_recovered \d+$/),
+    ])
   })
 
   test('comes again to the next process when the first died between the commit and the acknowledgement', async () => {

@@ -4,6 +4,7 @@ import { defineAgent } from '../../../src/agent/agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { startNode } from '../../../src/node.ts'
 import { requireOwnSessions } from '../../../src/storage/own-sessions.ts'
+import { freePort } from '../../doubles/free-port.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'
 import { type Choice, startPooler } from '../../doubles/pooler.ts'
 import { loopbackChannels, loopbackConnections } from '../../doubles/test-gateway.ts'
@@ -64,6 +65,22 @@ describeOnPostgres('a pooler', (adminUrl) => {
     expect((await fetch(hook, { method: 'POST', headers, body: Buffer.from(bytes) })).status).toBe(200)
     await expect.poll(() => vendor.messages.length, { timeout: 15_000, interval: 50 }).toBe(1)
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
+  })
+
+  test('that is not needed: a database that cannot be opened is named by host and port, and by nothing secret', async () => {
+    const port = await freePort()
+    const opening = requireOwnSessions(`postgres://someone:hunter2@127.0.0.1:${port}/parley`)
+    await expect(opening).rejects.toMatchObject({
+      code: 'storage_unavailable',
+      message: `[storage] the database at 127.0.0.1:${port} cannot be opened (ECONNREFUSED); start it, or correct the host and port in DATABASE_URL`,
+    })
+    const clone = await takeDatabase(adminUrl)
+    cleanUp.push(clone.drop)
+    const url = new URL(clone.url)
+    url.pathname = '/no-such-database'
+    const message = await requireOwnSessions(url.href).catch(String)
+    expect(message).toContain(' cannot be opened (3D000); there is no such database; correct DATABASE_URL or create it')
+    expect(message).not.toContain(url.username === '' ? 'hunter2' : `${url.username}:`)
   })
 
   test('is not suspected where there is none', async () => {
