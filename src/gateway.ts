@@ -12,6 +12,7 @@ import {
   type ArrivedMessage,
   failureFacts,
   type JsonObject,
+  type LogFacts,
   type PumpName,
   type RawArrival,
   type RejectReason,
@@ -30,9 +31,11 @@ import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
 import type { Resubmission } from './inbound/receipt-store.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
+import type { HeldSendLane } from './outbox/outbox-store.ts'
 import { createQuiet, type Pump, runPump } from './pump.ts'
 import type { FullSlots } from './sessions/full-slots.ts'
 import type { RunStore } from './sessions/run-store.ts'
+import type { HeldLane } from './sessions/turn-store.ts'
 import { isStandstill, type SlotUse } from './vitals/slot-use.ts'
 
 export type Gateway = {
@@ -157,7 +160,9 @@ type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'mono
 }
 
 /** What a worker loop holds, as far as a failure names it. */
-type Claimed = { readonly lane: { readonly connection: string; readonly conversationId?: string } }
+type Claimed = {
+  readonly lane: Pick<HeldLane, 'connection'> & Partial<HeldLane> & Partial<Pick<HeldSendLane, 'calls'>>
+}
 
 function pacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
   return { pollMs: deps.turnPolicy.pollMs, monotonicMs: deps.monotonicMs }
@@ -326,8 +331,22 @@ function adapterFor(deps: GatewayDeps) {
 
 function logError(deps: GatewayDeps): Shared['onError'] {
   return (error, work) => {
-    const { connection, conversationId: conversation } = work?.lane ?? {}
-    const where = work === undefined ? {} : { connection: connection ?? null, conversation: conversation ?? null }
-    deps.log.error('drain_failed', { ...where, ...failureFacts(error, 'internal') })
+    deps.log.error('drain_failed', {
+      ...(work === undefined ? {} : workFacts(work)),
+      ...failureFacts(error, 'internal'),
+    })
+  }
+}
+
+/** By which `explain` finds it: the first message, the turn, or the first call of what was in hand. */
+function workFacts({ lane: { connection, conversationId, messages, openTurn, calls } }: Claimed): LogFacts {
+  const [message] = messages ?? []
+  const [call] = calls ?? []
+  return {
+    connection,
+    conversation: conversationId ?? call?.conversationId ?? null,
+    inbox: message?.id ?? null,
+    turn: openTurn?.id ?? call?.turnId ?? null,
+    outbox: call?.id ?? null,
   }
 }

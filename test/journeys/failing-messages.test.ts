@@ -83,6 +83,17 @@ describeOnDatabase('a message the gateway fails on', (database) => {
     expect(await rows()).toMatchObject([{ state: 'answered' }])
   })
 
+  test('while the database is away, it is named in the log by its id', async () => {
+    start({ ports: failingFor(1, () => new GatewayError('storage_unavailable', 'planted')).ports })
+    await gateway.deliver({ id: 'm1', from: 'eve', text: 'one' })
+    await settled()
+    const [found] = await rows()
+    expect(found).toMatchObject({ state: 'answered' })
+    expect(gateway.logged.filter(({ event }) => event === 'drain_failed')).toMatchObject([
+      { facts: { code: 'storage_unavailable', connection: expect.any(String), inbox: found?.id } },
+    ])
+  })
+
   test('where nobody could decide about it, it is named, tried three times and dead; those around it are answered', async () => {
     start({ ports: failingFor(1_000).ports })
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'one', conversation: 'room' })
