@@ -10,12 +10,14 @@ export type PostOffice = {
   readonly brought: readonly Posted[]
   /** How many could not be brought. */
   readonly refused: () => number
+  /** Why each of them could not, in one line. */
+  readonly complaints: readonly string[]
   readonly close: () => Promise<void>
 }
 
 export async function startPostOffice(bring: (mail: Posted) => Promise<void>): Promise<PostOffice> {
   const brought: Posted[] = []
-  let refused = 0
+  const complaints: string[] = []
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
@@ -33,8 +35,8 @@ export async function startPostOffice(bring: (mail: Posted) => Promise<void>): P
             brought.push(mail)
             done()
           },
-          () => {
-            refused += 1
+          (error: unknown) => {
+            complaints.push(String(error).split('\n', 2).join(' '))
             done(Object.assign(new Error('not now'), { responseCode: 451 }))
           },
         )
@@ -53,7 +55,8 @@ export async function startPostOffice(bring: (mail: Posted) => Promise<void>): P
     port,
     url: `smtp://127.0.0.1:${port}`,
     brought,
-    refused: () => refused,
+    refused: () => complaints.length,
+    complaints,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
 }

@@ -42,6 +42,8 @@ export type MailStage = {
   readonly post: PostOffice
   /** What the command line prints, as JSON. */
   readonly parley: (...args: readonly string[]) => Promise<string>
+  /** What each part of it has seen, for a test that failed. */
+  readonly account: () => Promise<string>
   readonly close: () => Promise<void>
 }
 
@@ -121,6 +123,25 @@ export async function openMailStage({ dovecot: files, curl }: MailPeers, way: Wa
     async parley(...args) {
       const env = { PARLEY_DATA_DIR: dataDir, PARLEY_ADMIN_TOKEN: 'operator-token-of-the-tests', EMAIL_CHANNEL: 'off' }
       return (await runParley({ cwd: dataDir, env, args })).output
+    },
+    async account() {
+      const count = async (user: string): Promise<string> =>
+        mailbox(user)
+          .fetchAll()
+          .then(({ length }) => `${length} mails`, String)
+      const users = way === 'provider' ? ['ada', atProvider] : ['ada', 'desk']
+      const boxes = await Promise.all(users.map(async (user) => `${user}: ${await count(user)}`))
+      // The test itself looks into her mailbox many times a second.
+      const ownLooks = /^.*(?:user=<ada>|imap\(ada\)).*\n/gm
+      const last = (text = '') => text.trim().split('\n').slice(-30).join('\n')
+      return [
+        `the agent was told ${desk.heard.length} times`,
+        `the post office brought ${post.brought.length}: ${post.brought.map(({ to }) => to.join(' ')).join(', ')}`,
+        `and could not bring ${post.refused()}: ${post.complaints.join('; ')}`,
+        `mailboxes: ${boxes.join(', ')}`,
+        `the gateway said last:\n${last(gateway?.output())}`,
+        `Dovecot said last:\n${last(dovecot.log().replaceAll(ownLooks, ''))}`,
+      ].join('\n')
     },
     async close() {
       await gateway?.kill()

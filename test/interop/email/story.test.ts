@@ -57,7 +57,7 @@ describeBeside('a conversation by mail', parts, (module) => {
     async (way) => {
       const stage = await openMailStage(module(), way)
       try {
-        await play(stage, module().swaks, way)
+        await play(stage, module().swaks, way).catch(withAccount(stage))
       } finally {
         await stage.close()
       }
@@ -70,7 +70,7 @@ describeBeside('a mailbox at a provider', parts, (module) => {
     timeout: 300_000,
   }, async () => {
     const stage = await openMailStage(module(), 'provider')
-    try {
+    const talk = async (): Promise<void> => {
       const says = async (fetched: Fetched, text: string) => {
         const { to, mail } = await write(toProvider, fetched, text)
         await swaksSend(module().swaks, { port: stage.port, from: ada, to, mail })
@@ -86,11 +86,20 @@ describeBeside('a mailbox at a provider', parts, (module) => {
       expect(stage.heard.map(({ said }) => said)).toEqual(['[subject: Lamps]\nWhat do they cost?', 'Thank you.'])
       expect(new Set(stage.heard.map(({ session }) => session)).size).toBe(1)
       expect(stage.post.refused()).toBe(0)
+    }
+    try {
+      await talk().catch(withAccount(stage))
     } finally {
       await stage.close()
     }
   })
 })
+
+/** It may have failed on a machine that is gone by now: what can be known of it is in the error. */
+const withAccount = (stage: MailStage) => async (error: unknown) => {
+  if (error instanceof Error) error.message += `\n${await stage.account()}`
+  throw error
+}
 
 const nothing: Fetched = { messageId: '', replyTo: '', subject: '', text: '' }
 
