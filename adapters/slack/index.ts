@@ -36,7 +36,7 @@ import { createSlackProbe } from './install/probe.ts'
 import { liveSlack } from './live.ts'
 import { normalizeSlack } from './normalize/normalize-slack.ts'
 import type { AppFacts } from './normalize/scene.ts'
-import { renderSlack } from './render.ts'
+import { renderSlack, withLine } from './render.ts'
 import { createOwnArrivals } from './source/own-arrivals.ts'
 import { createSocketWatch, socketSource } from './source/socket-source.ts'
 import { readBytes, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
@@ -166,6 +166,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     // Calls were made by this adapter's own render and stored as JSON.
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
     live: liveSlack(ports, deps.now),
+    withLine,
     transient: showSigns(settings, ports, deps),
     openFile: openSlackFile(settings, deps, ports),
     senderName: async ({ channel }, { account }, signal) => {

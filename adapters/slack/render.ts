@@ -15,7 +15,14 @@ import {
   replyTree,
 } from '../../src/rendering/index.ts'
 import { fileCall, isSendable } from './files/render.ts'
-import { isForOnePerson, type MessagePayload, replyToSchema, type SlackCall, type SlackReplyTo } from './wire/call.ts'
+import {
+  isForOnePerson,
+  type MessagePayload,
+  maxTextLength,
+  replyToSchema,
+  type SlackCall,
+  type SlackReplyTo,
+} from './wire/call.ts'
 import { approvalBlock } from './wire/order.ts'
 
 export type RenderFacts = {
@@ -108,6 +115,20 @@ function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean, cont
   return { method: 'chat.update', ...account, payload: { ...place, ...decidedCard(to, message), ts: card } }
 }
 
+/** Blocks of one message are at most fifty. */
+const maxBlocks = 50
+
+export function withLine(call: SlackCall, words: string): SlackCall {
+  if (call.method !== 'chat.postMessage') return call
+  const { payload } = call
+  const [line] = renderBlocks(plainTree(words))
+  const text = `${payload.text}\n\n${line?.text ?? ''}`
+  const blocks = [...(payload.blocks ?? []), ...(line?.blocks ?? [])]
+  const hasRoom = text.length <= maxTextLength && blocks.length <= maxBlocks
+  const longer = { ...payload, text, ...(payload.blocks === undefined ? {} : { blocks }) }
+  return { ...call, live: true, payload: hasRoom && line !== undefined ? longer : payload }
+}
+
 function payloadOf({ channel, thread_ts, team_id }: SlackReplyTo, { text, blocks }: BlocksMessage): MessagePayload {
   return {
     channel,
@@ -120,12 +141,11 @@ function payloadOf({ channel, thread_ts, team_id }: SlackReplyTo, { text, blocks
 
 /** What was asked stays above what was decided, and by whom; the buttons are gone. */
 function decidedCard(
-  { reply_to_question: question, reply_to_user: user }: SlackReplyTo,
+  { reply_to_question: question }: SlackReplyTo,
   message: BlocksMessage,
 ): Pick<MessagePayload, 'text' | 'blocks'> {
   const asked = question === undefined ? [] : (renderBlocks(plainTree(question))[0]?.blocks ?? [])
-  const by: JsonObject = { type: 'context', elements: [{ type: 'mrkdwn', text: `by <@${user ?? ''}>` }] }
-  return { text: message.text, blocks: [...asked, ...message.blocks, by] }
+  return { text: message.text, blocks: [...asked, ...message.blocks] }
 }
 
 function isCard(part: Part): part is PolicyPart {

@@ -22,6 +22,7 @@ import { createTelegramProbe } from './install/probe.ts'
 import { liveTelegram } from './live/frames.ts'
 import { normalizeTelegram } from './normalize/update.ts'
 import { renderTelegram } from './render/reply.ts'
+import { withLine } from './render/text.ts'
 import { pollTelegram } from './source.ts'
 import { screenTelegram, secretHeader, verifyTelegram } from './verify.ts'
 import { maxTextLength, type TelegramCall } from './wire/call.ts'
@@ -118,6 +119,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     normalize: (payload, arrival, connection) => normalizeTelegram(bot(), payload, arrival, connection),
     render: (reply, to, mayNotify, hasLive) => render(reply, to, mayNotify, hasLive, settings.richMessages),
     deliver: deliverTelegram(settings, deps, pace),
+    withLine,
     openFile: openTelegramFile(settings, deps),
     ...(isStreaming ? { live: liveTelegram(settings, deps, pace) } : {}),
     transient: showTyping(settings, deps, pace),

@@ -93,7 +93,7 @@ export interface OptionalVerbs {
   readonly operations?: Operations
   /** Asks the platform how we stand there, without a message. Ends when it is told to; throws only what is a fault of ours. */
   probe?(request: ProbeRequest): Promise<ProbeResult>
-  /** What a sender is called whose messages carry an id alone; asked when a stranger's pairing is made, for who decides about it. */
+  /** What a sender is called whose messages carry an id alone; asked for a stranger's pairing, and for who decided a question. */
   senderName?(
     message: Pick<NormalizedMessage, 'channel'>,
     to: JsonObject,
@@ -150,6 +150,8 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
   /** Where several conversations share what `limits.conversation` grants: the name of what they share. Pure. */
   limitedBy?(call: Call): string | undefined
+  /** The call with a line below its words where there is room for it, as an edit of the message it became. Pure. */
+  withLine?(call: Call, words: string): Call
 }
 
 /** What the core sees: payloads and calls stay inside, as JSON that only the adapter reads. */
@@ -173,11 +175,12 @@ export interface Adapter extends OptionalVerbs {
   ): readonly RenderedCall[]
   deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryOutcome>
   limitedBy(call: JsonObject): string | undefined
+  readonly withLine: ((call: JsonObject, words: string) => JsonObject) | undefined
 }
 
 export function defineAdapter<Payload, Call extends JsonObject>(definition: AdapterDefinition<Payload, Call>): Adapter {
   requireDeclaredVerbs(definition)
-  const payloadOf = definition.payloadOf
+  const { payloadOf, withLine } = definition
   return {
     ...definition,
     endpoints: definition.endpoints ?? [],
@@ -190,6 +193,7 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
     // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
     deliver: (call, attempt) => definition.deliver(call as Call, attempt),
     limitedBy: (call) => definition.limitedBy?.(call as Call),
+    withLine: withLine === undefined ? undefined : (call, words) => withLine(call as Call, words),
   }
 }
 

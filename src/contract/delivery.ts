@@ -36,7 +36,9 @@ export type CallQuestion = {
   readonly asks: readonly string[]
   /** The same call without the question; null where it says nothing else. */
   readonly otherwise: JsonObject | null
-  /** Once it was shown and is decided, it is edited into its outcome. */
+  /** `otherwise` has no words of the reply: it only ends a message that was growing. */
+  readonly isPlaceholder?: boolean
+  /** Once it was shown and is decided, it is edited: into its outcome, below the words of `otherwise`. */
   readonly isEditable?: boolean
 }
 

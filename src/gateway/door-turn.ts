@@ -12,8 +12,7 @@ import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { emptyEnd, render } from './end-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { isPrivate, mayTellStranger, reachedLimit, replyLimit } from './reply-limits.ts'
-import { replyFacts } from './turn-facts.ts'
-import { untilAborted } from './until-aborted.ts'
+import { askSenderName, replyFacts } from './turn-facts.ts'
 
 const pairingDays = 7
 
@@ -68,7 +67,9 @@ async function heldEnd(
   row: WaitingMessage,
   admission: Extract<Admission, { kind: 'held' }>,
 ): Promise<TurnEnd> {
-  const pairing = newPairing(deps, ready.at, admission, await nameOf(ready.at, row, admission))
+  // Once per pairing, of which each group of strangers has only so many.
+  const name = admission.pairing === null ? await askSenderName(ready.at, row) : row.message.sender.display_name
+  const pairing = newPairing(deps, ready.at, admission, name ?? '')
   const isRead = isRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
   const words = isRead ? pairingHint() : pairingWords(pairing.code)
   // A request that waits for its answer is given the code as one.
@@ -82,21 +83,6 @@ async function heldEnd(
       ? { response: notice(ready, words) ?? null }
       : { calls: await noticeCalls(deps, ready, row, words) }),
   }
-}
-
-const nameTimeoutMs = 3_000
-
-/** Asked of the platform once per pairing, of which each group of strangers has only so many; its id stands where it does not say. */
-async function nameOf(
-  { adapter }: GatewayConnection,
-  { message, replyTo }: WaitingMessage,
-  { pairing }: Extract<Admission, { kind: 'held' }>,
-): Promise<string> {
-  const told = message.sender.display_name
-  if (told !== undefined || pairing !== null || adapter.senderName === undefined) return told ?? ''
-  const inTime = AbortSignal.timeout(nameTimeoutMs)
-  const asked = untilAborted(inTime, () => adapter.senderName?.(message, replyTo, inTime) ?? undefined)
-  return (await asked.catch(() => undefined)) ?? ''
 }
 
 function newPairing(

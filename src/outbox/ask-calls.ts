@@ -1,9 +1,12 @@
 // Which calls of a reply ask people to decide something, and what each says once that is decided.
 import type { Adapter, CallQuestion, JsonObject, RenderedCall } from '../contract/index.ts'
 
-/** Whether a message that was sent can be edited there. */
-export function canEdit({ live, capabilities }: Adapter): boolean {
-  return live !== undefined || capabilities.canEdit === true
+/** What can be edited there of a message that was sent: nothing, all of it, or also what is below its words. */
+export type Editing = 'none' | 'whole' | 'lines'
+
+export function editingOf({ live, capabilities, withLine }: Adapter): Editing {
+  if (live === undefined && capabilities.canEdit !== true) return 'none'
+  return withLine === undefined ? 'whole' : 'lines'
 }
 
 /**
@@ -13,7 +16,7 @@ export function canEdit({ live, capabilities }: Adapter): boolean {
 export function markQuestions(
   calls: readonly RenderedCall[],
   unasked: readonly RenderedCall[],
-  question: Omit<CallQuestion, 'otherwise'>,
+  question: Pick<CallQuestion, 'asks' | 'isPlaceholder'> & { readonly editing: Editing },
 ): readonly RenderedCall[] {
   const left = unasked.map(({ call }) => ({ call, written: written(call) }))
   const isAsking = calls.map(({ call }) => {
@@ -23,8 +26,18 @@ export function markQuestions(
   })
   return calls.map((rendered, at) => {
     if (isAsking[at] !== true) return rendered
-    const asks = askedIn(rendered.call, question.asks)
-    return { ...rendered, question: { ...question, asks, otherwise: left.shift()?.call ?? null } }
+    const { editing, isPlaceholder = false } = question
+    const otherwise = left.shift()?.call ?? null
+    const hasWords = otherwise !== null && !isPlaceholder
+    return {
+      ...rendered,
+      question: {
+        asks: askedIn(rendered.call, question.asks),
+        otherwise,
+        ...(isPlaceholder ? { isPlaceholder } : {}),
+        isEditable: editing === 'lines' || (editing === 'whole' && !hasWords),
+      },
+    }
   })
 }
 

@@ -13,11 +13,12 @@ import {
   type StoreResult,
   textPart,
 } from '../contract/index.ts'
-import { canEdit } from './ask-calls.ts'
+import { editingOf } from './ask-calls.ts'
 import { withNotice } from './broken-reply.ts'
 import {
   type HeldSendLane,
   type OpenCall,
+  type OpenQuestion,
   type OutboxStore,
   type QuestionOutcome,
   restoredReason,
@@ -201,11 +202,17 @@ function isEditOfQuestion({ question, vendorId }: OpenCall): boolean {
   return question !== null && question.outcomes !== null && vendorId !== null
 }
 
-/** Only a call that says nothing else, in a place where messages can be edited, becomes its outcome. */
+/** Only a question that can be edited there becomes its outcome, and nothing that was sent without it. */
 function maySayOutcome(adapter: Adapter, call: OpenCall, { state, isFinal, vendorId }: Settlement): boolean {
-  const isQuestion = call.question !== null && call.question.otherwise === null && call.vendorId === null
+  const { question } = call
+  const isQuestion = question !== null && call.vendorId === null && call.call !== question.otherwise
   const hasArrived = isFinal && state === 'delivered' && vendorId !== null
-  return isQuestion && hasArrived && canEdit(adapter) && call.replyTo !== null
+  const needed = question !== null && hasOtherWords(question) ? ['lines'] : ['lines', 'whole']
+  return isQuestion && hasArrived && needed.includes(editingOf(adapter)) && call.replyTo !== null
+}
+
+function hasOtherWords({ otherwise, isPlaceholder }: OpenQuestion): boolean {
+  return otherwise !== null && !isPlaceholder
 }
 
 function outcomeCall(
@@ -215,7 +222,9 @@ function outcomeCall(
   { id, question, replyTo }: OpenCall,
 ): OpenCall['call'] | undefined {
   const words = (question?.outcomes ?? []).map(deps.outcomeWords).join('\n')
-  if (words === '' || replyTo === null || !canEdit(adapter)) return undefined
+  if (words === '' || replyTo === null || editingOf(adapter) === 'none') return undefined
+  if (question !== null && question.otherwise !== null && hasOtherWords(question))
+    return adapter.withLine?.(question.otherwise, words)
   const said = { thread_id: lane.orderKey, in_reply_to: id, agent: '', status: 'completed' } as const
   try {
     return adapter.render({ ...said, parts: [textPart(words)] }, placeOf(replyTo), new Set(), true)[0]?.call

@@ -13,7 +13,7 @@ import {
   textOf,
   textPart,
 } from '../contract/index.ts'
-import { canEdit, markQuestions } from './ask-calls.ts'
+import { editingOf, markQuestions } from './ask-calls.ts'
 import { cutReply, type KeepWhole } from './cut-reply.ts'
 
 export type Outgoing = {
@@ -116,7 +116,8 @@ function renderAsking(
   const isLeftOpen = reply.parts.length === 0 && hasLive
   const rest = isLeftOpen ? { ...reply, parts: [textPart(context.live?.text || '…', 'text/markdown')] } : reply
   const without = rest.parts.length === 0 ? [] : render(context, { ...said, reply: rest }, hasLive)
-  return markQuestions(calls, without, { asks, isEditable: canEdit(context.adapter) })
+  const isPlaceholder = isLeftOpen && !context.live?.text
+  return markQuestions(calls, without, { asks, isPlaceholder, editing: editingOf(context.adapter) })
 }
 
 /** In a lane of its own: what waits there for its time holds nothing up. */

@@ -43,6 +43,8 @@ export type OpenCall = {
 export type OpenQuestion = {
   /** The call without it; null where it says nothing else. */
   readonly otherwise: JsonObject | null
+  /** `otherwise` has no words of the reply. */
+  readonly isPlaceholder: boolean
   /** How it was decided, as of the claim; null: it is still open. */
   readonly outcomes: readonly QuestionOutcome[] | null
 }

@@ -365,6 +365,29 @@ describeOnPostgres('a question', (adminUrl) => {
     expect((await rows()).filter(({ purpose }) => purpose === 'outcome')).toHaveLength(1)
   })
 
+  test('among other words that were shown before it was decided leaves them, with who decided below', async () => {
+    const gateway = start({ says: (question) => `I looked at the bill.\n\n${question}` })
+    await ask(gateway)
+    await until(async () => (await rows())[0]?.state === 'delivered')
+    expect(questions()).toHaveLength(1)
+    await approve(gateway, {})
+    await until(async () => questions().length === 0 && (await isQuiet()))
+    expect(texts()[0]).toBe('I looked at the bill.\n\nApproved by Ada: pay 12 EUR.')
+    expect((await rows()).filter(({ purpose }) => purpose === 'outcome')).toHaveLength(1)
+  })
+
+  test('among other words that is decided on its way is edited once it has arrived', async () => {
+    const door = createDoor()
+    const { via, isUnderWay } = onItsWay(door)
+    const gateway = start({ fetch: via, says: (question) => `I looked at the bill.\n\n${question}` })
+    await ask(gateway)
+    await until(isUnderWay)
+    await decide(gateway, await action())
+    door.open()
+    await until(isQuiet)
+    expect(texts()).toEqual(['I looked at the bill.\n\nApproved by an operator: pay 12 EUR.', 'It is accepted.'])
+  })
+
   test('that is no longer there when it is decided is not posted anew', async () => {
     const gateway = start()
     await ask(gateway)

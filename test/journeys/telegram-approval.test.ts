@@ -3,9 +3,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
+import { questionPart } from '../../src/agent/approvals/question.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import { statement } from '../../src/storage/database.ts'
+import { until } from '../doubles/at-work.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -34,15 +36,20 @@ describeOnDatabase('an approval on Telegram', (database) => {
     },
   })
 
+  const connection = () => ({
+    channel: 'telegram',
+    id: 'default',
+    access: { mode: 'public' as const, allow: [] },
+    settings: {
+      ...{ botToken: api.token, webhookSecret, apiRoot: api.apiRoot, botUsername: 'gw_bot' },
+      limits: { conversation: { count: 100, perMs: 1000 } },
+    },
+  })
+
   beforeEach(async () => {
     paid.length = 0
     api = await startTelegramApi()
     server = await startScriptedModel()
-    const settings = {
-      ...{ botToken: api.token, webhookSecret, apiRoot: api.apiRoot, botUsername: 'gw_bot' },
-      limits: { conversation: { count: 100, perMs: 1000 } },
-    }
-    const access = { mode: 'public' as const, allow: [] }
     gateway = createTestGateway(
       database(),
       {
@@ -53,7 +60,7 @@ describeOnDatabase('an approval on Telegram', (database) => {
             tools: [pay],
           }),
         ],
-        connections: [{ channel: 'telegram', id: 'default', access, settings }],
+        connections: [connection()],
       },
       {},
       [telegramChannel],
@@ -141,5 +148,48 @@ describeOnDatabase('an approval on Telegram', (database) => {
     expect(api.sent[0]?.text).toBe('Approved by P5: pay 12 EUR.')
     expect(api.payloads('editMessageText')).toHaveLength(1)
     expect(api.payloads('editMessageText')[0]).not.toHaveProperty('reply_markup')
+  })
+
+  test.each([
+    ['a press', 'in a message that grew'],
+    ['a typed command', 'in a message that grew'],
+    ['a typed command', 'among words'],
+  ])('that is decided by %s, %s, leaves the words and says who decided below them', async (way, where) => {
+    gateway.stop()
+    const agent = defineAgent({
+      slug: 'demo',
+      async run(_message, { pause, show }) {
+        const isGrowing = where !== 'among words'
+        if (isGrowing) show('I look at the bill.')
+        if (isGrowing) await until(() => api.sent.length > 0)
+        const form = { prefix: '/', joint: '_' }
+        const { action, question } = await pause.approval({ summary: 'pay 12 EUR', apply_input: {} })
+        return isGrowing
+          ? { parts: [questionPart(action, form)], status: 'input_required' }
+          : `I look at the bill.\n\n${question}`
+      },
+      onSignal: () => 'It is done.',
+    })
+    gateway = createTestGateway(database(), { agents: [agent], connections: [connection()] }, {}, [telegramChannel])
+    const chat = { id: 7, type: 'private', first_name: 'P7' }
+    const date = Math.floor(Date.now() / 1000)
+    const said = { date, chat, from: person(7) }
+    await receive({ message: { ...said, message_id: 70, text: 'pay my rent' } })
+    const card = () => api.sent[0]
+    await settleUntil(gateway, () => card()?.text.includes('12 EUR') === true)
+    if (way === 'a press') {
+      const [edit] = api.payloads('editMessageText')
+      const markup = edit?.['reply_markup'] as { inline_keyboard: { callback_data: string }[][] }
+      const data = markup.inline_keyboard[0]?.[0]?.callback_data
+      const message = { message_id: card()?.message_id, date: 0, chat }
+      await receive({ callback_query: { id: 'q7', from: person(7), chat_instance: 'c', message, data } })
+    } else {
+      const entities = [{ type: 'bot_command', offset: 0, length: 8 }]
+      await receive({ message: { ...said, message_id: 71, text: '/approve', entities } })
+    }
+    await settleUntil(gateway, () => api.sent.some(({ text }) => text === 'It is done.'))
+    await settleUntil(gateway, async () => (await database().query<{ count: number }>(unsent, []))[0]?.count === 0)
+    expect(card()?.text).toBe('I look at the bill.\n\nApproved by P7: pay 12 EUR.')
+    expect(api.payloads('editMessageText').at(-1)).not.toHaveProperty('reply_markup')
   })
 })

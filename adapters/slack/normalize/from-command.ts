@@ -40,7 +40,7 @@ export function fromClick(scene: scenes.Scene, interaction: SlackInteraction): A
   const card = container?.message_ts ?? message?.ts
   if (user === undefined || channel === undefined || card === undefined)
     return nothing(scene, 'click_without_place', user?.id)
-  const author = person(scene, user.id, user.team_id)
+  const author = person(scene, user.id, user.team_id, user.name)
   const room = scenes.roomKind(channel, undefined)
   const within = container?.thread_ts ?? message?.thread_ts
   // What one person alone sees begins no thread.
@@ -66,7 +66,7 @@ export function fromClick(scene: scenes.Scene, interaction: SlackInteraction): A
 }
 
 export function fromSlash(scene: scenes.Scene, slash: SlackSlash): Arrived {
-  const author = person(scene, slash.user_id, slash.team_id)
+  const author = person(scene, slash.user_id, slash.team_id, slash.user_name)
   const name = slash.command.slice(1).toLowerCase()
   // Names of people and channels are tokens here too, where the command asks for it.
   const text = decodeText(slash.text).text.trim()
@@ -119,8 +119,9 @@ function gatewayOrder(text: string): ChannelContext['command'] {
   return isOrder ? { name: first, args } : undefined
 }
 
-function person({ place }: scenes.Scene, id: string, team: string | undefined): scenes.Author {
-  return { id, ...scenes.homeOf(place, team), isBot: false, isGuest: false, name: '', username: '' }
+/** What an order calls its author is a user name; the name that people see is asked for where it is shown. */
+function person({ place }: scenes.Scene, id: string, team: string | undefined, username = ''): scenes.Author {
+  return { id, ...scenes.homeOf(place, team), isBot: false, isGuest: false, name: '', username }
 }
 
 function arrived(scene: scenes.Scene, order: Order): ArrivedMessage {

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { id, lenient, ts } from './field.ts'
 
-const personSchema = z.looseObject({ id, team_id: lenient(id), name: lenient(z.string()) })
+const personSchema = z.looseObject({ id, team_id: lenient(id), name: lenient(z.string().max(256)) })
 
 export const interactionSchema = z.looseObject({
   type: z.string(),
@@ -39,6 +39,8 @@ export const slashSchema = z.looseObject({
   command: z.string().regex(/^\/[^\s/]{1,64}$/),
   text: z.string().default(''),
   user_id: id,
+  /** Slack means to leave it out one day; it is for where `users.info` says nothing. */
+  user_name: lenient(z.string().max(256)),
   team_id: id,
   enterprise_id: lenient(id),
   channel_id: id,

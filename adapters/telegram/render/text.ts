@@ -1,7 +1,7 @@
 // Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
 import type { ControlFacts } from '../../../src/contract/index.ts'
-import { type EntityChunk, type EntityPiece, entityChunks, type Root } from '../../../src/rendering/index.ts'
-import { maxTextLength, type Place, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
+import { type EntityChunk, type EntityPiece, entityChunks, plainTree, type Root } from '../../../src/rendering/index.ts'
+import { maxTextLength, type Place, type TelegramCall, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
 
 // What Telegram would by itself turn into a notification of a person or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).
@@ -43,6 +43,23 @@ export function textPayload({ text, entities }: EntityPiece, to: TelegramReplyTo
     link_preview_options: { is_disabled: true },
     ...(entities.length === 0 ? {} : { entities: [...entities] }),
     ...(to.business_connection_id === undefined ? {} : { business_connection_id: to.business_connection_id }),
+  }
+}
+
+export function withLine(call: TelegramCall, words: string): TelegramCall {
+  if (call.method !== 'sendMessage') return call
+  const { payload, rich } = call
+  const [line = { text: '', entities: [] }] = piecesOf(plainTree(words))
+  const before = `${payload.text}\n\n`
+  const text = before + line.text
+  if (text.length > maxTextLength) return { ...call, finishesLive: true }
+  const moved = line.entities.map((entity) => ({ ...entity, offset: entity.offset + before.length }))
+  const entities = [...(payload.entities ?? []), ...moved]
+  return {
+    ...call,
+    finishesLive: true,
+    payload: { ...payload, text, ...(entities.length === 0 ? {} : { entities }) },
+    ...(rich === undefined ? {} : { rich: { ...rich, blocks: [...rich.blocks, { type: 'paragraph', text: words }] } }),
   }
 }
 

@@ -3,22 +3,21 @@ import { type ControlFacts, GatewayError } from '../../contract/index.ts'
 import type { ActionLine, RefusedResolution, Resolution } from './pending-action-store.ts'
 import { approverWords } from './terms.ts'
 
-/** The words with what they mean, for callers that show them. */
-export function resolutionTold(resolution: Resolution): {
+/** The words with what they mean, for callers that show them. `by`: others read them too, and are told who decided. */
+export function resolutionTold(
+  resolution: Resolution,
+  by: string | null = null,
+): {
   readonly says: string
   readonly decision: NonNullable<ControlFacts['decision']>
   readonly actionId?: string
 } {
-  const says = resolutionWords(resolution)
+  const says = resolution.kind === 'refused' ? refusals[resolution.reason](resolution.action) : outcomeWords({ ...resolution.action, by })
   if (resolution.kind === 'refused') return { says, decision: resolution.reason }
   const { status, action_id } = resolution.action
   return { says, decision: status === 'accepted' ? 'accepted' : 'rejected', actionId: action_id }
 }
 
-function resolutionWords(resolution: Resolution): string {
-  if (resolution.kind === 'refused') return refusals[resolution.reason](resolution.action)
-  return outcomeWords(resolution.action)
-}
 
 type Outcome = {
   readonly status: string

@@ -77,7 +77,7 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   const resolver = { name: principal, isOperator, isInChat: true, role, assurance, scope }
   const resolution = await scene.actions.resolve(action.action_id, verdict, resolver)
   if (resolution.kind === 'refused') await noteRefusal(scene, action, resolution.reason, status)
-  return resolutionTold(resolution)
+  return resolutionTold(resolution, scene.isShown ? (scene.by ?? null) : null)
 }
 
 /** What was decided is written down with the decision; an attempt that came to nothing, here. */

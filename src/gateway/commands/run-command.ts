@@ -6,7 +6,7 @@ import type { Glance } from '../../sessions/run-store.ts'
 import { authorityOf } from '../admissions.ts'
 import type { GatewayDeps } from '../deps.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'
-import { replyFacts } from '../turn-facts.ts'
+import { askSenderName, replyFacts } from '../turn-facts.ts'
 import type { Told } from './command.ts'
 import { answerCommand, commandOf } from './table.ts'
 
@@ -24,10 +24,7 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     write: (name: string, about?: string) => writeCommand(ready.at.adapter.capabilities.commandForm, name, about),
     principal: turn.principal ?? '',
     ...(await authorityOf(deps, ready.at, lead.row, lane.agent)),
-    by:
-      cleanName(lead.message.sender.display_name ?? '')
-        .slice(0, 100)
-        .toWellFormed() || undefined,
+    by: await deciderName(ready, command),
     isClick: lead.row.obligation === 'click',
     agent: lane.agent,
     glance,
@@ -44,6 +41,16 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
   }
   return reply === undefined ? undefined : { ...reply, control }
 }
+
+/** Others see who decided, so a platform that names people by id alone is asked. */
+async function deciderName({ at, members }: ReadyTurn, { name }: ControlCommand): Promise<string | undefined> {
+  const row = members.at(-1)?.row
+  if (row === undefined || !decisions.has(name)) return undefined
+  const known = cleanName((await askSenderName(at, row)) ?? '')
+  return known.slice(0, 100).toWellFormed() || undefined
+}
+
+const decisions: ReadonlySet<string> = new Set(['approve', 'reject'])
 
 /** What a command looks at. Where each question opens a thread, and commands are given beside them all, the thread is looked for. */
 async function glanceAt(

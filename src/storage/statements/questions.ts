@@ -18,6 +18,7 @@ export const isAsked = (call: string): string =>
 /** What a sender must know of a call's question: what to say without it, and how it was decided; null while it is open. */
 export const questionOf = (call: string): string => `case when ${call}.question is not null then json_build_object(
   'otherwise', ${call}.question -> 'otherwise',
+  'isPlaceholder', coalesce((${call}.question ->> 'isPlaceholder')::boolean, false),
   'outcomes', case when not ${isAsked(call)} then coalesce((
     select json_agg(json_build_object('status', case when a.status = 'pending' then 'expired' else a.status end, 'summary', a.summary,
       'by', a.resolution_metadata ->> 'by') order by a.id)
@@ -47,7 +48,7 @@ const isDecidedBy = (call: string, from: string): string => `not exists (
 /**
  * Part of a statement that decides: `from` is its CTE of decided actions (tenant, id, turn_id). Calls that say nothing but their
  * question and were not begun are cancelled here and now, and leave the ledger with their turn; those that were shown are edited into
- * their outcome by a call of its own, unless the decision says that it is shown already (`isShown`). A sender holds the lane of the
+ * their outcome, below what else they say, by a call of its own, unless the decision says that it is shown already (`isShown`). A sender holds the lane of the
  * sends, so that is locked first, after the lanes of the conversations (`after`), as every turn that ends does; what is read then
  * must be what that sender left, so the calls are read locked.
  */
@@ -89,7 +90,7 @@ outcomes as (
     ${rowVersion}, c.call, c.id || ':outcome', 'queued', c.trace_id, c.question, c.vendor_id
   from asking_calls c
   where c.state = 'delivered' and c.settled_at is not null and c.vendor_id is not null and c.purpose <> 'outcome'
-    and c.reason is distinct from 'outcome_shown' and c.question ->> 'otherwise' is null
+    and c.reason is distinct from 'outcome_shown'
     and (c.question ->> 'isEditable')::boolean and ${isDecidedBy('c', from)}
     and exists (select 1 from ${from} d where c.question -> 'asks' @> to_jsonb(d.id::text)
       and not coalesce((${isShown})::boolean, false))

@@ -3,9 +3,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agent/agent.ts'
+import { questionPart } from '../../../src/agent/approvals/question.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { ada, bot, bytesOf, message } from '../../conformance/slack/scene.ts'
-import { type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
+import { until } from '../../doubles/at-work.ts'
+import { apiError, type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
 import { createTestGateway, settleUntil } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
@@ -170,6 +172,7 @@ describeOnDatabase('a slash command on Slack', (database) => {
     expect(answers()).toEqual(['Approved: pay 12 EUR. I go on with it.'])
     expect(api.posts[1]).toMatchObject({ thread_ts: ts })
     await settleUntil(gateway, () => String(api.posts[0]?.text).startsWith('Approved'))
+    expect(api.posts[0]?.text).toBe('Approved by Ada Lovelace: pay 12 EUR.')
     expect(JSON.stringify(api.posts[0]?.blocks)).not.toContain('/parley approve')
 
     await send(message({ text: `<@${bot}> pay`, ts: `${ts}9`, event_ts: `${ts}9`, thread_ts: ts }, { event_id: 'Ev9' }))
@@ -180,6 +183,89 @@ describeOnDatabase('a slash command on Slack', (database) => {
   })
 })
 
+describeOnDatabase('a question on Slack', (database) => {
+  let api: SlackApi
+  beforeEach(async () => {
+    api = await startSlackApi()
+  })
+  afterEach(async () => {
+    expect(api.unexpected).toEqual([])
+    await api.close()
+  })
+  let asked = 300
+  const slash = (text: string) => ({
+    ...{ command: '/parley', text, user_id: ada, user_name: 'ada.l', team_id: 'T0PARLEY1', channel_id: 'C0GENERAL1' },
+    ...{ trigger_id: `3.${asked}`, response_url: `${api.origin}/response/of-the-command` },
+  })
+  /** Asked in a thread; shown is the message with the question. */
+  const ask = async (words: string) => {
+    const opened = open(database(), api, ++asked)
+    const { gateway, send, ts } = opened
+    await send(message({ text: `<@${bot}> ${words}`, ts, event_ts: ts }))
+    const shown = () => api.posts.find(({ blocks }) => JSON.stringify(blocks ?? []).includes('12 EUR'))
+    await settleUntil(gateway, () => shown() !== undefined)
+    await gateway.settle()
+    const written = JSON.stringify(shown()?.blocks)
+    const code = /"value":"(\w+)"/.exec(written)?.[1] ?? /approve (\w+) or/.exec(written)?.[1] ?? ''
+    const click = {
+      type: 'block_actions',
+      user: { id: ada, name: 'ada.l', team_id: 'T0PARLEY1' },
+      team: { id: 'T0PARLEY1' },
+      channel: { id: 'C0GENERAL1' },
+      container: { message_ts: shown()?.ts, thread_ts: ts },
+      message: { ts: shown()?.ts, thread_ts: ts, text: shown()?.text },
+      actions: [{ action_id: 'approve', block_id: 'parley_approval', value: code, action_ts: `${ts}8` }],
+    }
+    const inThread = { text: `<@${bot}> /approve ${code}`, ts: `${ts}7`, event_ts: `${ts}7`, thread_ts: ts }
+    const ways = {
+      'a press': () => send(click),
+      'a slash command': () => opened.order(slash(`approve ${code}`)),
+      'a message in the thread': () => send(message(inThread, { event_id: `Ev${ts}` })),
+    }
+    return { ...opened, shown, ways }
+  }
+
+  test.each(['a press', 'a slash command', 'a message in the thread'] as const)(
+    'that is decided by %s loses its buttons and says by name who decided',
+    async (way) => {
+      const { gateway, shown, ways } = await ask('card')
+      expect(JSON.stringify(shown()?.blocks)).toContain('parley_approval')
+      await ways[way]()
+      await settleUntil(gateway, () => String(shown()?.text).startsWith('Approved'))
+      await gateway.settle()
+      expect(shown()?.text).toBe('Approved by Ada Lovelace: pay 12 EUR.')
+      expect(JSON.stringify(shown()?.blocks)).not.toContain('parley_approval')
+    },
+  )
+
+  test('that is decided where Slack does not say names says who decided by their user name', async () => {
+    api.failAlways('users.info', apiError('missing_scope'))
+    const { gateway, shown, ways } = await ask('card')
+    await ways['a slash command']()
+    await settleUntil(gateway, () => String(shown()?.text).startsWith('Approved'))
+    expect(shown()?.text).toBe('Approved by ada.l: pay 12 EUR.')
+  })
+
+  test.each([
+    ['words', 'I looked at the bill.'],
+    ['grow', 'I look at the bill.'],
+  ])(
+    'among other words (%s) keeps them and says who decided in place of what to reply',
+    async (words, kept) => {
+      const { gateway, shown, ways } = await ask(words)
+      await ways['a slash command']()
+      await settleUntil(gateway, () => JSON.stringify(shown()?.blocks).includes('Approved'))
+      await gateway.settle()
+      const written = JSON.stringify(shown()?.blocks)
+      expect(written).toContain(kept)
+      expect(written).toContain('Approved by Ada Lovelace: pay 12 EUR.')
+      expect(written).not.toMatch(/parley_approval|I need an approval|parley approve/)
+      expect(shown()?.text).toBe(`${kept}\n\nApproved by Ada Lovelace: pay 12 EUR.`)
+      expect(api.posts.filter(({ blocks }) => JSON.stringify(blocks ?? []).includes('12 EUR'))).toHaveLength(1)
+    },
+  )
+})
+
 function open(
   database: Database,
   api: SlackApi,
@@ -188,10 +274,17 @@ function open(
 ) {
   const agent = defineAgent({
     slug: 'demo',
-    async run({ parts }, { pause }) {
+    async run({ parts }, { pause, show }) {
       const said = parts.map((part) => ('content' in part ? part.content : '')).join('')
-      if (said !== 'pay') return `you said: ${said}`
-      return (await pause.approval({ summary: 'pay 12 EUR', apply_input: {} })).question
+      if (!['pay', 'card', 'words', 'grow'].includes(said)) return `you said: ${said}`
+      if (said === 'grow') {
+        show('I look at the bill.')
+        await until(() => api.posts.length > 0)
+      }
+      const { action, question } = await pause.approval({ summary: 'pay 12 EUR', apply_input: {} })
+      if (said === 'pay') return question
+      if (said === 'words') return `I looked at the bill.\n\n${question}`
+      return { parts: [questionPart(action)], status: 'input_required' }
     },
     onSignal: () => 'paid',
   })

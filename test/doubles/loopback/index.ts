@@ -56,6 +56,7 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
         normalize: (payload, arrival, connection) => normalizeLoopback(channel, payload, arrival, connection),
         render: (reply, to) => renderLoopback(settings.maxTextLength, reply, to),
         deliver: (call, attempt) => deliverLoopback(deps, call, attempt),
+        withLine: (call, words) => ({ ...call, text: `${call.text}\n\n${words}` }),
         openFile: openLoopbackFile(deps),
         ...(settings.liveEveryMs === undefined ? {} : { live: loopbackLive(deps, settings.liveEveryMs) }),
         ...(settings.typing ? { transient: (to: JsonObject) => showTyping(deps, to) } : {}),
