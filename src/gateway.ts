@@ -29,6 +29,7 @@ import { createSlots, type SlotLane, type Slots, slotShares } from './gateway/sl
 import { createShare } from './gateway/suspects.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
+import { welcomeWords } from './identity/pairing/door-words.ts'
 import type { Resubmission } from './inbound/receipt-store.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
 import type { HeldSendLane } from './outbox/outbox-store.ts'
@@ -277,6 +278,7 @@ function sendPump(deps: GatewayDeps, shared: Shared): Pump<Slotted<Parameters<ty
     leaseMs: deps.turnPolicy.leaseMs,
     adapterFor: adapterFor(deps),
     outcomeWords,
+    welcomeWords,
   }
   return {
     ...shared,

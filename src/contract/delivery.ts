@@ -3,8 +3,8 @@ import type { JsonObject } from './json.ts'
 
 /**
  * Why a call is made: the answer, an extra message, an apology for a dead turn, a notice about a failed part, opening a live
- * message, saying the final text of one once more after a take-over, telling a caller how their task stands, or what the rules of a
- * protocol answer an inbound event with.
+ * message, saying the final text of one once more after a take-over, a question's outcome, telling a person who was let in,
+ * telling a caller how their task stands, or what the rules of a protocol answer an inbound event with.
  */
 export type CallPurpose =
   | 'reply'
@@ -14,6 +14,7 @@ export type CallPurpose =
   | 'live'
   | 'assertion'
   | 'outcome'
+  | 'welcome'
   | 'push'
   | 'protocol'
 

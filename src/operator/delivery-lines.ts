@@ -17,6 +17,7 @@ const names: Readonly<Record<string, string>> = {
   protocol: 'the answer of the protocol',
   live: 'the growing reply',
   outcome: 'what became of the question',
+  welcome: 'the word that they are let in',
   assertion: 'the final text, said once more after a take-over,',
 }
 

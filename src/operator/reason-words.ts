@@ -111,6 +111,7 @@ const words: Readonly<Record<string, string>> = {
   earlier_part_failed: 'an earlier part of the same reply failed',
   question_decided: 'what it asks was decided, withdrawn or had expired before it could be sent',
   decided_meanwhile: 'what it asks was decided while it was on its way',
+  not_private: 'it is for one person, and could not be said to them alone there',
   outcome_shown: 'what it asks had been decided meanwhile, and it says so now',
   outcome_not_shown: 'what it asks had been decided meanwhile, and it could not be changed any more',
   expired: 'it was not wanted any more by the time it could be sent',

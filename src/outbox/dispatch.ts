@@ -32,6 +32,7 @@ import {
   settleLookup,
   settleOutcome,
   settleThrown,
+  settleUnsaid,
   settleWithdrawn,
 } from './settle.ts'
 import { type SettledTry, sendFacts, tellSettled } from './tell-settled.ts'
@@ -50,6 +51,8 @@ export type DispatchDeps = {
   readonly meter: Meter
   /** What a question says in the end, where it arrived after its decision. */
   readonly outcomeWords: (outcome: QuestionOutcome) => string
+  /** What a person who was let in is told, where nothing else answers them. */
+  readonly welcomeWords: string
   readonly failpoint?: (name: string) => void | Promise<void>
 }
 
@@ -143,10 +146,12 @@ async function dispatchCall(
 ): Promise<Step> {
   const { claimedAt, opened } = holding
   if (claimed.waitMs > 0) return { go: 'stop', delayMs: claimed.waitMs }
-  const call = afterDecision(deps, adapter, lane, claimed)
-  const early = await settleWithoutSending(deps, adapter, call)
+  const isWelcome = claimed.purpose === 'welcome'
+  const said = isWelcome ? welcomeCall(deps, adapter, lane, claimed) : afterDecision(deps, adapter, lane, claimed)
+  const call = said ?? claimed
+  const early = said === undefined ? settleUnsaid(claimed) : await settleWithoutSending(deps, adapter, said)
   // Also what is only settled is started first: the start puts our epoch on the row.
-  const place = adapter.limitedBy(call.call)
+  const place = said === undefined ? undefined : adapter.limitedBy(said.call)
   const limits = early === undefined ? adapter.capabilities.limits : {}
   const mustBeAsked = early === undefined && call.question !== null && call.question.outcomes === null
   const started = await deps.store(undefined, (isRepeat) =>
@@ -191,6 +196,18 @@ function afterDecision(deps: DispatchDeps, adapter: Adapter, lane: HeldSendLane,
     return outcome === undefined ? call : { ...call, call: outcome, liveReference: vendorId }
   }
   return question.otherwise === null || !isUnsent(call) ? call : { ...call, call: question.otherwise }
+}
+
+/** The row holds where it goes. Undefined: it could not be said there to that person alone. */
+function welcomeCall(deps: DispatchDeps, adapter: Adapter, lane: HeldSendLane, claimed: OpenCall): OpenCall | undefined {
+  const { to, room } = claimed.call
+  const { appends, tellsInPrivate } = adapter.capabilities
+  const isRoom = room === 'group' || room === 'channel'
+  if ((isRoom && tellsInPrivate !== true) || appends === true || adapter.expand !== undefined) return undefined
+  const said = { thread_id: lane.orderKey, in_reply_to: claimed.id, agent: '', status: 'completed' } as const
+  const reply = { ...said, parts: [textPart(deps.welcomeWords)], control: { about: 'door' } }
+  const call = adapter.render(reply, to as JsonObject)[0]?.call
+  return call === undefined ? undefined : { ...claimed, call }
 }
 
 function isUnsent({ state }: OpenCall): boolean {

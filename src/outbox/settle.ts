@@ -99,6 +99,11 @@ export function settleThrown(
   return retry(start, call, { kind: 'retry', reason }, policy, random)
 }
 
+/** There is no place to say it in. */
+export function settleUnsaid({ maybeRepeat }: OpenCall): Settlement {
+  return { ...untouched, state: 'cancelled', isFinal: true, reason: 'not_private', maybeRepeat }
+}
+
 /** What it asks was decided before it was sent, and it says nothing else. */
 export function settleWithdrawn({ maybeRepeat }: OpenCall): Settlement {
   return { ...untouched, state: 'cancelled', isFinal: true, reason: 'question_decided', maybeRepeat }

@@ -202,6 +202,53 @@ describeOnDatabase('a stranger', (database) => {
     ])
   })
 
+  const takeBackAll = async () => {
+    await say('m1', 'one')
+    await settleUntil(gateway, () => codes().length === 1)
+    await say('d1', 'gone', { event: 'delete', target: 'm1', version: '1' })
+    await settleUntil(gateway, allHeld)
+  }
+  const welcome = "You're in! Write me something, and I'll answer."
+
+  test('who took back all they wrote is told once that they are in, also when several let them in at once', async () => {
+    await takeBackAll()
+    await Promise.all([approve(code()), approve(code()), sweep(), sweep()])
+    await approve(code())
+    await settleUntil(gateway, () => texts().includes(welcome))
+    await sweep()
+    await gateway.settle()
+    expect(texts().filter((text) => text === welcome)).toHaveLength(1)
+    expect(await balanced()).toMatchObject({ inFlight: 0 })
+    await say('m2', 'two')
+    await settleUntil(gateway, () => heard.includes('two'))
+  })
+
+  test('who took back all they wrote is told by the sweeper where the process that let them in died', async () => {
+    await takeBackAll()
+    await database().query(statement('test_half', `update pairings set status = 'approved', decided_at = now()`), [])
+    await sweep()
+    await settleUntil(gateway, () => texts().includes(welcome))
+  })
+
+  test('who took back what they wrote in a room, or is not let in, is told nothing', async () => {
+    const room = { room: 'group', addressed: 'mention', conversation: 'room' } as const
+    await say('m1', 'one', room)
+    await settleUntil(gateway, allHeld)
+    await say('d1', 'gone', { ...room, event: 'delete', target: 'm1', version: '1' })
+    await settleUntil(gateway, allHeld)
+    const [waiting] = await gateway.deps.people.pairings.list({ status: 'pending', limit: 10, before: null })
+    await approve(waiting?.code ?? '')
+    await gateway.settle()
+    await say('m2', 'one', { from: 'mallory', conversation: 'theirs' })
+    await settleUntil(gateway, () => codes().length === 1)
+    await say('d2', 'gone', { from: 'mallory', conversation: 'theirs', event: 'delete', target: 'm2', version: '1' })
+    await settleUntil(gateway, async () => (await fate()).at(-1)?.includes('held') === true)
+    await reject(code())
+    await gateway.settle()
+    expect(texts()).not.toContain(welcome)
+    expect(await balanced()).toMatchObject({ inFlight: 0 })
+  })
+
   test('may have twenty messages waiting, however fast they come; a deletion is always taken', async () => {
     for (let number = 1; number <= 25; number += 1) await say(`m${number}`, `text ${number}`)
     const isQuiet = async () => !(await fate()).some((each) => /queued|in_turn/.test(each))

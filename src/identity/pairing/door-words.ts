@@ -15,6 +15,9 @@ export function pairingHint(): string {
   return "Hi! I can't chat with you yet. Write to me privately, and I'll tell you how to get access."
 }
 
+/** Said once they are let in, where nothing of theirs is left to be answered. */
+export const welcomeWords = "You're in! Write me something, and I'll answer."
+
 /** Said once they are let in. Undefined: nothing was left out. */
 export function sendAgainWords(leftOut: readonly LeftOut[]): string | undefined {
   const files = [...new Set(leftOut.flatMap((each) => each.files))]
