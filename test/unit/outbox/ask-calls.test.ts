@@ -28,6 +28,7 @@ const marked = (reply: NormalizedResponse, render: (reply: NormalizedResponse) =
   if (unasked === undefined) return render(reply)
   return markQuestions(render(reply), unasked.reply.parts.length === 0 ? [] : render(unasked.reply), {
     asks: unasked.asks,
+    editing: 'lines',
   })
 }
 const slack = (reply: NormalizedResponse) =>
@@ -52,7 +53,7 @@ test('on Slack the card asks and nothing else does: words before it and files af
   const calls = marked(saying(words, questionPart(action), file), slack)
   expect(calls.map(({ question }) => question)).toEqual([
     undefined,
-    { asks: [action.action_id], otherwise: null },
+    { asks: [action.action_id], otherwise: null, isEditable: true },
     undefined,
   ])
 })
@@ -63,7 +64,7 @@ test('on Telegram the words are sent whatever is decided, and the question is a 
   expect(first).toMatchObject({ call: { payload: { text: said } } })
   expect(first?.question).toBeUndefined()
   expect(JSON.stringify(question?.call)).toContain('reply_markup')
-  expect(question?.question).toEqual({ asks: [action.action_id], otherwise: null })
+  expect(question?.question).toEqual({ asks: [action.action_id], otherwise: null, isEditable: true })
 })
 
 test.each([
@@ -72,8 +73,19 @@ test.each([
 ])('a reply that only asks says nothing once it is decided: %s', (_how, part) => {
   for (const render of [slack, telegram])
     expect(marked(saying(part), render).map(({ question }) => question)).toEqual([
-      { asks: [action.action_id], otherwise: null },
+      { asks: [action.action_id], otherwise: null, isEditable: true },
     ])
+})
+
+test.each(['lines', 'whole'] as const)('a question among words is edited only where lines can be: %s', (editing) => {
+  const reply = saying(textPart(`${said}\n\n${questionText(action)}`))
+  const unasked = withoutQuestions(reply, [action])?.reply ?? reply
+  const [call] = markQuestions(slack(reply), slack(unasked), { asks: [action.action_id], editing })
+  expect(call?.question).toEqual({
+    asks: [action.action_id],
+    otherwise: slack(unasked)[0]?.call,
+    isEditable: editing === 'lines',
+  })
 })
 
 test('words of a function agent around its question stay', () => {
