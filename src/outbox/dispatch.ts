@@ -199,7 +199,12 @@ function afterDecision(deps: DispatchDeps, adapter: Adapter, lane: HeldSendLane,
 }
 
 /** The row holds where it goes. Undefined: it could not be said there to that person alone. */
-function welcomeCall(deps: DispatchDeps, adapter: Adapter, lane: HeldSendLane, claimed: OpenCall): OpenCall | undefined {
+function welcomeCall(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  claimed: OpenCall,
+): OpenCall | undefined {
   const { to, room } = claimed.call
   const { appends, tellsInPrivate } = adapter.capabilities
   const isRoom = room === 'group' || room === 'channel'

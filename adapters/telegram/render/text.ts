@@ -1,7 +1,14 @@
 // Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
 import type { ControlFacts } from '../../../src/contract/index.ts'
 import { type EntityChunk, type EntityPiece, entityChunks, plainTree, type Root } from '../../../src/rendering/index.ts'
-import { maxTextLength, type Place, type TelegramCall, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
+import {
+  maxTextLength,
+  type Place,
+  type TelegramCall,
+  type TelegramReplyTo,
+  type TextCall,
+  type TextPayload,
+} from '../wire/call.ts'
 
 // What Telegram would by itself turn into a notification of a person or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).

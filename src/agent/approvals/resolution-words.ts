@@ -12,12 +12,14 @@ export function resolutionTold(
   readonly decision: NonNullable<ControlFacts['decision']>
   readonly actionId?: string
 } {
-  const says = resolution.kind === 'refused' ? refusals[resolution.reason](resolution.action) : outcomeWords({ ...resolution.action, by })
+  const says =
+    resolution.kind === 'refused'
+      ? refusals[resolution.reason](resolution.action)
+      : outcomeWords({ ...resolution.action, by })
   if (resolution.kind === 'refused') return { says, decision: resolution.reason }
   const { status, action_id } = resolution.action
   return { says, decision: status === 'accepted' ? 'accepted' : 'rejected', actionId: action_id }
 }
-
 
 type Outcome = {
   readonly status: string

@@ -249,21 +249,18 @@ describeOnDatabase('a question on Slack', (database) => {
   test.each([
     ['words', 'I looked at the bill.'],
     ['grow', 'I look at the bill.'],
-  ])(
-    'among other words (%s) keeps them and says who decided in place of what to reply',
-    async (words, kept) => {
-      const { gateway, shown, ways } = await ask(words)
-      await ways['a slash command']()
-      await settleUntil(gateway, () => JSON.stringify(shown()?.blocks).includes('Approved'))
-      await gateway.settle()
-      const written = JSON.stringify(shown()?.blocks)
-      expect(written).toContain(kept)
-      expect(written).toContain('Approved by Ada Lovelace: pay 12 EUR.')
-      expect(written).not.toMatch(/parley_approval|I need an approval|parley approve/)
-      expect(shown()?.text).toBe(`${kept}\n\nApproved by Ada Lovelace: pay 12 EUR.`)
-      expect(api.posts.filter(({ blocks }) => JSON.stringify(blocks ?? []).includes('12 EUR'))).toHaveLength(1)
-    },
-  )
+  ])('among other words (%s) keeps them and says who decided in place of what to reply', async (words, kept) => {
+    const { gateway, shown, ways } = await ask(words)
+    await ways['a slash command']()
+    await settleUntil(gateway, () => JSON.stringify(shown()?.blocks).includes('Approved'))
+    await gateway.settle()
+    const written = JSON.stringify(shown()?.blocks)
+    expect(written).toContain(kept)
+    expect(written).toContain('Approved by Ada Lovelace: pay 12 EUR.')
+    expect(written).not.toMatch(/parley_approval|I need an approval|parley approve/)
+    expect(shown()?.text).toBe(`${kept}\n\nApproved by Ada Lovelace: pay 12 EUR.`)
+    expect(api.posts.filter(({ blocks }) => JSON.stringify(blocks ?? []).includes('12 EUR'))).toHaveLength(1)
+  })
 })
 
 function open(
