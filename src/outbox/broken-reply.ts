@@ -13,12 +13,14 @@ export async function withNotice(
 ): Promise<Settlement> {
   const isBroken = settlement.cancelLater && call.hasLaterParts && call.purpose === 'reply' && call.replyTo !== null
   if (!isBroken || call.replyTo === null) return settlement
+  const message = 'The rest of my answer could not be delivered. Please ask me for it again.'
   const reply: NormalizedResponse = {
     thread_id: lane.orderKey,
     in_reply_to: call.id,
     agent: '',
     status: 'failed',
-    parts: [textPart(`The rest of this answer could not be delivered. (ref ${call.id})`)],
+    parts: [textPart(message)],
+    error: { code: 'delivery_failed', message, retryable: false },
   }
   const context = { adapter, newId: deps.newId, origin: call.id, orderKey: lane.orderKey, to: call.replyTo }
   // A notice that cannot be made must not keep the call it is about from being settled.

@@ -6,19 +6,19 @@ type Status = NormalizedResponse['status']
 /** Said after the agent's own words, so that a reader sees that this is not a plain answer. */
 const labels: Readonly<Record<Status, string>> = {
   completed: '',
-  input_required: '[Waiting for your reply]',
-  refused: '[Refused]',
-  failed: '[Not completed]',
-  cancelled: '[Cancelled]',
+  input_required: "I'm waiting for your reply.",
+  refused: "I can't do more about this.",
+  failed: 'I could not finish this. Please try again later.',
+  cancelled: 'I stopped here.',
 }
 
 /** Said where the agent left no words. */
 const sentences: Readonly<Record<Status, string>> = {
   completed: 'Done.',
-  input_required: 'More information is needed to go on. Please reply with details.',
-  refused: 'This request was refused.',
-  failed: 'Something went wrong and the request was not completed. Please try again later.',
-  cancelled: 'The request was cancelled.',
+  input_required: 'I need to know more to go on. Please reply with details.',
+  refused: "I can't help with this.",
+  failed: 'Something went wrong, and I could not finish this. Please try again later.',
+  cancelled: 'I stopped here. Write again when you want me to go on.',
 }
 
 /** What stands after the agent's words, or instead of them; may be empty. Codes are for machines: they stay in `error`. */

@@ -31,7 +31,7 @@ export type FloodLedger = {
   readonly outOfOrder: readonly string[]
 }
 
-const notice = 'The rest of this answer could not be delivered.'
+const notice = 'The rest of my answer could not be delivered.'
 
 export function readFlood(evidence: FloodEvidence): FloodLedger {
   const { asked, refused, messages, deadReason } = evidence

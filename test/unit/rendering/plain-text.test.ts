@@ -21,18 +21,14 @@ describe('a status', () => {
 
   test.each<[NormalizedResponse['status'], string, string]>([
     ['completed', 'Done.', 'hi'],
-    [
-      'input_required',
-      'More information is needed to go on. Please reply with details.',
-      'hi\n\n[Waiting for your reply]',
-    ],
-    ['refused', 'This request was refused.', 'hi\n\n[Refused]'],
+    ['input_required', 'I need to know more to go on. Please reply with details.', "hi\n\nI'm waiting for your reply."],
+    ['refused', "I can't help with this.", "hi\n\nI can't do more about this."],
     [
       'failed',
-      'Something went wrong and the request was not completed. Please try again later.',
-      'hi\n\n[Not completed]',
+      'Something went wrong, and I could not finish this. Please try again later.',
+      'hi\n\nI could not finish this. Please try again later.',
     ],
-    ['cancelled', 'The request was cancelled.', 'hi\n\n[Cancelled]'],
+    ['cancelled', 'I stopped here. Write again when you want me to go on.', 'hi\n\nI stopped here.'],
   ])('%s reads differently with and without words', (status, silent, spoken) => {
     expect(plainText(reply({ status }))).toBe(silent)
     expect(plainText(reply({ status, parts: [said('hi')] }))).toBe(spoken)
