@@ -29,6 +29,13 @@ export function statusReply(
   return { parts, status: responseStatus[status], error: { code: status, message: note, retryable }, usage }
 }
 
+/** The reply of a run that an agent it asked has stopped for. */
+export function askingReply(action: PendingAction, form: CommandForm | undefined): Told {
+  const question = questionPart(action, form)
+  const error = { code: 'approval_required', message: String(question.policy.message), retryable: false }
+  return { parts: [question], status: responseStatus.approval_required, error }
+}
+
 /** What a person stopped is cancelled; the loop itself knows interrupts only. */
 function toldStatus(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
   return status === 'interrupted' && cause === 'stop' ? 'cancelled' : status

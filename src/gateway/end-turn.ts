@@ -203,8 +203,9 @@ export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown
     return { kind: 'dead', reason: 'tool_outcome_unknown' }
   if (code === 'turn_deadline' && (ready.steps.hasEffect() || ready.turn.isHung === true))
     return { kind: 'dead', reason: code }
-  // What the agent returned would be the same again: it is not run, and paid, once more for it.
-  if (code === 'reply_invalid' || code === 'reply_too_long') return { kind: 'dead', reason: code }
+  // What the agent returned would be the same again: it is not run, and paid, once more for it. What was erased does not come back.
+  if (code === 'reply_invalid' || code === 'reply_too_long' || code === 'content_erased')
+    return { kind: 'dead', reason: code }
   const delayMs = backoffMs(ready.turn.failures + 1, { firstMs: policy.retryFirstMs, maxMs: 60_000 }, deps.random)
   if (code === 'provider_unavailable') {
     return (ready.turn.outageMs ?? 0) > policy.maxOutageMs

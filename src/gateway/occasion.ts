@@ -5,6 +5,7 @@ import { endsPause, pauseSignals } from '../sessions/signal-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import type { Rerun } from './reruns.ts'
 import { type Resumed, resumedSignal } from './resume-pause.ts'
 import { answeredRequest } from './tool-result-turn.ts'
 import { carriedChain, type TurnChain } from './turn-chain.ts'
@@ -19,6 +20,8 @@ export type Occasion =
       readonly reply: Partial<ReplyFacts>
       /** Where the turn stood that left this for later. */
       readonly chain: TurnChain | undefined
+      /** It runs again as it began, with what was decided meanwhile. */
+      readonly rerun?: Rerun | undefined
     }
   | { readonly kind: 'gateway'; readonly says: string | undefined }
 
@@ -45,6 +48,6 @@ export async function occasionOf(deps: GatewayDeps, ready: ReadyTurn): Promise<O
 /** What a signal woke the conversation for may be gone, and with it the reason to run. */
 function goesOn(resumed: Resumed | undefined): Occasion {
   if (resumed === undefined) return { kind: 'gateway', says: undefined }
-  const { signal, id: ends, reply, chain } = resumed
-  return { kind: 'agent', signal, ends, reply, chain }
+  const { signal, id: ends, reply, chain, rerun } = resumed
+  return { kind: 'agent', signal, ends, reply, chain, rerun }
 }

@@ -17,6 +17,7 @@ import { endsPause, expiryKinds } from '../sessions/signal-store.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import { type DecidedQuestion, type Rerun, withRerun } from './reruns.ts'
 import { type TurnChain, withChain } from './turn-chain.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string }
@@ -33,23 +34,85 @@ export type CollectedPauses = {
 type Draft<Pause> = Omit<Pause, 'resume'> & { readonly resumeOf: (() => JsonObject) | undefined }
 type Scene = { readonly deps: GatewayDeps; readonly ready: ReadyTurn; readonly runId: string }
 
-type PauseFacts = ReplyFacts & { readonly runId: string; readonly ends: string | null; readonly chain: TurnChain }
+type PauseFacts = ReplyFacts & {
+  readonly runId: string
+  readonly ends: string | null
+  readonly chain: TurnChain
+  /** How the run began, and what was decided about the agents it asks. */
+  readonly rerun: Rerun
+  readonly isRerun: boolean
+}
+
+type Outcome = Parameters<Pauses['settle']>[0]
+
+/** For agents that the agent of a turn asks: their questions are for the person at the top of the chain. */
+export type SiblingQuestions = {
+  /** As the person would be asked; nothing waits by it yet. */
+  readonly worded: (wish: ApprovalWish, agent: string) => AskedApproval
+  /** What became of the question with this key; undefined: it was not asked yet. */
+  readonly decided: (key: string) => DecidedQuestion | undefined
+  readonly settle: (id: string, outcome: Outcome) => void
+  /** Stops the whole run for this question, or for the one that was faster. Answers what all of the chain is stopped with. */
+  readonly ask: (key: string, wish: ApprovalWish, asked: AskedApproval) => GatewayError
+  /** Set once the run is stopped: no step begins any more. */
+  readonly stopped: () => GatewayError | undefined
+}
+
+export type TurnPauses = {
+  readonly pause: Pauses
+  readonly collect: () => CollectedPauses
+  readonly siblings: SiblingQuestions
+  /** The question that stopped the run, and all that is left of the turn then: the rest is made when it is run again. */
+  readonly stoppedFor: () => Promise<{ readonly asked: AskedApproval; readonly waits: CollectedPauses } | undefined>
+}
 
 export function createPauses(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  { runId, threadId, inReplyTo, ends, chain }: PauseFacts,
-): { readonly pause: Pauses; readonly collect: () => CollectedPauses } {
+  { runId, threadId, inReplyTo, ends, chain, rerun, isRerun }: PauseFacts,
+): TurnPauses {
   const scene = { deps, ready, runId }
   const actions: Draft<NewPendingAction>[] = []
   const requests: Draft<NewToolRequest>[] = []
-  let outcome: Parameters<Pauses['settle']>[0] = { result: null, error: null }
+  let question: Promise<{ asked: AskedApproval; draft: Draft<NewPendingAction>; key: string }> | undefined
+  let stop: GatewayError | undefined
+  // A decision that the run does not come back to was about something else.
+  let outcome: Outcome = { result: null, error: isRerun ? 'approval_changed' : null }
+  const reply = { reply_to: ready.lane.replyTo, thread_id: threadId, in_reply_to: inReplyTo }
   // The agent's own part is asked for last: only then it knows where it stopped.
   const resumed = <Pause>({ resumeOf, ...draft }: Draft<Pause>) => {
-    const reply = { reply_to: ready.lane.replyTo, thread_id: threadId, in_reply_to: inReplyTo }
     return { ...draft, resume: withChain({ ...reply, agent: resumeOf?.() ?? {} }, chain) }
   }
+  const resolved = () => (ends === null ? null : { id: ends, ...outcome, metadata: { turn: ready.turn.id } })
+  const expiries = (drafts: readonly Pick<NewPendingAction, 'id' | 'expiresInMs'>[]) =>
+    drafts.map((draft) => expiry(ready, expiryKinds.approval, draft.id, draft.expiresInMs))
   return {
+    siblings: {
+      worded: (wish, agent) => askedApproval(scene, wish, agent),
+      decided(key) {
+        const found = rerun.decided.find((each) => each.key === key)
+        if (found !== undefined && found.id === ends) outcome = { result: null, error: null }
+        return found
+      },
+      settle(id, reported) {
+        if (id === ends) outcome = reported
+      },
+      ask(key, wish, asked) {
+        if (stop !== undefined) return stop
+        stop = new GatewayError('stopping', '[agent] its run waits for a decision; it goes on from here after that')
+        question = newAction(scene, wish, asked).then((draft) => ({ asked, draft, key }))
+        return stop
+      },
+      stopped: () => stop,
+    },
+    async stoppedFor() {
+      if (question === undefined) return undefined
+      const { asked, draft, key } = await question
+      const { resumeOf: _, ...action } = draft
+      const resume = withChain(withRerun({ ...reply, agent: {} }, rerun, key), chain)
+      const waits = { actions: [{ ...action, resume }], requests: [], timers: expiries([action]), resolved: resolved() }
+      return { asked, waits }
+    },
     pause: {
       async approval(wish) {
         const asked = askedApproval(scene, wish)
@@ -62,22 +125,24 @@ export function createPauses(
         return draft.request
       },
       settle(reported) {
-        outcome = reported
+        // What it goes on after was settled by the turn before; this one is about an agent it asked.
+        if (!isRerun) outcome = reported
       },
     },
     collect: () => ({
       actions: actions.map(resumed),
       requests: requests.map(resumed),
       timers: [
-        ...actions.map((draft) => expiry(ready, expiryKinds.approval, draft.id, draft.expiresInMs)),
+        ...expiries(actions),
         ...requests.map((draft) => expiry(ready, expiryKinds.runtimeTool, draft.id, draft.expiresInMs ?? 0)),
       ],
-      resolved: ends === null ? null : { id: ends, ...outcome, metadata: { turn: ready.turn.id } },
+      resolved: resolved(),
     }),
   }
 }
 
-function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish): AskedApproval {
+/** `askedBy`: the agent that needs it, where that is not the one the person talks with. */
+function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish, askedBy?: string): AskedApproval {
   const { lane, turn } = ready
   const { tool } = wish
   const named = tool === undefined ? {} : { tool_name: tool.name, tool_call_id: tool.callId }
@@ -93,7 +158,10 @@ function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish): Asked
     expires_at: new Date(deps.now() + (wish.expiresInMs ?? defaultExpiryMs)).toISOString(),
     agent: lane.agent,
     ...(turn.principal === null || turn.principal === '' ? {} : { creator: turn.principal }),
-    metadata: { ...named, run_id: runId, session_id: turn.sessionId, ...approvers },
+    metadata: {
+      ...{ ...named, run_id: runId, session_id: turn.sessionId, ...approvers },
+      ...(askedBy === undefined ? {} : { asked_by: askedBy }),
+    },
   })
   return {
     action,

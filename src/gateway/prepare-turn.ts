@@ -5,7 +5,7 @@ import type { Fields, JsonObject, NormalizedMessage } from '../contract/index.ts
 import type { LiveEnd } from '../outbox/enqueue.ts'
 import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
 import { planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
-import { endsPause } from '../sessions/signal-store.ts'
+import { endsApproval, endsPause } from '../sessions/signal-store.ts'
 import {
   type Disposition,
   type HeldLane,
@@ -23,6 +23,7 @@ import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { recallFor, unheardBy } from './inattention.ts'
 import { decideKeeping } from './keeping.ts'
 import { isPrivate, reachedLimit, replyLimit } from './reply-limits.ts'
+import { rerunOf } from './reruns.ts'
 import { newTraceId } from './trace-id.ts'
 import { turnDeadlineMs } from './turn-signal.ts'
 
@@ -46,6 +47,8 @@ export type ReadyTurn = {
   readonly isFirst?: boolean
   /** Whose words it answers, as they were let in; unknown where it is taken up again. */
   readonly speaker?: Fields
+  /** It goes through the steps of an earlier turn again, with that one's messages: nothing new joins it. */
+  readonly isRerun?: true
   /** It does not run: its members do, one by one. */
   readonly splitBecause?: string
   /** It does not run: what it has done cannot be gone on with. */
@@ -144,7 +147,7 @@ async function resume(
 }
 
 /** Those it began with, and those that joined it on the way. */
-function takenRows(rows: readonly WaitingMessage[]): Pick<ReadyTurn, 'members' | 'joined'> {
+export function takenRows(rows: readonly WaitingMessage[]): Pick<ReadyTurn, 'members' | 'joined'> {
   const { entries } = absorbEdits(rows.filter((row) => row.heardAt === null))
   const joined = new Map<number, Absorbed[]>()
   for (const row of rows) {
@@ -297,11 +300,12 @@ async function openForSignal(
   lane: HeldLane,
   signal: WaitingSignal,
 ): Promise<ReadyTurn | undefined> {
+  const again = await rerunTurn(deps, lane, signal)
   const turn = await newTurn(deps, at, lane, {
     kind: 'signal',
     isRotated: false,
-    parentTurn: null,
-    goesOn: false,
+    parentTurn: again,
+    goesOn: again !== null,
     principal: textIn(signal, 'principal'),
     runId: null,
     traceId: newTraceId(deps),
@@ -313,8 +317,17 @@ async function openForSignal(
     taskId: endsPause(signal) ? signal.taskId : null,
   })
   if (!(await deps.turns.open(lane, turn, []))) return undefined
-  const own = { lane: answering(lane, signal), at, turn: opened(turn), ...begun(turn.id) }
-  return { ...own, members: [], signal, edit: null }
+  const own = { lane: answering(lane, signal), at, turn: opened(turn), members: [], signal, edit: null }
+  if (again === null) return { ...own, ...begun(turn.id) }
+  const past = await deps.journal.past(turn.id)
+  return { ...own, joined: new Map(), ...takenUp(past), view: past.view }
+}
+
+/** The turn whose journal a decision goes on with; null: its agent has noted itself where it stood. */
+async function rerunTurn(deps: GatewayDeps, lane: HeldLane, signal: WaitingSignal): Promise<string | null> {
+  if (!endsApproval(signal)) return null
+  const asked = await deps.pendingActions.load(lane.tenant, String(signal.payload['id'] ?? ''))
+  return rerunOf(asked?.resume ?? null) === undefined ? null : textIn(signal, 'turn')
 }
 
 type TurnSeed = Omit<
@@ -349,9 +362,11 @@ async function newTurn(
 function historyOf(
   { turnPolicy }: GatewayDeps,
   { attention }: GatewayConnection,
-  { kind, recall }: Pick<NewTurn, 'kind' | 'recall'>,
+  { kind, recall, goesOn }: Pick<NewTurn, 'kind' | 'recall' | 'goesOn'>,
   isNewSession: boolean,
 ): NewTurn['history'] {
+  // It is shown what the turn was shown whose steps it goes through again, and not what was said there.
+  if (kind === 'signal' && goesOn) return null
   if (kind === 'amendment' || kind === 'control' || (isNewSession && recall === undefined)) return null
   const { historyHead: head, historyTail: tail } = turnPolicy
   return { head, tail, around: attention.remember?.messages ?? 0 }

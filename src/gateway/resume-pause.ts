@@ -9,6 +9,7 @@ import type { WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import { type Rerun, rerunOf } from './reruns.ts'
 import { carriedChain, type TurnChain } from './turn-chain.ts'
 
 /** The signal as the agent is given it, and where its answer belongs. */
@@ -22,9 +23,12 @@ export async function resumedSignal(
   if (found === undefined) return undefined
   const { pause, stored } = found
   const kind = pause.kind === 'approval' ? pauseSignals.approval : pauseSignals.runtimeTool
+  const rerun = pause.kind === 'approval' ? rerunOf(stored, pause) : undefined
   return {
     id,
-    signal: { kind, name: signal.name, payload: payloadOf(pause), pause },
+    signal:
+      rerun === undefined ? { kind, name: signal.name, payload: payloadOf(pause), pause } : rerun.beginning.signal,
+    rerun,
     reply: { threadId: String(stored['thread_id'] ?? ''), inReplyTo: String(stored['in_reply_to'] ?? '') },
     chain: carriedChain(stored).chain,
   }
@@ -32,7 +36,9 @@ export async function resumedSignal(
 
 export type Resumed = {
   readonly id: string
-  readonly signal: Signal
+  /** Null: it runs again as it began, with messages. */
+  readonly signal: Signal | null
+  readonly rerun: Rerun | undefined
   readonly reply: ReplyFacts
   readonly chain: TurnChain | undefined
 }
@@ -87,7 +93,7 @@ function required(resume: JsonObject | null): JsonObject {
 }
 
 /** What a plain function reads. */
-function payloadOf(pause: EndedPause): JsonObject {
+export function payloadOf(pause: EndedPause): JsonObject {
   if (pause.kind === 'tool_request') {
     const { id, status, isCancelled, result, resume } = pause
     return { request: id, status, cancelled: isCancelled, result, resume }

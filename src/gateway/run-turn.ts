@@ -1,7 +1,7 @@
 // Hop 7: a ready turn runs its agent and comes to an end, or to a reason why not yet.
 import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
 import { completeReply, type ReplyFacts } from '../agent/reply.ts'
-import { stoppedReply } from '../agent/status-reply.ts'
+import { askingReply, stoppedReply } from '../agent/status-reply.ts'
 import { createSteps, type Steps } from '../agent/steps.ts'
 import { createTimedFetch } from '../agent/timed-fetch.ts'
 import {
@@ -32,10 +32,11 @@ import { openTurnFiles } from './files/open-turn-files.ts'
 import { keepReplyFiles, type ReplyScene } from './files/reply-files.ts'
 import { leasedFetch } from './leased-fetch.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
-import { createPauses } from './pauses.ts'
+import { createPauses, type TurnPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 import { readAround, readNamed } from './read-around.ts'
 import { recallRemotes } from './recall-remotes.ts'
+import { begunAgain, type Rerun } from './reruns.ts'
 import { trackResults } from './result-keeper.ts'
 import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
@@ -108,21 +109,29 @@ export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, means: RunMe
     return { ...nothing, reply: completeReply(occasion.says, replyFacts(ready)), run: naturalEnd }
   // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
   const facts = () => ({ ...replyFacts(ready), ...occasion.reply })
+  const { rerun } = occasion
+  if (rerun !== undefined) {
+    const again = await begunAgain(deps, ready, rerun)
+    return runControlled(deps, again, { ...means, agent, facts, occasion, rerun })
+  }
   if (occasion.signal !== null) tellResumed(deps, ready, occasion.signal)
-  return runControlled(deps, ready, { ...means, agent, facts, occasion })
+  const beginning = { turn: ready.turn.id, hasMessages: ready.members.length > 0, signal: occasion.signal }
+  return runControlled(deps, ready, { ...means, agent, facts, occasion, rerun: { beginning, decided: [] } })
 }
 
 type Start = RunMeans & {
   readonly agent: Agent
   readonly facts: () => ReplyFacts
   readonly occasion: Extract<Occasion, { kind: 'agent' }>
+  /** How it would be run again, should an agent that it asks need a decision. */
+  readonly rerun: Rerun
 }
 
 type Running = Start & {
   /** Ends it whatever its agent does. */
   readonly signal: AbortSignal
   readonly control: RunControl
-  readonly pauses: ReturnType<typeof createPauses>
+  readonly pauses: TurnPauses
   readonly chain: TurnChain
   readonly store: StoreResult
 }
@@ -136,6 +145,8 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
     runId: runIdOf(ready),
     ends: start.occasion.ends,
     chain,
+    rerun: start.rerun,
+    isRerun: ready.isRerun === true,
   })
   const { signal, end } = openTurnSignal(start.lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
   const { store, settled } = trackResults(deps.results.store)
@@ -192,7 +203,8 @@ async function runWith(
   const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
   const client = ready.members.at(-1)?.message.channel?.client_data
   const shared = createTurnState({
-    client,
+    // What its program sent was kept by the turn before, and may have changed since.
+    client: ready.isRerun === true ? undefined : client,
     load: () => deps.transcripts.sharedState(ready.turn.sessionId),
     emit: control.recorder.emit,
   })
@@ -211,7 +223,7 @@ async function runWith(
     transcript,
     signal,
     stop: control.stop,
-    step,
+    step: unlessStopped(pauses, step),
     isFinished,
     report: running.errors.report,
     toolCalled: running.errors.toolCalled,
@@ -221,14 +233,24 @@ async function runWith(
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
   const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
-  const context = { ...given, agents: turnSiblings({ deps, ready, onUsage, chain }, given) }
+  const context = { ...given, agents: turnSiblings({ deps, ready, onUsage, chain, questions: pauses.siblings }, given) }
   const work = (): Promise<AgentReply> | AgentReply =>
     occasion.signal === null
       ? agent.run(mergeMessages(context.members, [...history]), context)
       : agent.onSignal?.(occasion.signal, context)
-  const answer = completeReply(await untilAborted(signal, work), facts())
+  const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
+  const returned = await untilAsked(pauses, untilAborted(signal, work))
+  const stopped = await pauses.stoppedFor()
+  if (stopped !== undefined) {
+    const { asked, waits } = stopped
+    const sharedState = await shared.ended()
+    const question = completeReply(askingReply(asked.action, given.commandForm), facts())
+    const told = { reply: forClient(question, made.clientTools, sharedState), sharedState, participants }
+    const run = pausedEnd(waits) ?? naturalEnd
+    return { ...nothing, ...waits, ...told, run, events: await control.recorder.rest() }
+  }
   const [reply, ...extras] = await keepReplyFiles({ ...given, files, ...replyScene(deps, ready) }, [
-    answer,
+    completeReply(returned, facts()),
     ...made.extras,
   ])
   const waits = pauses.collect()
@@ -241,9 +263,30 @@ async function runWith(
     run: withUsage(made.run ?? pausedEnd(waits) ?? naturalEnd, made.used),
     events: await control.recorder.rest(),
   }
-  const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
   return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
 }
+
+/** A function may have caught what stopped it: nothing of what it does then counts, it is run again. */
+function unlessStopped({ siblings }: TurnPauses, step: AgentContext['step']): AgentContext['step'] {
+  return (name, work, options) => {
+    const stopped = siblings.stopped()
+    return stopped === undefined ? step(name, work, options) : Promise.reject(stopped)
+  }
+}
+
+/** An agent it asked needs a decision: whatever the run made of that, it ends here. */
+async function untilAsked({ siblings }: TurnPauses, work: Promise<AgentReply>): Promise<AgentReply> {
+  try {
+    return await work
+  } catch (error) {
+    const isLost = isGatewayError(error) && lost.has(error.code)
+    if (siblings.stopped() === undefined || isLost) throw error
+    return undefined
+  }
+}
+
+/** The turn is another holder's now, its run was stopped, or nothing can be stored. */
+const lost: ReadonlySet<string> = new Set(['lease_lost', 'storage_unavailable', 'run_cancelled'])
 
 /** What its program is told beside the answer. */
 function forClient(

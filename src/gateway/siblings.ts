@@ -1,6 +1,7 @@
 // An agent asks another one of this gateway, inside its own turn (hop 7): the same person, the same evidence, the same lease,
 // the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
-import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
+import type { Agent, AgentContext, Signal } from '../agent/agent.ts'
+import { storable } from '../agent/fields.ts'
 import { isRemoteLine, waitingLines } from '../agent/remote/remember.ts'
 import { completeReply } from '../agent/reply.ts'
 import type { SiblingCall, SiblingLine, Siblings } from '../agent/siblings.ts'
@@ -15,13 +16,18 @@ import {
   textPart,
 } from '../contract/index.ts'
 import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/chain/agent-chain.ts'
+import { assistantEnvelope, historyTurn, userEnvelope } from '../sessions/codec.ts'
+import { pauseSignals } from '../sessions/signal-store.ts'
 import { admit } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
 import { elsewhereFrom } from './elsewhere.ts'
+import type { SiblingQuestions } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import type { DecidedQuestion } from './reruns.ts'
+import { payloadOf } from './resume-pause.ts'
 import { runEnd } from './run-end.ts'
 import { siblingMessage } from './sibling-message.ts'
-import { refusal, refusedPauses } from './sibling-refusal.ts'
+import { refusal, type SiblingPauses, siblingPauses, type WantedApproval } from './sibling-pauses.ts'
 import type { TurnChain } from './turn-chain.ts'
 
 /** What an agent's context is made of before it knows the agents it may call. */
@@ -33,6 +39,8 @@ export type SiblingScene = {
   /** What the called agent's models used. */
   readonly onUsage: (usage: JsonObject) => void
   readonly chain: TurnChain
+  /** For the person at the top of the chain. */
+  readonly questions: SiblingQuestions
 }
 
 /** Who asks: an agent, its place in the chain, and whom the chain has passed, itself last. */
@@ -40,13 +48,15 @@ type Asker = {
   readonly context: Context
   readonly chain: AgentChain | undefined
   readonly path: readonly string[]
+  /** Before the names of its steps, in the journal of the turn. */
+  readonly place: string
   /** What those it asked keep of remote agents, in this turn. */
   readonly kept: Envelope[]
 }
 
 /** For the agent that the messages of a turn are for. */
 export function turnSiblings(scene: SiblingScene, context: Context): Siblings {
-  return createSiblings(scene, { context, chain: scene.chain.place, path: [context.agent], kept: [] })
+  return createSiblings(scene, { context, chain: scene.chain.place, path: [context.agent], place: '', kept: [] })
 }
 
 function createSiblings(scene: SiblingScene, asker: Asker): Siblings {
@@ -107,37 +117,87 @@ async function runSibling(scene: SiblingScene, asker: Asker, asked: Asked): Prom
   const who = await admitted(scene, sibling, message)
   const { emit } = asker.context
   emit('sibling_called', { agent: sibling.slug, hop: chain.hop, max_hops: chain.max_hops })
-  const said: Part[] = []
-  const pauses = refusedPauses(sibling.slug)
   const facts = { threadId: message.thread_id, inReplyTo: message.id, agent: sibling.slug }
-  const own = siblingContext(scene, asker, {
-    ...asked,
-    message,
-    who,
-    pauses,
-    said: (reply) => {
-      said.push(...(completeReply(reply, facts)?.parts ?? []))
-    },
-  })
+  const waits = siblingPauses(sibling.slug, scene.questions)
+  const told: Told = { said: [], lines: [], usage: {} }
+  const kept: Envelope[] = []
   const path = [...asker.path, sibling.slug]
-  const agents = createSiblings(scene, { context: own, chain, path, kept: [] })
-  const reply = completeReply(await sibling.run(message, { ...own, agents }), facts)
-  // Whatever it made of it: it stopped for a person who will not be asked.
-  if (pauses.wanted() !== undefined) throw pauses.wanted()
+  const contextOf = (prefix: string, settles?: string): AgentContext => {
+    const own = siblingContext(scene, asker, {
+      ...asked,
+      prefix,
+      message,
+      who,
+      facts,
+      told,
+      pause: waits.pause(settles),
+    })
+    const place = `${asker.place}${prefix}`
+    return { ...own, agents: createSiblings(scene, { context: own, chain, path, place, kept }) }
+  }
+  let reply = completeReply(await sibling.run(message, contextOf(prefix)), facts)
+  // A decision is found where it was asked for, and the sibling goes on from there as an agent of its own would in a later turn.
+  for (let part = 1; ; part += 1) {
+    const wanted = nextWanted(scene, waits)
+    if (wanted === undefined) break
+    const key = `${asker.place}${prefix}~${part}`
+    const decided = scene.questions.decided(key)
+    if (decided === undefined) throw scene.questions.ask(key, wanted.wish, wanted.asked)
+    // What it does now has names of its own: the same call once more is another call.
+    const context = contextOf(`${prefix}~${part}/`, decided.id)
+    told.lines.push(...spokenBefore(reply, context, message.received_at))
+    const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...told.lines]
+    const history = transcript.map(historyTurn).filter((turn) => turn !== undefined)
+    const signal = decisionSignal(decided, wanted, context)
+    reply = completeReply(await sibling.onSignal?.(signal, { ...context, transcript, history }), facts)
+  }
+  scene.onUsage(told.usage)
   emit('sibling_answered', { agent: sibling.slug, status: reply?.status ?? 'silent' })
-  return withExtras(reply, said, facts)
+  return withExtras(reply, told.said, facts)
 }
+
+/** Whatever it made of it: what stopped it, or those it asked, stops its caller as well. */
+function nextWanted({ questions }: SiblingScene, waits: SiblingPauses): WantedApproval | undefined {
+  const stopped = questions.stopped() ?? waits.refused()
+  if (stopped !== undefined) throw stopped
+  return waits.next()
+}
+
+/** Its words beside the question; the question itself is for a person. */
+function spokenBefore(
+  reply: NormalizedResponse | undefined,
+  { agent, runId }: AgentContext,
+  at: string,
+): readonly Envelope[] {
+  const parts = reply?.parts.filter((part) => part.kind !== 'policy') ?? []
+  return parts.length === 0 ? [] : [assistantEnvelope(agent, parts, { runId, at })]
+}
+
+function decisionSignal(
+  { key: _, ...decided }: DecidedQuestion,
+  { wish }: WantedApproval,
+  { sessionId }: AgentContext,
+): Signal {
+  // What an agent wants to find again is JSON, as it would be in its row.
+  const resume = storable(wish.resume?.() ?? {}) as JsonObject
+  const pause = { kind: 'approval', ...decided, resume, sessionId } as const
+  return { kind: pauseSignals.approval, name: decided.decision, payload: payloadOf(pause), pause }
+}
+
+/** What a sibling leaves behind while it runs. */
+type Told = { readonly said: Part[]; readonly lines: Envelope[]; usage: JsonObject }
 
 type Given = Asked & {
   readonly message: NormalizedMessage
   readonly who: AgentContext['who']
-  readonly pauses: ReturnType<typeof refusedPauses>
-  readonly said: (reply: AgentReply) => void
+  readonly facts: Parameters<typeof completeReply>[1]
+  readonly told: Told
+  readonly pause: AgentContext['pause']
 }
 
 /** Its own where it acts, its caller's where it is bound, nothing of any memory. */
 function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Given): Context {
-  const { sibling, prefix, message, chain } = given
+  const { sibling, prefix, message, chain, told } = given
   const { slug } = sibling
   const { deps } = scene
   const budgets = given.options.within ?? context.budgets
@@ -163,24 +223,28 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
     schedule() {
       throw refusal(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
     },
-    // It speaks to its caller alone.
-    send: given.said,
+    // It speaks to whoever asked it, and to nobody else.
+    send: (reply) => void told.said.push(...(completeReply(reply, given.facts)?.parts ?? [])),
     show: () => {},
     emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
     report: (error, source = { source: 'agent' }) => context.report(error, { agent: slug, ...source }),
     hear: async () => undefined,
-    finish: (result) => scene.onUsage(runEnd(result, undefined).usage),
+    // What it used before a decision is part of what it used after it.
+    finish: (result) => {
+      told.usage = runEnd(result, undefined).usage
+    },
     record(lines) {
       const remote = lines.filter(isRemoteLine)
       kept.push(...remote)
       context.record(remote)
+      told.lines.push(...lines.filter((line) => !isRemoteLine(line)))
     },
     elsewhere: elsewhereFrom(deps, context.elsewhere, {
       agent: slug,
       chain: { ...scene.chain, place: chain },
       root: scene.ready.turn.id,
     }),
-    pause: given.pauses.pause,
+    pause: given.pause,
     ...(budgets === undefined ? {} : { budgets }),
   }
 }

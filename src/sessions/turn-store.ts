@@ -307,6 +307,8 @@ export interface TurnStore {
   open(lane: HeldLane, turn: NewTurn | null, dispositions: readonly Disposition[]): Promise<boolean>
   /** What waits behind the turn that runs in this lane. */
   waiting(hold: Hold): Promise<readonly WaitingMessage[]>
+  /** What a turn of this lane was about, also when it has ended. The message of what was erased meanwhile is null. */
+  taken(hold: Hold, turnId: string): Promise<readonly WaitingMessage[]>
   /** Takes waiting messages into the running turn, all or none. */
   join(hold: Hold, turnId: string, members: readonly NewMember[], heardAt: number): Promise<boolean>
   resume(hold: Hold, turnId: string): Promise<boolean>

@@ -17,7 +17,7 @@ import {
   pauseLiveTurn,
   pauseTurn,
 } from './statements/complete-turn.ts'
-import { joinTurn, waitingMessages } from './statements/join-turn.ts'
+import { joinTurn, turnMessages, waitingMessages } from './statements/join-turn.ts'
 import {
   deferWaiting,
   lockLane,
@@ -184,10 +184,14 @@ function isEmpty({ agents, connections, pairs }: FullSlots): boolean {
   return agents.length + connections.length + pairs.length === 0
 }
 
-function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiting' | 'join'> {
+function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiting' | 'taken' | 'join'> {
   return {
     async waiting(hold) {
       const [found] = await database.query<Rows>(waitingMessages, [hold.conversationId, windowSize])
+      return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
+    },
+    async taken(hold, turnId) {
+      const [found] = await database.query<Rows>(turnMessages, [hold.conversationId, turnId])
       return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
     },
     async join(hold, turnId, members, heardAt) {

@@ -153,23 +153,15 @@ describeOnDatabase('a sibling', (database) => {
     expect(() => start([relay('a', 'b', { siblings: ['a', 'x'] })])).toThrow(/siblings names "x", which is no agent/)
   })
 
-  test('that would stop for an approval, or be woken later, is not done; whoever asked is told so', async () => {
-    const asks = (want: (context: AgentContext) => unknown) =>
-      defineAgent({
-        slug: 'b',
-        async run(_message, context) {
-          await want(context)
-          return 'never said'
-        },
-      })
-    const approval = asks(({ pause }) => pause.approval({ summary: 'pay', apply_input: {} }))
-    expect(await ask(start([relay('a', 'b'), approval]), 'hi')).toBe('a: b refused (approval_required)')
-    const later = start([relay('a', 'b'), asks(({ schedule }) => schedule('later', 1_000, {}))])
-    await later.deliver({ id: 'm2', from: 'bob', text: 'hi', conversation: 'other' })
-    await settleUntil(later, () => answers().length === 2)
-    expect(answers()[1]).toBe('a: b refused (no_conversation)')
-    const waiting = statement('test_waiting', 'select count(*)::int as count from pending_actions')
-    expect(await database().query(waiting, [])).toEqual([{ count: 0 }])
+  test('that would be woken later is not done; whoever asked is told so', async () => {
+    const later = defineAgent({
+      slug: 'b',
+      run(_message, { schedule }) {
+        schedule('later', 1_000, {})
+        return 'never said'
+      },
+    })
+    expect(await ask(start([relay('a', 'b'), later]), 'hi')).toBe('a: b refused (no_conversation)')
   })
 
   describe('of a model', () => {
@@ -336,12 +328,6 @@ describeOnDatabase('a sibling', (database) => {
     test('that refuses is a failed call its caller can answer for', async () => {
       const closed = { access: { mode: 'closed', allow: [] } } as const
       expect(await ask(start([desk(), billing(closed)]), 'pay')).toContain('agent_closed')
-      expect(charges).toBe(0)
-    })
-
-    test('whose tool needs an approval ends the call, and nothing is done', async () => {
-      const asking = billing({ actionPolicy: { tools: { 'bill/charge': 'preview' } } })
-      expect(await ask(start([desk(), asking]), 'pay')).toContain('approval_required')
       expect(charges).toBe(0)
     })
   })

@@ -33,8 +33,18 @@ function buttonQuestion(action: Asked): string {
 }
 
 function askedLines(action: Asked): readonly string[] {
-  const { summary, preview } = action
-  return [`I need an approval before I do this: ${summary}`, ...shownValues(preview), ...decidedBy(action)]
+  return [neededFor(action), ...shownValues(action.preview), ...decidedBy(action)]
+}
+
+/** An agent that another one asked is a stranger to the person: it is named, with the tool it wants to use. */
+function neededFor({ summary, metadata }: Asked): string {
+  const agent = metadata?.['asked_by']
+  const tool = metadata?.['tool_name']
+  if (typeof agent !== 'string') return `I need an approval before I do this: ${summary}`
+  const asks = `The agent ${agent} needs an approval before it`
+  if (typeof tool !== 'string') return `${asks} does this: ${summary}`
+  // A tool without words of its own is named once.
+  return summary === `run ${tool}` ? `${asks} uses ${tool}.` : `${asks} uses ${tool}: ${summary}`
 }
 
 function expiryWords({ created_at, expires_at }: Asked): readonly string[] {

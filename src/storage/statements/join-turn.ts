@@ -20,6 +20,22 @@ select coalesce((select json_agg(w) from (select ${messageColumns} ${waiting}) w
 from conversations c where c.id = $1`,
 )
 
+const taken = `from inbox x where x.turn_id = $2 and x.conversation_id = $1 order by x.turn_order`
+
+/** $1 conversation, $2 turn. What a turn was about, also when it has ended; of what was erased meanwhile the message is null. */
+export const turnMessages = statement(
+  'turn_messages',
+  `
+select coalesce((select json_agg(w) from (select ${messageColumns} ${taken}) w), '[]') as messages,
+  ${storedAccess({
+    tenant: 'c.tenant',
+    connection: 'c.connection',
+    conversation: 'c.id',
+    rows: `select x.message ${taken}`,
+  })} as access
+from conversations c where c.id = $1`,
+)
+
 /**
  * Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 members as JSON, $6 at which question for news. They stand behind
  * those it has, and end with it; if its holder dies they are heard again at the same question. All of them or none: a caller told its model about all.
