@@ -1,10 +1,12 @@
 // The trigger of a turn: a message came, a timer fired, what a paused run waited for is there; or it is the gateway's own to
 // answer and no agent runs.
 import type { Signal } from '../agent/agent.ts'
+import { GatewayError } from '../contract/index.ts'
 import { endsPause, pauseSignals } from '../sessions/signal-store.ts'
+import { addressRows } from './address-lane.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import { type ReadyTurn, takenRows } from './prepare-turn.ts'
 import type { Rerun } from './reruns.ts'
 import { type Resumed, resumedSignal } from './resume-pause.ts'
 import { answeredRequest } from './tool-result-turn.ts'
@@ -50,4 +52,13 @@ function goesOn(resumed: Resumed | undefined): Occasion {
   if (resumed === undefined) return { kind: 'gateway', says: undefined }
   const { signal, id: ends, reply, chain, rerun } = resumed
   return { kind: 'agent', signal, ends, reply, chain, rerun }
+}
+
+/** The turn as it was when the run began: the messages it is about, and those that joined it on the way. */
+export async function begunAgain(deps: GatewayDeps, ready: ReadyTurn, { beginning }: Rerun): Promise<ReadyTurn> {
+  if (!beginning.hasMessages) return { ...ready, isRerun: true }
+  const rows = await deps.turns.taken(ready.lane, beginning.turn)
+  if (rows.length === 0 || rows.some(({ message }) => message === null))
+    throw new GatewayError('content_erased', '[gateway] what this run was about was erased; it does not go on')
+  return { ...ready, ...takenRows(addressRows(ready.at, ready.lane.agent, rows)), isRerun: true }
 }

@@ -3,10 +3,7 @@
 import type { Signal } from '../agent/agent.ts'
 import type { EndedPause } from '../agent/approvals/pauses.ts'
 import { storable } from '../agent/fields.ts'
-import { GatewayError, type Json, type JsonObject } from '../contract/index.ts'
-import { addressRows } from './address-lane.ts'
-import type { GatewayDeps } from './deps.ts'
-import { type ReadyTurn, takenRows } from './prepare-turn.ts'
+import type { Json, JsonObject } from '../contract/index.ts'
 
 /** How the run began. */
 export type Beginning = {
@@ -44,13 +41,4 @@ export function rerunOf(stored: JsonObject | null, pause?: Approval): Rerun | un
   if (pause === undefined) return { beginning, decided }
   const { id, decision, resolver, reason, applyInput } = pause
   return { beginning, decided: [...decided, { key, id, decision, resolver, reason, applyInput }] }
-}
-
-/** The turn as it was when the run began: the messages it is about, and those that joined it on the way. */
-export async function begunAgain(deps: GatewayDeps, ready: ReadyTurn, { beginning }: Rerun): Promise<ReadyTurn> {
-  if (!beginning.hasMessages) return { ...ready, isRerun: true }
-  const rows = await deps.turns.taken(ready.lane, beginning.turn)
-  if (rows.length === 0 || rows.some(({ message }) => message === null))
-    throw new GatewayError('content_erased', '[gateway] what this run was about was erased; it does not go on')
-  return { ...ready, ...takenRows(addressRows(ready.at, ready.lane.agent, rows)), isRerun: true }
 }
