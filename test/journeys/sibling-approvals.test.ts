@@ -187,7 +187,7 @@ describeOnDatabase('an approval for an agent that another one asked', (database)
     await database().query(expireAll, [])
     await settleUntil(gateway, () => texts().length > 1)
     expect(charged).toEqual([])
-    expect(texts().at(-1)).toContain('nobody approved it in time')
+    expect(texts().at(-1)).toContain('it was not approved in time')
   })
 
   test('keeps to its terms: who may not decide is told so', async () => {

@@ -138,7 +138,7 @@ describeOnDatabase('a step', (database) => {
       throw new Error('broken')
     })
     await deliver('one', 'two')
-    await settleUntil(gateway, settled)
+    await settleUntil(gateway, () => vendor.messages.length > 0)
     expect({ tries, effects, keys: keys.size }).toEqual({ tries: 3, effects: ['one\ntwo'], keys: 1 })
     expect(await fate()).toEqual({ one: 'dead(agent_failed)', two: 'dead(agent_failed)' })
     expect(vendor.messages).toHaveLength(1)

@@ -33,7 +33,7 @@ type Told = {
 describeBeside('a story on local-slack, in a network of its own', localSlack, (module) => {
   test('mention, growing words, question, kill -9, its own press of the button, tool and last words: once, in the thread', async () => {
     const told = await play(module(), 'story')
-    const texts = [opening.trim(), 'Approved: pay 12 EUR. I go on with it.', ending]
+    const texts = [opening.trim(), 'Approved by ada: pay 12 EUR.', ending]
     expect(told.said).toEqual(texts.map((text) => ({ text, inThread: true })))
     expect(told.paid).toEqual([12])
     expect(told.books).toMatchObject({ answered: 2, merged: 0, dead: 0, inFlight: 0 })

@@ -9,7 +9,7 @@ import { ending, eventually, opening, signal } from '../story/stage.ts'
 import { emulate } from './emulator.ts'
 import { openSlackStory, type SlackStory } from './story.ts'
 
-const approved = 'Approved: pay 12 EUR. I go on with it.'
+const approved = 'Approved by ada: pay 12 EUR.'
 const whole = [opening.trim(), approved, ending]
 
 const textOf = (call: Passing): string => String(fieldsOf(call)['text'] ?? '')
