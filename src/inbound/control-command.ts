@@ -1,8 +1,6 @@
 // Commands for the gateway itself: answered at once, whatever the conversation is busy with.
 import { type ArrivedMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
-
-/** What the conversation beside a conversation is called: commands about it wait for nothing but each other. */
-export const controlPrefix = '~control '
+import { controlPrefix } from './thread-names.ts'
 
 export type ControlCommand = { readonly name: string; readonly args: string }
 

@@ -1,11 +1,13 @@
 // The database as the stores see it: named statements, short transactions, a wake-up. A direct connection and Hyperdrive implement it.
 import { GatewayError } from '../contract/index.ts'
-import type { StorageFault } from '../vitals/readiness.ts'
 
 /** A statement with the name that failpoints, logs and errors use. Never contains a value. */
 export type Statement = { readonly name: string; readonly text: string }
 /** Parameters are scalars only; structured input travels as JSON text. */
 export type Param = string | number | boolean | null
+
+/** A statement that keeps failing, the SQLSTATE, and what to do about it. */
+export type StorageFault = { readonly statement: string; readonly sqlstate: string; readonly remedy: string }
 
 export interface Sql {
   /** Several statements at once, without parameters or rows: a migration. */

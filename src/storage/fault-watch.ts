@@ -1,6 +1,6 @@
 // What keeps failing on a pool of connections, as readiness tells it. Connections that keep failing are made anew.
 import { type GatewayError, isGatewayError } from '../contract/index.ts'
-import type { StorageFault } from '../vitals/readiness.ts'
+import type { StorageFault } from './database.ts'
 import { type Outcomes, storageRemedy } from './database.ts'
 
 export type FaultWatch = Outcomes & {

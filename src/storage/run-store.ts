@@ -1,5 +1,5 @@
 // Run control's port on SQL.
-import { controlPrefix } from '../inbound/control-command.ts'
+import { controlPrefix } from '../inbound/thread-names.ts'
 import type {
   CancelOutcome,
   Glance,

@@ -1,5 +1,7 @@
 // Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
+
 import { isGatewayError, type PublicUrlState, type PumpName, worstProblem } from '../contract/index.ts'
+import type { StorageFault } from '../storage/database.ts'
 import type { ConnectionSign, ConnectionState, ListenerVitals, SourceVitals } from './connection-signs.ts'
 import { inTime } from './in-time.ts'
 import { isStandstill, type SlotUse } from './slot-use.ts'
@@ -44,9 +46,6 @@ export type ConnectionVitals = Partial<ConnectionStanding> & {
   readonly openCalls: number
   readonly oldestDueCallAge: number | null
 }
-
-/** A statement that keeps failing, the SQLSTATE, and what to do about it. */
-export type StorageFault = { readonly statement: string; readonly sqlstate: string; readonly remedy: string }
 
 export type SlotVitals = {
   readonly total: number
