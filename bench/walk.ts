@@ -12,7 +12,7 @@ import { emailChannel } from '../adapters/email/index.ts'
 import { slackChannel } from '../adapters/slack/index.ts'
 import { defineAgent } from '../src/agent/agent.ts'
 import { loadConfig } from '../src/config.ts'
-import { createLog } from '../src/node/log.ts'
+import { createNodeLog } from '../src/node/log.ts'
 import { startNode } from '../src/node.ts'
 import { freePort } from '../test/doubles/free-port.ts'
 import { startSlackApi } from '../test/doubles/slack-api.ts'
@@ -51,7 +51,7 @@ export async function printWalks(showFunctions: boolean): Promise<void> {
   })
   const environment = { PARLEY_PORT: '0', PARLEY_DATA_DIR: dataDir, PARLEY_ADMIN_TOKEN: 'admin-token-of-the-walk' }
   const config = loadConfig(environment, { agents: [agent], connections }, [slackChannel, emailChannel, a2aChannel])
-  const running = await startNode({ config, migrationsFolder: join(root, 'drizzle'), log: createLog('error') })
+  const running = await startNode({ config, migrationsFolder: join(root, 'drizzle'), log: createNodeLog('error') })
   const port = Number(new URL(running.url).port)
   const inspector = new Session()
   inspector.connect()

@@ -9,19 +9,19 @@ import { createSpeakerMarks } from './assemble/speaker-marks.ts'
 import { createStores } from './assemble/stores.ts'
 import type { Config } from './config.ts'
 import {
-  type Carrier,
-  copyForWatcher,
+  cloneForObserver,
   createIdSource,
   describeError,
-  failureFacts,
+  errorLogFields,
   GatewayError,
-  type GuardedFetch,
   type Hmac,
   type Log,
+  type Mailer,
   type Meter,
   noMeter,
   type Observer,
   type Offload,
+  type SafeFetch,
   type Secret,
 } from './contract/index.ts'
 import { capabilityCheck } from './gateway/capabilities.ts'
@@ -29,27 +29,27 @@ import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.
 import type { Isolation } from './gateway/isolation.ts'
 import { createResultKeeper } from './gateway/result-keeper.ts'
 import { createRunWatch } from './gateway/run-watch.ts'
-import { createSignDesk } from './gateway/sign-desk.ts'
+import { createPresenceService } from './gateway/sign-desk.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createAccessPolicy } from './identity/access/access-policy.ts'
 import { decideConsent } from './identity/consent/consent.ts'
-import type { IssuerMemory } from './identity/issuers/issuer-memory.ts'
+import type { IssuerCache } from './identity/issuers/issuer-memory.ts'
 import { createEvidenceResolver } from './identity/principal/resolver.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
 import type { InboxStore } from './inbound/inbox-store.ts'
 import type { SourceStore } from './inbound/source-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
-import { type Bell, createBell } from './pump.ts'
+import { createWakeup, type Wakeup } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
 import { createCallerAccess } from './storage/caller-access.ts'
 import { createChainStore } from './storage/chain-store.ts'
 import type { Database, Failpoint, WakingWork } from './storage/database.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
 import { createSourceStore } from './storage/source-store.ts'
-import { createStrangerStore } from './storage/stranger-store.ts'
+import { createUnprovenSenderStore } from './storage/stranger-store.ts'
 import { createTakeOver } from './storage/take-over.ts'
 import { createTurnStore } from './storage/turn-store.ts'
-import { createWatchers } from './tasks/watchers.ts'
+import { createTaskWatchers } from './tasks/watchers.ts'
 import { createUnpinnedFetch, sha256Hex } from './verification/index.ts'
 
 export type Runtime = {
@@ -59,11 +59,11 @@ export type Runtime = {
   readonly now: () => number
   readonly monotonicMs: () => number
   /** For addresses from messages and peers. Without it: over `fetch`, which pins nothing. */
-  readonly guardedFetch?: GuardedFetch
+  readonly guardedFetch?: SafeFetch
   /** Without it: WebCrypto. */
   readonly hmac?: Hmac
   /** Sends for channels whose protocol this runtime speaks itself. */
-  readonly carrier?: Carrier
+  readonly carrier?: Mailer
   /** Computes for channels away from the event loop. Without it: in this thread. */
   readonly offload?: Offload
   /** No other machine gets to this gateway. Without it: others may. */
@@ -86,7 +86,7 @@ export type Runtime = {
   /** Where bytes are kept. Without it files are refused, and told so. */
   readonly files?: RuntimeFiles
   /** What is known of token issuers, where it outlives what is assembled here. */
-  readonly issuerMemory?: IssuerMemory
+  readonly issuerMemory?: IssuerCache
   /** The operator's first token, where it was made here. */
   readonly firstToken?: Secret
   /** What credentials are sealed with. Without it: as configured. */
@@ -130,17 +130,17 @@ const defaultTurnPolicy: Omit<TurnPolicy, 'reservedSlots'> = {
   typingAfterMs: 1_000,
 }
 
-export function assemble(config: Config, database: Database, runtime: Runtime): Assembled {
-  const turnPolicy = turnPolicyOf(config)
-  const { fenceFetch, fetch } = fencedFetch(runtime, turnPolicy)
+export function assembleGateway(config: Config, database: Database, runtime: Runtime): Assembled {
+  const turnPolicy = resolveTurnPolicy(config)
+  const { fenceFetch, fetch } = createLeaseFencedFetch(runtime, turnPolicy)
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
   const newId = createIdSource(runtime.now, fillRandom)
   const files = assembleAttachments(config, database, { ...runtime, newId, fillRandom })
-  const bells = createBells(runtime.onWork)
-  const watching = { watchers: createWatchers(), wake: () => ringAll(bells) }
+  const bells = createWakeups(runtime.onWork)
+  const watching = { watchers: createTaskWatchers(), wake: () => notifyAllWorkers(bells) }
   const means = { ...runtime, ...watching, ...files.forChannels, fetch, newId }
   const connections = createConnections(config, database, means, turnPolicy)
-  const tools = reachableTools(config, { ...runtime, fetch })
+  const tools = createToolServersOrThrow(config, { ...runtime, fetch })
   const { tenant } = config
   const lease = {
     holder: runtime.holder ?? newId(),
@@ -149,7 +149,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     takeOver: createTakeOver(turnPolicy),
   }
   const turns = createTurnStore(database, lease)
-  const keepers = createKeepers(runtime, turns, turnPolicy)
+  const keepers = createLeaseAndResultKeepers(runtime, turns, turnPolicy)
   const stores = createStores(database, { ...lease, newId })
   const runWatch = createRunWatch({ runs: stores.runs, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
@@ -166,12 +166,12 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     runWatch,
     ...identityPorts(config),
     readAccess: createCallerAccess(database, tenant),
-    strangers: createStrangerStore(database, tenant),
-    ...elsewhereDeps(config, database, { ...runtime, newId }),
+    strangers: createUnprovenSenderStore(database, tenant),
+    ...remoteGatewayPorts(config, database, { ...runtime, newId }),
     ...keepers,
     turnPolicy,
-    ...scopeOf(config, turnPolicy, connections),
-    ...{ bells, signs: createSignDesk() },
+    ...settleAndValidationRules(config, turnPolicy, connections),
+    ...{ bells, signs: createPresenceService() },
     ...watching,
     notify: safeObserver(config.onEvent, runtime.log),
     ...tools,
@@ -184,7 +184,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     deps,
     files,
     sources: createSourceStore(database, lease),
-    wake: (work) => (work === undefined ? ringAll(bells) : bells[work].ring()),
+    wake: (work) => (work === undefined ? notifyAllWorkers(bells) : bells[work].ring()),
     stop() {
       keepers.leases.stop()
       runWatch.stop()
@@ -194,12 +194,12 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
 }
 
 /** Of few slots none is kept back: one that waits for others would be missing here. */
-function turnPolicyOf({ turns }: Config): TurnPolicy {
+function resolveTurnPolicy({ turns }: Config): TurnPolicy {
   const policy = { ...defaultTurnPolicy, ...turns }
   return { ...policy, reservedSlots: policy.reservedSlots ?? Math.floor(policy.slots / 8) }
 }
 
-function createKeepers(
+function createLeaseAndResultKeepers(
   runtime: Runtime,
   turns: GatewayDeps['turns'],
   { leaseMs }: TurnPolicy,
@@ -211,23 +211,23 @@ function createKeepers(
 }
 
 /** What we start must be on its way before another process can take the lane over: under a third of the lease, like the calls. */
-function fencedFetch(
+function createLeaseFencedFetch(
   runtime: Runtime,
   { leaseMs }: TurnPolicy,
 ): Pick<GatewayDeps, 'fenceFetch'> & Pick<Runtime, 'fetch'> {
-  const fenceFetch = runtime.fenceFetch ?? unfenced(runtime.fetch)
+  const fenceFetch = runtime.fenceFetch ?? fetchWithoutFence(runtime.fetch)
   return { fenceFetch, fetch: fenceFetch((ageMs) => ageMs < leaseMs / 3) }
 }
 
 /** Where nothing is known of bytes, a request has left as soon as it was asked for. */
-function unfenced(fetch: Runtime['fetch']): GatewayDeps['fenceFetch'] {
+function fetchWithoutFence(fetch: Runtime['fetch']): GatewayDeps['fenceFetch'] {
   return (_mayLeave, onSend) => (input, init) => {
     onSend?.()
     return fetch(input, init)
   }
 }
 
-function scopeOf(
+function settleAndValidationRules(
   config: Config,
   policy: TurnPolicy,
   connections: readonly GatewayConnection[],
@@ -253,7 +253,7 @@ function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, Ide
 }
 
 /** Who we are to other gateways, and what we remember of theirs. */
-function elsewhereDeps(
+function remoteGatewayPorts(
   config: Config,
   database: Database,
   means: Parameters<typeof createOwnAttestor>[2],
@@ -267,7 +267,7 @@ function elsewhereDeps(
 }
 
 /** A server out of reach is told at the start and by name, instead of in the middle of a message. */
-function reachableTools({ agents }: Config, runtime: Runtime): Pick<GatewayDeps, 'toolServers'> {
+function createToolServersOrThrow({ agents }: Config, runtime: Runtime): Pick<GatewayDeps, 'toolServers'> {
   if (runtime.createToolServers !== undefined) return { toolServers: runtime.createToolServers(runtime) }
   const far = agents.find((agent) => agent.mcpServers !== undefined)
   if (far === undefined) return {}
@@ -302,31 +302,31 @@ function validationScope(connections: readonly GatewayConnection[]): GatewayDeps
 function safeObserver(observer: Observer | undefined, log: Log): Observer {
   if (observer === undefined) return () => {}
   return (event) => {
-    const failed = (error: unknown): void => {
+    const logObserverFailure = (error: unknown): void => {
       const place = { hook: event.type, connection: event.connection }
-      log.warn('observer_failed', { ...place, ...failureFacts(error, 'observer_failed') }, describeError(error))
+      log.warn('observer_failed', { ...place, ...errorLogFields(error, 'observer_failed') }, describeError(error))
     }
     try {
       // An observer may turn out to be asynchronous; its failures come later and matter as little.
-      void Promise.resolve(observer(copyForWatcher(event))).catch(failed)
+      void Promise.resolve(observer(cloneForObserver(event))).catch(logObserverFailure)
     } catch (error) {
-      failed(error)
+      logObserverFailure(error)
     }
   }
 }
 
-function createBells(onWork: Runtime['onWork']): GatewayDeps['bells'] {
+function createWakeups(onWork: Runtime['onWork']): GatewayDeps['bells'] {
   return {
-    turns: announced(createBell(), onWork),
-    sends: createBell(),
-    ends: createBell(),
-    timers: createBell(),
-    events: createBell(),
-    live: createBell(),
+    turns: announceWakeups(createWakeup(), onWork),
+    sends: createWakeup(),
+    ends: createWakeup(),
+    timers: createWakeup(),
+    events: createWakeup(),
+    live: createWakeup(),
   }
 }
 
-function announced(bell: Bell, onWork: (() => void) | undefined): Bell {
+function announceWakeups(bell: Wakeup, onWork: (() => void) | undefined): Wakeup {
   if (onWork === undefined) return bell
   const ring = (isUrgent?: boolean): void => {
     bell.ring(isUrgent)
@@ -335,6 +335,6 @@ function announced(bell: Bell, onWork: (() => void) | undefined): Bell {
   return { ...bell, ring }
 }
 
-function ringAll(bells: Readonly<Record<string, Bell>>): void {
+function notifyAllWorkers(bells: Readonly<Record<string, Wakeup>>): void {
   for (const bell of Object.values(bells)) bell.ring()
 }

@@ -1,6 +1,13 @@
 // `parley/client`: a gateway's API for programs. Needs nothing but fetch, so it works in browsers, in Node and in Workers.
 import { type CallOptions, type ClientOptions, createRequest } from './client/request.ts'
-import { type RunInput, type RunOutcome, run, type StreamedEvent, type StreamOptions, stream } from './client/run.ts'
+import {
+  type RunInput,
+  type RunOutcome,
+  requestRun,
+  type StreamedEvent,
+  type StreamOptions,
+  streamRun,
+} from './client/run.ts'
 import type { Attachment, HistoryLine, HistoryMessage, Session } from './http/shapes/sessions.ts'
 import type { ExecutionTarget, TaskInput, TaskResult } from './http/shapes/tasks.ts'
 import type { CancelledRun, PendingAction, ToolRequest } from './http/shapes/waits.ts'
@@ -36,20 +43,20 @@ export function createClient(options: ClientOptions) {
   const request = createRequest(options)
   return {
     /** Says something to an agent and waits for its answer. */
-    run: (input: RunInput, call?: CallOptions): Promise<RunOutcome> => run(request, input, call),
+    run: (input: RunInput, call?: CallOptions): Promise<RunOutcome> => requestRun(request, input, call),
     /** The same, event by event; a broken stream is taken up again behind the last event seen. */
-    stream: (input: RunInput, call?: StreamOptions): AsyncGenerator<StreamedEvent> => stream(request, input, call),
+    stream: (input: RunInput, call?: StreamOptions): AsyncGenerator<StreamedEvent> => streamRun(request, input, call),
     cancelRun: (runId: string, call?: CallOptions): Promise<CancelledRun> =>
       request.json('POST', `/api/v1/agent/runs/${encodeURIComponent(runId)}/cancel`, call),
-    ...talk(request),
-    ...waits(request),
-    tasks: tasks(request),
+    ...createRunMethods(request),
+    ...createApprovalMethods(request),
+    tasks: createTaskMethods(request),
   }
 }
 
 type Requests = ReturnType<typeof createRequest>
 
-function talk({ json }: Requests) {
+function createRunMethods({ json }: Requests) {
   return {
     history: (threadId: string, page: PageOptions = {}, call?: CallOptions): Promise<{ messages: HistoryMessage[] }> =>
       json('GET', '/api/v1/agent/history', { ...call, query: { ...page, threadId } }),
@@ -97,9 +104,9 @@ function talk({ json }: Requests) {
   }
 }
 
-function waits({ json }: Requests) {
-  const approval = (id: string): string => `/api/v1/agent/approvals/${encodeURIComponent(id)}`
-  const tool = (id: string): string => `/api/v1/agent/tool-requests/${encodeURIComponent(id)}`
+function createApprovalMethods({ json }: Requests) {
+  const approvalPath = (id: string): string => `/api/v1/agent/approvals/${encodeURIComponent(id)}`
+  const toolRequestPath = (id: string): string => `/api/v1/agent/tool-requests/${encodeURIComponent(id)}`
   return {
     approvals: {
       list: (
@@ -109,15 +116,15 @@ function waits({ json }: Requests) {
         json('GET', '/api/v1/agent/approvals', { ...call, query: page }),
       summary: (call?: CallOptions): Promise<{ summary: Record<string, number> }> =>
         json('GET', '/api/v1/agent/approvals/summary', call),
-      get: (id: string, call?: CallOptions): Promise<{ action: PendingAction }> => json('GET', approval(id), call),
+      get: (id: string, call?: CallOptions): Promise<{ action: PendingAction }> => json('GET', approvalPath(id), call),
       resolve: (
         id: string,
         decision: Decision,
         call?: CallOptions,
       ): Promise<{ action: PendingAction; duplicate: boolean }> =>
-        json('POST', `${approval(id)}/resolve`, { ...call, json: decision }),
+        json('POST', `${approvalPath(id)}/resolve`, { ...call, json: decision }),
       delete: (id: string, call?: CallOptions): Promise<{ action: PendingAction; duplicate: boolean }> =>
-        json('DELETE', approval(id), call),
+        json('DELETE', approvalPath(id), call),
     },
     toolRequests: {
       list: (
@@ -126,20 +133,20 @@ function waits({ json }: Requests) {
       ): Promise<{ requests: ToolRequest[]; next: string | null }> =>
         json('GET', '/api/v1/agent/tool-requests', { ...call, query: page }),
       get: (id: string, call?: CallOptions): Promise<{ request: ToolRequest; parameters: Record<string, unknown> }> =>
-        json('GET', tool(id), call),
+        json('GET', toolRequestPath(id), call),
       submit: (
         id: string,
         outcome: ToolOutcome,
         call?: CallOptions,
       ): Promise<{ request: ToolRequest; duplicate: boolean }> =>
-        json('POST', `${tool(id)}/submit`, { ...call, json: outcome }),
+        json('POST', `${toolRequestPath(id)}/submit`, { ...call, json: outcome }),
       cancel: (id: string, call?: CallOptions): Promise<{ request: ToolRequest; duplicate: boolean }> =>
-        json('DELETE', tool(id), call),
+        json('DELETE', toolRequestPath(id), call),
     },
   }
 }
 
-function tasks({ json }: Requests) {
+function createTaskMethods({ json }: Requests) {
   return {
     /** `waitSeconds`: answer when it is done, at most so much later. */
     run: (

@@ -1,19 +1,19 @@
 // Configuration: parley.config.ts and the environment in, a frozen Config out, every problem reported at once.
 import type { Agent } from './agent/agent.ts'
-import { siblingProblems } from './config/agent-problems.ts'
+import { agentCallProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
-import { readAttention } from './config/attention.ts'
-import { configuredAgents } from './config/configured-agents.ts'
-import { consentProblems, limitProblems } from './config/connection-problems.ts'
+import { readReplyPolicy } from './config/attention.ts'
+import { readAgents } from './config/configured-agents.ts'
+import { connectionLimitProblems, consentProblems } from './config/connection-problems.ts'
 import { type DiskSettings, readDiskSettings } from './config/disk.ts'
-import { duplicates } from './config/duplicates.ts'
+import { findDuplicates } from './config/duplicates.ts'
 import { environmentSchema, type LogLevel } from './config/environment.ts'
 import { type HttpLimits, readHttpLimits } from './config/http-limits.ts'
 import { type ApiLimits, readApiSettings } from './config/limits.ts'
 import { readPostgresSettings } from './config/postgres-settings.ts'
-import { sealKeysIn } from './config/seal-keys.ts'
-import { configuredTokenIssuers } from './config/token-issuers.ts'
-import { unknownKeys, unknownVariables } from './config/unknown-names.ts'
+import { parseSealKeys } from './config/seal-keys.ts'
+import { readConfiguredTokenIssuers } from './config/token-issuers.ts'
+import { unknownKeyProblems, unknownVariableProblems } from './config/unknown-names.ts'
 import {
   type AccessRule,
   accessProblems,
@@ -35,7 +35,7 @@ import type { UserHas } from './identity/access/capabilities.ts'
 import type { ConsentPolicy } from './identity/consent/consent.ts'
 import type { TokenIssuerSettings, TokenIssuers } from './identity/issuers/token-issuer.ts'
 import type { PrincipalResolver } from './identity/principal/resolver.ts'
-import type { Attention } from './identity/routing/attention.ts'
+import type { ReplyPolicy } from './identity/routing/attention.ts'
 import { readTenant } from './identity/tenant.ts'
 import type { AttestationVerifier } from './identity/trust/admit-forwarded.ts'
 import { configuredIssuers } from './identity/trust/configured-issuers.ts'
@@ -113,7 +113,7 @@ export type ConfiguredConnection = {
   readonly strangers: StrangerLimits
   readonly replyParts: number | undefined
   readonly mentionHumans: MentionHumans
-  readonly attention: Attention
+  readonly attention: ReplyPolicy
   readonly consent: ConsentGrant | undefined
   readonly channel: ChannelDefinition
   readonly settings: unknown
@@ -172,41 +172,41 @@ const mentionPolicies: readonly MentionHumans[] = ['nobody', 'participants', 'an
 /** Throws one error that lists everything that is wrong. */
 export function loadConfig(env: Environment, file: ParleyConfig, channels: readonly ChannelDefinition[]): Config {
   const problems: string[] = []
-  const read = environmentSchema.safeParse(blankIsAbsent(env))
+  const read = environmentSchema.safeParse(dropBlankVariables(env))
   if (!read.success) for (const issue of read.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
-  const unknown = unknownVariables(blankIsAbsent(env), channels)
-  problems.push(...unknownKeys(file, configKeys), ...unknown.problems)
-  const agents = configuredAgents(blankIsAbsent(env), file.agents, problems)
+  const unknown = unknownVariableProblems(dropBlankVariables(env), channels)
+  problems.push(...unknownKeyProblems(file, configKeys), ...unknown.problems)
+  const agents = readAgents(dropBlankVariables(env), file.agents, problems)
   if (file.defaultAgent !== undefined && !agents.some(({ slug }) => slug === file.defaultAgent))
     problems.push(`defaultAgent: no agent "${file.defaultAgent}"; name one of agents`)
-  problems.push(...siblingProblems(agents))
-  const connections = configuredConnections(env, file, channels, agents, problems)
-  const tenant = readTenant(blankIsAbsent(env)['PARLEY_TENANT'], file.tenant, problems)
+  problems.push(...agentCallProblems(agents))
+  const connections = readConnections(env, file, channels, agents, problems)
+  const tenant = readTenant(dropBlankVariables(env)['PARLEY_TENANT'], file.tenant, problems)
   const trustedIssuers = configuredIssuers(file.trustedIssuers ?? [], file.ports?.attestations !== undefined, problems)
-  const tokenIssuers = configuredTokenIssuers(blankIsAbsent(env), file.tokenIssuers, problems)
-  const attachments = readAttachments(blankIsAbsent(env), file.attachments, problems)
-  const api = readApiSettings(blankIsAbsent(env)['PARLEY_CORS_ORIGINS'], file.limits, problems)
+  const tokenIssuers = readConfiguredTokenIssuers(dropBlankVariables(env), file.tokenIssuers, problems)
+  const attachments = readAttachments(dropBlankVariables(env), file.attachments, problems)
+  const api = readApiSettings(dropBlankVariables(env)['PARLEY_CORS_ORIGINS'], file.limits, problems)
   const maxBodyBytes = file.maxBodyBytes ?? 1024 * 1024
   const http = readHttpLimits(file.http, maxBodyBytes, problems)
-  const postgresSettings = readPostgresSettings(blankIsAbsent(env)['PARLEY_POSTGRES_OPTIONS'], problems)
+  const postgresSettings = readPostgresSettings(dropBlankVariables(env)['PARLEY_POSTGRES_OPTIONS'], problems)
   for (const { slug, access } of agents)
     if (access !== undefined) problems.push(...accessProblems(access).map((problem) => `agent "${slug}": ${problem}`))
   const retention = { ...defaultRetention, ...file.retention }
   problems.push(...retentionProblems(retention))
   const disk = readDiskSettings(file.disk, problems)
-  if (!read.success || problems.length > 0) throw invalidConfig(problems)
+  if (!read.success || problems.length > 0) throw invalidConfigError(problems)
   const settings = read.data
   const publicUrl = settings.PARLEY_PUBLIC_URL
   return Object.freeze({
     port: settings.PARLEY_PORT,
     host: settings.PARLEY_HOST,
     publicUrl,
-    domain: domainAt(publicUrl),
+    domain: agentDomain(publicUrl),
     dataDir: settings.PARLEY_DATA_DIR,
-    databaseUrl: optionalSecret(settings.DATABASE_URL),
+    databaseUrl: toOptionalSecret(settings.DATABASE_URL),
     postgresSettings,
-    adminToken: optionalSecret(settings.PARLEY_ADMIN_TOKEN),
-    sealKeys: sealKeysIn(settings.PARLEY_SEAL_KEY),
+    adminToken: toOptionalSecret(settings.PARLEY_ADMIN_TOKEN),
+    sealKeys: parseSealKeys(settings.PARLEY_SEAL_KEY),
     tenant,
     trustedIssuers,
     tokenIssuers,
@@ -231,24 +231,24 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
 }
 
 /** Of the agents' own addresses. `localhost` and numbers are no domain that an address could be at. */
-function domainAt(publicUrl: string | undefined): string {
+function agentDomain(publicUrl: string | undefined): string {
   const host = publicUrl === undefined ? '' : new URL(publicUrl).hostname
   return parseAddress(`agent@${host}`) === undefined ? 'parley.localhost' : host
 }
 
-function invalidConfig(problems: readonly string[]): GatewayError {
+function invalidConfigError(problems: readonly string[]): GatewayError {
   const list = problems.join('\n  - ')
   return new GatewayError('config_invalid', `the configuration has ${problems.length} problem(s):\n  - ${list}`)
 }
 
-function configuredConnections(
+function readConnections(
   env: Environment,
   file: ParleyConfig,
   channels: readonly ChannelDefinition[],
   agents: readonly Agent[],
   problems: string[],
 ): readonly ConfiguredConnection[] {
-  const asked = [...(file.connections ?? []), ...connectionsFromEnvironment(env, file, channels, problems)]
+  const asked = [...(file.connections ?? []), ...readConnectionsFromEnvironment(env, file, channels, problems)]
   const resolved: ConfiguredConnection[] = []
   for (const each of asked) {
     const channel = channels.find((known) => known.channel === each.channel)
@@ -264,7 +264,7 @@ function configuredConnections(
         problems.push(`connection "${each.id}": mentionHumans must be one of ${mentionPolicies.join(', ')}`)
       if (each.access !== undefined)
         problems.push(...accessProblems(each.access).map((problem) => `connection "${each.id}": ${problem}`))
-      problems.push(...consentProblems(each), ...limitProblems(each))
+      problems.push(...consentProblems(each), ...connectionLimitProblems(each))
       const access = each.access ?? channel.defaultAccess
       resolved.push({
         id: each.id,
@@ -275,7 +275,7 @@ function configuredConnections(
         strangers: strangerLimits(each.strangers, access),
         replyParts: each.replyParts,
         mentionHumans: each.mentionHumans ?? 'participants',
-        attention: readAttention(each, problems, channel.defaultAttention),
+        attention: readReplyPolicy(each, problems, channel.defaultAttention),
         consent: each.consent,
         channel,
         settings: each.settings,
@@ -283,7 +283,7 @@ function configuredConnections(
     }
   }
   problems.push(
-    ...duplicates(asked.map((each) => `${each.channel}/${each.id}`)).map(
+    ...findDuplicates(asked.map((each) => `${each.channel}/${each.id}`)).map(
       (id) => `two connections are called "${id}"; give one an id of its own`,
     ),
   )
@@ -291,7 +291,7 @@ function configuredConnections(
 }
 
 /** A set variable switches its channel on; the file wins where both name the same connection. */
-function connectionsFromEnvironment(
+function readConnectionsFromEnvironment(
   env: Environment,
   file: ParleyConfig,
   channels: readonly ChannelDefinition[],
@@ -302,7 +302,7 @@ function connectionsFromEnvironment(
     const isInFile = (file.connections ?? []).some(
       (each) => each.channel === channel.channel && each.id === channel.defaultConnectionId,
     )
-    const reading = isInFile ? undefined : channel.fromEnvironment(blankIsAbsent(env))
+    const reading = isInFile ? undefined : channel.fromEnvironment(dropBlankVariables(env))
     if (reading === undefined) continue
     if ('missing' in reading) {
       problems.push(
@@ -321,10 +321,10 @@ function connectionsFromEnvironment(
   return found
 }
 
-function blankIsAbsent(env: Environment): Environment {
+function dropBlankVariables(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''))
 }
 
-function optionalSecret(value: string | undefined): Secret | undefined {
+function toOptionalSecret(value: string | undefined): Secret | undefined {
   return value === undefined ? undefined : secret(value)
 }

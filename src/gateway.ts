@@ -8,32 +8,32 @@ import type { PendingActionStore } from './agent/approvals/pending-action-store.
 import { outcomeWords } from './agent/approvals/resolution-words.ts'
 import type { ToolRequestStore } from './agent/runtime-tools/tool-request-store.ts'
 import {
-  type Acceptance,
-  type ArrivedMessage,
-  failureFacts,
+  type AcceptResult,
+  errorLogFields,
+  type InboundMessage,
   type JsonObject,
-  type LogFacts,
-  type PumpName,
-  type RawArrival,
+  type LogFields,
+  type RawRequest,
   type RejectReason,
   type WatchResult,
+  type WorkerLoopName,
 } from './contract/index.ts'
-import { createArrivalLimits } from './gateway/arrival-limits.ts'
-import { type Entry, enter } from './gateway/arrivals/entry.ts'
+import { createSenderLimits } from './gateway/arrival-limits.ts'
+import { type RequestTrace, startRequestTrace } from './gateway/arrivals/entry.ts'
 import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
 import type { SuspectShare } from './gateway/isolation.ts'
 import { type Asked, type Done, operate } from './gateway/operate.ts'
-import { type Received, receive, take, turnAway } from './gateway/receive.ts'
+import { acceptMessages, logRejectedRequest, type Received, receive } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
 import { createSlots, type SlotLane, type Slots, slotShares } from './gateway/slots.ts'
 import { createShare } from './gateway/suspects.ts'
 import { takeTurn } from './gateway/take-turn.ts'
-import { watch } from './gateway/watch.ts'
-import { welcomeWords } from './identity/pairing/door-words.ts'
+import { waitForAnswer } from './gateway/watch.ts'
+import { pairingWelcome } from './identity/pairing/door-words.ts'
 import type { Resubmission } from './inbound/receipt-store.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
 import type { HeldSendLane } from './outbox/outbox-store.ts'
-import { createQuiet, type Pump, runPump } from './pump.ts'
+import { createQuiet, runWorkerLoop, type WorkerLoop } from './pump.ts'
 import type { FullSlots } from './sessions/full-slots.ts'
 import type { RunStore } from './sessions/run-store.ts'
 import type { HeldLane } from './sessions/turn-store.ts'
@@ -42,15 +42,15 @@ import { isStandstill, type SlotUse } from './vitals/slot-use.ts'
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]
   /** `isPulled`: the gateway fetched it itself. */
-  readonly receive: (at: GatewayConnection, arrival: RawArrival, isPulled?: boolean) => Promise<Received>
+  readonly receive: (at: GatewayConnection, arrival: RawRequest, isPulled?: boolean) => Promise<Received>
   /** The same in pieces, for channels that answer their own requests. */
-  readonly enter: (traceparent: string | undefined) => Entry
+  readonly enter: (traceparent: string | undefined) => RequestTrace
   readonly take: (
     at: GatewayConnection,
-    messages: readonly ArrivedMessage[],
-    entry: Entry,
-  ) => Promise<readonly Acceptance[]>
-  readonly turnAway: (at: GatewayConnection, reason: RejectReason, entry: Entry) => void
+    messages: readonly InboundMessage[],
+    entry: RequestTrace,
+  ) => Promise<readonly AcceptResult[]>
+  readonly turnAway: (at: GatewayConnection, reason: RejectReason, entry: RequestTrace) => void
   /** Waits for what becomes of a stored message. A caller that goes away loses nothing. */
   readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
   readonly runs: RunStore
@@ -73,7 +73,7 @@ export type Gateway = {
   /** Who holds the slots of this process. */
   readonly slots: () => SlotUse
   /** Milliseconds since each worker loop's last round; null before its first one. */
-  readonly pumpAges: () => Readonly<Record<PumpName, number | null>>
+  readonly pumpAges: () => Readonly<Record<WorkerLoopName, number | null>>
 }
 
 export type Waits = {
@@ -93,20 +93,20 @@ export type DrainOptions = {
 export function createGateway(deps: GatewayDeps): Gateway {
   const shares = slotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
   const slots = createSlots(deps.turnPolicy.slots, shares, deps.monotonicMs)
-  const rounds = new Map<PumpName, number>()
-  const receiving = { ...deps, arrivals: createArrivalLimits(deps) }
-  const onRound = (pump: PumpName) => () => void rounds.set(pump, deps.monotonicMs())
-  const ageOf = (pump: PumpName): number | null => {
+  const rounds = new Map<WorkerLoopName, number>()
+  const receiving = { ...deps, arrivals: createSenderLimits(deps) }
+  const recordRound = (pump: WorkerLoopName) => () => void rounds.set(pump, deps.monotonicMs())
+  const msSinceRound = (pump: WorkerLoopName): number | null => {
     const at = rounds.get(pump)
     return at === undefined ? null : Math.max(0, deps.monotonicMs() - at)
   }
   return {
     connections: deps.connections,
     receive: (at, arrival, isPulled) => receive(receiving, at, arrival, isPulled),
-    enter: (traceparent) => enter(deps, traceparent),
-    take: (at, messages, entry) => take(receiving, at, messages, entry),
-    turnAway: (at, reason, entry) => turnAway(deps, at, reason, entry),
-    watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
+    enter: (traceparent) => startRequestTrace(deps, traceparent),
+    take: (at, messages, entry) => acceptMessages(receiving, at, messages, entry),
+    turnAway: (at, reason, entry) => logRejectedRequest(deps, at, reason, entry),
+    watch: (inboxId, timeoutMs) => waitForAnswer(deps, inboxId, timeoutMs),
     runs: deps.runs,
     connectorCard: deps.attestor.card,
     waitForEvents: deps.bells.events.wait,
@@ -114,49 +114,49 @@ export function createGateway(deps: GatewayDeps): Gateway {
     operate: (at, asked) => operate(deps, at, asked),
     waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },
     people: deps.people,
-    drain: (options) => drain(deps, slots, options, onRound),
+    drain: (options) => drainQueues(deps, slots, options, recordRound),
     slots: slots.use,
     nextDueMs: deps.nextDueMs,
-    pumpAges: () => ({ turns: ageOf('turns'), sends: ageOf('sends'), timers: ageOf('timers') }),
+    pumpAges: () => ({ turns: msSinceRound('turns'), sends: msSinceRound('sends'), timers: msSinceRound('timers') }),
   }
 }
 
 /** A presence update that is under way when everything else is done. */
 const signPatienceMs = 2_000
 
-async function drain(
+async function drainQueues(
   deps: GatewayDeps,
   slots: Slots,
   { deadline, untilIdle = false, suspects }: DrainOptions,
-  onRound: (pump: PumpName) => () => void,
+  onRound: (pump: WorkerLoopName) => () => void,
 ): Promise<void> {
   const isStopping = (): boolean => deadline.aborted
-  const shared = { isStopping, ...pacing(deps), batch: 32, onError: logError(deps) }
+  const shared = { isStopping, ...workerPacing(deps), batch: 32, onError: logWorkerError(deps) }
   const pumps = untilIdle ? { ...shared, untilQuiet: createQuiet(suspects === undefined ? 3 : 1) } : shared
-  const ringAll = (): void => {
+  const wakeAllLoops = (): void => {
     for (const bell of Object.values(deps.bells)) bell.ring()
   }
-  deadline.addEventListener('abort', ringAll)
+  deadline.addEventListener('abort', wakeAllLoops)
   try {
-    const onTurns = watchSlots(deps, slots, onRound('turns'))
-    const turns = runPump({ ...turnPump(deps, slots, pumps, suspects), onRound: onTurns })
+    const onTurns = warnWhenSlotsAreStuck(deps, slots, onRound('turns'))
+    const turns = runWorkerLoop({ ...turnWorker(deps, slots, pumps, suspects), onRound: onTurns })
     const running =
       suspects === undefined
         ? [
-            runPump({ ...timerPump(deps, pumps), onRound: onRound('timers') }),
+            runWorkerLoop({ ...timerWorker(deps, pumps), onRound: onRound('timers') }),
             turns,
-            runPump({ ...sendPump(deps, pumps), onRound: onRound('sends') }),
+            runWorkerLoop({ ...sendWorker(deps, pumps), onRound: onRound('sends') }),
           ]
         : [turns]
     // The first to find everything quiet ends; the others wake and find the same.
-    await Promise.all(running.map((each) => each.finally(ringAll)))
+    await Promise.all(running.map((each) => each.finally(wakeAllLoops)))
     await deps.signs.rest(signPatienceMs)
   } finally {
-    deadline.removeEventListener('abort', ringAll)
+    deadline.removeEventListener('abort', wakeAllLoops)
   }
 }
 
-type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'monotonicMs' | 'batch'> & {
+type Shared = Pick<WorkerLoop<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'monotonicMs' | 'batch'> & {
   readonly onError: (error: unknown, work?: Claimed) => void
 }
 
@@ -165,7 +165,7 @@ type Claimed = {
   readonly lane: Pick<HeldLane, 'connection'> & Partial<HeldLane> & Partial<Pick<HeldSendLane, 'calls'>>
 }
 
-function pacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
+function workerPacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
   return { pollMs: deps.turnPolicy.pollMs, monotonicMs: deps.monotonicMs }
 }
 
@@ -173,15 +173,15 @@ type ClaimedLane<Lane> = { readonly lane: Lane; readonly claimedAt: number }
 type Slotted<Lane> = ClaimedLane<Lane> & { readonly leaveSlot: () => void }
 type SlottedTurn = Slotted<Parameters<typeof takeTurn>[1]['lane']>
 
-function turnPump(
+function turnWorker(
   deps: GatewayDeps,
   slots: Slots,
   shared: Shared,
   suspects: SuspectShare | undefined,
-): Pump<SlottedTurn> {
+): WorkerLoop<SlottedTurn> {
   const share = createShare(deps, suspects)
-  const claimControl = timed(deps, 'turns', deps.turns.claimControl)
-  const claimUrgent = async (limit: number) => (await claimControl(limit)).map((claimed) => withSlot(slots, claimed))
+  const claimControl = claimWithTime(deps, 'turns', deps.turns.claimControl)
+  const claimUrgent = async (limit: number) => (await claimControl(limit)).map((claimed) => holdSlot(slots, claimed))
   return {
     ...shared,
     slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
@@ -209,10 +209,10 @@ function createSharedClaim<Lane extends SlotLane>(
   deps: GatewayDeps,
   slots: Slots,
   { pump, claim }: SharedClaim<Lane>,
-): Pump<Slotted<Lane>>['claim'] {
+): WorkerLoop<Slotted<Lane>>['claim'] {
   let restUntil = 0
   let isRingDue = false
-  const ringAfter = (ms: number): void => {
+  const notifyAfter = (ms: number): void => {
     if (isRingDue) return
     isRingDue = true
     setTimeout(() => {
@@ -227,7 +227,7 @@ function createSharedClaim<Lane extends SlotLane>(
       const isAnyFull = full.agents.length + full.connections.length + full.pairs.length > 0
       const claimedAt = deps.monotonicMs()
       if (isAnyFull && claimedAt < restUntil) {
-        ringAfter(restUntil - claimedAt)
+        notifyAfter(restUntil - claimedAt)
         break
       }
       const lanes = await claim(asked, full).catch((error: unknown) => {
@@ -235,7 +235,7 @@ function createSharedClaim<Lane extends SlotLane>(
         if (held.length === 0) throw error
         return []
       })
-      held.push(...lanes.map((lane) => withSlot(slots, { lane, claimedAt })))
+      held.push(...lanes.map((lane) => holdSlot(slots, { lane, claimedAt })))
       isMore = lanes.length === asked
       if (isAnyFull && !isMore) restUntil = deps.monotonicMs() + restFactor * (deps.monotonicMs() - claimedAt)
     }
@@ -244,12 +244,12 @@ function createSharedClaim<Lane extends SlotLane>(
   }
 }
 
-function withSlot<Lane extends SlotLane>(slots: Slots, claimed: ClaimedLane<Lane>): Slotted<Lane> {
+function holdSlot<Lane extends SlotLane>(slots: Slots, claimed: ClaimedLane<Lane>): Slotted<Lane> {
   return { ...claimed, leaveSlot: slots.take(claimed.lane) }
 }
 
 /** Says once that nothing goes on, and who holds the slots. */
-function watchSlots(deps: GatewayDeps, slots: Slots, onRound: () => void): () => void {
+function warnWhenSlotsAreStuck(deps: GatewayDeps, slots: Slots, onRound: () => void): () => void {
   let isTold = false
   return () => {
     onRound()
@@ -270,15 +270,15 @@ function createSendSlots({ turnPolicy, connections, monotonicMs }: GatewayDeps):
   return createSlots(sendSlots, slotShares(reserved, { agents: 1, connections: connections.length }), monotonicMs)
 }
 
-function sendPump(deps: GatewayDeps, shared: Shared): Pump<Slotted<Parameters<typeof dispatchLane>[1]>> {
+function sendWorker(deps: GatewayDeps, shared: Shared): WorkerLoop<Slotted<Parameters<typeof dispatchLane>[1]>> {
   const dispatch = {
     ...deps,
     store: deps.results.store,
     policy: deps.settlePolicy,
     leaseMs: deps.turnPolicy.leaseMs,
-    adapterFor: adapterFor(deps),
+    adapterFor: findAdapterByConnection(deps),
     outcomeWords,
-    welcomeWords,
+    welcomeWords: pairingWelcome,
   }
   return {
     ...shared,
@@ -297,7 +297,7 @@ function sendPump(deps: GatewayDeps, shared: Shared): Pump<Slotted<Parameters<ty
 }
 
 /** Timers become signals in their lanes; the rest is an ordinary turn. */
-function timerPump(deps: GatewayDeps, shared: Shared): Pump<never> {
+function timerWorker(deps: GatewayDeps, shared: Shared): WorkerLoop<never> {
   return {
     ...shared,
     slots: shared.batch,
@@ -317,7 +317,11 @@ function timerPump(deps: GatewayDeps, shared: Shared): Pump<never> {
 }
 
 /** A lease counts from before it was asked for: what the claim itself took is already spent. */
-function timed<Lane>(deps: GatewayDeps, pump: PumpName, claim: (limit: number) => Promise<readonly Lane[]>) {
+function claimWithTime<Lane>(
+  deps: GatewayDeps,
+  pump: WorkerLoopName,
+  claim: (limit: number) => Promise<readonly Lane[]>,
+) {
   return async (limit: number) => {
     const claimedAt = deps.monotonicMs()
     const lanes = await claim(limit)
@@ -326,22 +330,22 @@ function timed<Lane>(deps: GatewayDeps, pump: PumpName, claim: (limit: number) =
   }
 }
 
-function adapterFor(deps: GatewayDeps) {
+function findAdapterByConnection(deps: GatewayDeps) {
   return (tenant: string, connection: string) =>
     deps.connections.find((each) => each.key === connection && each.connection.tenant === tenant)?.adapter
 }
 
-function logError(deps: GatewayDeps): Shared['onError'] {
+function logWorkerError(deps: GatewayDeps): Shared['onError'] {
   return (error, work) => {
     deps.log.error('drain_failed', {
-      ...(work === undefined ? {} : workFacts(work)),
-      ...failureFacts(error, 'internal'),
+      ...(work === undefined ? {} : claimedWorkLogFields(work)),
+      ...errorLogFields(error, 'internal'),
     })
   }
 }
 
 /** By which `explain` finds it: the first message, the turn, or the first call of what was in hand. */
-function workFacts({ lane: { connection, conversationId, messages, openTurn, calls } }: Claimed): LogFacts {
+function claimedWorkLogFields({ lane: { connection, conversationId, messages, openTurn, calls } }: Claimed): LogFields {
   const [message] = messages ?? []
   const [call] = calls ?? []
   return {

@@ -1,60 +1,65 @@
 // The Node edge: one HTTP server, the drain loop, the sweeper, and a stop that ends turns at their next step.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { callerTerms } from './assemble/caller-terms.ts'
-import { type Assembled, assemble } from './assemble.ts'
+import { createApiLimits } from './assemble/caller-terms.ts'
+import { type Assembled, assembleGateway } from './assemble.ts'
 import type { Config } from './config.ts'
 import { GatewayError, type Log, type Secret } from './contract/index.ts'
-import type { ListenerSign } from './gateway/listeners/run-listeners.ts'
+import type { ListenerState } from './gateway/listeners/run-listeners.ts'
 import type { RunningProbes } from './gateway/probes/run-probes.ts'
 import { replay } from './gateway/replay.ts'
-import { createSessionDesk } from './gateway/session-desk.ts'
+import { createSessionTakeover } from './gateway/session-desk.ts'
 import { newTraceId } from './gateway/trace-id.ts'
 import { createApiCallers } from './http/api-callers.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { followAdminToken, readAdminToken } from './node/admin-token.ts'
 import { startBackground } from './node/background.ts'
-import { createBusyServer } from './node/busy.ts'
+import { createStartingServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
-import { closeDataDir } from './node/data-dir.ts'
-import { offerControl } from './node/data-dir-lock.ts'
-import { createEdgeListener } from './node/edge-listener.ts'
-import { createEdgeServer, type EdgeServer } from './node/edge-server.ts'
-import { createRoom } from './node/free-space.ts'
-import { headersOf } from './node/headers-of.ts'
+import { restrictDataDirAccess } from './node/data-dir.ts'
+import { openControlSocket } from './node/data-dir-lock.ts'
+import { createHttpListener } from './node/edge-listener.ts'
+import { createHttpServer, type HttpServer } from './node/edge-server.ts'
+import { createFreeSpaceCheck } from './node/free-space.ts'
+import { nodeRequestHeaders } from './node/headers-of.ts'
 import { createIsolation, type ForkSuspects } from './node/isolation.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { openDatabase } from './node/open-database.ts'
-import { openFiles } from './node/open-files.ts'
-import { createOwnSecrets } from './node/own-secrets.ts'
+import { openFileStores } from './node/open-files.ts'
+import { createGatewaySecrets } from './node/own-secrets.ts'
 import { createPublicUrlCheck } from './node/public-url-check.ts'
-import { rawUrlOf } from './node/raw-url-of.ts'
-import { createProbe, nodeReadiness } from './node/readiness.ts'
-import { createSourceOf, incomingOf, looksNear, trustSocketsOf } from './node/request-source.ts'
-import { nodeRuntime } from './node/runtime.ts'
-import { bodyTaken } from './node/tracked-message.ts'
-import { createWaysIn, type WaysIn } from './node/ways-in.ts'
+import { rawRequestUrl } from './node/raw-url-of.ts'
+import { createDatabaseProbe, createNodeReadiness } from './node/readiness.ts'
+import {
+  createRequestSource,
+  getIncomingMessage,
+  isFromThisMachine,
+  trustSocketsOfServer,
+} from './node/request-source.ts'
+import { createNodeRuntime } from './node/runtime.ts'
+import { releaseTrackedBody } from './node/tracked-message.ts'
+import { createNodeIngress, type NodeIngress } from './node/ways-in.ts'
 import { createWorkerPool, type WorkerPool } from './node/worker-pool.ts'
-import { explain } from './operator/explain.ts'
+import { explainById } from './operator/explain.ts'
 import { createRejections } from './operator/rejections.ts'
 import { createCallerAccess } from './storage/caller-access.ts'
 import type { Database, Failpoint } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
-import { createForgetStore } from './storage/forget-store.ts'
+import { createEraseStore } from './storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createReplayStore } from './storage/replay-store.ts'
-import { createSessionDeskStore } from './storage/session-desk-store.ts'
+import { createSessionReader } from './storage/session-desk-store.ts'
 import { createSessionStore } from './storage/session-store.ts'
 import { createThreadStore } from './storage/thread-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
-import { createVitalsStore } from './storage/vitals-store.ts'
-import { boundRefusals } from './vitals/bound-refusals.ts'
-import { cached } from './vitals/cached.ts'
+import { createHealthStore } from './storage/vitals-store.ts'
+import { limitRefusalLines } from './vitals/bound-refusals.ts'
+import { cachePromise } from './vitals/cached.ts'
 import { connectionMetrics } from './vitals/connection-signs.ts'
-import { edgeMetrics } from './vitals/edge-use.ts'
-import { expose } from './vitals/exposition.ts'
-import { inTime } from './vitals/in-time.ts'
+import { httpListenerMetrics } from './vitals/edge-use.ts'
+import { formatPrometheus } from './vitals/exposition.ts'
+import { withDatabaseTimeout } from './vitals/in-time.ts'
 import { jobMetrics } from './vitals/job-use.ts'
 import { lastInboundAges, type ReadinessDeps, readReadiness } from './vitals/readiness.ts'
 import { slotMetrics } from './vitals/slot-use.ts'
@@ -80,7 +85,7 @@ export type RunningGateway = {
   /** Shown once, when it was made at this start. */
   readonly newAdminToken: string | undefined
   /** Connections with a port of their own. */
-  readonly listeners: () => readonly ListenerSign[]
+  readonly listeners: () => readonly ListenerState[]
   /** What connections want said at the start, by their key. */
   readonly notices: ReadonlyMap<string, string>
   /** Connections that no other machine gets to. */
@@ -99,12 +104,12 @@ const portsLateMs = 5_000
 
 export async function startNode(given: StartOptions): Promise<RunningGateway> {
   const { config } = given
-  const log = boundRefusals(given.log, {
+  const log = limitRefusalLines(given.log, {
     monotonicMs: () => performance.now(),
     later: (work, ms) => setTimeout(work, ms).unref(),
   })
   const options = { ...given, log }
-  await closeDataDir(config.dataDir, log)
+  await restrictDataDirAccess(config.dataDir, log)
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   const adminToken = config.adminToken ?? followAdminToken(admin, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
@@ -114,32 +119,34 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     fetch,
     monotonicMs: () => performance.now(),
   })
-  const { listener, open: openDoors } = createEdgeListener(createSourceOf(config), address.answer)
+  const { listener, open: openDoors } = createHttpListener(createRequestSource(config), address.answer)
   const lockServer = createServer(listener)
-  trustSocketsOf(lockServer)
+  trustSocketsOfServer(lockServer)
   const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
-  const edge = createEdgeServer(listener, config.http, { monotonicMs: () => performance.now(), log })
+  const edge = createHttpServer(listener, config.http, { monotonicMs: () => performance.now(), log })
   const { server } = edge
   const isolation = createIsolation(options.forkSuspects)
   const pool = createWorkerPool(options)
   let assembled: Assembled | undefined
-  let waysIn: WaysIn
+  let waysIn: NodeIngress
   try {
     const meter = createNodeMeter()
     // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
-    await listenOn(server, config)
-    const room = createRoom(config)
-    const files = await openFiles(config, addressOf(server, config), room)
-    const probe = createProbe(opened.database, config.tenant)
-    assembled = assemble(config, opened.database, {
-      ...(await nodeRuntime(options, probe)),
+    await listenOnConfiguredPort(server, config)
+    const room = createFreeSpaceCheck(config)
+    const files = await openFileStores(config, listeningUrl(server, config), room)
+    const probe = createDatabaseProbe(opened.database, config.tenant)
+    assembled = assembleGateway(config, opened.database, {
+      ...(await createNodeRuntime(options, probe)),
       ...(room === undefined ? {} : { room }),
       ...{ meter, files, firstToken: adminToken, isolation, offload: pool.offload },
     })
     const rejections = createRejections()
-    const vitals = createVitalsStore(opened.database, config.tenant, config.retention)
-    const readSigns = cached(signsFreshMs, assembled.deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
-    waysIn = createWaysIn(assembled, rejections, {
+    const vitals = createHealthStore(opened.database, config.tenant, config.retention)
+    const readSigns = cachePromise(signsFreshMs, assembled.deps.monotonicMs, () =>
+      withDatabaseTimeout(signsLateMs, vitals.read()),
+    )
+    waysIn = createNodeIngress(assembled, rejections, {
       everyMs: config.probeMs,
       agents: config.agents,
       inboundAges: async () => lastInboundAges(await readSigns()),
@@ -147,7 +154,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
       ...(options.toldWithinMs === undefined ? {} : { toldWithinMs: options.toldWithinMs }),
     })
     const parts = { meter, pool, rejections, probe, edge, readSigns, ...waysIn.signs, publicUrl: address.read }
-    openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken })
+    openDoors({ ...createAppDeps(options, assembled, opened.database, parts), adminToken })
   } catch (error) {
     // What was begun would keep the process alive without serving.
     assembled?.stop()
@@ -157,20 +164,21 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     throw error
   }
   // Without a lock to hold, the command line still finds us through a socket in the folder.
-  const closeControl = config.databaseUrl === undefined ? undefined : await offerControl(config.dataDir, lockServer)
+  const closeControl =
+    config.databaseUrl === undefined ? undefined : await openControlSocket(config.dataDir, lockServer)
   const unlisten = await opened.database.listen(assembled.wake)
-  const children = isolation.start({ ...assembled.deps, url: addressOf(server, config), wake: assembled.wake })
+  const children = isolation.start({ ...assembled.deps, url: listeningUrl(server, config), wake: assembled.wake })
   const background = startBackground(assembled, opened.database, config, children)
   assembled.deps.toolServers?.prepare(config.agents.flatMap((agent) => agent.mcpServers ?? []))
   // In the background: whatever stands between us and the public address, the start does not wait for it.
   address.read()
   // A client that is told that we are up may use every port; a slow one is shown later, and delays no client.
-  await inTime(portsLateMs, waysIn.start()).catch(() => {})
+  await withDatabaseTimeout(portsLateMs, waysIn.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
   log.info('gateway_started', { count: config.connections.length })
   for (const problem of config.warnings) log.warn('config_doubtful', { problem })
   return {
-    url: addressOf(server, config),
+    url: listeningUrl(server, config),
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
     listeners: waysIn.signs.listeners,
     notices: waysIn.notices,
@@ -181,7 +189,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       // While turns still end: clients at a port get their answer, and what they brought is stored.
-      await inTime(graceMs, waysIn.stop()).catch(() => {})
+      await withDatabaseTimeout(graceMs, waysIn.stop()).catch(() => {})
       pool.close()
       await background.stop(graceMs)
       server.closeAllConnections()
@@ -206,18 +214,23 @@ export type OfflineGateway = {
 
 export async function openOffline(options: StartOptions & { readonly adminToken: Secret }): Promise<OfflineGateway> {
   const { config, migrationsFolder, adminToken } = options
-  const lockServer = createBusyServer()
+  const lockServer = createStartingServer()
   const opened = await openDatabase({ config, migrationsFolder, lockServer, mayMigrate: false })
   try {
     const meter = createNodeMeter()
-    const files = await openFiles(config, `http://${hostIn(config)}:${config.port}`)
-    const probe = createProbe(opened.database, config.tenant)
-    const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options, probe)), files })
+    const files = await openFileStores(config, `http://${hostForUrl(config)}:${config.port}`)
+    const probe = createDatabaseProbe(opened.database, config.tenant)
+    const assembled = assembleGateway(config, opened.database, { ...(await createNodeRuntime(options, probe)), files })
     // A process that may open the database acts as its operator; there is no other caller.
-    const vitals = createVitalsStore(opened.database, config.tenant, config.retention)
-    const readSigns = (): ReturnType<typeof vitals.read> => inTime(signsLateMs, vitals.read())
+    const vitals = createHealthStore(opened.database, config.tenant, config.retention)
+    const readSigns = (): ReturnType<typeof vitals.read> => withDatabaseTimeout(signsLateMs, vitals.read())
     const app = createApp({
-      ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections(), probe, readSigns }),
+      ...createAppDeps(options, assembled, opened.database, {
+        meter,
+        rejections: createRejections(),
+        probe,
+        readSigns,
+      }),
       adminToken,
       sourceOf: () => 'local',
       mayOperate: () => true,
@@ -239,11 +252,11 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
 type AppParts = {
   readonly meter: NodeMeter
   readonly pool?: WorkerPool | undefined
-  readonly edge?: EdgeServer | undefined
+  readonly edge?: HttpServer | undefined
 } & Pick<AppDeps, 'rejections'> &
   Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns' | 'publicUrl'>
 
-function appDeps(
+function createAppDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
@@ -254,28 +267,28 @@ function appDeps(
   const tokens = createTokenStore(database, config.tenant)
   const sessions = createSessionStore(database, config.tenant)
   const { readSigns } = signs
-  const readiness = nodeReadiness(assembled, { ...signs, database })
-  const sourceOf = createSourceOf(config)
+  const readiness = createNodeReadiness(assembled, { ...signs, database })
+  const sourceOf = createRequestSource(config)
   return {
     gateway,
     agents: config.agents,
     receipts: createReceiptStore(database, config.tenant),
     deliveries: createDeliveryStore(database, config.tenant),
     sessions,
-    desk: createSessionDesk(deps, { sessions, desk: createSessionDeskStore(database, config.tenant) }),
+    desk: createSessionTakeover(deps, { sessions, desk: createSessionReader(database, config.tenant) }),
     explain: (id, connection) =>
-      explain({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
+      explainById({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
     rejections,
     meter: deps.meter,
     newTrace: () => newTraceId(deps),
     tokens,
     findWeakSettings: async () => readConfigFindings(config, await tokens.list(), signs.publicUrl?.()),
     audit: deps.audit,
-    forget: createForgetStore(database, config.tenant),
+    forget: createEraseStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
     wake: assembled.wake,
     files: assembled.files,
-    secrets: createOwnSecrets(config, database, assembled.files.rotateKey),
+    secrets: createGatewaySecrets(config, database, assembled.files.rotateKey),
     callers: createApiCallers({ ...deps, readAccess: createCallerAccess(database, config.tenant) }),
     threads: createThreadStore(database, config.tenant),
     tokenIssuers: config.tokenIssuers,
@@ -284,21 +297,21 @@ function appDeps(
     metrics: {
       access: config.metrics,
       readSigns,
-      readProcess: processMetrics(meter, assembled, { pool, edge, ...signs }),
+      readProcess: createProcessMetrics(meter, assembled, { pool, edge, ...signs }),
     },
     sourceOf: (context) => {
-      const incoming = incomingOf(context)
+      const incoming = getIncomingMessage(context)
       return incoming === undefined ? 'remote' : sourceOf(incoming)
     },
     mayOperate: (context) => {
-      const incoming = incomingOf(context)
-      return incoming !== undefined && looksNear(incoming)
+      const incoming = getIncomingMessage(context)
+      return incoming !== undefined && isFromThisMachine(incoming)
     },
-    headersOf,
-    rawUrlOf,
-    bodyTaken,
+    headersOf: nodeRequestHeaders,
+    rawUrlOf: rawRequestUrl,
+    bodyTaken: releaseTrackedBody,
     now: Date.now,
-    ...callerTerms(config, database),
+    ...createApiLimits(config, database),
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,
@@ -306,20 +319,21 @@ function appDeps(
   }
 }
 
-function processMetrics(
+function createProcessMetrics(
   meter: NodeMeter,
   { gateway: { slots }, deps: { toolServers } }: Assembled,
   { pool, edge, connectionSigns }: Pick<AppParts, 'pool' | 'edge' | 'connectionSigns'>,
 ): () => Promise<string> {
   const jobs = () => (pool === undefined ? [] : jobMetrics(pool.use()))
-  const ofEdge = () => (edge === undefined ? [] : edgeMetrics(edge.use()))
+  const ofEdge = () => (edge === undefined ? [] : httpListenerMetrics(edge.use()))
   const ofTools = () => toolServerMetrics(toolServers?.states() ?? [])
   const ofConnections = () => connectionMetrics(connectionSigns?.() ?? [])
   return async () =>
-    (await meter.read()) + expose([...slotMetrics(slots()), ...jobs(), ...ofEdge(), ...ofTools(), ...ofConnections()])
+    (await meter.read()) +
+    formatPrometheus([...slotMetrics(slots()), ...jobs(), ...ofEdge(), ...ofTools(), ...ofConnections()])
 }
 
-function listenOn(server: Server, { port, host }: Config): Promise<void> {
+function listenOnConfiguredPort(server: Server, { port, host }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const advice =
@@ -330,11 +344,11 @@ function listenOn(server: Server, { port, host }: Config): Promise<void> {
   })
 }
 
-function addressOf(server: Server, config: Config): string {
+function listeningUrl(server: Server, config: Config): string {
   const { port } = server.address() as AddressInfo
-  return `http://${hostIn(config)}:${port}`
+  return `http://${hostForUrl(config)}:${port}`
 }
 
-function hostIn({ host }: Config): string {
+function hostForUrl({ host }: Config): string {
   return host.includes(':') ? `[${host}]` : host
 }

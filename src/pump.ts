@@ -1,7 +1,7 @@
 // The worker loop behind drain(): claims work while slots are free, runs it concurrently, sleeps until it is woken.
 
 /** Wakes sleepers in this process. Correctness never depends on it: every sleeper also wakes by itself. */
-export type Bell = {
+export type Wakeup = {
   /** `isUrgent`: for something that must not wait until a slot is free. */
   readonly ring: (isUrgent?: boolean) => void
   readonly wait: (ms: number) => Promise<void>
@@ -9,7 +9,7 @@ export type Bell = {
   readonly takeUrgent: () => boolean
 }
 
-export function createBell(): Bell {
+export function createWakeup(): Wakeup {
   let sleepers: (() => void)[] = []
   let isRung = false
   let hasUrgent = false
@@ -32,26 +32,26 @@ export function createBell(): Bell {
         return Promise.resolve()
       }
       return new Promise((resolve) => {
-        const wake = (): void => {
+        const wakeWorker = (): void => {
           clearTimeout(timer)
           isRung = false
           resolve()
         }
         const timer = setTimeout(() => {
-          sleepers = sleepers.filter((other) => other !== wake)
+          sleepers = sleepers.filter((other) => other !== wakeWorker)
           resolve()
         }, ms)
-        sleepers.push(wake)
+        sleepers.push(wakeWorker)
       })
     },
   }
 }
 
-export type Pump<Work> = {
+export type WorkerLoop<Work> = {
   readonly slots: number
   readonly batch: number
   readonly pollMs: number
-  readonly bell: Bell
+  readonly bell: Wakeup
   readonly claim: (limit: number) => Promise<readonly Work[]>
   /**
    * Asked in place of `claim` while every slot is taken: what must not wait for one. Up to `urgentSlots` at once, and only
@@ -97,7 +97,7 @@ export function createQuiet(pumps: number): Quiet {
 }
 
 /** Resolves when told to stop, or when all is quiet if asked to; everything it started has ended by then. */
-export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
+export async function runWorkerLoop<Work>(pump: WorkerLoop<Work>): Promise<void> {
   const running = new Set<Promise<void>>()
   const start = (work: Work): void => {
     pump.untilQuiet?.stir()
@@ -112,9 +112,9 @@ export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
       })
     running.add(task)
   }
-  const isOver = (): boolean => pump.isStopping() || (pump.untilQuiet?.isOver() ?? false)
+  const isLoopOver = (): boolean => pump.isStopping() || (pump.untilQuiet?.isOver() ?? false)
   const urgency: Urgency = { isDue: true, lookedAt: pump.monotonicMs() }
-  while (!isOver()) {
+  while (!isLoopOver()) {
     pump.onRound?.()
     const free = Math.min(pump.batch, pump.slots - running.size)
     const moment = pump.untilQuiet?.moment() ?? 0
@@ -123,7 +123,7 @@ export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
     for (const work of claimed) start(work)
     if (claimed.length > 0 && claimed.length === free) continue
     if (claimed.length === 0 && running.size === 0) pump.untilQuiet?.rest(pump, moment)
-    if (isOver()) break
+    if (isLoopOver()) break
     await pump.bell.wait(pump.pollMs)
   }
   await Promise.all(running)
@@ -134,7 +134,11 @@ const urgentSlots = 4
 
 type Urgency = { isDue: boolean; lookedAt: number }
 
-async function claimUrgently<Work>(pump: Pump<Work>, running: number, urgency: Urgency): Promise<readonly Work[]> {
+async function claimUrgently<Work>(
+  pump: WorkerLoop<Work>,
+  running: number,
+  urgency: Urgency,
+): Promise<readonly Work[]> {
   if (pump.claimUrgent === undefined) return []
   const now = pump.monotonicMs()
   // Asked first: what is not looked for now, for want of a slot, is looked for when one is free.
@@ -148,7 +152,7 @@ async function claimUrgently<Work>(pump: Pump<Work>, running: number, urgency: U
 }
 
 async function claimSafely<Work>(
-  pump: Pump<Work>,
+  pump: WorkerLoop<Work>,
   claim: (limit: number) => Promise<readonly Work[]>,
   limit: number,
 ): Promise<readonly Work[]> {

@@ -4,26 +4,26 @@ import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
 import { sweepRound } from './assemble/sweep-round.ts'
 import type { Config, ParleyConfig } from './config.ts'
 import { isGatewayError, type Log } from './contract/index.ts'
-import { shareOf } from './gateway/isolation.ts'
+import { suspectShare } from './gateway/isolation.ts'
 import type { DrainOptions } from './gateway.ts'
-import { createIssuerMemory } from './identity/issuers/issuer-memory.ts'
+import { createIssuerCache } from './identity/issuers/issuer-memory.ts'
 import { createRejections } from './operator/rejections.ts'
 import type { Failpoint } from './storage/database.ts'
 import { requireSchema } from './storage/schema-version.ts'
-import { boundRefusals } from './vitals/bound-refusals.ts'
-import { answer, failedAnswer, hiddenAnswer, isHidden } from './worker/answer.ts'
-import { carrierOf } from './worker/carrier.ts'
-import { filesOf } from './worker/files.ts'
+import { limitRefusalLines } from './vitals/bound-refusals.ts'
+import { answerWorkerRequest, failureResponse, hiddenAdminResponse, isHiddenAdminRequest } from './worker/answer.ts'
+import { createMailerFromBinding } from './worker/carrier.ts'
+import { createWorkerFiles } from './worker/files.ts'
 import { type Invocation, type InvocationOptions, openInvocation } from './worker/invocation.ts'
-import { createLog } from './worker/log.ts'
-import { readSettings, type WorkerEnv, type WorkerSettings } from './worker/settings.ts'
-import { type Handed, takeHanded } from './worker/take-handed.ts'
-import { createWaker, isForSuspects, suspectsMessage, wakeMessage } from './worker/waker.ts'
+import { createWorkerLog } from './worker/log.ts'
+import { readWorkerSettings, type WorkerEnv, type WorkerSettings } from './worker/settings.ts'
+import { receiveEmailEvent, type WorkerEmail } from './worker/take-handed.ts'
+import { createQueueWakeup, isSuspectsMessage, suspectsMessage, wakeMessage } from './worker/waker.ts'
 
 /** What Cloudflare calls. */
 export type Worker = {
   readonly fetch: (request: Request, env: WorkerEnv, context: Waiting) => Promise<Response>
-  readonly email: (message: Handed, env: WorkerEnv, context: Waiting) => Promise<void>
+  readonly email: (message: WorkerEmail, env: WorkerEnv, context: Waiting) => Promise<void>
   readonly queue: (batch: Wakes, env: WorkerEnv, context: Waiting) => Promise<void>
   readonly scheduled: (controller: unknown, env: WorkerEnv, context: Waiting) => Promise<void>
 }
@@ -48,92 +48,99 @@ export type WorkerHooks = { readonly log?: Log; readonly failpoint?: Failpoint }
 
 export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): Worker {
   // Between invocations nothing runs: a rest is told with the next refusal.
-  const log = boundRefusals(hooks.log ?? createLog(), { monotonicMs: () => performance.now() })
-  const settingsOf = onceEach((env: WorkerEnv) => tellDoubtful(readSettings(env, file), log))
+  const log = limitRefusalLines(hooks.log ?? createWorkerLog(), { monotonicMs: () => performance.now() })
+  const settingsOf = memoizeByObject((env: WorkerEnv) => logConfigWarnings(readWorkerSettings(env, file), log))
   const rejections = createRejections()
-  const issuerMemory = createIssuerMemory()
+  const issuerMemory = createIssuerCache()
   let isSchemaKnown = false
 
-  const open = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
+  const openInvocationFor = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
     const { config } = settingsOf(env)
-    const means = { ...boundTo(env, config), maxConnections, issuerMemory, ...hooks, log }
+    const means = { ...readWorkerBindings(env, config), maxConnections, issuerMemory, ...hooks, log }
     return openInvocation(config, onWork === undefined ? means : { ...means, onWork })
   }
-  const openWaking = (env: WorkerEnv, context: Waiting): Invocation =>
-    open(env, 1, createWaker({ queue: env.WAKE, waitUntil: (work) => context.waitUntil(work), log }))
+  const openWakingInvocation = (env: WorkerEnv, context: Waiting): Invocation =>
+    openInvocationFor(env, 1, createQueueWakeup({ queue: env.WAKE, waitUntil: (work) => context.waitUntil(work), log }))
   const requireKnownSchema = async ({ database }: Invocation): Promise<void> => {
     if (!isSchemaKnown) await requireSchema(database)
     isSchemaKnown = true
   }
-  const respond = async (request: Request, env: WorkerEnv, context: Waiting): Promise<Response> => {
+  const respondToRequest = async (request: Request, env: WorkerEnv, context: Waiting): Promise<Response> => {
     const settings = settingsOf(env)
-    if (isHidden(request, settings)) return hiddenAnswer()
-    const invocation = openWaking(env, context)
+    if (isHiddenAdminRequest(request, settings)) return hiddenAdminResponse()
+    const invocation = openWakingInvocation(env, context)
     const streams: Promise<void>[] = []
-    const keepOpen = (until: Promise<void>): void => void streams.push(until)
+    const keepInvocationOpen = (until: Promise<void>): void => void streams.push(until)
     try {
       if (new URL(request.url).pathname !== '/healthz') await requireKnownSchema(invocation)
-      return await answer(request, invocation, settings, { log, keepOpen, rejections })
+      return await answerWorkerRequest(request, invocation, settings, { log, keepOpen: keepInvocationOpen, rejections })
     } finally {
       // An answer that streams goes on reading after it was returned.
       context.waitUntil(Promise.all(streams).then(invocation.end))
     }
   }
-  const take = async (message: Handed, env: WorkerEnv, context: Waiting): Promise<void> => {
-    const invocation = openWaking(env, context)
+  const takeEmail = async (message: WorkerEmail, env: WorkerEnv, context: Waiting): Promise<void> => {
+    const invocation = openWakingInvocation(env, context)
     try {
       await requireKnownSchema(invocation)
-      await takeHanded({ gateway: invocation.gateway, rejections }, message)
+      await receiveEmailEvent({ gateway: invocation.gateway, rejections }, message)
     } finally {
       context.waitUntil(invocation.end())
     }
   }
-  const drain = async (env: WorkerEnv, context: Waiting, deadlineMs: number, means: Means = {}): Promise<void> => {
-    const invocation = open(env, databaseConnections)
+  const drainInInvocation = async (
+    env: WorkerEnv,
+    context: Waiting,
+    deadlineMs: number,
+    means: BatchDrainOptions = {},
+  ): Promise<void> => {
+    const invocation = openInvocationFor(env, databaseConnections)
     try {
       await requireKnownSchema(invocation)
       await invocation.gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true, ...means.share })
       await means.after?.(invocation, settingsOf(env))
-      await wakeForRest(invocation, env)
+      await scheduleNextWakeup(invocation, env)
     } finally {
       context.waitUntil(invocation.end())
     }
   }
-  const sweep: After = ({ database, deps }, { config }) => sweepRound({ config, database, deps, log })
+  const sweepAfterDrain: AfterDrain = ({ database, deps }, { config }) => sweepRound({ config, database, deps, log })
 
   return {
-    fetch: (request, env, context) => respond(request, env, context).catch((error) => failedAnswer(error, log)),
-    email: (message, env, context) => orTell(take(message, env, context), mailNotTaken(log)),
+    fetch: (request, env, context) =>
+      respondToRequest(request, env, context).catch((error) => failureResponse(error, log)),
+    email: (message, env, context) => logAndRethrow(takeEmail(message, env, context), logMailNotTaken(log)),
     async queue(batch, env, context) {
-      const work = async () => drain(env, context, queueDeadlineMs, await meansFor(batch, env))
-      if (!deadLetters.test(batch.queue)) return orTell(work(), drainFailed(log))
+      const drainBatch = async () =>
+        drainInInvocation(env, context, queueDeadlineMs, await drainOptionsForBatch(batch, env))
+      if (!deadLetters.test(batch.queue)) return logAndRethrow(drainBatch(), logDrainFailed(log))
       log.error('wakes_dead', { count: batch.messages.length })
       batch.ackAll()
     },
     scheduled: (_controller, env, context) =>
-      orTell(drain(env, context, clockDeadlineMs, { after: sweep }), drainFailed(log)),
+      logAndRethrow(drainInInvocation(env, context, clockDeadlineMs, { after: sweepAfterDrain }), logDrainFailed(log)),
   }
 }
 
-function tellDoubtful(settings: WorkerSettings, log: Log): WorkerSettings {
+function logConfigWarnings(settings: WorkerSettings, log: Log): WorkerSettings {
   for (const problem of settings.config.warnings) log.warn('config_doubtful', { problem })
   return settings
 }
 
-type After = (invocation: Invocation, settings: WorkerSettings) => Promise<void>
-type Means = { readonly after?: After; readonly share?: Pick<DrainOptions, 'suspects'> }
+type AfterDrain = (invocation: Invocation, settings: WorkerSettings) => Promise<void>
+type BatchDrainOptions = { readonly after?: AfterDrain; readonly share?: Pick<DrainOptions, 'suspects'> }
 
 /** A turn on which processes died has an invocation to itself: what woke it along with others is said again. */
-async function meansFor({ messages }: Wakes, env: WorkerEnv): Promise<Means> {
-  const suspects = messages.filter(({ body }) => isForSuspects(body))
+async function drainOptionsForBatch({ messages }: Wakes, env: WorkerEnv): Promise<BatchDrainOptions> {
+  const suspects = messages.filter(({ body }) => isSuspectsMessage(body))
   if (suspects.length === 0) return {}
   if (suspects.length < messages.length) await env.WAKE.send(wakeMessage)
   return { share: { suspects: 'alone' } }
 }
 
-async function wakeForRest({ deps, gateway }: Invocation, env: WorkerEnv): Promise<void> {
+async function scheduleNextWakeup({ deps, gateway }: Invocation, env: WorkerEnv): Promise<void> {
   const found = await deps.suspects.find()
-  if (found.some(({ deaths }) => shareOf(deaths, deps.turnPolicy.maxDeaths) === 'alone'))
+  if (found.some(({ deaths }) => suspectShare(deaths, deps.turnPolicy.maxDeaths) === 'alone'))
     await env.WAKE.send(suspectsMessage)
   const dueInMs = await gateway.nextDueMs()
   // At least a second: what is due and yet was not taken must not be asked for in a circle.
@@ -141,23 +148,26 @@ async function wakeForRest({ deps, gateway }: Invocation, env: WorkerEnv): Promi
     await env.WAKE.send(wakeMessage, { delaySeconds: Math.max(1, Math.ceil(dueInMs / 1000)) })
 }
 
-const drainFailed =
+const logDrainFailed =
   (log: Log) =>
   (problem: string): void =>
     log.error('drain_failed', { problem })
 
-const mailNotTaken =
+const logMailNotTaken =
   (log: Log) =>
   (problem: string): void =>
     log.error('mail_not_taken', { problem })
 
-function boundTo(env: WorkerEnv, config: Config): Pick<InvocationOptions, 'connectionString' | 'files' | 'carrier'> {
+function readWorkerBindings(
+  env: WorkerEnv,
+  config: Config,
+): Pick<InvocationOptions, 'connectionString' | 'files' | 'carrier'> {
   const { connectionString } = env.HYPERDRIVE
-  return { connectionString, files: filesOf(config, env), carrier: carrierOf(env) }
+  return { connectionString, files: createWorkerFiles(config, env), carrier: createMailerFromBinding(env) }
 }
 
 /** Thrown on, so that it comes again; said here, because the platform shows no more than a name. */
-async function orTell(work: Promise<void>, tell: (problem: string) => void): Promise<void> {
+async function logAndRethrow(work: Promise<void>, tell: (problem: string) => void): Promise<void> {
   try {
     await work
   } catch (error) {
@@ -167,7 +177,7 @@ async function orTell(work: Promise<void>, tell: (problem: string) => void): Pro
 }
 
 /** The environment of an isolate is always the same object; a wrong one is read again, and told again. */
-function onceEach<Key extends object, Value>(read: (key: Key) => Value): (key: Key) => Value {
+function memoizeByObject<Key extends object, Value>(read: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, Value>()
   return (key) => {
     const value = known.get(key) ?? read(key)

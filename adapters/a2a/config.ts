@@ -108,8 +108,8 @@ export type A2aSettingsInput = z.input<typeof a2aSettingsSchema>
 export function a2aFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined {
   if (env['A2A_CHANNEL'] === 'off') return undefined
   const key = env['A2A_SIGNING_KEY'] || undefined
-  const versions = list(env['A2A_PROTOCOL_VERSIONS'])
-  const allow = list(env['A2A_PUSH_ALLOW'])
+  const versions = splitList(env['A2A_PROTOCOL_VERSIONS'])
+  const allow = splitList(env['A2A_PUSH_ALLOW'])
   return {
     settings: {
       cards: env['A2A_CARDS'] ?? 'callers',
@@ -121,6 +121,6 @@ export function a2aFromEnvironment(env: Readonly<Record<string, string | undefin
   }
 }
 
-function list(text: string | undefined): readonly string[] {
+function splitList(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
 }

@@ -1,6 +1,6 @@
 // Fixtures of A2A for the adapter kit: messages from this machine and with a token, and payloads with their twins; there is no
 // vendor, and the answers of its own paths are tested in test/conformance/a2a.
-import type { CallerVerdict, JsonObject, RawArrival } from '../../src/contract/index.ts'
+import type { CallerResult, JsonObject, RawRequest } from '../../src/contract/index.ts'
 import { partsText } from '../../src/rendering/index.ts'
 import bearer from './fixtures/bearer.json' with { type: 'json' }
 import everyPart from './fixtures/every-part.json' with { type: 'json' }
@@ -13,7 +13,7 @@ const now = Date.parse('2026-11-17T12:00:00.000Z')
 const noVendor = 'a reply is an append to the log of its task, no vendor is called'
 const noKey = 'there is no key: being on this machine is the credential'
 
-function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArrival {
+function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawRequest {
   return {
     bytes,
     headers: { 'content-type': 'application/json' },
@@ -80,14 +80,14 @@ export const fixtures = {
 const token = 'Bearer parley_89abcdef_0000000000000000000000000000000000000000000'
 const [asBearer] = bearer.arrived
 
-function signWithToken(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArrival {
+function signWithToken(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawRequest {
   const authorization = how.key === 'wrong' ? `${token.slice(0, -1)}1` : token
   const headers = { 'content-type': 'application/json', authorization }
   return { bytes, headers, receivedAt: new Date(now).toISOString(), from: 'remote' }
 }
 
 /** One token, and a chain that comes with it; how the real token service reads headers is tested with that service. */
-async function identify({ authorization }: Readonly<Record<string, string>>): Promise<CallerVerdict> {
+async function identify({ authorization }: Readonly<Record<string, string>>): Promise<CallerResult> {
   if (authorization === undefined)
     return { kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }
   if (authorization !== token || asBearer === undefined) return { kind: 'rejected', reason: 'invalid_token' }

@@ -6,29 +6,29 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
-  checkedSettings,
   connectionConfig,
   defineAdapter,
-  neededPort,
   type OwnAddress,
   type ProbeRequest,
   type ProbeResult,
+  parseSettings,
   probeOwnAddress,
+  requirePort,
   wrongAnswer,
 } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, readOwnDocument } from '../../src/verification/index.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendReply } from './deliver/append.ts'
 import { deliverPush } from './deliver/push.ts'
-import { createCardDesk } from './discovery/card-desk.ts'
-import { createOwnKey, keysPath } from './discovery/own-key.ts'
-import { createDiscovery } from './discovery/places.ts'
+import { createPublishedCards } from './discovery/card-desk.ts'
+import { createCardKeys, keysPath } from './discovery/own-key.ts'
+import { createA2aWebFinger } from './discovery/places.ts'
 import { gatewayKeys, gatewayTokens } from './discovery/security.ts'
 import { normalizeA2a } from './normalize/message.ts'
 import { renderA2a } from './render/reply.ts'
 import { createPageTokens } from './serve/page-token.ts'
 import { rootPaths } from './serve/place.ts'
-import { createServe } from './serve/serve.ts'
+import { createA2aServer } from './serve/serve.ts'
 import { verifyA2a } from './verify/arrival.ts'
 import type { A2aPayload } from './wire/caller.ts'
 import type { A2aCall, PushCall } from './wire/objects.ts'
@@ -51,7 +51,7 @@ export const a2aChannel: ChannelDefinition = {
     'A2A_ANONYMOUS',
   ],
   fromEnvironment: a2aFromEnvironment,
-  create: (settings, deps) => createA2a(checkedSettings('a2a', a2aSettingsSchema, settings), deps),
+  create: (settings, deps) => createA2a(parseSettings('a2a', a2aSettingsSchema, settings), deps),
 }
 
 /** Options of one connection in parley.config.ts. */
@@ -66,31 +66,32 @@ const pushTimeoutMs = 10_000
 
 function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const { connection, now, files, publicUrl, ownKeys, isLocalOnly = false } = deps
-  const runLog = neededPort('a2a', deps.runLog, 'the run log; pass deps.runLog')
-  const callers = neededPort('a2a', deps.callers, 'the caller desk; pass deps.callers')
-  const tasks = neededPort('a2a', deps.tasks, 'the task desk; pass deps.tasks')
-  const agents = neededPort('a2a', deps.agents, 'the agents; pass deps.agents')
-  const newId = neededPort('a2a', deps.newId, 'a source of ids; pass deps.newId')
+  const runLog = requirePort('a2a', deps.runLog, 'the run log; pass deps.runLog')
+  const callers = requirePort('a2a', deps.callers, 'the caller desk; pass deps.callers')
+  const tasks = requirePort('a2a', deps.tasks, 'the task desk; pass deps.tasks')
+  const agents = requirePort('a2a', deps.agents, 'the agents; pass deps.agents')
+  const newId = requirePort('a2a', deps.newId, 'a source of ids; pass deps.newId')
   const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)
   const { apiKeyHeader } = settings
   const schemes = [gatewayTokens, ...(apiKeyHeader === undefined ? [] : [gatewayKeys(apiKeyHeader)])]
-  const { signing: key, all: keys } = createOwnKey(settings, ownKeys)
+  const { signing: key, all: keys } = createCardKeys(settings, ownKeys)
   // Without a public URL: the host of our own addresses.
   const ownOrigin = publicUrl ?? `https://${connection.domain}`
   const pushing = {
     push: tasks.push,
-    guardedFetch: neededPort('a2a', deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch'),
+    guardedFetch: requirePort('a2a', deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch'),
     ownFetch: createUnpinnedFetch(deps.fetch),
     allow: settings.push === false ? [] : settings.push.allow,
     timeoutMs: callTimeoutMs,
     signing: { key, base: `${ownOrigin}${settings.path}`, keysUrl: `${ownOrigin}${keysPath(settings)}`, newId, now },
   }
-  const cards = createCardDesk({ settings, connection, agents, schemes, key, keys, now })
+  const cards = createPublishedCards({ settings, connection, agents, schemes, key, keys, now })
   // Without a store, only this process knows its page tokens.
   const ownSecret = newId()
-  const secret = async (): Promise<string> => (await ownKeys?.keep('pages', async () => newId(), 'plain')) ?? ownSecret
-  const pages = createPageTokens(deps.hmac, secret)
-  const serve = createServe({
+  const pageTokenSecret = async (): Promise<string> =>
+    (await ownKeys?.keep('pages', async () => newId(), 'plain')) ?? ownSecret
+  const pages = createPageTokens(deps.hmac, pageTokenSecret)
+  const serve = createA2aServer({
     settings,
     connection,
     callers,
@@ -109,7 +110,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const hub = { agent: connection.agent, isNamed: false, urls, anonymous: settings.anonymous, keyHeader: apiKeyHeader }
   return defineAdapter<A2aPayload, A2aCall | PushCall>({
     channel: 'a2a',
-    capabilities: capabilitiesOf(callTimeoutMs),
+    capabilities: a2aCapabilities(callTimeoutMs),
     endpoints: paths.map((path) => ({ path, answer: 'serve' })),
     verify: (arrival) => verifyA2a(callers, arrival, hub),
     normalize: normalizeA2a,
@@ -117,14 +118,14 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     deliver: (call, attempt) =>
       'push' in call ? deliverPush(pushing, call, attempt) : appendReply(runLog, call, attempt),
     serve,
-    discovery: createDiscovery(settings.path === defaultPath ? publicUrl : undefined, agents),
-    probe: createProbe(settings, deps.fetch, { url: urls[0], isLocalOnly }),
+    discovery: createA2aWebFinger(settings.path === defaultPath ? publicUrl : undefined, agents),
+    probe: createA2aProbe(settings, deps.fetch, { url: urls[0], isLocalOnly }),
     isLocalOnly,
   })
 }
 
 /** The card as others see it. Where it is for callers alone, they see nothing: then whether the address leads here. */
-function createProbe(
+function createA2aProbe(
   { path, cards }: A2aSettings,
   fetch: typeof globalThis.fetch,
   address: OwnAddress,
@@ -153,7 +154,7 @@ function namesAddress(interfaces: unknown, url: string): boolean {
   )
 }
 
-function capabilitiesOf(callTimeoutMs: number): Capabilities {
+function a2aCapabilities(callTimeoutMs: number): Capabilities {
   return {
     // One reply is one event of the task's log; there is no platform limit to split for.
     maxTextLength: Number.MAX_SAFE_INTEGER,

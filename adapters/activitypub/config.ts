@@ -6,14 +6,14 @@ const host = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?$/
 /** A host, as people write one, or the address of an actor. */
 export const peerSchema = z
   .string()
-  .transform(peerIn)
+  .transform(normalizePeer)
   .refine(
     (text) => host.test(text) || (URL.canParse(text) && /^https?:\/\//.test(text)),
     'must be a host such as example.social, or the https address of an actor',
   )
 
 /** The address of a server is its host. Any other is written as it is compared. */
-function peerIn(text: string): string {
+function normalizePeer(text: string): string {
   if (!text.includes('/') || !URL.canParse(text)) return text.toLowerCase().replace(/^@/, '')
   const { host: named, pathname, search, href } = new URL(text)
   return pathname === '/' && search === '' ? named : href
@@ -114,35 +114,41 @@ export function activitypubFromEnvironment(
 ): EnvironmentReading | undefined {
   if (!env['ACTIVITYPUB'] || env['ACTIVITYPUB'] === 'off') return undefined
   if (!env['PARLEY_PUBLIC_URL']) return { missing: ['PARLEY_PUBLIC_URL'] }
-  const given = (name: string): string | undefined => env[name]?.trim() || undefined
-  const bots = given('ACTIVITYPUB_ALLOW_BOTS')
-  const limit = given('ACTIVITYPUB_LIMIT')
-  const parents = given('ACTIVITYPUB_READ_PARENTS')
+  const readVariable = (name: string): string | undefined => env[name]?.trim() || undefined
+  const bots = readVariable('ACTIVITYPUB_ALLOW_BOTS')
+  const limit = readVariable('ACTIVITYPUB_LIMIT')
+  const parents = readVariable('ACTIVITYPUB_READ_PARENTS')
   return {
     settings: {
-      allow: list(given('ACTIVITYPUB_ALLOW')),
-      block: list(given('ACTIVITYPUB_BLOCK')),
-      ...(bots === undefined ? {} : { allowBots: bots === '*' ? true : list(bots) }),
-      ...(given('ACTIVITYPUB_FOLLOW') === undefined ? {} : { follow: given('ACTIVITYPUB_FOLLOW') }),
-      ...(given('ACTIVITYPUB_VISIBILITY') === undefined ? {} : { visibility: given('ACTIVITYPUB_VISIBILITY') }),
+      allow: splitList(readVariable('ACTIVITYPUB_ALLOW')),
+      block: splitList(readVariable('ACTIVITYPUB_BLOCK')),
+      ...(bots === undefined ? {} : { allowBots: bots === '*' ? true : splitList(bots) }),
+      ...(readVariable('ACTIVITYPUB_FOLLOW') === undefined ? {} : { follow: readVariable('ACTIVITYPUB_FOLLOW') }),
+      ...(readVariable('ACTIVITYPUB_VISIBILITY') === undefined
+        ? {}
+        : { visibility: readVariable('ACTIVITYPUB_VISIBILITY') }),
       ...(limit === undefined ? {} : { limit: Number(limit) }),
       ...(parents === undefined ? {} : { readParents: onOrOff[parents] ?? parents }),
-      ...(given('ACTIVITYPUB_HANDLE_HOST') === undefined ? {} : { handleHost: given('ACTIVITYPUB_HANDLE_HOST') }),
-      ...(given('ACTIVITYPUB_CONTACT') === undefined ? {} : { shown: { contact: given('ACTIVITYPUB_CONTACT') } }),
+      ...(readVariable('ACTIVITYPUB_HANDLE_HOST') === undefined
+        ? {}
+        : { handleHost: readVariable('ACTIVITYPUB_HANDLE_HOST') }),
+      ...(readVariable('ACTIVITYPUB_CONTACT') === undefined
+        ? {}
+        : { shown: { contact: readVariable('ACTIVITYPUB_CONTACT') } }),
     },
   }
 }
 
 const onOrOff: Readonly<Record<string, boolean>> = { on: true, off: false }
 
-function list(text: string | undefined): readonly string[] {
+function splitList(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
 }
 
 /** Servers count characters as people see them (`limit`), which may be any number of units; what bounds a post in these is its bytes. */
 const maxTextLength = 48 * 1024
 
-export function capabilitiesOf(
+export function activityPubCapabilities(
   callTimeoutMs: number,
   { readParents: readsParents, answerLimits }: Pick<ActivityPubSettings, 'readParents' | 'answerLimits'>,
 ): Capabilities {

@@ -1,6 +1,6 @@
 // What the adapter kit needs to know about the fediverse: a person on another server with a key, activities with their twins, and answers of
 // other servers.
-import type { ChannelDeps, GuardedOutcome, JsonObject, RawArrival, Records } from '../../src/contract/index.ts'
+import type { ChannelDeps, JsonObject, RawRequest, Records, SafeFetchResult } from '../../src/contract/index.ts'
 import directNote from './fixtures/direct-note.json' with { type: 'json' }
 import editedNote from './fixtures/edited-note.json' with { type: 'json' }
 import follow from './fixtures/follow.json' with { type: 'json' }
@@ -32,7 +32,7 @@ const base64 = (bytes: ArrayBuffer): string => btoa(String.fromCharCode(...new U
 async function sign(
   bytes: Uint8Array,
   how: { readonly key?: 'wrong'; readonly at?: number; readonly as?: string } = {},
-): Promise<RawArrival> {
+): Promise<RawRequest> {
   const { privateKey } = await pairOf(how.key ?? 'right')
   const date = new Date(how.at ?? now).toUTCString()
   const digest = `SHA-256=${base64(await crypto.subtle.digest('SHA-256', new Uint8Array(bytes)))}`
@@ -113,7 +113,7 @@ function ports(vendorOrigin: string, fetcher: typeof fetch): Partial<ChannelDeps
     },
     guardedFetch: {
       pins: true,
-      async fetch(url, options = {}): Promise<GuardedOutcome> {
+      async fetch(url, options = {}): Promise<SafeFetchResult> {
         const { method = 'GET', headers = {}, body, signal } = options
         if (method === 'GET') {
           const type = { 'content-type': 'application/activity+json' }

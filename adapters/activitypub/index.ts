@@ -5,47 +5,47 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
-  checkedSettings,
   connectionConfig,
-  createPace,
+  createRateLimiter,
   defineAdapter,
   GatewayError,
-  type GuardedFetch,
-  neededPort,
+  parseSettings,
+  requirePort,
+  type SafeFetch,
 } from '../../src/contract/index.ts'
-import { readNamedPost, readParents } from './around.ts'
+import { fetchNamedPost, fetchPostAncestors } from './around.ts'
 import {
   type ActivityPubSettings,
   type ActivityPubSettingsInput,
+  activityPubCapabilities,
   activitypubFromEnvironment,
   activitypubSettingsSchema,
-  capabilitiesOf,
 } from './config.ts'
-import { deliverActivityPub, hostOf } from './deliver/call.ts'
-import { createExpand } from './deliver/expand.ts'
-import { deliverTo, expandTo } from './deliver/send-on.ts'
+import { deliverActivityPub, recipientHost } from './deliver/call.ts'
+import { createRecipientExpander } from './deliver/expand.ts'
+import { deliverUnlessBlocked, expandResolved } from './deliver/send-on.ts'
 import { agentOwner, instanceOwner } from './documents/actor-document.ts'
-import { createDiscovery } from './documents/discovery.ts'
-import { noticeOf } from './documents/notice.ts'
-import { createOwnKeys } from './documents/own-keys.ts'
+import { createActivityPubWebFinger } from './documents/discovery.ts'
+import { startupNotice } from './documents/notice.ts'
+import { createActorKeys } from './documents/own-keys.ts'
 import { createOwnNotes } from './documents/own-notes.ts'
-import { createPlaces, reservedSlugs, servedPaths } from './documents/places.ts'
-import { createServe } from './documents/serve.ts'
+import { createDocumentUrls, reservedSlugs, servedPaths } from './documents/places.ts'
+import { createDocumentServer } from './documents/serve.ts'
 import type { DocumentSettings } from './documents/settings.ts'
 import { createSignGet } from './documents/sign-get.ts'
-import { createSignerOf } from './documents/signer-of.ts'
-import { createGate } from './gate/open-gate.ts'
+import { createReaderVerifier } from './documents/signer-of.ts'
+import { createSignatureVerifier } from './gate/open-gate.ts'
 import { createActivityPubProbe } from './install/probe.ts'
 import { createBlocks } from './manners/blocks.ts'
-import type { Manners } from './manners/manners.ts'
-import { createMayWrite } from './manners/may-write.ts'
+import type { ModerationRules } from './manners/manners.ts'
+import { createWritePermission } from './manners/may-write.ts'
 import { normalizeActivity } from './normalize/activity.ts'
-import type { Home } from './normalize/scene.ts'
+import type { LocalAgents } from './normalize/scene.ts'
 import { createOperations } from './operate/index.ts'
-import { createNearFetch } from './remote/near-fetch.ts'
-import { createRemote } from './remote/remote.ts'
+import { createLoopbackFetch } from './remote/near-fetch.ts'
+import { createRemoteLookup } from './remote/remote.ts'
 import { renderActivityPub } from './render/reply.ts'
-import { keptPayload, screenWith, verifyActivity } from './verify.ts'
+import { createScreen, storedPayload, verifyActivity } from './verify.ts'
 import type { ActivityPubCall } from './wire/call.ts'
 import type { ActivityPayload } from './wire/payload.ts'
 
@@ -72,7 +72,7 @@ export const activitypubChannel: ChannelDefinition = {
   ],
   fromEnvironment: activitypubFromEnvironment,
   create: (settings, deps) =>
-    createActivityPub(checkedSettings('activitypub', activitypubSettingsSchema, settings), deps),
+    createActivityPub(parseSettings('activitypub', activitypubSettingsSchema, settings), deps),
 }
 
 /** What an operator writes into parley.config.ts. */
@@ -87,32 +87,36 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const { acceptProofs: acceptsProofs, insecureLoopback: origins = [] } = settings
   const origin = publicOrigin(settings, deps.publicUrl)
   const guardedFetch = fetchFor(deps, origins)
-  const notes = neededPort('activitypub', deps.notes, 'notes; pass deps.notes')
-  const records = neededPort('activitypub', deps.records, 'records; pass deps.records')
-  const agents = neededPort('activitypub', deps.agents, 'the agents; pass deps.agents')
-  const newId = neededPort('activitypub', deps.newId, 'a source of ids; pass deps.newId')
-  const places = createPlaces(origin, settings.handleHost)
+  const notes = requirePort('activitypub', deps.notes, 'notes; pass deps.notes')
+  const records = requirePort('activitypub', deps.records, 'records; pass deps.records')
+  const agents = requirePort('activitypub', deps.agents, 'the agents; pass deps.agents')
+  const newId = requirePort('activitypub', deps.newId, 'a source of ids; pass deps.newId')
+  const places = createDocumentUrls(origin, settings.handleHost)
   const slugs = (): readonly string[] => agents().flatMap(({ slug }) => (reservedSlugs.includes(slug) ? [] : [slug]))
   const callTimeoutMs = Math.min(settings.callTimeoutMs, deps.maxCallMs ?? settings.callTimeoutMs)
   const userAgent = `Parley/${version} (+${origin})`
 
-  const ownKeys = neededPort('activitypub', deps.ownKeys, 'its keys; pass deps.ownKeys')
-  const keys = createOwnKeys({ ownKeys, records, now })
+  const ownKeys = requirePort('activitypub', deps.ownKeys, 'its keys; pass deps.ownKeys')
+  const keys = createActorKeys({ ownKeys, records, now })
   const signGet = createSignGet({ keys, instance: instanceOwner(places), now })
-  const remote = createRemote({ guardedFetch, notes, now, origins, signGet, userAgent })
-  const manners = mannersOf(settings)
-  const home = (): Home => ({ places, agents: slugs(), manners })
+  const remote = createRemoteLookup({ guardedFetch, notes, now, origins, signGet, userAgent })
+  const manners = moderationRules(settings)
+  const home = (): LocalAgents => ({ places, agents: slugs(), manners })
   const blocks = createBlocks({ records, now, listed: settings.block })
-  const mayWrite = createMayWrite(manners, blocks)
+  const mayWrite = createWritePermission(manners, blocks)
   const knowing = { remote, records, home, mayWrite, now }
   const isKnown = deps.people?.isAdmitted ?? (async () => false)
-  const pace = { strangers: createPace(now, settings.hostLimit), known: createPace(now, settings.hostLimit), isKnown }
-  const gate = createGate({
+  const pace = {
+    strangers: createRateLimiter(now, settings.hostLimit),
+    known: createRateLimiter(now, settings.hostLimit),
+    isKnown,
+  }
+  const gate = createSignatureVerifier({
     ...{ keys: remote.keys, now, origin, acceptsProofs, knows: deps.people?.knows },
-    ...{ maxBytes: settings.maxBodyBytes, screen: screenWith(mayWrite, pace, deps.people?.knows) },
+    ...{ maxBytes: settings.maxBodyBytes, screen: createScreen(mayWrite, pace, deps.people?.knows) },
   })
   const documents = {
-    settings: shownOf(settings),
+    settings: documentSettings(settings),
     ...{
       places,
       agents,
@@ -123,43 +127,53 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
       maxBodyBytes: settings.maxBodyBytes,
       acceptsProofs,
     },
-    ...{ notes: createOwnNotes(records, places), signerOf: createSignerOf({ keys: remote.keys, now, origin }) },
+    ...{ notes: createOwnNotes(records, places), signerOf: createReaderVerifier({ keys: remote.keys, now, origin }) },
   }
   const servesFiles = deps.files?.answer !== undefined
   const rendering = { ...settings, origin, handleHost: places.handleHost, agents: slugs, servesFiles }
-  const ownKeysOf = (agent: string) => keys.of(agentOwner(places, agent))
-  const sending = { guardedFetch, notes, records, now, ownKeysOf, origin, userAgent, timeoutMs: callTimeoutMs, origins }
+  const readAgentKeys = (agent: string) => keys.of(agentOwner(places, agent))
+  const sending = {
+    guardedFetch,
+    notes,
+    records,
+    now,
+    ownKeysOf: readAgentKeys,
+    origin,
+    userAgent,
+    timeoutMs: callTimeoutMs,
+    origins,
+  }
   return defineAdapter<ActivityPayload, ActivityPubCall>({
     channel: 'activitypub',
-    capabilities: capabilitiesOf(callTimeoutMs, settings),
+    capabilities: activityPubCapabilities(callTimeoutMs, settings),
     endpoints: servedPaths.map((path) => ({ path, answer: 'serve' })),
-    notice: noticeOf(places, agents()),
+    notice: startupNotice(places, agents()),
     verify: (arrival) => verifyActivity({ ...knowing, gate, pace }, arrival),
-    payloadOf: (arrival, kept) => keptPayload({ ...knowing, acceptsProofs }, arrival, kept),
+    payloadOf: (arrival, kept) => storedPayload({ ...knowing, acceptsProofs }, arrival, kept),
     normalize: (payload, arrival, connection) => normalizeActivity(home(), payload, arrival, connection),
     render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
-    deliver: deliverTo({ places: deps.places, blocks }, deliverActivityPub(sending)),
-    limitedBy: hostOf,
-    expand: expandTo(remote, createExpand({ origin, records, newId, now })),
-    discovery: createDiscovery(documents),
-    serve: createServe(documents),
+    deliver: deliverUnlessBlocked({ places: deps.places, blocks }, deliverActivityPub(sending)),
+    limitedBy: recipientHost,
+    expand: expandResolved(remote, createRecipientExpander({ origin, records, newId, now })),
+    discovery: createActivityPubWebFinger(documents),
+    serve: createDocumentServer(documents),
     operations: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
-    readNamed: (asked) => readNamedPost(knowing, asked),
+    readNamed: (asked) => fetchNamedPost(knowing, asked),
     probe: createActivityPubProbe({ fetch: deps.fetch, places, agents: slugs }),
-    ...(settings.readParents ? { around: (asked, signal) => readParents(knowing, asked, signal) } : {}),
+    ...(settings.readParents ? { around: (asked, signal) => fetchPostAncestors(knowing, asked, signal) } : {}),
   })
 }
 
-function fetchFor({ guardedFetch, fetch }: ChannelDeps, origins: readonly string[]): GuardedFetch {
-  const pinned = neededPort('activitypub', guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
-  return createNearFetch({ guardedFetch: pinned, fetch }, origins)
+function fetchFor({ guardedFetch, fetch }: ChannelDeps, origins: readonly string[]): SafeFetch {
+  const pinned = requirePort('activitypub', guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
+  return createLoopbackFetch({ guardedFetch: pinned, fetch }, origins)
 }
 
-function mannersOf({ allow, allowBots, follow }: ActivityPubSettings): Manners {
+function moderationRules({ allow, allowBots, follow }: ActivityPubSettings): ModerationRules {
   return { allow, bots: allowBots === true ? 'all' : allowBots === false ? [] : allowBots, follow }
 }
 
-function shownOf(settings: ActivityPubSettings): DocumentSettings {
+function documentSettings(settings: ActivityPubSettings): DocumentSettings {
   const { follow, retired, discoverable: isDiscoverable, indexable: isIndexable, shown } = settings
   return { follow, retired, isDiscoverable, isIndexable, ...shown }
 }

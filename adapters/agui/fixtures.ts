@@ -1,6 +1,6 @@
 // Fixtures of the run API for the adapter kit: requests from this machine and with a token, and payloads with their twins; there
 // is no vendor.
-import type { CallerVerdict, JsonObject, RawArrival } from '../../src/contract/index.ts'
+import type { CallerResult, JsonObject, RawRequest } from '../../src/contract/index.ts'
 import { partsText } from '../../src/rendering/index.ts'
 import bearer from './fixtures/bearer.json' with { type: 'json' }
 import laterTurn from './fixtures/later-turn.json' with { type: 'json' }
@@ -12,7 +12,7 @@ const now = Date.parse('2025-11-16T13:40:00.000Z')
 const noVendor = 'a reply is an append to the local run log, no vendor is called'
 const noKey = 'there is no key: being on this machine is the credential'
 
-function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArrival {
+function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawRequest {
   return {
     bytes,
     headers: { 'content-type': 'application/json' },
@@ -77,14 +77,14 @@ export const fixtures = {
 const token = 'Bearer parley_89abcdef_0000000000000000000000000000000000000000000'
 const [asBearer] = bearer.arrived
 
-function signWithToken(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArrival {
+function signWithToken(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawRequest {
   const authorization = how.key === 'wrong' ? `${token.slice(0, -1)}1` : token
   const headers = { 'content-type': 'application/json', authorization }
   return { bytes, headers, receivedAt: new Date(now).toISOString(), from: 'remote' }
 }
 
 /** One token, and a chain that comes with it; how the real token service reads headers is tested with that service. */
-async function identify({ authorization }: Readonly<Record<string, string>>): Promise<CallerVerdict> {
+async function identify({ authorization }: Readonly<Record<string, string>>): Promise<CallerResult> {
   if (authorization === undefined)
     return { kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }
   if (authorization !== token || asBearer === undefined) return { kind: 'rejected', reason: 'invalid_token' }

@@ -11,7 +11,7 @@ import {
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
 import { followRequest } from './live/follow.ts'
-import { keptPayload, normalizeAgui } from './normalize.ts'
+import { keptRunPayload, normalizeAgui } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
 import { screenAgui, type VerifyDeps, verifyAgui } from './verify.ts'
 import { type AguiCall, type AguiPayload, describedRun } from './wire.ts'
@@ -64,7 +64,7 @@ function createAgui(runLog: RunLog, deps: VerifyDeps, address: OwnAddress): Adap
     ],
     screenHeaders: (head) => screenAgui(deps, head),
     verify: (arrival) => verifyAgui(deps, arrival),
-    payloadOf: keptPayload,
+    payloadOf: keptRunPayload,
     normalize: normalizeAgui,
     render: renderAgui,
     deliver: (call, attempt) => deliverAgui(runLog, call, attempt),

@@ -1,38 +1,38 @@
 // Hop 3: a run request to one message. Only the trailing user messages count; our transcript is the history.
 import type { ZodError } from 'zod'
 import {
-  type Arrived,
-  bearerFacts,
+  bearerEvidenceFacts,
   type ClientData,
   type Connection,
   formatAddress,
+  type InboundEvent,
   type Json,
-  type KeptFacts,
   maxClientDataBytes,
   maxParts,
   mintEvidence,
   type NormalizedMessage,
   type Part,
   plainIdRemedy,
-  type RawArrival,
+  type RawRequest,
+  type StoredEventFacts,
   type TaskClaim,
   textOf,
   textPart,
-  UnreadableArrival,
+  UnparsableEventError,
   type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson } from '../../src/verification/index.ts'
-import { partsOf, unique } from './files.ts'
+import { uniqueParts, userMessageParts } from './files.ts'
 import {
   type AguiPayload,
+  aguiSubject,
   guestPrefix,
   messageIdSchema,
   type Resume,
   type RunRequest,
   runIdSchema,
   runRequestSchema,
-  subjectOf,
   type ToolMessage,
   toolMessageSchema,
   type UserMessage,
@@ -40,51 +40,55 @@ import {
 } from './wire.ts'
 
 /** What is kept of a request says nothing about tokens; this machine's user and its guests need none. */
-export function keptPayload({ bytes }: RawArrival, kept: KeptFacts): AguiPayload | undefined {
+export function keptRunPayload({ bytes }: RawRequest, kept: StoredEventFacts): AguiPayload | undefined {
   const { subject, caller, agentChain } = kept
   const payload: AguiPayload = { bytes, bearer: undefined, chain: { kind: 'read', caller, agentChain } }
-  if (subject === subjectOf(payload)) return payload
+  if (subject === aguiSubject(payload)) return payload
   return subject?.startsWith(guestPrefix) === true ? { ...payload, guest: subject } : undefined
 }
 
-export function normalizeAgui(payload: AguiPayload, arrival: RawArrival, connection: Connection): readonly Arrived[] {
+export function normalizeAgui(
+  payload: AguiPayload,
+  arrival: RawRequest,
+  connection: Connection,
+): readonly InboundEvent[] {
   const json = parseBoundedJson(payload.bytes)
   const value = json.ok ? json.value : undefined
   try {
-    if (!json.ok) throw new UnreadableArrival(json.reason)
-    return arrivedFrom(payload, value, arrival, connection)
+    if (!json.ok) throw new UnparsableEventError(json.reason)
+    return normalizeRunRequest(payload, value, arrival, connection)
   } catch (error) {
-    if (!(error instanceof UnreadableArrival)) throw error
-    throw new UnreadableArrival(error.reason, { ...factsOf(payload, value), ...error.facts })
+    if (!(error instanceof UnparsableEventError)) throw error
+    throw new UnparsableEventError(error.reason, { ...unreadableFacts(payload, value), ...error.facts })
   }
 }
 
-function arrivedFrom(
+function normalizeRunRequest(
   payload: AguiPayload,
   value: unknown,
-  arrival: RawArrival,
+  arrival: RawRequest,
   connection: Connection,
-): readonly Arrived[] {
+): readonly InboundEvent[] {
   const { chain } = payload
   if (chain.kind === 'unreadable')
-    throw new UnreadableArrival('invalid_agent_caller_context', { remedy: chain.remedy, isFinal: true })
+    throw new UnparsableEventError('invalid_agent_caller_context', { remedy: chain.remedy, isFinal: true })
   const parsed = runRequestSchema.safeParse(value)
-  if (!parsed.success) throw refusalOf(parsed.error, requestProblem(parsed.error.issues[0]?.path[0]))
-  const scene = { payload, request: parsed.data, raw: value, arrival, connection, chain }
-  const decisions = decisionsIn(parsed.data)
-  return (decisions.length === 0 ? [saidIn(parsed.data)] : decisions).map((said) => arrivedSaying(scene, said))
+  if (!parsed.success) throw unreadableRequest(parsed.error, requestProblem(parsed.error.issues[0]?.path[0]))
+  const runContext = { payload, request: parsed.data, raw: value, arrival, connection, chain }
+  const decisions = resumeDecisions(parsed.data)
+  return (decisions.length === 0 ? [readRunInput(parsed.data)] : decisions).map((said) => runMessage(runContext, said))
 }
 
-type Scene = {
+type RunContext = {
   readonly payload: AguiPayload
   readonly request: RunRequest
   readonly raw: unknown
-  readonly arrival: RawArrival
+  readonly arrival: RawRequest
   readonly connection: Connection
   readonly chain: Extract<AguiPayload['chain'], { kind: 'read' }>
 }
 
-function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Scene, said: Said): Arrived {
+function runMessage({ payload, request, raw, arrival, connection, chain }: RunContext, said: Said): InboundEvent {
   const { bearer } = payload
   const { threadId, runId } = request
   const { caller, agentChain } = chain
@@ -95,8 +99,8 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
       id,
       thread_id: threadId,
       ...(said.parent === undefined ? {} : { in_reply_to: said.parent }),
-      sender: senderOf(payload, arrival, connection),
-      recipient: recipientOf(connection),
+      sender: aguiSender(payload, arrival, connection),
+      recipient: agentAddress(connection),
       parts: [...parts],
       recipient_capabilities: {
         mention_relay: { kind: 'none' },
@@ -106,7 +110,7 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
       received_at: arrival.receivedAt,
       raw,
       channel: {
-        ...channelOf(connection, request, { ...said, sender: nameOf(payload) }),
+        ...runChannelContext(connection, request, { ...said, sender: aguiSenderName(payload) }),
         ...(caller === undefined ? {} : { caller }),
       },
     },
@@ -117,43 +121,43 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
     version: '0',
     isSenderChosenId: true,
     deliveryId: runId,
-    subject: subjectOf(payload),
+    subject: aguiSubject(payload),
     // The caller picks the id of the thread: it leads back to the caller's own thread and to nothing else.
     thread: { candidates: [threadId], vouched: false, fresh: threadId },
     replyTo: { threadId, runId },
     obligation: 'run',
     isExclusive: true,
-    task: taskOf(request, goesOnWith(payload, said)),
+    task: taskClaim(request, continuedTask(payload, said)),
   }
 }
 
 /** A command decides about one thing, and does not say its whole id. */
-function goesOnWith({ goesOnWith: tasks }: AguiPayload, { decides }: Said): string | undefined {
+function continuedTask({ goesOnWith: tasks }: AguiPayload, { decides }: Said): string | undefined {
   return decides === undefined ? tasks?.values().next().value : tasks?.get(decides)
 }
 
 /** A run is a task of its own, or goes on with the one that waited for what it brings. */
-function taskOf({ threadId, protocolVersion }: RunRequest, known: string | undefined): TaskClaim {
+function taskClaim({ threadId, protocolVersion }: RunRequest, known: string | undefined): TaskClaim {
   const claim = { contextId: threadId, payload: {}, dialect: protocolVersion ?? '0' }
   return known === undefined ? claim : { ...claim, known }
 }
 
 /** Headers are not kept: a request that named a chain cannot be read again without losing it. */
-function factsOf(payload: AguiPayload, value: unknown): UnreadableArrival['facts'] {
+function unreadableFacts(payload: AguiPayload, value: unknown): UnparsableEventError['facts'] {
   const { chain } = payload
   const runId = runIdSchema.safeParse(value).data?.runId
   const isChained = chain.kind === 'unreadable' || chain.caller !== undefined
   return {
-    subject: subjectOf(payload),
+    subject: aguiSubject(payload),
     ...(runId === undefined ? {} : { deliveryId: runId }),
     ...(isChained ? { isFinal: true } : {}),
   }
 }
 
 /** An id that cannot be one is told apart from what is missing. */
-function refusalOf({ issues: [issue] }: ZodError, reason: string): UnreadableArrival {
-  if (issue?.message !== plainIdRemedy) return new UnreadableArrival(reason)
-  return new UnreadableArrival('invalid_id', { remedy: `${issue.path.join('.')} is no id; ${plainIdRemedy}` })
+function unreadableRequest({ issues: [issue] }: ZodError, reason: string): UnparsableEventError {
+  if (issue?.message !== plainIdRemedy) return new UnparsableEventError(reason)
+  return new UnparsableEventError('invalid_id', { remedy: `${issue.path.join('.')} is no id; ${plainIdRemedy}` })
 }
 
 function requestProblem(field: PropertyKey | undefined): string {
@@ -184,35 +188,40 @@ type Said = {
 }
 
 /** What a person said last, or what a tool came to that the client ran for us. */
-function saidIn(request: RunRequest): Said {
+function readRunInput(request: RunRequest): Said {
   const last = request.messages.at(-1)
   if (last?.role === 'tool') {
     const parsed = toolMessageSchema.safeParse(last)
-    if (!parsed.success) throw refusalOf(parsed.error, 'invalid_tool_message')
+    if (!parsed.success) throw unreadableRequest(parsed.error, 'invalid_tool_message')
     // Nothing was said: the result goes to the call that waits for it and not into the conversation.
-    const parent = parentOf(request, request.messages.length - 1)
+    const parent = previousMessageId(request, request.messages.length - 1)
     return { id: parsed.data.id, parts: [{ kind: 'agui:tool_result' }], result: parsed.data, parent }
   }
   const said = trailingUserMessages(request)
   const lead = said.at(-1)
-  if (lead === undefined) throw new UnreadableArrival('last_message_is_not_from_a_user')
-  const parts = unique(said.flatMap(partsOf))
-  if (parts.length === 0) throw new UnreadableArrival('empty_message')
+  if (lead === undefined) throw new UnparsableEventError('last_message_is_not_from_a_user')
+  const parts = uniqueParts(said.flatMap(userMessageParts))
+  if (parts.length === 0) throw new UnparsableEventError('empty_message')
   if (parts.length > maxParts)
-    throw new UnreadableArrival('too_many_parts', {
+    throw new UnparsableEventError('too_many_parts', {
       remedy: `say it in at most ${maxParts} messages and blocks together`,
     })
-  return { id: lead.id, parts, result: undefined, parent: parentOf(request, request.messages.length - said.length) }
+  return {
+    id: lead.id,
+    parts,
+    result: undefined,
+    parent: previousMessageId(request, request.messages.length - said.length),
+  }
 }
 
 /** A list of messages is a thread: what comes before the new ones is what they answer. */
-function parentOf({ messages }: RunRequest, end: number): string | undefined {
+function previousMessageId({ messages }: RunRequest, end: number): string | undefined {
   const before = messages.slice(0, end).findLast((message) => message.role === 'assistant')
   return messageIdSchema.safeParse(before).data?.id
 }
 
 /** What was decided about a question is told in the words of the command that decides it: it passes the same checks. */
-function decisionsIn({ resume, runId }: RunRequest): readonly Said[] {
+function resumeDecisions({ resume, runId }: RunRequest): readonly Said[] {
   return (resume ?? []).map((each) => {
     // A command names what it decides by the end of its id.
     const text = `/${isApproved(each) ? 'approve' : 'reject'} ${each.interruptId.slice(-12)}`
@@ -240,18 +249,18 @@ function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] 
   const start = messages.findLastIndex((message) => message.role !== 'user') + 1
   return messages.slice(start).map((message) => {
     const parsed = userMessageSchema.safeParse(message)
-    if (!parsed.success) throw refusalOf(parsed.error, 'invalid_user_message')
+    if (!parsed.success) throw unreadableRequest(parsed.error, 'invalid_user_message')
     return parsed.data
   })
 }
 
-function senderOf(payload: AguiPayload, arrival: RawArrival, connection: Connection): VerifiedSender {
+function aguiSender(payload: AguiPayload, arrival: RawRequest, connection: Connection): VerifiedSender {
   const { bearer, guest } = payload
   const { domain } = connection
-  const recipient = recipientOf(connection)
-  const address = formatAddress({ local: nameOf(payload), domain: `agui.${domain}` })
+  const recipient = agentAddress(connection)
+  const address = formatAddress({ local: aguiSenderName(payload), domain: `agui.${domain}` })
   if (bearer === undefined) {
-    const bound = { issuer: domain, recipient, issuedAt: arrival.receivedAt, subject: subjectOf(payload) }
+    const bound = { issuer: domain, recipient, issuedAt: arrival.receivedAt, subject: aguiSubject(payload) }
     if (guest !== undefined) {
       // What is proven is no more than that the thread was known: the weakest class there is.
       const evidence = mintEvidence({ ...bound, method: 'urn:gw:auth:agui-guest:v0.1', assurance: 'delegated' })
@@ -262,23 +271,23 @@ function senderOf(payload: AguiPayload, arrival: RawArrival, connection: Connect
   }
   const auth_method = `bearer-${bearer.vouched?.kind ?? 'token'}`
   const method = `urn:gw:auth:${auth_method}:v0.1`
-  const facts = bearerFacts(bearer, { domain, receivedAt: arrival.receivedAt })
+  const facts = bearerEvidenceFacts(bearer, { domain, receivedAt: arrival.receivedAt })
   const evidence = mintEvidence({ ...facts, recipient, method })
   return verifiedSender([evidence], { address, auth_method, key_id: bearer.tokenId })
 }
 
-function nameOf({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest'>): string {
+function aguiSenderName({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest'>): string {
   if (bearer !== undefined) return bearer.name ?? `token-${bearer.tokenId}`
   return guest === undefined ? 'local' : 'guest'
 }
 
-function channelOf(
+function runChannelContext(
   connection: Connection,
   request: RunRequest,
   { id: messageId, parts, result, sender }: Said & { readonly sender: string },
 ): NonNullable<NormalizedMessage['channel']> {
   const { threadId, runId, tools } = request
-  const command = commandIn(textOf(parts))
+  const command = parseRunCommandText(textOf(parts))
   const data = clientData(request)
   const offered = (tools ?? []).map(clientTool)
   return {
@@ -297,7 +306,7 @@ function channelOf(
     ...(command === undefined ? {} : { command }),
     ...(offered.length === 0 ? {} : { client_tools: offered }),
     ...(data === undefined ? {} : { client_data: data }),
-    ...(result === undefined ? {} : { tool_result: toolResult(result) }),
+    ...(result === undefined ? {} : { tool_result: readToolMessage(result) }),
   }
 }
 
@@ -321,7 +330,7 @@ function clientData({ context, state, forwardedProps, messages }: RunRequest): C
   }
   if (isEmptyObject(data)) return undefined
   if (new TextEncoder().encode(JSON.stringify(data)).length > maxClientDataBytes)
-    throw new UnreadableArrival('client_data_too_large', {
+    throw new UnparsableEventError('client_data_too_large', {
       remedy: `send at most ${maxClientDataBytes} bytes of context, state, forwardedProps and system messages together`,
     })
   return data
@@ -331,26 +340,26 @@ function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-function toolResult({ toolCallId, content, error }: ToolMessage) {
+function readToolMessage({ toolCallId, content, error }: ToolMessage) {
   return { tool_call_id: toolCallId, content, ...(error ? { error } : {}) }
 }
 
 /** The command that a request says, if it says one. */
-export function commandOf(request: RunRequest): { name: string; args: string } | undefined {
+export function parseRunCommand(request: RunRequest): { name: string; args: string } | undefined {
   try {
-    return commandIn(textOf(saidIn(request).parts))
+    return parseRunCommandText(textOf(readRunInput(request).parts))
   } catch (error) {
-    if (error instanceof UnreadableArrival) return undefined
+    if (error instanceof UnparsableEventError) return undefined
     throw error
   }
 }
 
 /** This API marks no commands; a message that begins with a slash and a word is one. */
-function commandIn(text: string): { name: string; args: string } | undefined {
+function parseRunCommandText(text: string): { name: string; args: string } | undefined {
   const [, name, args = ''] = /^\/([a-z][a-z0-9_]{0,31})(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name: name.toLowerCase(), args }
 }
 
-function recipientOf(connection: Connection): string {
+function agentAddress(connection: Connection): string {
   return formatAddress({ local: connection.agent, domain: connection.domain })
 }

@@ -1,6 +1,6 @@
 // Hop 8: the reply becomes the last event of its run, and the request that watches it gets it as JSON. Pure.
 import {
-  type Acceptance,
+  type AcceptResult,
   isKnownPart,
   type JsonObject,
   type NormalizedResponse,
@@ -47,23 +47,24 @@ const ended: Readonly<Record<string, Problem>> = {
 export function renderAgui(
   reply: NormalizedResponse,
 ): readonly { readonly call: AguiCall; readonly primary: boolean }[] {
-  return [{ call: { event: { type: 'done', response: asJson(reply) } }, primary: true }]
+  return [{ call: { event: { type: 'done', response: responseToJson(reply) } }, primary: true }]
 }
 
-const pending = json(202, { status: 'pending' })
+const pending = runJsonAnswer(202, { status: 'pending' })
 
 /** What the open request is told: the answer, why there is none, or that it is still being worked on. */
 export function renderAnswer(
-  acceptances: readonly Acceptance[],
+  acceptances: readonly AcceptResult[],
   result: WatchResult | undefined,
   others: readonly WatchResult[] = [],
 ): TransportAnswer {
   const acceptance = acceptances[0]
-  if (acceptance?.kind === 'refused') return problem(acceptance.reason, refusals[acceptance.reason] ?? forbidden)
-  if (acceptance?.kind === 'stale') return problem('stale', refusals['stale'] ?? forbidden)
+  if (acceptance?.kind === 'refused')
+    return runProblemAnswer(acceptance.reason, refusals[acceptance.reason] ?? forbidden)
+  if (acceptance?.kind === 'stale') return runProblemAnswer('stale', refusals['stale'] ?? forbidden)
   if (result?.kind === 'answered') {
     if (others.some((each) => each.kind === 'pending')) return pending
-    return json(
+    return runJsonAnswer(
       200,
       answerBody(
         result,
@@ -73,16 +74,18 @@ export function renderAnswer(
   }
   if (result?.kind === 'held') return heldAnswer(result)
   if (result?.kind !== 'ended') return pending
-  if (result.reason === 'task_cancelled') return json(200, { status: 'cancelled', code: result.reason })
+  if (result.reason === 'task_cancelled') return runJsonAnswer(200, { status: 'cancelled', code: result.reason })
   const end = ended[result.state]
-  return end === undefined ? json(200, { status: result.state, code: result.reason }) : problem(result.reason, end)
+  return end === undefined
+    ? runJsonAnswer(200, { status: result.state, code: result.reason })
+    : runProblemAnswer(result.reason, end)
 }
 
 /** Not refused: the run is kept. The same run asked for again waits for its answer once its sender is let in. */
 function heldAnswer({ response, reason }: Extract<WatchResult, { kind: 'held' }>): TransportAnswer {
-  if (response === null) return json(202, { status: reason })
-  const messages = [{ role: 'assistant', content: contentOf(response) }]
-  return json(202, { threadId: response.thread_id, status: reason, messages })
+  if (response === null) return runJsonAnswer(202, { status: reason })
+  const messages = [{ role: 'assistant', content: responseContent(response) }]
+  return runJsonAnswer(202, { threadId: response.thread_id, status: reason, messages })
 }
 
 type Answered = Extract<WatchResult, { kind: 'answered' }>
@@ -90,26 +93,26 @@ type Answered = Extract<WatchResult, { kind: 'answered' }>
 /** Several runs that one resume set going: the words of each, and of their replies one that still waits, else the last. */
 function answerBody({ response, runId }: Answered, others: readonly Answered[]): JsonObject {
   const replies = [response, ...others.map((each) => each.response)]
-  const reply = replies.find(isWaiting) ?? replies.at(-1) ?? response
-  const interrupts = replies.filter(isWaiting).flatMap(interruptsIn)
+  const reply = replies.find(isAwaitingInput) ?? replies.at(-1) ?? response
+  const interrupts = replies.filter(isAwaitingInput).flatMap(listInterrupts)
   return {
     threadId: reply.thread_id,
     runId,
-    status: isWaiting(reply) ? 'input_required' : reply.status,
-    messages: replies.map((each) => ({ role: 'assistant', content: contentOf(each) })),
+    status: isAwaitingInput(reply) ? 'input_required' : reply.status,
+    messages: replies.map((each) => ({ role: 'assistant', content: responseContent(each) })),
     ...(interrupts.length === 0 ? {} : { interrupts }),
-    response: asJson(shown(reply)),
+    response: responseToJson(clientResponse(reply)),
     ...(reply.client?.state === undefined ? {} : { state: reply.client.state }),
     ...(reply.client?.tools === undefined ? {} : { clientTools: { ...reply.client.tools } }),
   }
 }
 
-function isWaiting({ status, asks }: NormalizedResponse): boolean {
+function isAwaitingInput({ status, asks }: NormalizedResponse): boolean {
   return status === 'input_required' || asks !== undefined
 }
 
 /** The agent's own words, for programs that read them: Markdown stays as it was written unless it leads where no reader should be sent. */
-export function contentOf(response: NormalizedResponse): string {
+export function responseContent(response: NormalizedResponse): string {
   const parts = response.parts.map((part) =>
     isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown'
       ? textPart(safeMarkdown(part.content))
@@ -118,62 +121,63 @@ export function contentOf(response: NormalizedResponse): string {
   return plainText({ ...response, parts })
 }
 
-function problem(code: string, { status, message, remedy }: Problem): TransportAnswer {
-  return json(status, { error: { code, message, remedy } })
+function runProblemAnswer(code: string, { status, message, remedy }: Problem): TransportAnswer {
+  return runJsonAnswer(status, { error: { code, message, remedy } })
 }
 
-function json(status: number, body: JsonObject): TransportAnswer {
+function runJsonAnswer(status: number, body: JsonObject): TransportAnswer {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }
 
 /** A reply has passed its schema, so it is JSON; the round trip drops the fields that are merely undefined. */
-function asJson(response: NormalizedResponse): JsonObject {
+function responseToJson(response: NormalizedResponse): JsonObject {
   return JSON.parse(JSON.stringify(response))
 }
 
 /** What it says to the client's program stands beside it. */
-function shown({ client: _told, ...response }: NormalizedResponse): NormalizedResponse {
-  return { ...response, parts: response.parts.map(inCallersWords) }
+function clientResponse({ client: _told, ...response }: NormalizedResponse): NormalizedResponse {
+  return { ...response, parts: response.parts.map(withCallersToolName) }
 }
 
-function inCallersWords(part: Part): Part {
+function withCallersToolName(part: Part): Part {
   if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind !== 'runtime_tool_pending') return part
   const { declared_name: _own, ...policy } = part.policy
-  return { kind: 'policy', policy: { ...policy, tool_name: callersName(part.policy) } }
+  return { kind: 'policy', policy: { ...policy, tool_name: callerToolName(part.policy) } }
 }
 
 /** A tool that the client runs is called what the client calls it; an agent that asks by itself may know it by our name alone. */
-export function callersName({ declared_name, tool_name }: { readonly [key: string]: unknown }): string {
+export function callerToolName({ declared_name, tool_name }: { readonly [key: string]: unknown }): string {
   if (typeof declared_name === 'string' && declared_name !== '') return declared_name
   return typeof tool_name === 'string' ? tool_name.replace(/^client\//, '') : ''
 }
 
 /** What stands in the way of a run, of what its reply asks. What a client itself has to run is no interrupt. */
-export function interruptsIn({ parts, asks = [] }: Pick<NormalizedResponse, 'parts' | 'asks'>): readonly Interrupt[] {
+export function listInterrupts({ parts, asks = [] }: Pick<NormalizedResponse, 'parts' | 'asks'>): readonly Interrupt[] {
   const inParts = parts.flatMap((part) => {
     if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind === 'runtime_tool_pending') return []
-    return [interruptOf(part.policy as JsonObject)]
+    return [policyInterrupt(part.policy as JsonObject)]
   })
   const inWords = asks.map(({ action_id, message, expires_at }) =>
-    confirmation({ id: action_id, message, ...(expires_at === null ? {} : { expiresAt: expires_at }) }),
+    confirmationInterrupt({ id: action_id, message, ...(expires_at === null ? {} : { expiresAt: expires_at }) }),
   )
   return [...inParts, ...inWords]
 }
 
-function interruptOf(policy: JsonObject): Interrupt {
-  const id = textIn(policy, 'action_id') || textIn(policy, 'state') || textIn(policy, 'kind')
-  const toolCallId = textIn(policy, 'tool_call_id')
-  const expiresAt = textIn(policy, 'expires_at')
+function policyInterrupt(policy: JsonObject): Interrupt {
+  const id =
+    stringFieldOrEmpty(policy, 'action_id') || stringFieldOrEmpty(policy, 'state') || stringFieldOrEmpty(policy, 'kind')
+  const toolCallId = stringFieldOrEmpty(policy, 'tool_call_id')
+  const expiresAt = stringFieldOrEmpty(policy, 'expires_at')
   const facts = {
-    ...{ id, message: textIn(policy, 'message') },
+    ...{ id, message: stringFieldOrEmpty(policy, 'message') },
     ...(toolCallId === '' ? {} : { toolCallId }),
     ...(expiresAt === '' ? {} : { expiresAt }),
   }
-  return policy['kind'] === 'approval_required' ? confirmation(facts) : { ...facts, reason: 'input_required' }
+  return policy['kind'] === 'approval_required' ? confirmationInterrupt(facts) : { ...facts, reason: 'input_required' }
 }
 
 /** A yes or a no is asked for. */
-export function confirmation(facts: Omit<Interrupt, 'reason' | 'responseSchema'>): Interrupt {
+export function confirmationInterrupt(facts: Omit<Interrupt, 'reason' | 'responseSchema'>): Interrupt {
   return { ...facts, reason: 'confirmation', responseSchema: decisionSchema }
 }
 
@@ -183,7 +187,7 @@ const decisionSchema: JsonObject = {
   required: ['approved'],
 }
 
-function textIn(fields: JsonObject, key: string): string {
+function stringFieldOrEmpty(fields: JsonObject, key: string): string {
   const value = fields[key]
   return typeof value === 'string' ? value : ''
 }

@@ -1,22 +1,22 @@
 // Hop 2: verifies a run request. A token is believed from anywhere; without one there is this machine's user, and guests in threads of their own.
 import {
-  type ArrivalHead,
-  type CallerDesk,
-  type CallerVerdict,
-  type RawArrival,
+  type CallerResult,
+  type CallerVerifier,
+  type RawRequest,
+  type RequestHead,
   runScope,
-  type TaskDesk,
-  type Verdict,
+  type TaskService,
+  type VerifyResult,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson, sha256Hex } from '../../src/verification/index.ts'
-import { passageOf } from './live/interrupts.ts'
-import { type AguiPayload, guestPrefix, subjectOf, threadIdSchema } from './wire.ts'
+import { checkOpenInterrupts } from './live/interrupts.ts'
+import { type AguiPayload, aguiSubject, guestPrefix, threadIdSchema } from './wire.ts'
 
 const jsonType = /^application\/json(?:\s*;|\s*$)/i
 
 export type VerifyDeps = {
-  readonly callers: CallerDesk
-  readonly tasks: TaskDesk
+  readonly callers: CallerVerifier
+  readonly tasks: TaskService
   /** Whom a request is for, and where the outside calls it. */
   readonly agent: string
   readonly url: string | undefined
@@ -24,32 +24,35 @@ export type VerifyDeps = {
 
 export async function verifyAgui(
   { callers, tasks, agent, url }: VerifyDeps,
-  arrival: RawArrival,
-): Promise<Verdict<AguiPayload>> {
+  arrival: RawRequest,
+): Promise<VerifyResult<AguiPayload>> {
   const audiences = url === undefined ? [] : [url]
   const from = await callers.identify(arrival.headers, agent, { scope: runScope, audiences })
   if (from.kind === 'rejected') return from
-  if (from.bearer === undefined && arrival.from === 'remote') return stranger(callers, url)
+  if (from.bearer === undefined && arrival.from === 'remote') return rejectStranger(callers, url)
   // A page can send any other type without asking, so this is a guard and not pedantry.
   if (!jsonType.test(arrival.headers['content-type'] ?? '')) return { kind: 'rejected', reason: 'malformed_request' }
   const guest = from.bearer === undefined && arrival.from === 'guest' ? await guestSubject(arrival.bytes) : undefined
-  const payload = { ...payloadFrom(arrival, from), ...(guest === undefined ? {} : { guest }) }
+  const payload = { ...runPayload(arrival, from), ...(guest === undefined ? {} : { guest }) }
   const { bytes, headers } = arrival
-  const subject = subjectOf(payload)
+  const subject = aguiSubject(payload)
   const asked = { agent: from.bearer?.agent ?? agent, subject, bytes, accept: headers['accept'] ?? '' }
-  const passage = await passageOf(tasks, asked)
+  const passage = await checkOpenInterrupts(tasks, asked)
   if (passage.kind === 'blocked') return { kind: 'handshake', answer: passage.answer }
   return { kind: 'genuine', payload: passage.kind === 'free' ? payload : { ...payload, goesOnWith: passage.tasks } }
 }
 
 /** What the headers alone rule out: a remote request without a token, a body that is not JSON. */
-export function screenAgui({ callers, url }: Pick<VerifyDeps, 'callers' | 'url'>, { headers, from }: ArrivalHead) {
-  if (headers['authorization'] === undefined && from === 'remote') return stranger(callers, url)
+export function screenAgui({ callers, url }: Pick<VerifyDeps, 'callers' | 'url'>, { headers, from }: RequestHead) {
+  if (headers['authorization'] === undefined && from === 'remote') return rejectStranger(callers, url)
   const isJson = headers['content-type'] === undefined || jsonType.test(headers['content-type'])
   return isJson ? undefined : ({ kind: 'rejected', reason: 'malformed_request' } as const)
 }
 
-function stranger(callers: CallerDesk, resource: string | undefined): Extract<Verdict<never>, { kind: 'rejected' }> {
+function rejectStranger(
+  callers: CallerVerifier,
+  resource: string | undefined,
+): Extract<VerifyResult<never>, { kind: 'rejected' }> {
   const reason = 'missing_credential'
   const challenge = callers.challenge(reason, resource === undefined ? {} : { resource })
   return { kind: 'rejected', reason, challenge }
@@ -62,7 +65,7 @@ async function guestSubject(bytes: Uint8Array): Promise<string> {
   return `${guestPrefix}${(await sha256Hex(`guest ${threadId ?? ''}`)).slice(0, 32)}`
 }
 
-function payloadFrom({ bytes }: RawArrival, from: Exclude<CallerVerdict, { kind: 'rejected' }>): AguiPayload {
+function runPayload({ bytes }: RawRequest, from: Exclude<CallerResult, { kind: 'rejected' }>): AguiPayload {
   const { bearer } = from
   if (from.kind === 'unreadable') return { bytes, bearer, chain: { kind: 'unreadable', remedy: from.remedy } }
   const { caller, agentChain } = from

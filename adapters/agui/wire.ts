@@ -46,11 +46,11 @@ export const toolMessageSchema = z.object({
   role: z.literal('tool'),
   toolCallId: callerId(),
   /** In 1.0 parts as well; their text counts. */
-  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })).transform(blocksText)]),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })).transform(joinBlockTexts)]),
   error: z.string().nullish(),
 })
 
-function blocksText(blocks: readonly { readonly [key: string]: unknown }[]): string {
+function joinBlockTexts(blocks: readonly { readonly [key: string]: unknown }[]): string {
   return blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('\n')
 }
 
@@ -121,14 +121,14 @@ export function readBlock(block: unknown): ContentBlock | undefined {
   if (!named.success) return undefined
   if (named.data.type === 'text') return textBlockSchema.safeParse(block).data
   if (named.data.type === 'binary') return binaryBlockSchema.safeParse(block).data
-  if (mediaTypes.has(named.data.type)) return binaryOf(mediaBlockSchema.safeParse(block).data)
+  if (mediaTypes.has(named.data.type)) return mediaToBinary(mediaBlockSchema.safeParse(block).data)
   return { type: 'other', name: named.data.type }
 }
 
 const mediaTypes: ReadonlySet<string> = new Set(['image', 'audio', 'video', 'document'])
 
 /** Both spellings of an attachment become one, so that one sent in both is found twice. */
-function binaryOf(block: z.infer<typeof mediaBlockSchema> | undefined): ContentBlock | undefined {
+function mediaToBinary(block: z.infer<typeof mediaBlockSchema> | undefined): ContentBlock | undefined {
   if (block === undefined) return undefined
   const { source, metadata, type } = block
   const mimeType = source.mimeType ?? (type === 'document' ? 'application/octet-stream' : `${type}/*`)
@@ -160,7 +160,7 @@ export type AguiPayload = {
   readonly goesOnWith?: ReadonlyMap<string, string>
 }
 
-export function subjectOf({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest'>): string {
+export function aguiSubject({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest'>): string {
   return bearer?.subject ?? guest ?? localSubject
 }
 

@@ -1,7 +1,7 @@
 // Fixtures of email for the adapter kit: signed posts of whole mails, and mails with their twins. Their signatures are real and
 // DNS answers as their domain would.
-import type { ChannelDeps, JsonObject, RawArrival } from '../../src/contract/index.ts'
-import { hexOf, webHmac } from '../../src/verification/index.ts'
+import type { ChannelDeps, JsonObject, RawRequest } from '../../src/contract/index.ts'
+import { toHex, webHmac } from '../../src/verification/index.ts'
 import autoReply from './fixtures/auto-reply.json' with { type: 'json' }
 import groupReply from './fixtures/group-reply.json' with { type: 'json' }
 import plainText from './fixtures/plain-text.json' with { type: 'json' }
@@ -9,7 +9,7 @@ import twoAuthors from './fixtures/two-authors.json' with { type: 'json' }
 import withFile from './fixtures/with-file.json' with { type: 'json' }
 import zone from './fixtures/zone.json' with { type: 'json' }
 import { emailChannel } from './index.ts'
-import { signedText, webhookHeaders } from './ways/hooks/webhook.ts'
+import { webhookHeaders, webhookSignedText } from './ways/hooks/webhook.ts'
 import { envelopeHeaders } from './wire/mail.ts'
 
 const webhookSecret = 'email-webhook-secret-of-the-tests-0001'
@@ -36,7 +36,7 @@ function postedOf(bytes: Uint8Array): Posted & { readonly raw: Uint8Array } {
 async function sign(
   bytes: Uint8Array,
   { key, at = now }: { readonly key?: 'wrong'; readonly at?: number } = {},
-): Promise<RawArrival> {
+): Promise<RawRequest> {
   const { envelope, raw } = postedOf(bytes)
   const unsigned = {
     'content-type': 'message/rfc822',
@@ -45,12 +45,12 @@ async function sign(
     [envelopeHeaders.from]: envelope.from,
     [envelopeHeaders.to]: JSON.stringify([envelope.to]),
   }
-  const digest = hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new Uint8Array(raw))))
+  const digest = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', new Uint8Array(raw))))
   const secret = key === 'wrong' ? webhookSecret.replace('1', '2') : webhookSecret
-  const mac = await webHmac().sha256(secret, new TextEncoder().encode(signedText(unsigned, digest)))
+  const mac = await webHmac().sha256(secret, new TextEncoder().encode(webhookSignedText(unsigned, digest)))
   return {
     bytes: raw,
-    headers: { ...unsigned, [webhookHeaders.signature]: `sha256=${hexOf(mac)}` },
+    headers: { ...unsigned, [webhookHeaders.signature]: `sha256=${toHex(mac)}` },
     receivedAt: new Date(now).toISOString(),
     from: 'remote',
   }

@@ -6,53 +6,53 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
-  checkedSettings,
   connectionConfig,
   defineAdapter,
+  parseSettings,
 } from '../../src/contract/index.ts'
-import { emailFromEnvironment, emailWithoutDefault } from './config/environment.ts'
-import { requireHosted } from './config/hosted.ts'
+import { emailFromEnvironment, hostedEmailFromEnvironment } from './config/environment.ts'
+import { requireHostedSettings } from './config/hosted.ts'
 import {
+  authSettings,
   deliverySettings,
-  isFromHereOnly,
+  ingressSettings,
+  isLocalMailOnly,
   mailboxAlias,
-  proofSettings,
   startNotice,
-  waysSettings,
   withPublicHost,
 } from './config/parts.ts'
 import { type EmailSettings, type EmailSettingsInput, emailSettingsSchema } from './config/settings.ts'
 import { decisionEndpoints, serveDecision } from './confirm/serve.ts'
 import { deliverMail } from './deliver/mail.ts'
-import { deliveryOf } from './deliver/names.ts'
+import { findDelivery } from './deliver/names.ts'
 import { dohLookup } from './dns/doh-lookup.ts'
 import { nodeLookup } from './dns/node-lookup.ts'
 import { createResolver } from './dns/resolver.ts'
 import { openMailFile } from './files.ts'
 import { createEmailProbe } from './install/probe.ts'
-import { readHop } from './manners/hop.ts'
+import { verifyHop } from './manners/hop.ts'
 import { horizonMs, normalizeMail } from './normalize/mail.ts'
 import { maxRawBytes } from './normalize/raw.ts'
-import { type Addresses, recipientOf } from './normalize/recipients.ts'
-import { createHereOr } from './offload/loop-share.ts'
-import { offloadFindPart, offloadLibrary, offloadReadBody } from './offload/offload.ts'
-import { readBody } from './parse/read-body.ts'
-import { proveMail } from './prove/prove-mail.ts'
-import { selfTest } from './prove/self-test.ts'
-import { renderMail } from './render/reply.ts'
+import { type Addresses, resolveRecipient } from './normalize/recipients.ts'
+import { createHereOrThread } from './offload/loop-share.ts'
+import { offloadFindPart, offloadMailChecks, offloadReadBody } from './offload/offload.ts'
+import { parseMailBody } from './parse/read-body.ts'
+import { authenticateMail } from './prove/prove-mail.ts'
+import { testSignatureChecks } from './prove/self-test.ts'
+import { renderMailReply } from './render/reply.ts'
 import { scanHead } from './scan/scan-head.ts'
-import { secretOf } from './threads/secret.ts'
-import { createTokens } from './threads/token.ts'
+import { createMailSecrets } from './threads/secret.ts'
+import { createReplyTokens } from './threads/token.ts'
 import { verifyMail } from './verify.ts'
-import { takeHandedMail } from './ways/handed.ts'
-import { createHopOf, screenHop } from './ways/hop-of.ts'
+import { onEmailEvent } from './ways/handed.ts'
+import { createRequestVerifier, screenRequest } from './ways/hop-of.ts'
 import { imapSource } from './ways/imap/source.ts'
-import { createOwnArrivals } from './ways/own-arrivals.ts'
+import { createOwnMailRegistry } from './ways/own-arrivals.ts'
 import { listenSmtp } from './ways/smtp/listen.ts'
 import type { MailCall } from './wire/call.ts'
 import type { MailHead } from './wire/judged.ts'
 import type { ReceivedMail } from './wire/mail.ts'
-import type { ReadMail } from './wire/read.ts'
+import type { VerifiedMail } from './wire/read.ts'
 
 const hourMs = 60 * 60 * 1000
 
@@ -83,15 +83,15 @@ export const emailChannel: ChannelDefinition = {
     'EMAIL_ALLOW',
   ],
   fromEnvironment: emailFromEnvironment,
-  create: (settings, deps) => createEmail(checkedSettings('email', emailSettingsSchema, settings), deps),
+  create: (settings, deps) => createEmail(parseSettings('email', emailSettingsSchema, settings), deps),
 }
 
 /** For runtimes without a machine of their own: nothing is on unless the operator set it up. */
 export const hostedEmailChannel: ChannelDefinition = {
   ...emailChannel,
-  fromEnvironment: emailWithoutDefault,
+  fromEnvironment: hostedEmailFromEnvironment,
   create: (settings, deps) =>
-    createEmail(requireHosted(checkedSettings('email', emailSettingsSchema, settings), deps), deps),
+    createEmail(requireHostedSettings(parseSettings('email', emailSettingsSchema, settings), deps), deps),
 }
 
 /** What an operator writes into parley.config.ts for one domain. */
@@ -104,10 +104,10 @@ export function email(options: EmailOptions = {}): ConnectionConfig {
 function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
   const { hmac, now, notes, originals, connection } = deps
   const settings = withPublicHost(given, connection.domain, deps.carrier)
-  const secrets = secretOf(deps)
+  const secrets = createMailSecrets(deps)
   const secret = secrets.current
-  const tokens = createTokens(hmac, secrets)
-  const own = createOwnArrivals()
+  const tokens = createReplyTokens(hmac, secrets)
+  const own = createOwnMailRegistry()
   const domains = [settings.domain, ...settings.domains]
   const addresses = (): Addresses => ({
     domains,
@@ -118,39 +118,39 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
     settings.dnsOverHttps === undefined ? nodeLookup(settings.dnsServers) : dohLookup(deps.fetch, settings.dnsOverHttps)
   const resolver = createResolver({ lookup, now })
   const { offload } = deps
-  const library = offload === undefined ? undefined : offloadLibrary(offload)
-  const hereOr = createHereOr()
-  const tested = onceTrue(() => selfTest(library))
+  const library = offload === undefined ? undefined : offloadMailChecks(offload)
+  const hereOr = createHereOrThread()
+  const tested = onceSucceeded(() => testSignatureChecks(library))
   const verifying = {
-    hopOf: createHopOf(waysSettings(settings), { ...deps, own }),
+    hopOf: createRequestVerifier(ingressSettings(settings), { ...deps, own }),
     scanHead,
     async proveMail(mail: ReceivedMail, head: MailHead) {
       await tested()
-      const proving = { resolver, settings: proofSettings(settings) }
-      if (library === undefined) return proveMail(mail, head, proving)
+      const proving = { resolver, settings: authSettings(settings) }
+      if (library === undefined) return authenticateMail(mail, head, proving)
       return hereOr(
         mail.raw,
-        () => proveMail(mail, head, proving),
-        () => proveMail(mail, head, { ...proving, library }),
+        () => authenticateMail(mail, head, proving),
+        () => authenticateMail(mail, head, { ...proving, library }),
       )
     },
     readBody: async (raw: Uint8Array, head: MailHead, uncounted: readonly string[]) => {
-      if (offload === undefined) return readBody(raw, head, uncounted)
+      if (offload === undefined) return parseMailBody(raw, head, uncounted)
       return hereOr(
         raw,
-        () => readBody(raw, head, uncounted),
+        () => parseMailBody(raw, head, uncounted),
         () => offloadReadBody(offload, raw, head, uncounted),
       )
     },
     nameOriginal: async (digest: string) => originals?.nameOf(digest),
     addresses,
     tokens,
-    sentUnder: async (key: string) => (notes === undefined ? undefined : deliveryOf(notes, key)),
+    sentUnder: async (key: string) => (notes === undefined ? undefined : findDelivery(notes, key)),
     async readHop(domain: string, value: string, messageId: string) {
       if (![...domains, ...settings.siblings].includes(domain)) return undefined
       const shared = settings.siblingSecret?.reveal()
       for (const each of shared === undefined ? await secrets.all() : [shared]) {
-        const hop = await readHop(hmac, each, value, messageId)
+        const hop = await verifyHop(hmac, each, value, messageId)
         if (hop !== undefined) return hop
       }
       return undefined
@@ -159,34 +159,34 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
     trustLoopback: settings.trustLoopback,
     maxRowBytes: maxRawBytes,
   }
-  const { smtp, imap } = waysSettings(settings)
+  const { smtp, imap } = ingressSettings(settings)
   const incoming = {
     ...{ now, own, maxBytes: settings.maxBytes },
-    recipientOf: (address: string) => kindOf(addresses(), address),
+    recipientOf: (address: string) => classifyRecipient(addresses(), address),
   }
   const deciding = notes === undefined || deps.publicUrl === undefined ? undefined : { connection, now, notes }
-  return defineAdapter<ReadMail, MailCall>({
+  return defineAdapter<VerifiedMail, MailCall>({
     channel: 'email',
-    capabilities: capabilitiesOf(settings, deps, deciding !== undefined),
+    capabilities: emailCapabilities(settings, deps, deciding !== undefined),
     ...startNotice(settings, { ...deps, host: connection.domain }),
     ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
-    screenHeaders: (head) => screenHop(waysSettings(settings), head),
+    screenHeaders: (head) => screenRequest(ingressSettings(settings), head),
     verify: (arrival) => verifyMail(verifying, arrival),
     normalize: (mail, arrival, at) =>
       normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
     render: (reply, to, mayNotify) =>
-      renderMail(reply, to, mayNotify, (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label),
+      renderMailReply(reply, to, mayNotify, (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label),
     deliver: deliverMail(deliverySettings(settings, deps.carrier), { ...deps, tokens: async () => tokens, secret }),
     openFile: openMailFile(originals, offload === undefined ? undefined : offloadFindPart(offload)),
-    ...(smtp === undefined ? {} : { listen: afterTest(tested, listenSmtp(smtp, incoming)) }),
+    ...(smtp === undefined ? {} : { listen: listenAfterTest(tested, listenSmtp(smtp, incoming)) }),
     ...(imap === undefined ? {} : { source: imapSource(imap, incoming) }),
     probe: createEmailProbe(settings, deps.carrier),
-    isLocalOnly: isFromHereOnly(settings),
-    takeHanded: takeHandedMail({ ...incoming, requireSecret: secret }),
+    isLocalOnly: isLocalMailOnly(settings),
+    takeHanded: onEmailEvent({ ...incoming, requireSecret: secret }),
   })
 }
 
-function capabilitiesOf(
+function emailCapabilities(
   settings: EmailSettings,
   { carrier }: Pick<ChannelDeps, 'carrier'>,
   isDecidedHere: boolean,
@@ -218,7 +218,7 @@ function capabilitiesOf(
 }
 
 /** What cannot tell a true signature from a broken one takes no mail: the port stays closed, and says why. */
-function afterTest(
+function listenAfterTest(
   tested: () => Promise<void>,
   listen: NonNullable<Adapter['listen']>,
 ): NonNullable<Adapter['listen']> {
@@ -229,7 +229,7 @@ function afterTest(
 }
 
 /** What has failed is tried again by the next caller. */
-function onceTrue(work: () => Promise<void>): () => Promise<void> {
+function onceSucceeded(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => {
     done ??= work().catch((error: unknown) => {
@@ -241,8 +241,8 @@ function onceTrue(work: () => Promise<void>): () => Promise<void> {
 }
 
 /** As the listener answers RCPT. */
-function kindOf(addresses: Addresses, address: string): 'agent' | 'bounce' | 'unknown' | 'foreign' {
-  const { kind } = recipientOf(addresses, address)
+function classifyRecipient(addresses: Addresses, address: string): 'agent' | 'bounce' | 'unknown' | 'foreign' {
+  const { kind } = resolveRecipient(addresses, address)
   if (kind !== 'unknown') return kind
   return addresses.domains.includes(address.slice(address.lastIndexOf('@') + 1).toLowerCase()) ? 'unknown' : 'foreign'
 }

@@ -1,22 +1,24 @@
 // Hop 2: verifies the hop that brought a mail, authenticates its author, reads its body and looks up its thread. Nothing is
 // read before the hop is genuine, and what is refused is refused before anything is kept.
-import type { RawArrival, Verdict } from '../../src/contract/index.ts'
+import type { RawRequest, VerifyResult } from '../../src/contract/index.ts'
 import { hopHeader } from './manners/hop.ts'
-import { type Addresses, recipientOf } from './normalize/recipients.ts'
+import { type Addresses, resolveRecipient } from './normalize/recipients.ts'
 import { busyReason } from './offload/refusal.ts'
 import { resolveThread } from './threads/resolve.ts'
-import type { Tokens } from './threads/token.ts'
-import { digestOf } from './ways/hooks/once.ts'
+import type { ReplyTokens } from './threads/token.ts'
+import { sha256HexBytes } from './ways/hooks/once.ts'
 import type { MailBody, MailHead, MailProof, MailRefusal } from './wire/judged.ts'
 import type { ReceivedMail } from './wire/mail.ts'
-import type { ReadMail, ReadRecipient, SentMail } from './wire/read.ts'
+import type { SentMail, VerifiedMail, VerifiedRecipient } from './wire/read.ts'
 import { countedHead, isFieldCounted, uncountedContent } from './wire/signed-fields.ts'
 
 /** What an ingress makes of a request. */
-export type Hop = Exclude<Verdict<never>, { kind: 'genuine' }> | { readonly kind: 'mail'; readonly mail: ReceivedMail }
+export type RequestResult =
+  | Exclude<VerifyResult<never>, { kind: 'genuine' }>
+  | { readonly kind: 'mail'; readonly mail: ReceivedMail }
 
 export type VerifyDeps = {
-  readonly hopOf: (arrival: RawArrival) => Promise<Hop>
+  readonly hopOf: (arrival: RawRequest) => Promise<RequestResult>
   readonly scanHead: (raw: Uint8Array) => MailHead
   readonly proveMail: (mail: ReceivedMail, head: MailHead) => Promise<MailProof | MailRefusal>
   /** `uncounted`: fields of the head that say nothing about how the body is read. */
@@ -24,7 +26,7 @@ export type VerifyDeps = {
   /** What the raw mail would be kept as beside its row. Undefined: there is no place for it. */
   readonly nameOriginal: (digest: string) => Promise<string | undefined>
   readonly addresses: () => Addresses
-  readonly tokens: Tokens
+  readonly tokens: ReplyTokens
   readonly sentUnder: (key: string) => Promise<SentMail | undefined>
   /** The count in a hop header of a mail from this domain, where one of its gateways may write any. */
   readonly readHop: (domain: string, value: string, messageId: string) => Promise<number | undefined>
@@ -37,23 +39,23 @@ export type VerifyDeps = {
 
 const maxRecipients = 100
 
-export async function verifyMail(deps: VerifyDeps, arrival: RawArrival): Promise<Verdict<ReadMail>> {
+export async function verifyMail(deps: VerifyDeps, arrival: RawRequest): Promise<VerifyResult<VerifiedMail>> {
   const hop = await deps.hopOf(arrival)
   if (hop.kind !== 'mail') return hop
   const { mail } = hop
   const head = deps.scanHead(mail.raw)
   const deliveryId = head.messageId === undefined ? {} : { deliveryId: head.messageId.slice(0, 500) }
-  const refused = (given: MailRefusal): Verdict<ReadMail> =>
+  const refuseMail = (given: MailRefusal): VerifyResult<VerifiedMail> =>
     given.kind === 'later'
       ? { kind: 'later', reason: given.reason }
       : { kind: 'turned_away', reason: given.reason, remedy: given.remedy, ...deliveryId }
-  if (mail.envelope.rcptTo.length > maxRecipients) return refused(tooMany)
-  const proof = await judge(deps, arrival, mail, head)
-  if ('kind' in proof) return refused(proof)
-  if (proof.standing === 'spoofed') return refused(spoofed)
+  if (mail.envelope.rcptTo.length > maxRecipients) return refuseMail(tooMany)
+  const proof = await authenticateSender(deps, arrival, mail, head)
+  if ('kind' in proof) return refuseMail(proof)
+  if (proof.standing === 'spoofed') return refuseMail(spoofed)
   const body = await deps.readBody(mail.raw, head, uncountedContent(proof))
-  if ('kind' in body) return refused(isGivenUp(mail, body) ? unreadable : body)
-  return { kind: 'genuine', payload: await complete(deps, { ...mail, head, proof, body }) }
+  if ('kind' in body) return refuseMail(isGivenUp(mail, body) ? unreadable : body)
+  return { kind: 'genuine', payload: await completeMail(deps, { ...mail, head, proof, body }) }
 }
 
 const tooMany: MailRefusal = {
@@ -76,15 +78,15 @@ const nothingProven: MailProof = {
   ...{ signedHeaders: [], reasons: [], signatures: [] },
 }
 
-async function judge(
+async function authenticateSender(
   deps: VerifyDeps,
-  arrival: RawArrival,
+  arrival: RawRequest,
   mail: ReceivedMail,
   head: MailHead,
 ): Promise<MailProof | MailRefusal> {
   const addresses = deps.addresses()
   // A report counts by the token it comes back to. Servers that bounce rarely sign, and no sender is believed by it.
-  const isReport = mail.envelope.rcptTo.every((each) => recipientOf(addresses, each).kind === 'bounce')
+  const isReport = mail.envelope.rcptTo.every((each) => resolveRecipient(addresses, each).kind === 'bounce')
   if (isReport) return nothingProven
   if (
     deps.trustLoopback &&
@@ -107,12 +109,12 @@ const isGivenUp = (mail: ReceivedMail, { kind, reason }: MailRefusal): boolean =
 
 type Judged = ReceivedMail & { readonly head: MailHead; readonly proof: MailProof; readonly body: MailBody }
 
-async function complete(deps: VerifyDeps, mail: Judged): Promise<ReadMail> {
+async function completeMail(deps: VerifyDeps, mail: Judged): Promise<VerifiedMail> {
   const { raw, body } = mail
-  const digest = onceDigest(raw)
-  const id = ownId(mail) ?? `${await digest()}@invalid`
+  const digest = lazyDigest(raw)
+  const id = signedMailId(mail) ?? `${await digest()}@invalid`
   const recipients = await Promise.all(
-    mail.envelope.rcptTo.map((each) => readRecipient(deps, { mail, id, digest }, each)),
+    mail.envelope.rcptTo.map((each) => resolveEnvelopeRecipient(deps, { mail, id, digest }, each)),
   )
   // Of a mail without a proven author nothing is kept beside its row, and nothing is hashed for it. Whether its author
   // is admitted is decided by the access rules, which see to it that it is kept only then.
@@ -121,28 +123,32 @@ async function complete(deps: VerifyDeps, mail: Judged): Promise<ReadMail> {
     recipients.some(({ kind }) => kind === 'agent') &&
     (body.files.length > 0 || raw.length > deps.maxRowBytes)
   const original = isKept ? await deps.nameOriginal(await digest()) : undefined
-  const hop = await hopOfMail(deps, mail)
+  const hop = await readAgentHop(deps, mail)
   const kept = original === undefined ? {} : { original, originalId: await digest() }
   return { ...mail, id, recipients, hop, ...kept }
 }
 
 /** Its Message-ID where that is the author's; else it is known by its signature: that is the same in every copy. */
-function ownId({ head, proof }: Judged): string | undefined {
+function signedMailId({ head, proof }: Judged): string | undefined {
   if (isFieldCounted(proof, 'message-id')) return head.messageId
   return `${proof.signatures[0]?.split(' ').at(-1)}@signature.invalid`
 }
 
 /** Only when something is named after the bytes: for most mails their hash would cost more than reading them. */
-function onceDigest(raw: Uint8Array): () => Promise<string> {
+function lazyDigest(raw: Uint8Array): () => Promise<string> {
   let made: Promise<string> | undefined
-  return () => (made ??= digestOf(raw))
+  return () => (made ??= sha256HexBytes(raw))
 }
 
 type Named = { readonly mail: Judged; readonly id: string; readonly digest: () => Promise<string> }
 
-async function readRecipient(deps: VerifyDeps, { mail, id, digest }: Named, given: string): Promise<ReadRecipient> {
+async function resolveEnvelopeRecipient(
+  deps: VerifyDeps,
+  { mail, id, digest }: Named,
+  given: string,
+): Promise<VerifiedRecipient> {
   const addresses = deps.addresses()
-  const meant = recipientOf(addresses, given)
+  const meant = resolveRecipient(addresses, given)
   const { tokens } = deps
   if (meant.kind === 'bounce') {
     const key = await tokens.read(meant.token)
@@ -159,7 +165,7 @@ async function readRecipient(deps: VerifyDeps, { mail, id, digest }: Named, give
 }
 
 /** Counts only in a mail whose own domain signed it, and only from a domain whose agents may write to ours. */
-async function hopOfMail(deps: VerifyDeps, { head, proof }: Judged): Promise<number | undefined> {
+async function readAgentHop(deps: VerifyDeps, { head, proof }: Judged): Promise<number | undefined> {
   const fields = head.fields.filter(({ name }) => name === hopHeader.toLowerCase())
   const domain = proof.standing === 'verified' ? proof.author?.domain : undefined
   if (domain === undefined || fields.length !== 1 || head.messageId === undefined) return undefined

@@ -120,13 +120,13 @@ export const slackSettingsSchema = settingsSchema
 export type SlackSettings = z.output<typeof slackSettingsSchema>
 
 /** Origins that may see bytes of files: the named ones, and the API's own where the operator moved it. */
-export function fileOriginsOf({ fileOrigins, apiUrl }: SlackSettings): readonly string[] {
+export function allowedFileOrigins({ fileOrigins, apiUrl }: SlackSettings): readonly string[] {
   const { origin } = new URL(apiUrl)
   return origin === 'https://slack.com' ? fileOrigins : [...fileOrigins, origin]
 }
 
 /** Where a `response_url` may lead: Slack's own host, and the API's where the operator moved it. */
-export function responseOriginsOf({ apiUrl }: Pick<SlackSettings, 'apiUrl'>): readonly string[] {
+export function allowedResponseOrigins({ apiUrl }: Pick<SlackSettings, 'apiUrl'>): readonly string[] {
   const { origin } = new URL(apiUrl)
   return origin === 'https://slack.com' ? ['https://hooks.slack.com'] : ['https://hooks.slack.com', origin]
 }
@@ -138,13 +138,13 @@ export function slackFromEnvironment(
   const signingSecrets = env['SLACK_SIGNING_SECRET'] || undefined
   const appToken = env['SLACK_APP_TOKEN'] || undefined
   if (token === undefined && signingSecrets === undefined && appToken === undefined) return undefined
-  const install = installFrom(env)
+  const install = oauthSettingsFromEnvironment(env)
   const missing = [
     ...(token === undefined && install === undefined ? ['SLACK_BOT_TOKEN'] : []),
     ...(signingSecrets === undefined && appToken === undefined ? ['SLACK_SIGNING_SECRET'] : []),
   ]
   if (missing.length > 0) return { missing }
-  const access = accessFrom(env['SLACK_ALLOW'])
+  const access = parseAccessList(env['SLACK_ALLOW'])
   return {
     settings: {
       ...(token === undefined ? { install } : { botToken: secret(token) }),
@@ -161,7 +161,7 @@ export function slackFromEnvironment(
 }
 
 /** Undefined unless the environment says that workspaces may install the app. */
-function installFrom(env: Readonly<Record<string, string | undefined>>): object | undefined {
+function oauthSettingsFromEnvironment(env: Readonly<Record<string, string | undefined>>): object | undefined {
   const clientId = env['SLACK_CLIENT_ID'] || undefined
   const clientSecret = env['SLACK_CLIENT_SECRET'] || undefined
   if (clientId === undefined || clientSecret === undefined) return undefined
@@ -171,7 +171,7 @@ function installFrom(env: Readonly<Record<string, string | undefined>>): object 
 }
 
 /** People as `T123/U456`, all members of a workspace as `T123/*`, all people as `*`. */
-function accessFrom(list: string | undefined): AccessRule | undefined {
+function parseAccessList(list: string | undefined): AccessRule | undefined {
   const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
   if (entries.length === 0) return undefined
   if (entries.includes('*')) return { mode: 'public', allow: [] }

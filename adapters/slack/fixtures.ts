@@ -1,5 +1,5 @@
 // Fixtures of Slack for the adapter kit: signed requests, payloads with their twins, and the vendor's answers.
-import type { JsonObject, RawArrival } from '../../src/contract/index.ts'
+import type { JsonObject, RawRequest } from '../../src/contract/index.ts'
 import approvalClick from './fixtures/approval-click.json' with { type: 'json' }
 import directMessage from './fixtures/direct-message.json' with { type: 'json' }
 import fileShare from './fixtures/file-share.json' with { type: 'json' }
@@ -24,7 +24,7 @@ export type SignOptions = {
   readonly secret?: string
 }
 
-async function sign(bytes: Uint8Array, how: SignOptions = {}): Promise<RawArrival> {
+async function sign(bytes: Uint8Array, how: SignOptions = {}): Promise<RawRequest> {
   const time = String(Math.floor((how.at ?? now) / 1000))
   const key = how.key === 'wrong' ? `${signingSecret}x` : (how.secret ?? signingSecret)
   return {

@@ -1,45 +1,45 @@
 // The Slack channel: what it can do, and its verbs bound to one app's settings.
 import {
   type Adapter,
-  type Arrived,
   type Capabilities,
   type ChannelDefinition,
   type ChannelDeps,
   type Connection,
   type ConnectionConfig,
   type ConnectionOptions,
-  checkedSettings,
   connectionConfig,
   defineAdapter,
-  type Notes,
-  type RawArrival,
+  type InboundEvent,
+  parseSettings,
+  type RawRequest,
   type Starter,
-  UnreadableArrival,
-  type Verdict,
+  type TtlStore,
+  UnparsableEventError,
+  type VerifyResult,
 } from '../../src/contract/index.ts'
 import { misfit } from '../../src/verification/index.ts'
-import { responseOriginsOf, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
-import { createCallSlack } from './deliver/call-slack.ts'
+import { allowedResponseOrigins, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
+import { createWebApiCaller } from './deliver/call-slack.ts'
 import { deliverSlack } from './deliver/deliver-slack.ts'
 import { createLiveState } from './deliver/ports.ts'
 import { reconcileSlack } from './deliver/reconcile-slack.ts'
-import { showSigns } from './deliver/signs/show-signs.ts'
-import { isBeyondHops } from './discovery/bot-hops.ts'
-import { createLearnBotUser, type LearnBotUser } from './discovery/bot-user.ts'
-import { keepResponseUrl } from './discovery/response-urls.ts'
-import { createSenderName } from './discovery/sender-name.ts'
+import { showSlackPresence } from './deliver/signs/show-signs.ts'
+import { exceedsBotHops } from './discovery/bot-hops.ts'
+import { type BotUserLookup, createBotUserLookup } from './discovery/bot-user.ts'
+import { storeResponseUrl } from './discovery/response-urls.ts'
+import { createSenderNameLookup } from './discovery/sender-name.ts'
 import { learnThreadContext, type Viewed } from './discovery/thread-context.ts'
 import { openSlackFile } from './files/open.ts'
-import { createAccounts } from './install/accounts.ts'
-import { hookUrl } from './install/manifest.ts'
+import { createInstallationAccess } from './install/accounts.ts'
+import { slackWebhookUrl } from './install/manifest.ts'
 import { createSlackProbe } from './install/probe.ts'
 import { liveSlack } from './live.ts'
 import { normalizeSlack } from './normalize/normalize-slack.ts'
 import type { AppFacts } from './normalize/scene.ts'
-import { renderSlack, withLine } from './render.ts'
-import { createOwnArrivals } from './source/own-arrivals.ts'
-import { createSocketWatch, socketSource } from './source/socket-source.ts'
-import { readBytes, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
+import { appendLineToBlocks, renderSlack } from './render.ts'
+import { createSocketRequests } from './source/own-arrivals.ts'
+import { createSocketSource, createSocketWatch } from './source/socket-source.ts'
+import { readSlackBody, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
 import { maxTextLength, type SlackCall } from './wire/call.ts'
 import { readEnvelope } from './wire/event.ts'
 
@@ -67,7 +67,7 @@ export const slackChannel: ChannelDefinition = {
     'SLACK_API_URL',
   ],
   fromEnvironment: slackFromEnvironment,
-  create: (settings, deps) => createSlack(checkedSettings('slack', slackSettingsSchema, settings), deps),
+  create: (settings, deps) => createSlack(parseSettings('slack', slackSettingsSchema, settings), deps),
 }
 
 /** Emoji by name; false: none. */
@@ -109,7 +109,7 @@ export function slack(options: SlackOptions): ConnectionConfig {
 }
 
 /** What was verified, and who the bot is where the event itself does not say it. */
-type Judged = {
+type VerifiedPayload = {
   readonly payload: SlackPayload
   readonly botUserId: string | undefined
   readonly viewed?: Viewed | undefined
@@ -120,9 +120,9 @@ type Judged = {
 }
 
 function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
-  const call = createCallSlack(settings, deps)
-  const accounts = createAccounts(settings, deps)
-  const own = createOwnArrivals()
+  const call = createWebApiCaller(settings, deps)
+  const accounts = createInstallationAccess(settings, deps)
+  const own = createSocketRequests()
   const socket = createSocketWatch()
   const ports = {
     call,
@@ -131,30 +131,30 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     live: createLiveState(deps.notes),
   }
   const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
-  const app = appFacts(settings)
-  const origins = responseOriginsOf(settings)
+  const app = slackAppFacts(settings)
+  const origins = allowedResponseOrigins(settings)
   const facts = { names, sendsFiles: deps.files !== undefined, broadcasts: new Set(settings.broadcasts) }
-  const learn = createLearnBotUser(ports, deps.now)
-  const nameOf = createSenderName(ports, deps.now)
-  return defineAdapter<Judged, SlackCall>({
+  const learn = createBotUserLookup(ports, deps.now)
+  const nameOf = createSenderNameLookup(ports, deps.now)
+  return defineAdapter<VerifiedPayload, SlackCall>({
     channel: 'slack',
-    capabilities: capabilitiesOf(settings, accounts.serve !== undefined),
-    ...(settings.appToken === undefined ? { notice: eventsNotice(deps) } : {}),
+    capabilities: slackCapabilities(settings, accounts.serve !== undefined),
+    ...(settings.appToken === undefined ? { notice: webhookNotice(deps) } : {}),
     screenHeaders: (head) => screenSlack(deps.now, head),
     async verify(arrival) {
       const isOwn = own.has(arrival)
-      const verdict = isOwn ? genuine(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
-      if (isRead(verdict)) await accounts.note(app, verdict.payload.value)
-      return judged(verdict, settings, {
+      const verdict = isOwn ? genuineFromSocket(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
+      if (isReadVerdict(verdict)) await accounts.note(app, verdict.payload.value)
+      return addBotUser(verdict, settings, {
         learn,
         ...(isOwn ? {} : { signature: arrival.headers['x-slack-signature'] }),
-        ...(isRead(verdict) ? await learnt(deps.notes, app, origins, verdict) : {}),
+        ...(isReadVerdict(verdict) ? await readKeptFacts(deps.notes, app, origins, verdict) : {}),
       })
     },
-    payloadOf: (arrival: RawArrival) => ({ payload: readBytes(arrival.bytes), botUserId: undefined }),
+    payloadOf: (arrival: RawRequest) => ({ payload: readSlackBody(arrival.bytes), botUserId: undefined }),
     normalize: ({ payload, botUserId, signature, ...told }, arrival, connection) =>
-      countOnce(connection, signature, () => {
-        if (payload.kind === 'unreadable') throw new UnreadableArrival(payload.reason)
+      oncePerSignature(connection, signature, () => {
+        if (payload.kind === 'unreadable') throw new UnparsableEventError(payload.reason)
         const known = botUserId === undefined ? app : { ...app, botUserId }
         return normalizeSlack({ app: known, arrival, connection, ...told }, payload.value)
       }),
@@ -166,34 +166,34 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     // Calls were made by this adapter's own render and stored as JSON.
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
     live: liveSlack(ports, deps.now),
-    withLine,
-    transient: showSigns(settings, ports, deps),
+    withLine: appendLineToBlocks,
+    transient: showSlackPresence(settings, ports, deps),
     openFile: openSlackFile(settings, deps, ports),
     senderName: async ({ channel }, { account }, signal) => {
       if (typeof account !== 'string' || typeof channel?.sender_id !== 'string') return undefined
       return nameOf(account, channel.sender_id, signal)
     },
-    probe: createSlackProbe({ settings, call, socket, ...installedIn(deps) }),
+    probe: createSlackProbe({ settings, call, socket, ...countInstallations(deps) }),
     ...(settings.appToken === undefined
       ? {}
-      : { source: socketSource({ ...settings, appToken: settings.appToken }, { ...deps, own, watch: socket }) }),
+      : { source: createSocketSource({ ...settings, appToken: settings.appToken }, { ...deps, own, watch: socket }) }),
     ...(accounts.serve === undefined ? {} : { serve: accounts.serve }),
   })
 }
 
 /** Slack calls one address for events, interactivity and the slash command. */
-function eventsNotice({ publicUrl, connection }: ChannelDeps): string {
+function webhookNotice({ publicUrl, connection }: ChannelDeps): string {
   if (publicUrl === undefined)
     return 'set PARLEY_PUBLIC_URL to where Slack reaches it, or SLACK_APP_TOKEN for Socket Mode'
-  return `webhook: ${hookUrl(publicUrl, connection.id)}`
+  return `webhook: ${slackWebhookUrl(publicUrl, connection.id)}`
 }
 
-function installedIn({ installations }: ChannelDeps): { readonly installed?: () => Promise<number> } {
+function countInstallations({ installations }: ChannelDeps): { readonly installed?: () => Promise<number> } {
   if (installations === undefined) return {}
   return { installed: async () => (await installations.list()).filter(({ status }) => status === 'active').length }
 }
 
-function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabilities {
+function slackCapabilities(settings: SlackSettings, isInstalled: boolean): Capabilities {
   return {
     maxTextLength,
     // Every post carries our id as metadata, and can be read back by it.
@@ -220,67 +220,69 @@ function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabili
   }
 }
 
-function appFacts({ botUserId, appId, allowBots, botHops, slashCommand, names }: SlackSettings): AppFacts {
+function slackAppFacts({ botUserId, appId, allowBots, botHops, slashCommand, names }: SlackSettings): AppFacts {
   const relaysNames = Object.keys(names).length > 0
   return { botUserId, appId, allowBots: new Set(allowBots), botHops, slashCommand, relaysNames }
 }
 
 /** Came over the socket that our own token opened: what is in it needs no signature. */
-function genuine({ bytes }: RawArrival): Verdict<SlackPayload> {
-  return { kind: 'genuine', payload: readBytes(bytes) }
+function genuineFromSocket({ bytes }: RawRequest): VerifyResult<SlackPayload> {
+  return { kind: 'genuine', payload: readSlackBody(bytes) }
 }
 
 /**
  * A signature brings in one request, whatever became of it: an eavesdropper cannot use it again while it is fresh. Slack signs its
  * own retries anew, or repeats what was never stored.
  */
-function countOnce(
+function oncePerSignature(
   { id }: Connection,
   signature: string | undefined,
-  read: () => readonly Arrived[],
-): readonly Arrived[] {
+  read: () => readonly InboundEvent[],
+): readonly InboundEvent[] {
   if (signature === undefined) return read()
   const once = [{ key: `slack:${id}:${signature}`, forMs: signatureLifeMs }]
   try {
     return read().map((arrived) => ({ ...arrived, once }))
   } catch (error) {
-    throw error instanceof UnreadableArrival ? new UnreadableArrival(error.reason, { ...error.facts, once }) : error
+    throw error instanceof UnparsableEventError
+      ? new UnparsableEventError(error.reason, { ...error.facts, once })
+      : error
   }
 }
 
-type Read = { readonly kind: 'genuine'; readonly payload: Extract<SlackPayload, { kind: 'read' }> }
+type ReadVerdict = { readonly kind: 'genuine'; readonly payload: Extract<SlackPayload, { kind: 'read' }> }
 
-function isRead(verdict: Verdict<SlackPayload>): verdict is Read {
+function isReadVerdict(verdict: VerifyResult<SlackPayload>): verdict is ReadVerdict {
   return verdict.kind === 'genuine' && verdict.payload.kind === 'read'
 }
 
 /** What was kept of earlier events and this one does not say. */
-async function learnt(
-  notes: Notes | undefined,
+async function readKeptFacts(
+  notes: TtlStore | undefined,
   app: AppFacts,
   origins: readonly string[],
-  { payload }: Read,
-): Promise<Omit<Judged, 'payload' | 'botUserId'>> {
+  { payload }: ReadVerdict,
+): Promise<Omit<VerifiedPayload, 'payload' | 'botUserId'>> {
   const viewed = await learnThreadContext(notes, app, payload.value)
-  const response = await keepResponseUrl(notes, origins, payload.value)
-  return { viewed, response, isBeyondHops: await isBeyondHops(notes, app, payload.value) }
+  const response = await storeResponseUrl(notes, origins, payload.value)
+  return { viewed, response, isBeyondHops: await exceedsBotHops(notes, app, payload.value) }
 }
 
-async function judged(
-  verdict: Verdict<SlackPayload>,
+async function addBotUser(
+  verdict: VerifyResult<SlackPayload>,
   settings: SlackSettings,
-  { learn, ...known }: { readonly learn: LearnBotUser } & Omit<Judged, 'payload' | 'botUserId'>,
-): Promise<Verdict<Judged>> {
+  { learn, ...known }: { readonly learn: BotUserLookup } & Omit<VerifiedPayload, 'payload' | 'botUserId'>,
+): Promise<VerifyResult<VerifiedPayload>> {
   if (verdict.kind !== 'genuine') return verdict
   const { payload } = verdict
   const asks = settings.botUserId === undefined && payload.kind === 'read' && payload.value['type'] === 'event_callback'
-  const account = asks ? accountToAsk(payload.value) : undefined
+  const account = asks ? botLookupAccount(payload.value) : undefined
   const botUserId = account === undefined ? undefined : await learn(account)
   return { kind: 'genuine', payload: { payload, botUserId, ...known } }
 }
 
 /** Undefined: the event says who the bot is, as Slack's own do. */
-function accountToAsk(value: unknown): string | undefined {
+function botLookupAccount(value: unknown): string | undefined {
   const envelope = readEnvelope(value)
   if (envelope === misfit) return undefined
   const { authorizations = [], team_id } = envelope

@@ -2,10 +2,10 @@
 // stream that nears its end is stopped and then edited, so nothing continues elsewhere.
 import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import { renderBlocks, streamTree } from '../../src/rendering/index.ts'
-import type { Answer } from './deliver/call-slack.ts'
-import { isError } from './deliver/outcome-of.ts'
-import type { LiveState, SlackPorts } from './deliver/ports.ts'
-import { type Send, settled, withPlainWords } from './deliver/send-message.ts'
+import type { WebApiAnswer } from './deliver/call-slack.ts'
+import { isErrorOfClass } from './deliver/outcome-of.ts'
+import type { LiveState, OutboundDeps } from './deliver/ports.ts'
+import { type Send, sendWithPlainFallback, toSendOutcome } from './deliver/send-message.ts'
 import {
   isForOnePerson,
   type MessagePayload,
@@ -25,21 +25,21 @@ const maxRemembered = 10_000
 const latchMs = 24 * 60 * 60_000
 const latchFamily = 'without_streams'
 
-export function liveSlack(ports: SlackPorts, now: () => number): LiveVerbs {
+export function liveSlack(ports: OutboundDeps, now: () => number): LiveVerbs {
   return {
     everyMs: editEveryMs,
-    open: (to, text) => openLive(ports.live, replyToSchema.parse(to), text),
-    frame: (frame) => showFrame(ports, now, frame),
+    open: (to, text) => openLiveMessage(ports.live, replyToSchema.parse(to), text),
+    frame: (frame) => showSlackFrame(ports, now, frame),
   }
 }
 
-function openLive({ withoutStreams }: LiveState, to: SlackReplyTo, text: string): JsonObject | undefined {
+function openLiveMessage({ withoutStreams }: LiveState, to: SlackReplyTo, text: string): JsonObject | undefined {
   // The answer to a click belongs to its card, and one person alone is shown no message that grows.
   if (to.reply_to_card !== undefined || isForOnePerson(to) || text.length > maxLiveLength) return undefined
   const { account, channel, thread_ts, team_id } = to
   const org = team_id === undefined ? {} : { team_id }
   if (thread_ts === undefined || withoutStreams.has(account)) {
-    const payload = { ...messageOf(text), channel, ...(thread_ts === undefined ? {} : { thread_ts }), ...org }
+    const payload = { ...liveMessage(text), channel, ...(thread_ts === undefined ? {} : { thread_ts }), ...org }
     return { method: 'chat.postMessage', account, payload } satisfies SlackCall
   }
   return {
@@ -48,7 +48,7 @@ function openLive({ withoutStreams }: LiveState, to: SlackReplyTo, text: string)
     payload: {
       channel,
       thread_ts,
-      markdown_text: inert(wholePairs(text)),
+      markdown_text: breakPlatformTokens(withoutHalfSurrogate(text)),
       ...(to.reply_to_user === undefined ? {} : { recipient_user_id: to.reply_to_user }),
       ...(to.reply_to_team === undefined ? {} : { recipient_team_id: to.reply_to_team }),
       ...org,
@@ -56,30 +56,30 @@ function openLive({ withoutStreams }: LiveState, to: SlackReplyTo, text: string)
   } satisfies SlackCall
 }
 
-type StartMeans = {
+type StartDeps = {
   readonly send: Send
   readonly live: LiveState
   readonly post: (call: Extract<SlackCall, { method: 'chat.postMessage' }>) => Promise<DeliveryOutcome>
 }
 
 /** Where there are no streams the words are posted; the refusal has shown nothing. */
-export async function startLive(
-  { send, live, post }: StartMeans,
+export async function startLiveMessage(
+  { send, live, post }: StartDeps,
   call: Extract<SlackCall, { method: 'chat.startStream' }>,
 ): Promise<DeliveryOutcome> {
   const { channel, thread_ts, team_id, markdown_text } = call.payload
-  const payload = { ...messageOf(markdown_text), channel, thread_ts, ...(team_id === undefined ? {} : { team_id }) }
+  const payload = { ...liveMessage(markdown_text), channel, thread_ts, ...(team_id === undefined ? {} : { team_id }) }
   const posting = { method: 'chat.postMessage', account: call.account, payload } as const
   if (await hasNoStreams(live, call.account)) return post(posting)
   const answer = await send(call.method, call.payload)
-  if (!isError(answer, 'setup', 'place', 'form')) return settled(answer, false)
+  if (!isErrorOfClass(answer, 'setup', 'place', 'form')) return toSendOutcome(answer, false)
   // Only what is true everywhere is remembered.
-  if (isError(answer, 'setup')) await forgoStreams(live, call.account)
+  if (isErrorOfClass(answer, 'setup')) await disableStreams(live, call.account)
   return post(posting)
 }
 
 /** Remembered beyond this process, so that not every replica asks after every start. */
-async function forgoStreams({ withoutStreams, notes }: LiveState, account: string): Promise<void> {
+async function disableStreams({ withoutStreams, notes }: LiveState, account: string): Promise<void> {
   withoutStreams.add(account)
   await notes?.keep({ family: latchFamily, key: account, lifeMs: latchMs }).catch(() => false)
 }
@@ -91,40 +91,48 @@ async function hasNoStreams({ withoutStreams, known, notes }: LiveState, account
   return withoutStreams.has(account)
 }
 
-async function showFrame(
-  { call, tokenOf, live }: SlackPorts,
+async function showSlackFrame(
+  { call, tokenOf, live }: OutboundDeps,
   now: () => number,
   frame: LiveFrame,
 ): Promise<FrameOutcome> {
   const to = replyToSchema.parse(frame.to)
-  const text = wholePairs(frame.text)
+  const text = withoutHalfSurrogate(frame.text)
   if (text.length > maxLiveLength) return { kind: 'over', reason: 'too_long_for_one_message' }
   const held = await tokenOf(to.account)
   if (held.kind !== 'token') return { kind: 'over', reason: held.reason }
-  const send: Send = (method, args) => call(held.token, method, args, frame.signal)
-  const added = delta(wholePairs(frame.shown), text)
+  const sendWithToken: Send = (method, args) => call(held.token, method, args, frame.signal)
+  const added = appendedText(withoutHalfSurrogate(frame.shown), text)
   if (added === '') return { kind: 'shown' }
-  const mark = markOf(to.account, frame.reference)
+  const mark = liveMessageKey(to.account, frame.reference)
   const isStream = to.thread_ts !== undefined && !live.withoutStreams.has(to.account) && !live.ended.has(mark)
   const isYoung = now() - Number(frame.reference) * 1000 < streamMs
   if (isStream && isYoung && added !== undefined && !live.doubtful.has(mark)) {
-    const answer = await send('chat.appendStream', { ...placeOf(to, frame.reference), markdown_text: added })
-    if (answer.kind === 'ok' || answer.kind === 'limited') return shownBy(answer)
+    const answer = await sendWithToken('chat.appendStream', {
+      ...messagePlace(to, frame.reference),
+      markdown_text: added,
+    })
+    if (answer.kind === 'ok' || answer.kind === 'limited') return slackFrameOutcome(answer)
     // Perhaps it was shown all the same: writing the whole cannot show anything twice.
-    remember(live.doubtful, mark)
+    rememberLiveMessage(live.doubtful, mark)
   }
-  if (isStream && (await hasEnded(send, to, frame.reference))) remember(live.ended, mark)
-  return shownBy(await withPlainWords(send, 'chat.update', { ...messageOf(text), ...placeOf(to, frame.reference) }))
+  if (isStream && (await stopStream(sendWithToken, to, frame.reference))) rememberLiveMessage(live.ended, mark)
+  return slackFrameOutcome(
+    await sendWithPlainFallback(sendWithToken, 'chat.update', {
+      ...liveMessage(text),
+      ...messagePlace(to, frame.reference),
+    }),
+  )
 }
 
 /** What is to be appended; undefined where the words before it have changed. */
-function delta(shown: string, text: string): string | undefined {
-  const before = inert(shown)
-  const whole = inert(text)
+function appendedText(shown: string, text: string): string | undefined {
+  const before = breakPlatformTokens(shown)
+  const whole = breakPlatformTokens(text)
   return whole.startsWith(before) ? whole.slice(before.length) : undefined
 }
 
-function shownBy(answer: Answer): FrameOutcome {
+function slackFrameOutcome(answer: WebApiAnswer): FrameOutcome {
   if (answer.kind === 'ok') return { kind: 'shown' }
   if (answer.kind === 'limited') return { kind: 'later', afterMs: answer.afterMs }
   if (answer.kind === 'error') return { kind: 'over', reason: answer.error }
@@ -132,7 +140,7 @@ function shownBy(answer: Answer): FrameOutcome {
 }
 
 /** The last word on a live message: the whole reply in its place. Undefined: it is not there, so the reply is posted. */
-export async function finishLive(
+export async function finishSlackLiveMessage(
   send: Send,
   { payload, account }: Extract<SlackCall, { method: 'chat.postMessage' }>,
   reference: string,
@@ -141,42 +149,46 @@ export async function finishLive(
   const { thread_ts, ...rest } = payload
   const to = { channel: payload.channel, ...(payload.team_id === undefined ? {} : { team_id: payload.team_id }) }
   const mayStream =
-    thread_ts !== undefined && !live.withoutStreams.has(account) && !live.ended.has(markOf(account, reference))
-  if (mayStream && (await hasEnded(send, to, reference))) remember(live.ended, markOf(account, reference))
-  const answer = await withPlainWords(send, 'chat.update', { ...rest, ...placeOf(to, reference) })
-  if (isError(answer, 'edited')) return undefined
-  return settled(answer, true, reference)
+    thread_ts !== undefined && !live.withoutStreams.has(account) && !live.ended.has(liveMessageKey(account, reference))
+  if (mayStream && (await stopStream(send, to, reference)))
+    rememberLiveMessage(live.ended, liveMessageKey(account, reference))
+  const answer = await sendWithPlainFallback(send, 'chat.update', { ...rest, ...messagePlace(to, reference) })
+  if (isErrorOfClass(answer, 'edited')) return undefined
+  return toSendOutcome(answer, true, reference)
 }
 
 /** Stopping what has stopped is refused, and that is as good. */
-async function hasEnded(send: Send, to: Where, reference: string): Promise<boolean> {
-  const answer = await send('chat.stopStream', placeOf(to, reference))
+async function stopStream(send: Send, to: LiveChannel, reference: string): Promise<boolean> {
+  const answer = await send('chat.stopStream', messagePlace(to, reference))
   return answer.kind === 'ok' || answer.kind === 'error'
 }
 
 /** Two workspaces may have messages of the same name. */
-function markOf(account: string, reference: string): string {
+function liveMessageKey(account: string, reference: string): string {
   return `${account}/${reference}`
 }
 
-function remember(references: Set<string>, reference: string): void {
+function rememberLiveMessage(references: Set<string>, reference: string): void {
   if (references.size >= maxRemembered) references.clear()
   references.add(reference)
 }
 
-type Where = Pick<SlackReplyTo, 'channel' | 'team_id'>
+type LiveChannel = Pick<SlackReplyTo, 'channel' | 'team_id'>
 
-function placeOf({ channel, team_id }: Where, ts: string): { channel: string; ts: string; team_id?: string } {
+function messagePlace(
+  { channel, team_id }: LiveChannel,
+  ts: string,
+): { channel: string; ts: string; team_id?: string } {
   return { channel, ts, ...(team_id === undefined ? {} : { team_id }) }
 }
 
-function messageOf(text: string): Pick<MessagePayload, 'text' | 'blocks'> {
+function liveMessage(text: string): Pick<MessagePayload, 'text' | 'blocks'> {
   const message = renderBlocks(streamTree(text, { isFinal: false }))[0]
   return message === undefined ? { text: '…' } : { text: message.text, blocks: message.blocks }
 }
 
 /** Half a character waits for its other half. */
-function wholePairs(text: string): string {
+function withoutHalfSurrogate(text: string): string {
   return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text
 }
 
@@ -184,6 +196,6 @@ function wholePairs(text: string): string {
  * Tokens of the platform and names are broken by a zero-width space, each as soon as its second character is there: so what was
  * sent before stays the beginning of what is sent now.
  */
-function inert(text: string): string {
+function breakPlatformTokens(text: string): string {
   return text.replace(/<(?=[!@#])/g, '<\u200b').replace(/(?<![\p{L}\p{N}_])@(?=[a-z])/giu, '@\u200b')
 }

@@ -14,7 +14,7 @@ import {
   renderPlain,
   replyTree,
 } from '../../src/rendering/index.ts'
-import { fileCall, isSendable } from './files/render.ts'
+import { isUploadable, uploadCall } from './files/render.ts'
 import {
   isForOnePerson,
   type MessagePayload,
@@ -48,47 +48,49 @@ export function renderSlack(
   const address = replyToSchema.parse(to)
   // A file cannot be shown to one person in a channel: it is named.
   const facts = { ...given, sendsFiles: given.sendsFiles && !isForOnePerson(address) }
-  const cards = reply.parts.flatMap((part) => (isCard(part) ? [cardOf(part)] : []))
-  const words = wordsOf(facts, reply, { mayNotify: how.mayNotify, channel: address.channel })
+  const cards = reply.parts.flatMap((part) => (isApprovalCard(part) ? [approvalCard(part)] : []))
+  const words = renderWords(facts, reply, { mayNotify: how.mayNotify, channel: address.channel })
   // A message that grew is finished by words, also where files say it all: then by their names.
   const isLeftOpen = how.hasLive && words.length === 0 && cards.length === 0
   const messages = isLeftOpen ? renderBlocks(replyTree(reply)) : words
-  const files = facts.sendsFiles ? reply.parts.filter(isSendable).map((part) => fileCall(part, address)) : []
-  const said = messages.map((message, index) => callFor(address, message, how.hasLive && index === 0, reply.control))
+  const files = facts.sendsFiles ? reply.parts.filter(isUploadable).map((part) => uploadCall(part, address)) : []
+  const said = messages.map((message, index) =>
+    messageCallFor(address, message, how.hasLive && index === 0, reply.control),
+  )
   const isFirst = (index: number): boolean => messages.length === 0 && index === 0
   const asked = cards.map((card, index) =>
-    callFor({ ...address, reply_to_card: undefined }, card, how.hasLive && isFirst(index)),
+    messageCallFor({ ...address, reply_to_card: undefined }, card, how.hasLive && isFirst(index)),
   )
   return [...said, ...asked, ...files].map((call) => ({ call, primary: true }))
 }
 
 /** The words of a reply; none where cards or files say it all. */
-function wordsOf(
+function renderWords(
   { names, sendsFiles, broadcasts }: RenderFacts,
   reply: NormalizedResponse,
   { mayNotify, channel }: { readonly mayNotify: ReadonlySet<string>; readonly channel: string },
 ): readonly BlocksMessage[] {
-  const parts = reply.parts.filter((part) => !isCard(part) && !(sendsFiles && isSendable(part)))
+  const parts = reply.parts.filter((part) => !isApprovalCard(part) && !(sendsFiles && isUploadable(part)))
   const isElsewhere = parts.length < reply.parts.length
   const isPlain = reply.status === 'completed' || reply.status === 'input_required'
   if (isElsewhere && isPlain && parts.every((part) => part.kind === 'tool_call')) return []
   const status = isElsewhere && isPlain ? 'completed' : reply.status
   const tree = replyTree({ ...reply, parts, status }, { mayNotify })
   const isGranted = broadcasts.has('*') || broadcasts.has(channel)
-  return renderBlocks(tree, { userIdOf: (name) => userIdOf(names, name), broadcasts: isGranted })
+  return renderBlocks(tree, { userIdOf: (name) => findUserId(names, name), broadcasts: isGranted })
 }
 
 /** A name the operator wrote down, or the address we gave a person, which begins with their id. */
-function userIdOf(names: ReadonlyMap<string, string>, name: string): string | undefined {
+function findUserId(names: ReadonlyMap<string, string>, name: string): string | undefined {
   const [local = '', domain] = name.replace(/^@/, '').split('@')
   const id = /^([uw][a-z0-9]{5,31})\.[a-z0-9]+$/i.exec(local)?.[1]
   const isOurs = domain?.startsWith('slack.') === true
   return names.get(local.toLowerCase()) ?? (isOurs ? id?.toUpperCase() : undefined)
 }
 
-function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean, control?: ControlFacts): SlackCall {
+function messageCallFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean, control?: ControlFacts): SlackCall {
   const { reply_to_card: card, reply_to_user: clicker, reply_to_response: key } = to
-  const payload = payloadOf(to, message)
+  const payload = messagePayload(to, message)
   const isPrivate = to.reply_to_private_card === true || (card === undefined && isForOnePerson(to))
   const response = key === undefined ? {} : { response: { key, ...(isPrivate ? { first: true as const } : {}) } }
   const account = { account: to.account, ...response }
@@ -118,7 +120,7 @@ function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean, cont
 /** Blocks of one message are at most fifty. */
 const maxBlocks = 50
 
-export function withLine(call: SlackCall, words: string): SlackCall {
+export function appendLineToBlocks(call: SlackCall, words: string): SlackCall {
   if (call.method !== 'chat.postMessage') return call
   const { payload } = call
   const [line] = renderBlocks(plainTree(words))
@@ -129,7 +131,10 @@ export function withLine(call: SlackCall, words: string): SlackCall {
   return { ...call, live: true, payload: hasRoom && line !== undefined ? longer : payload }
 }
 
-function payloadOf({ channel, thread_ts, team_id }: SlackReplyTo, { text, blocks }: BlocksMessage): MessagePayload {
+function messagePayload(
+  { channel, thread_ts, team_id }: SlackReplyTo,
+  { text, blocks }: BlocksMessage,
+): MessagePayload {
   return {
     channel,
     text,
@@ -148,28 +153,28 @@ function decidedCard(
   return { text: message.text, blocks: [...asked, ...message.blocks] }
 }
 
-function isCard(part: Part): part is PolicyPart {
+function isApprovalCard(part: Part): part is PolicyPart {
   return isKnownPart(part) && part.kind === 'policy'
 }
 
-function cardOf({ policy }: PolicyPart): BlocksMessage {
+function approvalCard({ policy }: PolicyPart): BlocksMessage {
   const { message, code, question } = policy
   if (policy['kind'] !== 'approval_required' || typeof code !== 'string') {
-    return { text: plain(message), blocks: policyBlocks(policy) }
+    return { text: plainFallbackText(message), blocks: policyBlocks(policy) }
   }
   // Buttons take the place of the line that says what to reply.
   const asked = typeof question === 'string' ? question : message
   return {
-    text: plain(asked),
-    blocks: [...(renderBlocks(plainTree(asked))[0]?.blocks ?? []), buttonsFor(code)],
+    text: plainFallbackText(asked),
+    blocks: [...(renderBlocks(plainTree(asked))[0]?.blocks ?? []), approvalButtons(code)],
   }
 }
 
-function plain(text: string): string {
+function plainFallbackText(text: string): string {
   return renderPlain(plainTree(text), { limit: 3000 })[0] ?? ''
 }
 
-function buttonsFor(code: string): JsonObject {
+function approvalButtons(code: string): JsonObject {
   const button = (action: string, label: string, style: string): JsonObject => ({
     type: 'button',
     action_id: action,

@@ -1,6 +1,6 @@
 // Hop 2: Slack signs the raw bytes with the app's signing secret and a time. Nothing of the body is believed before that holds.
-import type { ArrivalHead, Hmac, RawArrival, Secret, Verdict } from '../../src/contract/index.ts'
-import { judgeClockSkew, parseBoundedJson, verifyHmacSha256 } from '../../src/verification/index.ts'
+import type { Hmac, RawRequest, RequestHead, Secret, VerifyResult } from '../../src/contract/index.ts'
+import { checkClockSkew, parseBoundedJson, verifyHmacSha256 } from '../../src/verification/index.ts'
 
 /** What the bytes hold, once they are known to be Slack's. */
 export type SlackPayload =
@@ -28,55 +28,56 @@ type VerifyDeps = { readonly hmac: Hmac; readonly now: () => number }
 export async function verifySlack(
   deps: VerifyDeps,
   secrets: readonly Secret[],
-  arrival: RawArrival,
-): Promise<Verdict<SlackPayload>> {
-  const type = mediaType(arrival)
+  arrival: RawRequest,
+): Promise<VerifyResult<SlackPayload>> {
+  const type = slackRequestMediaType(arrival)
   if (type === formType && isCertificateCheck(arrival)) return { kind: 'handshake', answer: { status: 200, body: '' } }
-  const refusal = await judgeSignature(deps, secrets, arrival)
+  const refusal = await checkSlackSignature(deps, secrets, arrival)
   if (refusal !== undefined) return refusal
   if (type !== jsonType && type !== formType) return { kind: 'rejected', reason: 'malformed_request' }
-  const payload = readBytes(arrival.bytes)
-  if (payload.kind === 'read' && payload.value['type'] === 'url_verification') return handshake(payload.value)
+  const payload = readSlackBody(arrival.bytes)
+  if (payload.kind === 'read' && payload.value['type'] === 'url_verification')
+    return answerUrlVerification(payload.value)
   return { kind: 'genuine', payload }
 }
 
 /** What the headers alone rule out: without a signature only a short certificate check is worth reading. */
-export function screenSlack(now: () => number, head: ArrivalHead): Rejected | undefined {
+export function screenSlack(now: () => number, head: RequestHead): Rejected | undefined {
   const { headers } = head
   const length = Number(headers['content-length'] ?? Number.NaN)
-  const isCheck = mediaType(head) === formType && length <= maxCheckBytes && !headers['x-slack-signature']
-  return isCheck ? undefined : judgeTime(now, headers)
+  const isCheck = slackRequestMediaType(head) === formType && length <= maxCheckBytes && !headers['x-slack-signature']
+  return isCheck ? undefined : checkSlackTimestamp(now, headers)
 }
 
 /**
  * The bytes say what they are: they are signed, and the content type is not. A signed event sent again as another
  * type would otherwise be read as something that no user said.
  */
-export function readBytes(bytes: Uint8Array): SlackPayload {
-  return bytes[0] === braceByte ? readJson(bytes) : readForm(bytes)
+export function readSlackBody(bytes: Uint8Array): SlackPayload {
+  return bytes[0] === braceByte ? readSlackJson(bytes) : readSlackForm(bytes)
 }
 
-function mediaType({ headers }: ArrivalHead): string {
+function slackRequestMediaType({ headers }: RequestHead): string {
   return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
 /** Unsigned by design: answered with nothing, and nothing else in it is read. */
-function isCertificateCheck({ bytes }: RawArrival): boolean {
+function isCertificateCheck({ bytes }: RawRequest): boolean {
   if (bytes.length > maxCheckBytes) return false
   return new URLSearchParams(new TextDecoder().decode(bytes)).get('ssl_check') === '1'
 }
 
-type Rejected = Extract<Verdict<never>, { kind: 'rejected' }>
+type Rejected = Extract<VerifyResult<never>, { kind: 'rejected' }>
 
-async function judgeSignature(
+async function checkSlackSignature(
   { hmac, now }: VerifyDeps,
   secrets: readonly Secret[],
-  { bytes, headers }: RawArrival,
+  { bytes, headers }: RawRequest,
 ): Promise<Rejected | undefined> {
-  const refusal = judgeTime(now, headers)
+  const refusal = checkSlackTimestamp(now, headers)
   if (refusal !== undefined) return refusal
   const { 'x-slack-request-timestamp': time = '', 'x-slack-signature': signature = '' } = headers
-  const signed = signedBytes(time, bytes)
+  const signed = signatureBaseBytes(time, bytes)
   let isRight = false
   // Every secret is tried, so that the time does not tell which of two was right.
   for (const secret of secrets) {
@@ -85,16 +86,16 @@ async function judgeSignature(
   return isRight ? undefined : { kind: 'rejected', reason: 'bad_signature' }
 }
 
-function judgeTime(now: () => number, headers: RawArrival['headers']): Rejected | undefined {
+function checkSlackTimestamp(now: () => number, headers: RawRequest['headers']): Rejected | undefined {
   const { 'x-slack-request-timestamp': time = '', 'x-slack-signature': signature = '' } = headers
   if (time === '' || signature === '') return { kind: 'rejected', reason: 'missing_credential' }
   // Other forms would be signed as they stand and then mean no time at all.
   if (!timePattern.test(time) || !signaturePattern.test(signature)) return { kind: 'rejected', reason: 'bad_signature' }
-  const skew = judgeClockSkew(Number(time) * 1000, now(), tolerance)
+  const skew = checkClockSkew(Number(time) * 1000, now(), tolerance)
   return skew === 'fresh' ? undefined : { kind: 'rejected', reason: skew }
 }
 
-function signedBytes(time: string, body: Uint8Array): Uint8Array {
+function signatureBaseBytes(time: string, body: Uint8Array): Uint8Array {
   const head = utf8.encode(`v0:${time}:`)
   const whole = new Uint8Array(head.length + body.length)
   whole.set(head)
@@ -102,14 +103,14 @@ function signedBytes(time: string, body: Uint8Array): Uint8Array {
   return whole
 }
 
-function handshake({ challenge }: Readonly<Record<string, unknown>>): Verdict<SlackPayload> {
+function answerUrlVerification({ challenge }: Readonly<Record<string, unknown>>): VerifyResult<SlackPayload> {
   if (typeof challenge !== 'string') return { kind: 'genuine', payload: { kind: 'unreadable', reason: 'no_challenge' } }
   // As JSON, so that no browser reads it as a page.
   const headers = { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' }
   return { kind: 'handshake', answer: { status: 200, headers, body: JSON.stringify({ challenge }) } }
 }
 
-function readJson(bytes: Uint8Array): SlackPayload {
+function readSlackJson(bytes: Uint8Array): SlackPayload {
   const json = parseBoundedJson(bytes)
   return json.ok ? { kind: 'read', value: json.value } : { kind: 'unreadable', reason: json.reason }
 }
@@ -118,12 +119,12 @@ function readJson(bytes: Uint8Array): SlackPayload {
  * An interaction is JSON in the one field `payload`; a slash command is the form itself. Anything else is kept unread: a field that
  * stands there twice or that no command has was not put there by Slack's form.
  */
-function readForm(bytes: Uint8Array): SlackPayload {
+function readSlackForm(bytes: Uint8Array): SlackPayload {
   const fields = [...new URLSearchParams(new TextDecoder().decode(bytes))]
   const value = Object.fromEntries(fields)
   if (Object.keys(value).length !== fields.length) return { kind: 'unreadable', reason: 'repeated_field' }
   const { payload } = value
-  if (payload !== undefined && fields.length === 1) return readJson(utf8.encode(payload))
+  if (payload !== undefined && fields.length === 1) return readSlackJson(utf8.encode(payload))
   const isCommand = value['command'] !== undefined && fields.every(([name]) => commandFields.has(name))
   return isCommand ? { kind: 'read', value } : { kind: 'unreadable', reason: 'unknown_form' }
 }

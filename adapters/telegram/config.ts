@@ -74,12 +74,12 @@ export const telegramSettingsSchema = settingsSchema
 export type TelegramSettings = z.output<typeof telegramSettingsSchema>
 
 /** Where Telegram delivers. */
-export function hookUrl(publicUrl: string, id: string): string {
+export function telegramWebhookUrl(publicUrl: string, id: string): string {
   return `${publicUrl.replace(/\/+$/, '')}/hooks/telegram/${encodeURIComponent(id)}`
 }
 
 /** The bot's own user id is the part of its token before the colon. */
-export function botIdOf(settings: TelegramSettings): string {
+export function botIdFromToken(settings: TelegramSettings): string {
   return settings.botToken.reveal().split(':')[0] ?? ''
 }
 
@@ -94,7 +94,7 @@ export function telegramFromEnvironment(
   if (webhookSecrets === undefined && mode === 'webhook') return { missing: ['TELEGRAM_WEBHOOK_SECRET'] }
   const streaming = env['TELEGRAM_STREAMING'] || undefined
   const richMessages = env['TELEGRAM_RICH_MESSAGES'] || undefined
-  const access = accessFrom(env['TELEGRAM_ALLOW'])
+  const access = parseAccessList(env['TELEGRAM_ALLOW'])
   return {
     settings: {
       botToken: secret(token),
@@ -113,7 +113,7 @@ export function telegramFromEnvironment(
   }
 }
 
-function accessFrom(list: string | undefined): AccessRule | undefined {
+function parseAccessList(list: string | undefined): AccessRule | undefined {
   const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
   if (entries.length === 0) return undefined
   if (entries.includes('*')) return { mode: 'public', allow: [] }

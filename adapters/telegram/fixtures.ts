@@ -1,5 +1,5 @@
 // Fixtures of Telegram for the adapter kit: requests, payloads with their twins, and the vendor's answers.
-import type { JsonObject, RawArrival } from '../../src/contract/index.ts'
+import type { JsonObject, RawRequest } from '../../src/contract/index.ts'
 import anonymousAdmin from './fixtures/anonymous-admin.json' with { type: 'json' }
 import channelPost from './fixtures/channel-post.json' with { type: 'json' }
 import commandWithPayload from './fixtures/command-with-payload.json' with { type: 'json' }
@@ -16,7 +16,7 @@ const botToken = '7000001:AAE-test-token-of-the-double-000000000'
 const webhookSecret = 'telegram-webhook-secret-of-the-tests_01'
 const now = Date.parse('2025-11-16T13:40:00.000Z')
 
-function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArrival {
+function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawRequest {
   const given = how.key === 'wrong' ? webhookSecret.replace('01', '02') : webhookSecret
   return {
     bytes,

@@ -5,24 +5,30 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
-  checkedSettings,
   connectionConfig,
   defineAdapter,
+  parseSettings,
   secret,
 } from '../../src/contract/index.ts'
-import { botIdOf, hookUrl, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
-import { telegramApi } from './deliver/api.ts'
+import {
+  botIdFromToken,
+  type TelegramSettings,
+  telegramFromEnvironment,
+  telegramSettingsSchema,
+  telegramWebhookUrl,
+} from './config.ts'
+import { createBotApi } from './deliver/api.ts'
 import { deliverTelegram } from './deliver/call.ts'
-import { createPace, type PaceLimits } from './deliver/pace.ts'
-import { showTyping } from './deliver/typing.ts'
-import { createBotName } from './discovery/bot-name.ts'
+import { type ChatRateLimits, createChatRateLimit } from './deliver/pace.ts'
+import { showTelegramPresence } from './deliver/typing.ts'
+import { createBotNameLookup } from './discovery/bot-name.ts'
 import { openTelegramFile } from './files/open.ts'
 import { renderWithFiles } from './files/render.ts'
 import { createTelegramProbe } from './install/probe.ts'
 import { liveTelegram } from './live/frames.ts'
 import { normalizeTelegram } from './normalize/update.ts'
 import { renderTelegram } from './render/reply.ts'
-import { withLine } from './render/text.ts'
+import { appendLineToText } from './render/text.ts'
 import { pollTelegram } from './source.ts'
 import { screenTelegram, secretHeader, verifyTelegram } from './verify.ts'
 import { maxTextLength, type TelegramCall } from './wire/call.ts'
@@ -47,7 +53,7 @@ export const telegramChannel: ChannelDefinition = {
     'TELEGRAM_BOT_USERNAME',
   ],
   fromEnvironment: telegramFromEnvironment,
-  create: (settings, deps) => createTelegram(checkedSettings('telegram', telegramSettingsSchema, settings), deps),
+  create: (settings, deps) => createTelegram(parseSettings('telegram', telegramSettingsSchema, settings), deps),
 }
 
 /** What an operator writes into parley.config.ts for one bot. */
@@ -73,16 +79,17 @@ export function telegram(options: TelegramOptions): ConnectionConfig {
 }
 
 function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter {
-  const name = createBotName(settings, deps)
-  const bot = () => ({ id: botIdOf(settings), username: name.known(), streaming: settings.streaming })
+  const name = createBotNameLookup(settings, deps)
+  const bot = () => ({ id: botIdFromToken(settings), username: name.known(), streaming: settings.streaming })
   const isStreaming = settings.streaming !== 'off'
   const isPolling = settings.mode === 'polling'
   const ownSecret = isPolling ? randomSecret() : ''
   // What a polling bot fetches carries a secret that only this process knows: nothing else may come in.
   const secrets = isPolling ? [secret(ownSecret)] : settings.webhookSecret
   const render = deps.files === undefined ? renderTelegram : renderWithFiles
-  const pace = createPace(deps.now, paceLimits(settings))
-  const webhook = isPolling || deps.publicUrl === undefined ? undefined : hookUrl(deps.publicUrl, deps.connection.id)
+  const pace = createChatRateLimit(deps.now, chatRateLimits(settings))
+  const webhook =
+    isPolling || deps.publicUrl === undefined ? undefined : telegramWebhookUrl(deps.publicUrl, deps.connection.id)
   return defineAdapter<Uint8Array, TelegramCall>({
     channel: 'telegram',
     ...(isPolling ? {} : { notice: `webhook: ${webhook ?? 'set PARLEY_PUBLIC_URL to where Telegram reaches it'}` }),
@@ -119,17 +126,17 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     normalize: (payload, arrival, connection) => normalizeTelegram(bot(), payload, arrival, connection),
     render: (reply, to, mayNotify, hasLive) => render(reply, to, mayNotify, hasLive, settings.richMessages),
     deliver: deliverTelegram(settings, deps, pace),
-    withLine,
+    withLine: appendLineToText,
     openFile: openTelegramFile(settings, deps),
     ...(isStreaming ? { live: liveTelegram(settings, deps, pace) } : {}),
-    transient: showTyping(settings, deps, pace),
-    probe: createTelegramProbe({ api: telegramApi(settings, deps), settings, expectedUrl: webhook, now: deps.now }),
+    transient: showTelegramPresence(settings, deps, pace),
+    probe: createTelegramProbe({ api: createBotApi(settings, deps), settings, expectedUrl: webhook, now: deps.now }),
     ...(isPolling ? { source: pollTelegram(settings, { ...deps, headers: { [secretHeader]: ownSecret } }) } : {}),
   })
 }
 
 /** Half of what the bot may say is enough for what only grows. */
-function paceLimits({ limits, groupMessagesPerMinute }: TelegramSettings): PaceLimits {
+function chatRateLimits({ limits, groupMessagesPerMinute }: TelegramSettings): ChatRateLimits {
   const { count, perMs } = limits.connection ?? { count: 30, perMs: 1000 }
   const framesPerSecond = Math.max(1, Math.floor((count * 1000) / perMs / 2))
   return { perMinute: groupMessagesPerMinute, framesPerSecond }

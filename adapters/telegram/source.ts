@@ -1,9 +1,9 @@
 // Polling: our own getUpdates loop. The offset moves only when the batch before was committed, so that a crash
 // repeats updates and never loses one.
 import { GrammyError } from 'grammy/web'
-import { type ChannelDeps, GatewayError, type RawArrival, type SourceBatch } from '../../src/contract/index.ts'
+import { type ChannelDeps, GatewayError, type RawRequest, type SourceBatch } from '../../src/contract/index.ts'
 import type { TelegramSettings } from './config.ts'
-import { clientSignal, telegramApi } from './deliver/api.ts'
+import { clientSignal, createBotApi } from './deliver/api.ts'
 import { allowedUpdates } from './wire/fields.ts'
 
 /** Telegram holds a request no longer than this. */
@@ -13,14 +13,14 @@ const maxPauseMs = 30_000
 
 export type SourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
   /** How updates that we fetched are told from requests of other clients to the webhook's path. */
-  readonly headers: RawArrival['headers']
+  readonly headers: RawRequest['headers']
 }
 
 export function pollTelegram(
   settings: TelegramSettings,
   deps: SourceDeps,
 ): (cursor: string | undefined, signal: AbortSignal) => AsyncIterable<SourceBatch> {
-  const api = telegramApi(settings, deps, (longPollSeconds + 10) * 1000)
+  const api = createBotApi(settings, deps, (longPollSeconds + 10) * 1000)
   return async function* poll(cursor, signal) {
     let last = cursor === undefined ? undefined : Number(cursor)
     let pauseMs = firstPauseMs
@@ -32,24 +32,24 @@ export function pollTelegram(
         pauseMs = firstPauseMs
         if (updates.length === 0) continue
         last = Math.max(...updates.map((update) => update.update_id))
-        yield { arrivals: updates.map((update) => arrivalOf(update, deps)), cursor: String(last) }
+        yield { arrivals: updates.map((update) => updateToRequest(update, deps)), cursor: String(last) }
       } catch (error) {
         if (signal.aborted) return
-        const waitMs = pauseAfter(error, pauseMs)
+        const waitMs = retryPauseMs(error, pauseMs)
         pauseMs = Math.min(pauseMs * 2, maxPauseMs)
-        await pause(waitMs, signal)
+        await sleep(waitMs, signal)
       }
     }
   }
 }
 
-function arrivalOf(update: unknown, { now, headers }: SourceDeps): RawArrival {
+function updateToRequest(update: unknown, { now, headers }: SourceDeps): RawRequest {
   const bytes = new TextEncoder().encode(JSON.stringify(update))
   return { bytes, headers, receivedAt: new Date(now()).toISOString(), from: 'remote' }
 }
 
 /** What no waiting cures is thrown. Nothing of the client's error is: it carries the token. */
-function pauseAfter(error: unknown, pauseMs: number): number {
+function retryPauseMs(error: unknown, pauseMs: number): number {
   if (!(error instanceof GrammyError)) return pauseMs
   const { error_code: code, parameters } = error
   if (code === 401 || code === 404) {
@@ -65,15 +65,15 @@ function pauseAfter(error: unknown, pauseMs: number): number {
   return code === 429 ? (parameters.retry_after ?? 1) * 1000 : pauseMs
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, ms)
-    function done(): void {
+    const timer = setTimeout(stopSleeping, ms)
+    function stopSleeping(): void {
       clearTimeout(timer)
-      signal.removeEventListener('abort', done)
+      signal.removeEventListener('abort', stopSleeping)
       resolve()
     }
-    signal.addEventListener('abort', done)
+    signal.addEventListener('abort', stopSleeping)
   })
 }

@@ -1,18 +1,18 @@
 // Hop 2: the secret we gave Telegram with setWebhook must come back in its header. Not a byte of the body is read before.
-import type { ArrivalHead, RawArrival, Secret, Verdict } from '../../src/contract/index.ts'
+import type { RawRequest, RequestHead, Secret, VerifyResult } from '../../src/contract/index.ts'
 import { equalInConstantTime } from '../../src/verification/index.ts'
 
 export const secretHeader = 'x-telegram-bot-api-secret-token'
 
 /** Telegram signs nothing: the header authenticates the delivery, so the payload stays bytes until it is right. */
-export function verifyTelegram(secrets: readonly Secret[], arrival: RawArrival): Verdict<Uint8Array> {
+export function verifyTelegram(secrets: readonly Secret[], arrival: RawRequest): VerifyResult<Uint8Array> {
   return screenTelegram(secrets, arrival) ?? { kind: 'genuine', payload: arrival.bytes }
 }
 
 export function screenTelegram(
   secrets: readonly Secret[],
-  { headers }: ArrivalHead,
-): Extract<Verdict<never>, { kind: 'rejected' }> | undefined {
+  { headers }: RequestHead,
+): Extract<VerifyResult<never>, { kind: 'rejected' }> | undefined {
   const given = headers[secretHeader]
   if (given === undefined || given === '') return { kind: 'rejected', reason: 'missing_credential' }
   let isRight = false

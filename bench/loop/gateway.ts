@@ -1,9 +1,9 @@
 // A whole gateway in this process, on a real database, whose turns are taken when the bench says so and are counted.
 import { fileURLToPath } from 'node:url'
-import { assemble } from '../../src/assemble.ts'
+import { assembleGateway } from '../../src/assemble.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { ChannelDefinition } from '../../src/contract/index.ts'
-import { createLog } from '../../src/node/log.ts'
+import { createNodeLog } from '../../src/node/log.ts'
 import { nodeHmac } from '../../src/node/node-hmac.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
@@ -50,13 +50,13 @@ export async function startLoopGateway(postgres: BenchPostgres): Promise<LoopGat
       settings: { secret: loopbackSecret, vendorUrl: 'http://127.0.0.1:9' },
     })),
   }
-  const { gateway, stop } = assemble(loadConfig({}, file, [channel]), database, {
+  const { gateway, stop } = assembleGateway(loadConfig({}, file, [channel]), database, {
     fetch,
     now: Date.now,
     monotonicMs: () => performance.now(),
     random: Math.random,
     hmac: nodeHmac(),
-    log: createLog('warn'),
+    log: createNodeLog('warn'),
   })
   let messages = 0
   const accept = async (agent: string, conversation: string): Promise<void> => {

@@ -7,7 +7,7 @@ import {
   type StoredGrant,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import type { AccessScene } from '../../src/identity/access/access-policy.ts'
+import type { AccessContext } from '../../src/identity/access/access-policy.ts'
 
 export type Speaker = {
   readonly sender: Sender
@@ -42,7 +42,7 @@ export function speakers(count: number): readonly Speaker[] {
 }
 
 /** Where they are decided about: one rule object, as a configuration has it. */
-export function sceneOf(rule: AccessScene['rule'], { stored }: Speaker): AccessScene {
+export function sceneOf(rule: AccessContext['rule'], { stored }: Speaker): AccessContext {
   return { connection: 'chat/team', agent: 'demo', rule, own: undefined, recipient, receivedAt: issuedAt, stored }
 }
 

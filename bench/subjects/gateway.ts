@@ -9,7 +9,7 @@ import { defineAgent } from '../../src/agent/agent.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { ChannelDefinition } from '../../src/contract/index.ts'
 import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
-import { createLog } from '../../src/node/log.ts'
+import { createNodeLog } from '../../src/node/log.ts'
 import { openDatabase } from '../../src/node/open-database.ts'
 import { startNode } from '../../src/node.ts'
 import { freePort } from '../../test/doubles/free-port.ts'
@@ -56,7 +56,7 @@ export async function startGateway(settings: GatewaySettings): Promise<Subject> 
     config: configFor(settings, vendor, mailPort),
     // The bundle lies in dist, beside the folder of the migrations.
     migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)),
-    log: createLog('warn'),
+    log: createNodeLog('warn'),
     async openDatabase(options) {
       const isReal = settings.storage !== 'nothing'
       const opened = isReal ? await openDatabase(options) : { database: databaseOfNothing(), close: async () => {} }

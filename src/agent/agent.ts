@@ -7,9 +7,9 @@ import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
 import { isWriteTool } from './policy/tool-traits.ts'
-import { type ModelProbe, modelProbeOf } from './providers/openai-compatible.ts'
+import { findModelProbe, type ModelProbe } from './providers/openai-compatible.ts'
 import { isRemoteAgent, type RemoteAgent } from './remote/is-remote-agent.ts'
-import type { Recall } from './remote/recall.ts'
+import type { CancelRemoteTask } from './remote/recall.ts'
 import type { Tool } from './tools/define-tool.ts'
 
 export type {
@@ -47,7 +47,7 @@ export type Agent = Readonly<FunctionAgentDefinition> & {
   /** Its models whose servers can be asked how they stand. */
   readonly modelProbes?: readonly ModelProbe[]
   /** Of a remote agent: cancels what a stopped run left behind there. */
-  readonly recall?: Recall
+  readonly recall?: CancelRemoteTask
 }
 
 const functionKeys = ['run', 'onSignal']
@@ -83,7 +83,7 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
       name,
       description: description ?? '',
     })),
-    modelProbes: [definition.model].flat().flatMap((model) => modelProbeOf(model) ?? []),
+    modelProbes: [definition.model].flat().flatMap((model) => findModelProbe(model) ?? []),
     ...createModelRun(definition, mcpServers),
   })
 }
@@ -98,10 +98,10 @@ function actingTools({ tools = [], actionPolicy }: ModelAgentDefinition): Pick<A
     const asked = { toolName: tool.name, tool, agentActionPolicy: actionPolicy, hasApproval: approval !== undefined }
     return resolveAction(asked) === 'direct'
   }
-  const names = (some: readonly Tool[]): readonly string[] => some.map(({ declaration }) => declaration.name)
+  const toolNames = (some: readonly Tool[]): readonly string[] => some.map(({ declaration }) => declaration.name)
   const direct = tools.filter(isDirect)
   return {
-    writingTools: names(direct.filter(({ declaration }) => isWriteTool(declaration))),
-    unaskedTools: names(direct.filter(({ approval }) => approval !== undefined)),
+    writingTools: toolNames(direct.filter(({ declaration }) => isWriteTool(declaration))),
+    unaskedTools: toolNames(direct.filter(({ approval }) => approval !== undefined)),
   }
 }

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { ClientData, Envelope, Fields, Json } from '../contract/index.ts'
 import type { SharedState, SignalContext } from './context.ts'
-import { isFields } from './fields.ts'
+import { isPlainObject } from './fields.ts'
 import { textLine } from './messages/create.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { defineTool, type Tool } from './tools/define-tool.ts'
@@ -27,7 +27,8 @@ export async function clientLine(
   { client, state }: Pick<SignalContext, 'client' | 'state'>,
 ): Promise<readonly Envelope[]> {
   const shared = sharedState === true || client?.state !== undefined ? await state.get() : undefined
-  const hasState = shared !== undefined && shared !== null && !(isFields(shared) && Object.keys(shared).length === 0)
+  const hasState =
+    shared !== undefined && shared !== null && !(isPlainObject(shared) && Object.keys(shared).length === 0)
   const data: Fields = { ...carried, ...(hasState ? { state: shared } : {}) }
   if (Object.keys(data).length === 0) return []
   const json = JSON.stringify(data).replaceAll('<', '\\u003c')
@@ -45,7 +46,7 @@ export function sharedStateTool(state: SharedState): Tool {
     parameters: z.object({ patch: z.record(z.string(), z.json()) }),
     runtime: { duplicate_policy: 'repeatable' },
     execute: async ({ patch }) => {
-      await state.set(merged(await state.get(), patch))
+      await state.set(mergeStatePatch(await state.get(), patch))
       return { state: await state.get() }
     },
   })
@@ -53,12 +54,12 @@ export function sharedStateTool(state: SharedState): Tool {
 }
 
 /** RFC 7396. */
-function merged(target: Json, patch: Json): Json {
-  if (!isFields(patch)) return patch
-  const result: Record<string, Json> = isFields(target) ? { ...(target as Record<string, Json>) } : {}
+function mergeStatePatch(target: Json, patch: Json): Json {
+  if (!isPlainObject(patch)) return patch
+  const result: Record<string, Json> = isPlainObject(target) ? { ...(target as Record<string, Json>) } : {}
   for (const [key, value] of Object.entries(patch as Record<string, Json>)) {
     if (value === null) delete result[key]
-    else result[key] = merged(result[key] ?? null, value)
+    else result[key] = mergeStatePatch(result[key] ?? null, value)
   }
   return result
 }

@@ -17,11 +17,11 @@ import type {
   ToolOutcome,
 } from '../contract/index.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
-import type { Elsewhere } from './elsewhere.ts'
+import type { RemoteAccess } from './elsewhere.ts'
 import type { SharedBudgets } from './loop/budget.ts'
 import type { ConversationResult } from './loop/result.ts'
 import type { ToolServers } from './mcp/tool-servers.ts'
-import type { Siblings } from './siblings.ts'
+import type { AgentCalls } from './siblings.ts'
 import type { CapabilityPolicy } from './tools/capability.ts'
 
 /** What an agent may return: plain text, parts, or a whole response. Nothing means: say nothing. */
@@ -149,9 +149,9 @@ export type AgentContext = {
   /** Stops for a person's consent, or for a tool that a client runs; `onSignal` is called when the answer is there. */
   readonly pause: Pauses
   /** The other agents of this gateway. */
-  readonly agents: Siblings
+  readonly agents: AgentCalls
   /** For agents that pass work on to one outside this gateway. */
-  readonly elsewhere: Elsewhere
+  readonly elsewhere: RemoteAccess
   /** What the agent that asked this one lets it use; absent where a person did. */
   readonly budgets?: SharedBudgets
   /** The MCP servers of this process; absent where there can be none. */

@@ -6,16 +6,16 @@ import type { LoopOptions } from './loop/options.ts'
 import type { McpServer } from './mcp/mcp-server.ts'
 import { offerTools } from './mcp/offer-tools.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
-import type { EquippedOptions } from './run-desk.ts'
-import { siblingTools } from './sibling-tools.ts'
+import type { RunToolOptions } from './run-desk.ts'
+import { agentCallTools } from './sibling-tools.ts'
 
 /** What a run acts with: its tools, and what those may use whom it asks. */
-export type Equipped = EquippedOptions & { readonly purse: Purse }
+export type RunToolset = RunToolOptions & { readonly purse: BudgetHolder }
 
-type Purse = { readonly fill: (own: SharedBudgets) => void; readonly open: () => SharedBudgets | undefined }
+type BudgetHolder = { readonly fill: (own: SharedBudgets) => void; readonly open: () => SharedBudgets | undefined }
 
 /** The budgets exist once the run has begun; the tools that spend from them are there before. */
-function createPurse(): Purse {
+function createBudgetHolder(): BudgetHolder {
   let own: SharedBudgets | undefined
   return {
     fill(budgets) {
@@ -26,14 +26,14 @@ function createPurse(): Purse {
 }
 
 /** Its own tools, what its servers offer, and the agents it may ask. */
-export async function equip(
+export async function gatherRunTools(
   options: ModelAgentOptions,
   servers: readonly McpServer[],
   context: SignalContext,
-): Promise<Equipped> {
+): Promise<RunToolset> {
   const { tools, rejected } = await offerTools(servers, context)
-  const purse = createPurse()
-  const siblings = siblingTools(context.agents, purse.open)
+  const purse = createBudgetHolder()
+  const siblings = agentCallTools(context.agents, purse.open)
   const shared = options.sharedState === true ? [sharedStateTool(context.state)] : []
   return { ...options, tools: [...(options.tools ?? []), ...shared, ...tools, ...siblings], rejected, purse }
 }
@@ -41,7 +41,7 @@ export async function equip(
 /** One budget for a run, the agents it asks, and the agent that asked it. */
 export function sharedBudgets(
   { budgets }: Pick<SignalContext, 'budgets'>,
-  { purse }: Equipped,
+  { purse }: RunToolset,
 ): Pick<LoopOptions, 'within' | 'onBudgets'> {
   return { ...(budgets === undefined ? {} : { within: budgets }), onBudgets: purse.fill }
 }

@@ -5,56 +5,56 @@ import type { Fields, Json } from '../contract/index.ts'
 export const maxJsonDepth = 64
 
 /** A plain object, from any realm. Lists, dates and instances of classes are none. */
-export function isFields(value: unknown): value is Fields {
+export function isPlainObject(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-export function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {}
+export function asFields(value: unknown): Fields {
+  return isPlainObject(value) ? value : {}
 }
 
 /** Own keys only: a path such as `constructor` finds nothing. */
-export function fieldOf(fields: Fields, key: string): unknown {
+export function ownField(fields: Fields, key: string): unknown {
   return Object.hasOwn(fields, key) ? fields[key] : undefined
 }
 
 /** Text without surrounding blanks; undefined when nothing is left. */
-export function trimmed(value: unknown): string | undefined {
+export function trimmedText(value: unknown): string | undefined {
   const text = typeof value === 'string' ? value.trim() : ''
   return text === '' ? undefined : text
 }
 
 /** The non-blank texts of a list, or of a single text. */
-export function textsOf(value: unknown): readonly string[] {
+export function textList(value: unknown): readonly string[] {
   const list = Array.isArray(value) ? value : [value]
-  return list.map(trimmed).filter((text) => text !== undefined)
+  return list.map(trimmedText).filter((text) => text !== undefined)
 }
 
 /** The JSON in a value; functions, instances, NaN and whatever is too deep are left out. */
-export function jsonOf(value: unknown, depth = maxJsonDepth): Json | undefined {
+export function toJson(value: unknown, depth = maxJsonDepth): Json | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   // Minus zero is zero in JSON.
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined
   if (depth === 0) return undefined
-  if (Array.isArray(value)) return value.map((item) => jsonOf(item, depth - 1) ?? null)
-  if (!isFields(value)) return undefined
-  const entries = Object.entries(value).map(([key, item]) => [key, jsonOf(item, depth - 1)] as const)
+  if (Array.isArray(value)) return value.map((item) => toJson(item, depth - 1) ?? null)
+  if (!isPlainObject(value)) return undefined
+  const entries = Object.entries(value).map(([key, item]) => [key, toJson(item, depth - 1)] as const)
   return Object.fromEntries(entries.filter((entry): entry is [string, Json] => entry[1] !== undefined))
 }
 
 /** Whether a value is JSON as it stands: nothing would be left out, nothing is too deep. */
-export function isJson(value: unknown, depth = maxJsonDepth): value is Json {
+export function isJsonValue(value: unknown, depth = maxJsonDepth): value is Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
   if (depth === 0) return false
-  if (Array.isArray(value)) return value.every((item) => isJson(item, depth - 1))
-  return isFields(value) && Object.values(value).every((item) => isJson(item, depth - 1))
+  if (Array.isArray(value)) return value.every((item) => isJsonValue(item, depth - 1))
+  return isPlainObject(value) && Object.values(value).every((item) => isJsonValue(item, depth - 1))
 }
 
 /** JSON as a database can keep it: without NUL and without halves of surrogate pairs. */
-export function storable(value: unknown): Json {
+export function toStorableJson(value: unknown): Json {
   const text = JSON.stringify(value, (_key, item: unknown) =>
     typeof item === 'string' ? item.replaceAll('\u0000', '').toWellFormed() : item,
   )

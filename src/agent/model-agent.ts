@@ -5,9 +5,9 @@ import { type CarriedData, carriedData, clientLine } from './client-data.ts'
 import { compact, type Summarizer } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
-import { type Equipped, equip, sharedBudgets } from './equip-run.ts'
-import { fieldsOf } from './fields.ts'
-import { watchedBy } from './loop/events.ts'
+import { gatherRunTools, type RunToolset, sharedBudgets } from './equip-run.ts'
+import { asFields } from './fields.ts'
+import { withWatcher } from './loop/events.ts'
 import type { Model } from './loop/model.ts'
 import type { AnsweredTurn, LoopOptions, ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
@@ -16,16 +16,16 @@ import { runLoop } from './loop/run-loop.ts'
 import type { McpServer } from './mcp/mcp-server.ts'
 import { hasSeveralSpeakers, jsonWithoutMark, nameSpeakers, withoutMark } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
-import { isRoom, linesBefore, spokenLine } from './model-view.ts'
+import { isGroupConversation, linesBefore, spokenEnvelope } from './model-view.ts'
 import { outputForm } from './output-schema.ts'
 import { picturePayload } from './pictures.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withOutputForm } from './providers/structured-output.ts'
-import { createBreaker, type NamedModel, nameOfModel, withFallback } from './providers/with-fallback.ts'
+import { createBreaker, modelName, type NamedModel, withFallback } from './providers/with-fallback.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
 import { type Speakers, withSpeakers } from './providers/with-speakers.ts'
-import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
-import { type RunDesk, reportClientTools, runDesk, turnFacts } from './run-desk.ts'
+import { resumePausedRun, type Suspended, settlePause, toSuspended } from './resume-run.ts'
+import { createRunTools, type RunTools, reportClientTools, turnFacts } from './run-desk.ts'
 import { steeredType, stopCause } from './run-stop.ts'
 import { stagePauses } from './stage-pauses.ts'
 import { statusReply } from './status-reply.ts'
@@ -59,37 +59,42 @@ type NamedOptions = ModelAgentOptions & { readonly slug: string }
 export function createModelRun(options: NamedOptions, servers: readonly McpServer[]): ModelRun {
   const { onEvent } = options
   const form = options.output === undefined ? undefined : outputForm(options.slug, options.output)
-  const models = modelsOf(options)
+  const models = namedModels(options)
   const breaker = createBreaker(() => performance.now())
-  const converse = async (equipped: Equipped, start: Start, context: SignalContext): Promise<AgentReply> => {
-    const observe = watchedBy(context.emit, onEvent, context.report)
+  const converse = async (equipped: RunToolset, start: Start, context: SignalContext): Promise<AgentReply> => {
+    const observe = withWatcher(context.emit, onEvent, context.report)
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
-    const onFailure: RetryPolicy['onFailure'] = (error) => context.report(error, { source: 'model' })
-    const speakers = speakersOf(start, context)
+    const reportModelFailure: RetryPolicy['onFailure'] = (error) => context.report(error, { source: 'model' })
+    const speakers = roomSpeakers(start, context)
     const patient = models.map(({ name, model }, place) => {
-      const policy = { ...options.modelRetries, onRetry, onFailure, hasFallback: place < models.length - 1 }
+      const policy = {
+        ...options.modelRetries,
+        onRetry,
+        onFailure: reportModelFailure,
+        hasFallback: place < models.length - 1,
+      }
       return { name, model: withRetries(withSpeakers(model, speakers), policy) }
     })
     const model = withFallback(patient, breaker, (change) => observe('model_switched', change))
     let point: ResumePoint | undefined
-    const resume = () => () => (point === undefined ? {} : suspended(point, start))
+    const buildResumeState = () => () => (point === undefined ? {} : toSuspended(point, start))
     // A form takes no tools, also none that a caller offers.
-    const staging = stagePauses(equipped.tools, context, resume)
-    const desk = form ? undefined : runDesk(equipped, start, context, { ...staging, ...answered(start) })
+    const staging = stagePauses(equipped.tools, context, buildResumeState)
+    const desk = form ? undefined : createRunTools(equipped, start, context, { ...staging, ...resumedAnswer(start) })
     const report = reportClientTools(start.clientTools, desk)
     if (report !== undefined) context.reportClientTools(report)
-    const request = requestOf(options, start, desk)
+    const request = modelRunRequest(options, start, desk)
     const result = await runLoop(request.messages, {
       model: form === undefined ? model : withOutputForm(model, form),
-      keepTurn: keepTurns(context, form === undefined ? context.show : undefined),
+      keepTurn: journalModelTurns(context, form === undefined ? context.show : undefined),
       runId: context.runId,
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
-      ...declared(options, speakers, context.report),
+      ...declaredLoopOptions(options, speakers, context.report),
       onException: (error) => context.report(error),
-      ...mediated(desk),
+      ...mediationOptions(desk),
       ...sharedBudgets(context, equipped),
-      ...systemOf(options, context),
+      ...systemPrompt(options, context),
       context: request.runtime_context,
       ...(start.resumed === undefined ? {} : { resumeFrom: start.resumed.from }),
       onPause: (at) => {
@@ -98,12 +103,12 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       // Half a document is nothing to show.
       ...(form === undefined ? { onDelta: context.show } : { structuredOutput: form.request }),
       observers: [observe],
-      runControl: stoppedBy(context.stop),
+      runControl: runControlBySignal(context.stop),
       interruptSource: context.hear,
       signal: context.signal,
       monotonicMs: () => performance.now(),
     })
-    context.record(linesOf(result, start.known))
+    context.record(newTranscriptLines(result, start.known))
     context.finish(result)
     settlePause(start.resumed?.answered, result, context)
     return statusReply(result, { cause: stopCause(context.stop), form: context.commandForm })
@@ -113,33 +118,33 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       const { sender, channel } = message
       const carried = carriedData(context.client)
       const beside = await clientLine(options, carried, context)
-      const lines = [...linesBefore(options, sender, context), ...beside, heardLine(options, message)]
+      const lines = [...linesBefore(options, sender, context), ...beside, incomingLine(options, message)]
       const facts = turnFacts(message, context)
       const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [], carried }
-      const start = { lines, isRoom: isRoom(channel?.room_kind), ...given }
-      return converse(await equip(options, servers, context), start, context)
+      const start = { lines, isRoom: isGroupConversation(channel?.room_kind), ...given }
+      return converse(await gatherRunTools(options, servers, context), start, context)
     },
     // Other signals say nothing to a model.
     async onSignal({ pause }, context) {
       if (pause === undefined) return undefined
-      const equipped = await equip(options, servers, context)
-      const { lines, known, ...start } = resumed(equipped, pause, context)
-      const room = fieldsOf(start.facts['client_context'])['room_kind']
+      const equipped = await gatherRunTools(options, servers, context)
+      const { lines, known, ...start } = resumePausedRun(equipped, pause, context)
+      const room = asFields(start.facts['client_context'])['room_kind']
       const beside = await clientLine(options, start.carried, context)
       const given = { lines: [...beside, ...lines], known: known + beside.length }
-      return converse(equipped, { ...start, ...given, isRoom: isRoom(room) }, context)
+      return converse(equipped, { ...start, ...given, isRoom: isGroupConversation(room) }, context)
     },
   }
 }
 
 /** What the turn is about, with its pictures where the model takes them. */
-function heardLine({ files }: ModelAgentOptions, { sender, parts }: NormalizedMessage): Envelope {
-  const spoken = spokenLine({ role: 'user', sender, parts })
+function incomingLine({ files }: ModelAgentOptions, { sender, parts }: NormalizedMessage): Envelope {
+  const spoken = spokenEnvelope({ role: 'user', sender, parts })
   return files === true ? { ...spoken, payload: picturePayload(parts) } : spoken
 }
 
 /** Asked for in rooms only, and once in a run. */
-function speakersOf({ isRoom }: Start, { speakerMark }: SignalContext): Speakers {
+function roomSpeakers({ isRoom }: Start, { speakerMark }: SignalContext): Speakers {
   let mark: Promise<string> | undefined
   return {
     isRoom,
@@ -151,24 +156,24 @@ function speakersOf({ isRoom }: Start, { speakerMark }: SignalContext): Speakers
 }
 
 /** What it was told by its developer, and of its place in a chain of agents. */
-function systemOf({ instructions }: ModelAgentOptions, { agents }: SignalContext): Pick<LoopOptions, 'system'> {
+function systemPrompt({ instructions }: ModelAgentOptions, { agents }: SignalContext): Pick<LoopOptions, 'system'> {
   const system = [instructions, agents.cue].filter((text) => text !== undefined).join('\n\n')
   return system === '' ? {} : { system }
 }
 
-function requestOf({ maxTurns }: ModelAgentOptions, { lines }: Start, desk: RunDesk | undefined) {
+function modelRunRequest({ maxTurns }: ModelAgentOptions, { lines }: Start, desk: RunTools | undefined) {
   const limit = maxTurns === undefined ? {} : { max_turns: maxTurns }
   return conversationRequest({ messages: lines, runtime_context: desk?.context ?? {}, ...limit })
 }
 
 /** What the developer declared for the loop itself. */
-function declared(
+function declaredLoopOptions(
   options: ModelAgentOptions,
   speakers: Speakers,
   report: AgentContext['report'],
 ): Partial<LoopOptions> {
   const { budgets, completionPolicy, shouldContinue, compaction } = options
-  const watched = <Given extends unknown[], Result>(
+  const reportThrown = <Given extends unknown[], Result>(
     source: ErrorSource['source'],
     call: (...given: Given) => Promise<Result> | Result,
   ) => {
@@ -184,13 +189,15 @@ function declared(
   const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
   return {
     ...(budgets === undefined ? {} : { budgets }),
-    ...(completionPolicy === undefined ? {} : { completionPolicy: watched('completion_policy', completionPolicy) }),
-    ...(shouldContinue === undefined ? {} : { shouldContinue: watched('should_continue', shouldContinue) }),
+    ...(completionPolicy === undefined
+      ? {}
+      : { completionPolicy: reportThrown('completion_policy', completionPolicy) }),
+    ...(shouldContinue === undefined ? {} : { shouldContinue: reportThrown('should_continue', shouldContinue) }),
     ...(compaction === undefined
       ? {}
       : {
           compact: (lines) =>
-            compact(lines, policy, namedSummaries(watched('summarizer', compaction.summarize), speakers)),
+            compact(lines, policy, namedSummaries(reportThrown('summarizer', compaction.summarize), speakers)),
         }),
   }
 }
@@ -206,25 +213,25 @@ function namedSummaries(summarize: Summarizer, { isRoom, mark: readMark }: Speak
 }
 
 /** Its tools, and what watches over their use. */
-function mediated(desk: RunDesk | undefined): Partial<LoopOptions> {
+function mediationOptions(desk: RunTools | undefined): Partial<LoopOptions> {
   if (desk === undefined) return {}
   const guards = { spinGuard: createSpinGuard(desk), failureGuard: createFailureGuard(desk) }
   return { tools: desk.desk, completionGate: completionGate(desk.rules), ...guards }
 }
 
 /** A turn is claimed and ended by its lane; here the run only asks whether it was stopped. */
-function stoppedBy(stop: AbortSignal): NonNullable<LoopOptions['runControl']> {
+function runControlBySignal(stop: AbortSignal): NonNullable<LoopOptions['runControl']> {
   return { start: async () => undefined, isCancelled: async () => stop.aborted, finish: async () => undefined }
 }
 
-function answered({ resumed }: Start): { readonly answered?: AnsweredCall } {
+function resumedAnswer({ resumed }: Start): { readonly answered?: AnsweredCall } {
   return resumed === undefined ? {} : { answered: resumed.answered }
 }
 
-function modelsOf({ model, ...settings }: ModelAgentOptions): readonly NamedModel[] {
+function namedModels({ model, ...settings }: ModelAgentOptions): readonly NamedModel[] {
   const all: readonly (LanguageModel | Model)[] = isList(model) ? model : [model]
   return all.map((each, place) => ({
-    name: nameOfModel(each, place),
+    name: modelName(each, place),
     model: typeof each === 'function' ? each : aiSdkModel(each, settings),
   }))
 }
@@ -237,7 +244,7 @@ function isList(model: ModelAgentOptions['model']): model is readonly (LanguageM
  * What this run added between what was heard and what is said. Those two are stored with the turn itself, also what was
  * heard on the way.
  */
-function linesOf({ messages, final_content }: ConversationResult, given: number): readonly Envelope[] {
+function newTranscriptLines({ messages, final_content }: ConversationResult, given: number): readonly Envelope[] {
   const added = messages.slice(given).filter((line) => line.metadata['type'] !== steeredType)
   const last = added.findLastIndex((line) => line.type === 'text' && line.role === 'assistant')
   return final_content === '' ? added : added.filter((_, index) => index !== last)
@@ -247,19 +254,19 @@ function linesOf({ messages, final_content }: ConversationResult, given: number)
  * A model's answer is a step without effect, found by its number: after a crash it is read from the journal, however the words
  * it was asked with would be put today. Tools that appeared since are for the next turn.
  */
-function keepTurns(
+function journalModelTurns(
   { step, stop, attachments }: SignalContext,
   onDelta: ((delta: string) => void) | undefined,
 ): NonNullable<LoopOptions['keepTurn']> {
   let offered: readonly string[] | undefined
   return async (turn, ask) => {
     let isAsked = false
-    const work = async ({ signal }: { signal: AbortSignal }) => {
+    const askModelOnce = async ({ signal }: { signal: AbortSignal }) => {
       isAsked = true
       const means = { signal: AbortSignal.any([signal, stop]), readFile: attachments.bytes, offered }
       return (await ask(means)) as Journaled
     }
-    const kept: AnsweredTurn = await step(`model turn ${turn}`, work, { effect: false })
+    const kept: AnsweredTurn = await step(`model turn ${turn}`, askModelOnce, { effect: false })
     offered = kept.offered
     // Watching clients have just been told to start over.
     if (!isAsked && typeof kept.answer.content === 'string') onDelta?.(kept.answer.content)

@@ -1,7 +1,7 @@
 // The form a structured answer must have: as the model is told it, and as it is checked.
 import * as z from 'zod'
 import { type Fields, GatewayError } from '../contract/index.ts'
-import { isFields } from './fields.ts'
+import { isPlainObject } from './fields.ts'
 import type { StructuredOutputRequest } from './loop/model.ts'
 import { validateArguments } from './tools/validate-arguments.ts'
 
@@ -15,9 +15,9 @@ export type OutputForm = {
 }
 
 export function outputForm(slug: string, given: OutputSchema): OutputForm {
-  const zod = isZod(given) ? given : undefined
-  const schema = zod === undefined ? given : jsonSchemaOf(zod)
-  if (!isFields(schema))
+  const zod = isZodOutputSchema(given) ? given : undefined
+  const schema = zod === undefined ? given : outputJsonSchema(zod)
+  if (!isPlainObject(schema))
     throw new GatewayError('config_invalid', `[agent] "${slug}": output must be a zod schema or a JSON Schema`)
   return {
     request: { format: 'json_schema', schema, name: 'answer', strict: true },
@@ -32,12 +32,12 @@ export function outputForm(slug: string, given: OutputSchema): OutputForm {
   }
 }
 
-function isZod(schema: OutputSchema): schema is z.ZodType {
+function isZodOutputSchema(schema: OutputSchema): schema is z.ZodType {
   return typeof schema === 'object' && schema !== null && '_zod' in schema
 }
 
 /** The input side is what the model writes: defaults and transformations come after it. */
-function jsonSchemaOf(schema: z.ZodType): Fields {
+function outputJsonSchema(schema: z.ZodType): Fields {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return json
 }

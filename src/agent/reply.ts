@@ -32,7 +32,7 @@ export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedR
       `[agent] ${facts.agent} returned no valid reply (at ${path}); return text or { parts }`,
     )
   }
-  return isBlank(parsed.data) ? undefined : { ...parsed.data, parts: mergedCalls(parsed.data.parts) }
+  return isBlankReply(parsed.data) ? undefined : { ...parsed.data, parts: mergedCalls(parsed.data.parts) }
 }
 
 /** A tool call that is shown again, now with its result, is the same call: it stands once, where it was shown first. */
@@ -109,7 +109,7 @@ function apologyWords(reason: string, { done, unknown }: EffectAccount): string 
     : 'Sorry, I could not answer your message. It is kept, and my operator can see why.'
 }
 
-function isBlank(reply: NormalizedResponse): boolean {
+function isBlankReply(reply: NormalizedResponse): boolean {
   return (
     reply.status === 'completed' &&
     reply.parts.every((part) => part.kind === 'text' && String(part['content']).trim() === '')

@@ -3,13 +3,13 @@ import type { Envelope, Fields, JsonObject, NormalizedMessage } from '../contrac
 import type { EndedPause, PauseDecision } from './approvals/pauses.ts'
 import { type CarriedData, carriedData } from './client-data.ts'
 import type { SignalContext } from './context.ts'
-import { fieldsOf, jsonOf, storable } from './fields.ts'
+import { asFields, toJson, toStorableJson } from './fields.ts'
 import type { ResumePoint } from './loop/options.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { toolCallLine } from './messages/create.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { linesBefore } from './model-view.ts'
-import { declarationsOf } from './run-desk.ts'
+import { offeredDeclarations } from './run-desk.ts'
 import { createToolCatalog } from './tools/catalog.ts'
 import type { AnsweredCall } from './tools/create-desk.ts'
 import type { ReadyCall } from './tools/desk.ts'
@@ -29,11 +29,17 @@ export type Suspended = {
   readonly carried?: CarriedData | undefined
 }
 
-export function suspended(point: ResumePoint, run: Omit<Suspended, 'point'>): JsonObject {
+export function toSuspended(point: ResumePoint, run: Omit<Suspended, 'point'>): JsonObject {
   const { address, auth_method, verified } = run.sender
   const { facts, clientTools, carried } = run
   // Parameters, facts and declarations are JSON by construction.
-  return storable({ point, facts, sender: { address, auth_method, verified }, clientTools, carried }) as JsonObject
+  return toStorableJson({
+    point,
+    facts,
+    sender: { address, auth_method, verified },
+    clientTools,
+    carried,
+  }) as JsonObject
 }
 
 function readSuspended(resume: JsonObject): Suspended {
@@ -54,11 +60,13 @@ export type Resumed = {
 }
 
 /** The call stands before its result, also when the transcript's window or a new session has lost it. */
-export function resumed(options: ModelAgentOptions, pause: EndedPause, context: SignalContext): Resumed {
+export function resumePausedRun(options: ModelAgentOptions, pause: EndedPause, context: SignalContext): Resumed {
   const from = readSuspended(pause.resume)
   const callId = from.point.waitingCalls[0]?.id ?? ''
-  const before = linesBefore(options, from.sender, context).filter((line) => !isWaiting(line, pause, callId, context))
-  const catalog = createToolCatalog(declarationsOf(options, from.clientTools).accepted)
+  const before = linesBefore(options, from.sender, context).filter(
+    (line) => !isWaitingCall(line, pause, callId, context),
+  )
+  const catalog = createToolCatalog(offeredDeclarations(options, from.clientTools).accepted)
   const call = waitingLine(from, catalog.find)
   const isStored = pause.sessionId === context.sessionId
   const lines = call === undefined ? before : [...before, call]
@@ -74,7 +82,7 @@ export function resumed(options: ModelAgentOptions, pause: EndedPause, context: 
 }
 
 /** Call ids may repeat from run to run: of this session's calls the last one under that id is the one that waits. */
-function isWaiting(
+function isWaitingCall(
   line: Envelope,
   pause: EndedPause,
   callId: string,
@@ -93,7 +101,7 @@ export function settlePause(
   if (answered === undefined) return
   const done = result.tool_execution_results.find((each) => each.tool_call_id === answered.callId)?.result
   const error = done?.['error']
-  pause.settle({ result: jsonOf(done?.['result']) ?? null, error: typeof error === 'string' ? error : null })
+  pause.settle({ result: toJson(done?.['result']) ?? null, error: typeof error === 'string' ? error : null })
 }
 
 /** The line of the call that waits, as the transcript has it: hidden values stay hidden. */
@@ -111,15 +119,15 @@ type Named = Sensitivity & { readonly name: string }
 /** What the tools do with the call that waited. */
 function answeredCall(pause: EndedPause, callId: string): AnsweredCall {
   if (pause.kind === 'tool_request')
-    return { callId, answer: { kind: 'result', isRejected: false, result: ranElsewhere(pause) } }
+    return { callId, answer: { kind: 'result', isRejected: false, result: clientToolResult(pause) } }
   const { decision, id, resolver, applyInput } = pause
   if (decision === 'accepted') {
     const shown = { approval: { action_id: id, resolver: resolver ?? '' } }
-    return { callId, answer: { kind: 'approved', input: fieldsOf(applyInput), shown } }
+    return { callId, answer: { kind: 'approved', input: asFields(applyInput), shown } }
   }
-  const result = (call: ReadyCall): ToolResult =>
-    failedResult(toolOf(call), errorTypes[decision], refusals[decision](call.tool_name, pause.reason))
-  return { callId, answer: { kind: 'result', isRejected: true, result } }
+  const refusalResult = (call: ReadyCall): ToolResult =>
+    failedResult(declaredTool(call), errorTypes[decision], refusals[decision](call.tool_name, pause.reason))
+  return { callId, answer: { kind: 'result', isRejected: true, result: refusalResult } }
 }
 
 type Refused = Exclude<PauseDecision, 'accepted'>
@@ -142,16 +150,16 @@ const refusals: Readonly<Record<Refused, (tool: string, reason: string | null) =
 
 type EndedRequest = Extract<EndedPause, { kind: 'tool_request' }>
 
-function ranElsewhere({ status, isCancelled, result }: EndedRequest) {
+function clientToolResult({ status, isCancelled, result }: EndedRequest) {
   return (call: ReadyCall): ToolResult => {
-    if (status === 'runtime_tool_completed') return normalizeToolResult(toolOf(call), result ?? {})
+    if (status === 'runtime_tool_completed') return normalizeToolResult(declaredTool(call), result ?? {})
     const error = isCancelled
       ? `${call.tool_name} was cancelled by the client that should have run it. Do not call it again.`
       : `${call.tool_name} was not answered in time. Tell the person; they may ask for it again.`
-    return failedResult(toolOf(call), isCancelled ? 'runtime_tool_cancelled' : 'runtime_tool_timeout', error)
+    return failedResult(declaredTool(call), isCancelled ? 'runtime_tool_cancelled' : 'runtime_tool_timeout', error)
   }
 }
 
-function toolOf(call: ReadyCall) {
+function declaredTool(call: ReadyCall) {
   return call.declaration ?? { name: call.tool_name }
 }

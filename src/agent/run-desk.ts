@@ -1,68 +1,68 @@
 // The tools of one run of a model agent: those it may see, executed once through the turn's journal.
 import { type Fields, isGatewayError, type Json, type NormalizedMessage } from '../contract/index.ts'
 import type { AgentContext, ClientToolReport } from './context.ts'
-import { fieldsOf } from './fields.ts'
-import { watchedBy } from './loop/events.ts'
+import { asFields } from './fields.ts'
+import { withWatcher } from './loop/events.ts'
 import type { OfferedTools } from './mcp/offer-tools.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { ruleOnAction } from './policy/action-policy.ts'
-import { isNamed, readToolPolicy } from './policy/tool-policy.ts'
+import { isToolNamed, readToolPolicy } from './policy/tool-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
 import { gateMediator } from './tools/call-gate.ts'
 import type { CapabilityPolicy } from './tools/capability.ts'
 import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
 import { nameClientTools } from './tools/client-names.ts'
-import { createToolDesk, type DeskDeps, type EffectContext, type Runnable } from './tools/create-desk.ts'
-import { executorsOf } from './tools/define-tool.ts'
-import type { ToolDesk } from './tools/desk.ts'
+import { createToolRunner, type EffectContext, type Runnable, type ToolRunnerDeps } from './tools/create-desk.ts'
+import { toolExecutors } from './tools/define-tool.ts'
+import type { ToolRunner } from './tools/desk.ts'
 import { createDuplicateCalls } from './tools/duplicate-calls.ts'
-import { unknownOutcome } from './tools/execute-call.ts'
+import { unknownToolOutcome } from './tools/execute-call.ts'
 import { type GateRule, readGateRules } from './tools/gate-rules.ts'
 import type { ToolDeclaration, ToolResult } from './tools/tool.ts'
 import { createResultTruncator } from './tools/truncate-result.ts'
 
-export type RunDesk = Pick<ToolCatalog, 'find'> & {
-  readonly desk: ToolDesk
+export type RunTools = Pick<ToolCatalog, 'find'> & {
+  readonly desk: ToolRunner
   readonly context: Fields
   readonly rules: readonly GateRule[]
 }
 
 /** The tools of the agent's own and of its servers, and those that could not be had. */
-export type EquippedOptions = Omit<ModelAgentOptions, 'tools'> & OfferedTools
+export type RunToolOptions = Omit<ModelAgentOptions, 'tools'> & OfferedTools
 
 /** For tools that say nothing about it. Others may take as long as the turn: its lease is renewed meanwhile. */
 const defaultTimeoutMs = 8_000
 
 /** Undefined: it has no tools. */
-export function runDesk(
-  options: EquippedOptions,
+export function createRunTools(
+  options: RunToolOptions,
   { facts, clientTools }: { readonly facts: Fields; readonly clientTools: readonly unknown[] },
   context: Pick<AgentContext, 'step' | 'isFinished' | 'emit' | 'report' | 'toolCalled' | 'signal' | 'capabilities'>,
-  waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
-): RunDesk | undefined {
+  waits: Pick<ToolRunnerDeps, 'stageApproval' | 'stagePending' | 'answered'>,
+): RunTools | undefined {
   const { tools, rejected } = options
   // A call that waited gets its result also when its agent has lost its tools.
   if (tools.length + rejected.length + clientTools.length === 0 && waits.answered === undefined) return undefined
-  const offered = declarationsOf(options, clientTools)
+  const offered = offeredDeclarations(options, clientTools)
   const all = createToolCatalog(offered.accepted)
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
   const catalog = {
-    ...createToolCatalog([...visible.values()].map(markedBy(options.toolPolicy))),
+    ...createToolCatalog([...visible.values()].map(markSensitiveResults(options.toolPolicy))),
     rejected: [...rejected, ...offered.rejected, ...all.rejected],
   }
   const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
   const own = options.preToolMediator
   const inSteps = new Set(tools.filter((tool) => tool.isSteps).map((tool) => tool.declaration.name))
   const asking = new Set(tools.filter((tool) => tool.approval !== undefined).map((tool) => tool.declaration.name))
-  const journaled = onceBy(context)
-  const desk = createToolDesk({
+  const journaled = onceThroughJournal(context)
+  const desk = createToolRunner({
     defaultTimeoutMs,
     catalog,
-    executors: executorsOf(tools),
+    executors: toolExecutors(tools),
     untimed: inSteps,
     once: (call, effect) =>
-      inSteps.has(call.tool_name) ? effect(besideJournal(call.id, context)) : journaled(call, effect),
-    isFinished: (call) => context.isFinished('tool', { args: callArgs(call) }),
+      inSteps.has(call.tool_name) ? effect(effectWithoutJournal(call.id, context)) : journaled(call, effect),
+    isFinished: (call) => context.isFinished('tool', { args: journaledArguments(call) }),
     capabilities: reportingCheck(context),
     ...waits,
     duplicates: createDuplicateCalls(),
@@ -76,7 +76,7 @@ export function runDesk(
         hasApproval: asking.has(tool_name),
       }),
     mediators: [gateMediator(rules), ...(own === undefined ? [] : [own])],
-    observe: watchedBy(context.emit, options.onEvent, context.report),
+    observe: withWatcher(context.emit, options.onEvent, context.report),
     onCall: context.toolCalled,
     onException: (error, name, hide) => context.report(error, { source: 'tool', name, hide }),
     onMediatorException: (error) => context.report(error, { source: 'mediator' }),
@@ -99,33 +99,34 @@ function reportingCheck({ capabilities, report }: Pick<AgentContext, 'capabiliti
 }
 
 /** Its own tools first: what a caller offers cannot take their names. It is shown only where policy names it. */
-export function declarationsOf({ tools = [] }: Pick<ModelAgentOptions, 'tools'>, clientTools: readonly unknown[]) {
+export function offeredDeclarations({ tools = [] }: Pick<ModelAgentOptions, 'tools'>, clientTools: readonly unknown[]) {
   const offered = normalizeDeclarations(nameClientTools(clientTools), 'outside')
   const accepted = [...tools.map((tool) => tool.declaration), ...offered.accepted.values()]
   return { accepted, rejected: offered.rejected }
 }
 
 /** For tools that others declare, such as those of MCP servers: their results are kept back by policy. */
-function markedBy(policy: unknown): (tool: ToolDeclaration) => ToolDeclaration {
+function markSensitiveResults(policy: unknown): (tool: ToolDeclaration) => ToolDeclaration {
   const { sensitive_results } = readToolPolicy(policy ?? {})
-  return (tool) => (isNamed(sensitive_results, tool) ? { ...tool, sensitive_result: true } : tool)
+  return (tool) => (isToolNamed(sensitive_results, tool) ? { ...tool, sensitive_result: true } : tool)
 }
 
 /** What became of the tools a caller offers; undefined: it need not be told anything. */
 export function reportClientTools(
   clientTools: readonly unknown[],
-  desk: RunDesk | undefined,
+  desk: RunTools | undefined,
 ): ClientToolReport | undefined {
   const left_out: { name: string; reason: string; remedy: string }[] = []
   const renamed: { name: string; as: string }[] = []
   const seen = new Set<string>()
   for (const tool of nameClientTools(clientTools)) {
-    const { name, declared_name } = fieldsOf(tool)
+    const { name, declared_name } = asFields(tool)
     const own = typeof declared_name === 'string' ? declared_name.slice(0, 128) : ''
     const isTwice = seen.has(own)
     seen.add(own)
     if (isTwice || desk?.find(String(name)) === undefined) {
-      const why = desk === undefined ? leftOut.no_tools : isTwice ? leftOut.duplicate : reasonFor(String(name), desk)
+      const why =
+        desk === undefined ? leftOut.no_tools : isTwice ? leftOut.duplicate : rejectionReason(String(name), desk)
       left_out.push({ name: own, ...why })
     } else if (name !== own && name !== `client/${own}`) renamed.push({ name: own, as: String(name) })
   }
@@ -145,12 +146,12 @@ const leftOut = {
   },
 } as const
 
-function reasonFor(name: string, { desk }: RunDesk) {
+function rejectionReason(name: string, { desk }: RunTools) {
   return desk.rejected.some((rejected) => rejected.name === name) ? leftOut.invalid : leftOut.not_allowed
 }
 
 /** By tool and arguments and not by call id: providers number their calls anew in every answer. */
-function callArgs({ tool_name, prepared }: Runnable): Json {
+function journaledArguments({ tool_name, prepared }: Runnable): Json {
   // Arguments are JSON: they came from a model or a binding.
   return { tool: tool_name, parameters: JSON.parse(JSON.stringify(prepared.parameters)) }
 }
@@ -159,11 +160,11 @@ function callArgs({ tool_name, prepared }: Runnable): Json {
  * A call that is made again because its outcome is unknown is the same call to the other side: it keeps its key, where
  * its tool takes keys at all.
  */
-function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
+function onceThroughJournal({ step }: Pick<AgentContext, 'step'>): ToolRunnerDeps['once'] {
   const settled = new Map<string, number>()
   return async (call, effect) => {
     const { declaration } = call
-    const args = callArgs(call)
+    const args = journaledArguments(call)
     const alike = JSON.stringify(args)
     const idempotent = declaration.idempotent === true
     const use = (settled.get(alike) ?? 0) + 1
@@ -171,32 +172,33 @@ function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
       const result = await step(
         'tool',
         // Results are JSON by construction, and a step makes them so.
-        async (ctx) => (await effect(idempotent ? { ...ctx, key: keyOfUse(ctx.key, use) } : ctx)) as ToolResult & Json,
-        { args, idempotent, label: labelOf(declaration) },
+        async (ctx) =>
+          (await effect(idempotent ? { ...ctx, key: stepUseKey(ctx.key, use) } : ctx)) as ToolResult & Json,
+        { args, idempotent, label: toolStepLabel(declaration) },
       )
       if (result.metadata['outcome'] !== 'unknown') settled.set(alike, use)
       return result
     } catch (error) {
       // Told to the model and by it to the person; the turn goes on.
-      if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
+      if (isGatewayError(error, 'tool_outcome_unknown')) return unknownToolOutcome(declaration)
       throw error
     }
   }
 }
 
 /** The key of the how-manieth call alike, made of that of another. */
-function keyOfUse(key: string, use: number): string {
+function stepUseKey(key: string, use: number): string {
   const first = key.replace(/#\d+$/, '')
   return use === 1 ? first : `${first}#${use}`
 }
 
-function labelOf({ name, ...declaration }: ToolDeclaration): string {
+function toolStepLabel({ name, ...declaration }: ToolDeclaration): string {
   const label = declaration['label']
   return typeof label === 'string' && label !== '' ? label : name
 }
 
 /** For work that is journaled step by step: it acts through its own steps and not through these. */
-function besideJournal(key: string, { signal }: Pick<AgentContext, 'signal'>): EffectContext {
+function effectWithoutJournal(key: string, { signal }: Pick<AgentContext, 'signal'>): EffectContext {
   return { key, signal, fetch, assertHeld: () => {}, isUnsent: () => false }
 }
 

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { isGatewayError, type NormalizedResponse } from '../contract/index.ts'
 import { partsText } from '../rendering/index.ts'
 import type { SharedBudgets } from './loop/budget.ts'
-import type { SiblingLine, Siblings } from './siblings.ts'
+import type { AgentCalls, CallableAgent } from './siblings.ts'
 import { defineTool, type Tool } from './tools/define-tool.ts'
 import { ToolError } from './tools/tool-error.ts'
 
@@ -16,13 +16,13 @@ const parameters = z.object({
 })
 
 /** `within`: what the run that asks may still use. */
-export function siblingTools(siblings: Siblings, within: () => SharedBudgets | undefined): readonly Tool[] {
-  return siblings.list().map((line) => siblingTool(siblings, line, within))
+export function agentCallTools(siblings: AgentCalls, within: () => SharedBudgets | undefined): readonly Tool[] {
+  return siblings.list().map((line) => agentCallTool(siblings, line, within))
 }
 
-function siblingTool(
-  siblings: Siblings,
-  { slug, description }: SiblingLine,
+function agentCallTool(
+  siblings: AgentCalls,
+  { slug, description }: CallableAgent,
   within: () => SharedBudgets | undefined,
 ): Tool {
   const tool = defineTool({
@@ -31,7 +31,7 @@ function siblingTool(
     parameters,
     async execute({ message }) {
       try {
-        return told(await siblings.call(slug, message, { within: within() }))
+        return agentCallResult(await siblings.call(slug, message, { within: within() }))
       } catch (error) {
         if (isGatewayError(error, 'sibling_refused'))
           throw new ToolError(error.message, String(error.details['reason'] ?? 'sibling_refused'))
@@ -43,7 +43,7 @@ function siblingTool(
 }
 
 /** Its words are data, like those of any tool. */
-function told(reply: NormalizedResponse | undefined): { readonly status: string; readonly answer: string } {
+function agentCallResult(reply: NormalizedResponse | undefined): { readonly status: string; readonly answer: string } {
   return reply === undefined
     ? { status: 'completed', answer: '' }
     : { status: reply.status, answer: partsText(reply.parts) }

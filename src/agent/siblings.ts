@@ -2,16 +2,16 @@
 import type { NormalizedResponse, Part } from '../contract/index.ts'
 import type { SharedBudgets } from './loop/budget.ts'
 
-export type SiblingLine = { readonly slug: string; readonly address: string; readonly description: string }
+export type CallableAgent = { readonly slug: string; readonly address: string; readonly description: string }
 
-export type SiblingCall = {
+export type AgentCallOptions = {
   /** What the caller's run may still use: the agents it calls use it up as well. */
   readonly within?: SharedBudgets | undefined
 }
 
-export interface Siblings {
+export interface AgentCalls {
   /** Those that may be asked from here: none at the end of a chain. */
-  list(): readonly SiblingLine[]
+  list(): readonly CallableAgent[]
   /**
    * Runs another agent now, with its own instructions, tools and policies, for the same person and under the same evidence. It
    * knows of the conversation what it is told here. Its steps are steps of this turn: done once, also when the process dies in
@@ -20,7 +20,7 @@ export interface Siblings {
   call(
     slug: string,
     message: string | { readonly parts: readonly Part[] },
-    options?: SiblingCall,
+    options?: AgentCallOptions,
   ): Promise<NormalizedResponse | undefined>
   /** Where this run stands in a chain of agents, in words for a model. */
   readonly cue: string | undefined

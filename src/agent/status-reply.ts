@@ -2,7 +2,7 @@
 import { type CommandForm, type NormalizedResponse, textPart, writeCommand } from '../contract/index.ts'
 import type { PendingAction } from './approvals/pending-action.ts'
 import { questionPart } from './approvals/question.ts'
-import { isFields } from './fields.ts'
+import { isPlainObject } from './fields.ts'
 import type { OutcomeStatus } from './loop/outcome.ts'
 import type { ConversationResult } from './loop/result.ts'
 import type { StopCause } from './run-stop.ts'
@@ -15,14 +15,14 @@ export function statusReply(
   { cause, form }: { readonly cause?: StopCause | undefined; readonly form?: CommandForm | undefined } = {},
 ): Told | undefined {
   const { retryable } = result.run_outcome
-  const status = toldStatus(result.run_outcome.status, cause)
+  const status = shownStatus(result.run_outcome.status, cause)
   const said = result.final_content.trim()
-  const usage = usageOf(result)
+  const usage = replyUsage(result)
   if (status === 'completed')
     return said === ''
       ? undefined
       : { parts: [textPart(result.final_content, 'text/markdown')], status: 'completed', usage }
-  const question = status === 'approval_required' ? askedIn(result, form) : pendingIn(result)
+  const question = status === 'approval_required' ? approvalQuestionPart(result, form) : clientToolPart(result)
   const note = question?.policy.message ?? notes[status](result, form)
   const last = question ?? textPart(note)
   const parts = said === '' ? [last] : [textPart(result.final_content, 'text/markdown'), last]
@@ -37,7 +37,7 @@ export function askingReply(action: PendingAction, form: CommandForm | undefined
 }
 
 /** What a person stopped is cancelled; the loop itself knows interrupts only. */
-function toldStatus(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
+function shownStatus(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
   return status === 'interrupted' && cause === 'stop' ? 'cancelled' : status
 }
 
@@ -82,16 +82,18 @@ const notes: Readonly<
 }
 
 /** The action as the transcript shows it: what it would be executed with is not in there. */
-function askedIn(
+function approvalQuestionPart(
   { approval_required: line }: ConversationResult,
   form: CommandForm | undefined,
 ): ReturnType<typeof questionPart> | undefined {
   const payload = line?.['payload']
-  return isFields(payload) ? questionPart(payload as unknown as PendingAction, form) : undefined
+  return isPlainObject(payload) ? questionPart(payload as unknown as PendingAction, form) : undefined
 }
 
 /** The client that runs the tool finds its request here; other readers are told that it waits. */
-function pendingIn({ runtime_tool_pending: request }: ConversationResult): ReturnType<typeof questionPart> | undefined {
+function clientToolPart({
+  runtime_tool_pending: request,
+}: ConversationResult): ReturnType<typeof questionPart> | undefined {
   if (request === undefined) return undefined
   const message = 'I am waiting for an answer from your side before I can go on.'
   const { request_id, tool_name, declared_name, tool_call_id, parameters, timeout_at } = request
@@ -121,6 +123,6 @@ function failureNote(type: string, form: CommandForm | undefined): string {
   }
 }
 
-function usageOf({ usage }: ConversationResult): NonNullable<NormalizedResponse['usage']> {
+function replyUsage({ usage }: ConversationResult): NonNullable<NormalizedResponse['usage']> {
   return { input_tokens: Number(usage['prompt_tokens'] ?? 0), output_tokens: Number(usage['completion_tokens'] ?? 0) }
 }

@@ -1,5 +1,5 @@
 // What a turn has done so far, in this try and in those before: whether it may be split, and what its apology says.
-import { fieldsOf } from './fields.ts'
+import { asFields } from './fields.ts'
 import type { RecordedStep } from './journal-store.ts'
 
 export type StepLog = {
@@ -26,11 +26,12 @@ export const nothingDone: EffectAccount = { done: [], unknown: [] }
 export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
   const recorded = new Map(past.map((row) => [row.step, row]))
   const effects = new Map<string, Effect>()
-  for (const row of past) if (row.isEffect) effects.set(row.step, { label: row.label ?? row.step, fate: fateOf(row) })
+  for (const row of past)
+    if (row.isEffect) effects.set(row.step, { label: row.label ?? row.step, fate: stepOutcome(row) })
   const ahead = new Set(past.filter(({ state }) => state !== 'undone').map(({ step }) => step))
   const final = new Set<unknown>()
   const labelled = (wanted: Fate): readonly string[] =>
-    counted([...effects.values()].filter(({ fate }) => fate === wanted).map(({ label }) => label))
+    countLabels([...effects.values()].filter(({ fate }) => fate === wanted).map(({ label }) => label))
   return {
     reach(step) {
       ahead.delete(step)
@@ -38,13 +39,13 @@ export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
     },
     isCatchingUp: () => ahead.size > 0,
     isFinished: (step) => recorded.get(step)?.state === 'finished',
-    note: (step, { label, ...now }) => void effects.set(step, { label, fate: fateOf(now) }),
+    note: (step, { label, ...now }) => void effects.set(step, { label, fate: stepOutcome(now) }),
     hasEffect: () => effects.size > 0,
     ends(error) {
       final.add(error)
       return error
     },
-    isFinal: (error) => causes(error).some((cause) => final.has(cause)),
+    isFinal: (error) => errorCauses(error).some((cause) => final.has(cause)),
     account: () => ({ done: labelled('done'), unknown: labelled('unknown') }),
   }
 }
@@ -53,16 +54,16 @@ type Fate = 'done' | 'unknown' | 'not done'
 type Effect = { readonly label: string; readonly fate: Fate }
 
 /** A tool that finished may have said itself that it failed, or that it cannot tell. */
-function fateOf({ state, result }: Pick<RecordedStep, 'state' | 'result'>): Fate {
+function stepOutcome({ state, result }: Pick<RecordedStep, 'state' | 'result'>): Fate {
   if (state === 'undone') return 'not done'
   if (state !== 'finished') return 'unknown'
-  const { success, metadata } = fieldsOf(result)
+  const { success, metadata } = asFields(result)
   if (success !== false) return 'done'
-  return fieldsOf(metadata)['outcome'] === 'unknown' ? 'unknown' : 'not done'
+  return asFields(metadata)['outcome'] === 'unknown' ? 'unknown' : 'not done'
 }
 
 /** An agent may wrap what it caught. */
-function causes(error: unknown): readonly unknown[] {
+function errorCauses(error: unknown): readonly unknown[] {
   const found: unknown[] = []
   for (let cause = error; cause !== undefined && found.length < 8; ) {
     found.push(cause)
@@ -72,7 +73,7 @@ function causes(error: unknown): readonly unknown[] {
 }
 
 /** The same twice is said once, with how often. */
-function counted(labels: readonly string[]): readonly string[] {
+function countLabels(labels: readonly string[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1)
   return [...counts].map(([label, count]) => (count === 1 ? label : `${label} (${count} times)`))

@@ -1,5 +1,5 @@
 // ctx.step: an effect that happens once. Started is committed before it, finished after it.
-import { GatewayError, isGatewayError, type Json, type StoreResult } from '../contract/index.ts'
+import { GatewayError, isGatewayError, type Json, type StoreWithRetry } from '../contract/index.ts'
 import type { AgentContext, StepContext, StepOptions } from './context.ts'
 import type { JournalStore, StepAddress, StepEnd, StepState } from './journal-store.ts'
 import type { StepLog } from './step-log.ts'
@@ -14,7 +14,7 @@ export type StepDeps = {
   /** Waits until the lease is safely ours; rejects when it is lost. */
   readonly untilHeld: () => Promise<void>
   /** Waits for a database that is away: what a step came to is not thrown away. */
-  readonly store: StoreResult
+  readonly store: StoreWithRetry
   readonly isStopping: () => boolean
   readonly signal: AbortSignal
   /** `onSend` is told right before the first byte of a request leaves. */
@@ -45,29 +45,29 @@ type Running = { isOver: boolean; readonly steps: Set<Promise<unknown>> }
 export function createSteps(deps: StepDeps): Steps {
   const uses = new Map<string, number>()
   const running: Running = { isOver: false, steps: new Set() }
-  const usesOf = (name: string, { args }: StepOptions): number => uses.get(identity(name, args)) ?? 0
+  const countUses = (name: string, { args }: StepOptions): number => uses.get(stepIdentity(name, args)) ?? 0
   return {
     async isFinished(name, options = {}) {
-      return deps.log.isFinished(await stepName(deps, name, usesOf(name, options) + 1, options))
+      return deps.log.isFinished(await stepName(deps, name, countUses(name, options) + 1, options))
     },
     async step(name, work, options = {}) {
       // Counted before anything is awaited: steps alike get their numbers in the order they were asked for.
-      const use = usesOf(name, options) + 1
-      uses.set(identity(name, options.args), use)
+      const use = countUses(name, options) + 1
+      uses.set(stepIdentity(name, options.args), use)
       const address = { ...deps.turn, step: await stepName(deps, name, use, options) }
       throwIfStopping(deps)
       const known = deps.log.reach(address.step)
       // The journal holds what this very step returned; its type is the caller's.
       if (known?.state === 'finished') return sortedJson(known.result) as Awaited<ReturnType<typeof work>>
       if (running.isOver) throw runIsOver()
-      if (options.effect === false) return lookUp(deps, address, work)
+      if (options.effect === false) return runOrReplayStep(deps, address, work)
       const mayHaveActed = known !== undefined && known.state !== 'undone'
       const label = options.label ?? name
       const effect = takeEffect(deps, address, work, { ...options, label, mayHaveActed, running })
       running.steps.add(effect)
       // The caller of the step hears of its failure.
-      const done = (): void => void running.steps.delete(effect)
-      effect.then(done, done)
+      const forgetRunningStep = (): void => void running.steps.delete(effect)
+      effect.then(forgetRunningStep, forgetRunningStep)
       return effect as ReturnType<typeof work>
     },
     async close() {
@@ -89,19 +89,19 @@ type EffectOptions = StepOptions & {
 }
 
 /** It changes nothing outside, so that it began need not be known: one row with its result. */
-async function lookUp<T extends Json>(deps: StepDeps, address: StepAddress, work: Work): Promise<T> {
+async function runOrReplayStep<T extends Json>(deps: StepDeps, address: StepAddress, work: Work): Promise<T> {
   await deps.failpoint?.('before:effect')
   await deps.untilHeld()
   const startedAt = performance.now()
-  const end = await worked(deps, stepContext(deps, address, watchSends(deps.fetch)), work)
+  const end = await runStepWork(deps, stepContext(deps, address, watchSends(deps.fetch)), work)
   const tookMs = performance.now() - startedAt
   if ('thrown' in end) {
     const state = isUndone(end.thrown) ? 'undone' : 'failed'
-    await stored(deps, address, { state, error: nameOf(end.thrown) }, tookMs)
+    await storeStepEnd(deps, address, { state, error: errorName(end.thrown) }, tookMs)
     throw end.thrown
   }
   await deps.failpoint?.('after:effect')
-  await written(stored(deps, address, { state: 'finished', result: end.result }, tookMs))
+  await requireWritten(storeStepEnd(deps, address, { state: 'finished', result: end.result }, tookMs))
   await deps.failpoint?.('after:step')
   return end.result as T
 }
@@ -116,14 +116,14 @@ async function takeEffect<T extends Json>(
   switch (state.kind) {
     case 'run':
       if (running.isOver) {
-        await stored(deps, address, { state: mayHaveActed ? 'failed' : 'undone', error: 'run_is_over' })
+        await storeStepEnd(deps, address, { state: mayHaveActed ? 'failed' : 'undone', error: 'run_is_over' })
         throw runIsOver()
       }
       return runStep(deps, address, work, { label, isIdempotent: idempotent, mayHaveActed })
     case 'finished':
       return sortedJson(state.result) as T
     case 'unknown':
-      throw deps.log.ends(unknownOutcome(label, state.error))
+      throw deps.log.ends(unknownStepOutcome(label, state.error))
     case 'stopped':
       throw deps.onStopped(state.by)
     case 'lease_lost':
@@ -154,30 +154,30 @@ async function runStep<T extends Json>(
   work: Work,
   { label, isIdempotent, mayHaveActed }: Pick<EffectOptions, 'label' | 'mayHaveActed'> & { isIdempotent: boolean },
 ): Promise<T> {
-  const note = (state: 'started' | StepEnd['state'], result: Json = null): void =>
+  const noteStep = (state: 'started' | StepEnd['state'], result: Json = null): void =>
     deps.log.note(address.step, { label, state, result })
-  note('started')
+  noteStep('started')
   await deps.failpoint?.('before:effect')
   await deps.untilHeld()
   const sends = watchSends(deps.fetch)
-  const end = await worked(deps, stepContext(deps, address, sends), work)
+  const end = await runStepWork(deps, stepContext(deps, address, sends), work)
   if ('thrown' in end) {
     const isSafe = isUndone(end.thrown) || sends.isUnsent()
     const state = isSafe && !mayHaveActed ? 'undone' : 'failed'
-    await stored(deps, address, { state, error: nameOf(end.thrown) })
+    await storeStepEnd(deps, address, { state, error: errorName(end.thrown) })
     deps.onThrown?.(end.thrown, label)
-    note(state)
+    noteStep(state)
     throw isSafe || isIdempotent ? end.thrown : deps.log.ends(end.thrown)
   }
   await deps.failpoint?.('after:effect')
-  await written(stored(deps, address, { state: 'finished', result: end.result }))
-  note('finished', end.result)
+  await requireWritten(storeStepEnd(deps, address, { state: 'finished', result: end.result }))
+  noteStep('finished', end.result)
   await deps.failpoint?.('after:step')
   return end.result as T
 }
 
 /** What was thrown comes back as a value, unless the turn broke the work off: the journal must go on saying that it was begun. */
-async function worked(
+async function runStepWork(
   deps: StepDeps,
   context: StepContext,
   work: Work,
@@ -196,13 +196,18 @@ async function worked(
  * Under one epoch a step ends once: the same again changes nothing, and another epoch's row is not touched. `tookMs`: of a step
  * without effect, which was not begun before.
  */
-function stored({ journal, store }: StepDeps, address: StepAddress, end: StepEnd, tookMs?: number): Promise<boolean> {
+function storeStepEnd(
+  { journal, store }: StepDeps,
+  address: StepAddress,
+  end: StepEnd,
+  tookMs?: number,
+): Promise<boolean> {
   const { turnId: turn, conversationId: conversation, epoch } = address
   const what = { turn, conversation, epoch, reason: 'step', state: end.state }
   return store(what, () => (tookMs === undefined ? journal.finish(address, end) : journal.record(address, end, tookMs)))
 }
 
-async function written(writing: Promise<boolean>): Promise<void> {
+async function requireWritten(writing: Promise<boolean>): Promise<void> {
   if (await writing) return
   throw new GatewayError('lease_lost', '[agent] the lane moved on while a step ran; its result was not recorded')
 }
@@ -220,7 +225,7 @@ function isUndone(error: unknown): boolean {
   return isGatewayError(error, 'provider_unavailable') || isGatewayError(error, 'run_cancelled')
 }
 
-function nameOf(error: unknown): string {
+function errorName(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
 }
 
@@ -228,7 +233,7 @@ function runIsOver(): GatewayError {
   return new GatewayError('stopping', '[agent] its run is over; no step begins any more')
 }
 
-function unknownOutcome(label: string, error: string | null): GatewayError {
+function unknownStepOutcome(label: string, error: string | null): GatewayError {
   const what = error === null ? 'was interrupted' : `failed before (${error})`
   return new GatewayError('tool_outcome_unknown', `[agent] step ${label} ${what}; it may or may not have happened`, {
     details: { step: label },
@@ -251,7 +256,7 @@ function watchSends(open: StepDeps['fetch']): Pick<StepContext, 'fetch' | 'isUns
   }
 }
 
-function identity(name: string, args: Json | undefined): string {
+function stepIdentity(name: string, args: Json | undefined): string {
   return JSON.stringify([name, args ?? null])
 }
 
@@ -261,6 +266,6 @@ async function stepName(
   use: number,
   { args }: StepOptions,
 ): Promise<string> {
-  const step = args === undefined ? name : `${name}:${(await deps.hash(identity(name, args))).slice(0, 16)}`
+  const step = args === undefined ? name : `${name}:${(await deps.hash(stepIdentity(name, args))).slice(0, 16)}`
   return use === 1 ? step : `${step}#${use}`
 }

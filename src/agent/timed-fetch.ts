@@ -10,7 +10,7 @@ export function createTimedFetch(send: typeof fetch, silenceMs: number): typeof 
   return async (input, init) => {
     const silence = new AbortController()
     const listen = <T>(answer: Promise<T>): Promise<T> => {
-      const timer = setTimeout(() => silence.abort(timeoutOf(silenceMs)), silenceMs)
+      const timer = setTimeout(() => silence.abort(fetchTimeout(silenceMs)), silenceMs)
       return answer
         .catch((error: unknown) => {
           throw silence.signal.aborted ? silence.signal.reason : error
@@ -47,7 +47,7 @@ function withBody(
   return Object.defineProperties(copy, { url: { value: url }, redirected: { value: redirected } })
 }
 
-function timeoutOf(ms: number): GatewayError {
+function fetchTimeout(ms: number): GatewayError {
   return new GatewayError(
     'fetch_timeout',
     `[agent] a server was silent for ${ms} ms in the middle of a step; raise turns.fetchTimeoutMs if it needs longer`,

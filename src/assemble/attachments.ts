@@ -1,12 +1,12 @@
 // The attachment service as configured: over the rows of this database and the stores of this runtime.
-import { answerFile } from '../attachments/answer-file.ts'
+import { serveFile } from '../attachments/answer-file.ts'
 import type { BlobStore } from '../attachments/blob-store.ts'
-import { createAttachmentDesk } from '../attachments/create-desk.ts'
+import { createAttachmentService } from '../attachments/create-desk.ts'
 import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
-import type { AttachmentDesk } from '../attachments/desk.ts'
+import type { AttachmentService } from '../attachments/desk.ts'
 import { createS3Store } from '../attachments/drivers/s3/create-s3-store.ts'
 import { createSupabaseStore } from '../attachments/drivers/supabase/create-supabase-store.ts'
-import { createOriginals } from '../attachments/originals.ts'
+import { createRawBlobs } from '../attachments/originals.ts'
 import type { AttachmentPlace } from '../config/attachments.ts'
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
@@ -16,7 +16,7 @@ import {
   type IdSource,
   isGatewayError,
   type Log,
-  type Originals,
+  type RawBlobs,
 } from '../contract/index.ts'
 import { createAttachmentStore } from '../storage/attachment-store.ts'
 import type { Database } from '../storage/database.ts'
@@ -33,11 +33,11 @@ export type RuntimeFiles = {
 /** `originalsOf` a connection; undefined where nothing holds bytes. */
 export type ChannelFiles = {
   readonly files: FileSource
-  readonly originalsOf: ((connection: string) => Originals) | undefined
+  readonly originalsOf: ((connection: string) => RawBlobs) | undefined
 }
 
 export type AssembledFiles = {
-  readonly desk: AttachmentDesk
+  readonly desk: AttachmentService
   /** Every descriptor of one object, by the names that handles call it. */
   readonly byAddress: (bucket: string, path: string) => Promise<readonly AttachmentDescriptor[]>
   readonly rotateKey: (actor: string) => Promise<void>
@@ -55,12 +55,12 @@ type FilesDeps = {
 
 export function assembleAttachments(config: Config, database: Database, deps: FilesDeps): AssembledFiles {
   const { tenant } = config
-  const { stores, origin } = deps.files ?? { stores: [nowhere] as const, origin: `http://${config.domain}` }
+  const { stores, origin } = deps.files ?? { stores: [missingBlobStore] as const, origin: `http://${config.domain}` }
   const { maxBytes, uploadsInFlight, handleSeconds, orphanHours, handles } = config.attachments
   const attachments = createAttachmentStore(database, tenant)
   const seal = createSeal(deps.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const keys = createSigningKeys(database, { ...deps, tenant, seal })
-  const desk = createAttachmentDesk({
+  const desk = createAttachmentService({
     ...deps,
     ...{ tenant, attachments, keys, stores, publicOrigin: origin },
     options: {
@@ -76,17 +76,17 @@ export function assembleAttachments(config: Config, database: Database, deps: Fi
     },
     rotateKey: keys.rotate,
     forChannels: {
-      files: fileSource(desk),
+      files: createFileSource(desk),
       originalsOf:
         deps.files &&
         ((connection) =>
-          createOriginals({ ...deps, attachments, blobs: stores[0], open: desk.open, tenant, connection })),
+          createRawBlobs({ ...deps, attachments, blobs: stores[0], open: desk.open, tenant, connection })),
     },
   }
 }
 
 /** A store the operator named, or one the host application brought. */
-export function openStore(place: AttachmentPlace | BlobStore, fetch: typeof globalThis.fetch): BlobStore {
+export function openBlobStore(place: AttachmentPlace | BlobStore, fetch: typeof globalThis.fetch): BlobStore {
   if (!('kind' in place)) return place
   switch (place.kind) {
     case 's3':
@@ -97,7 +97,7 @@ export function openStore(place: AttachmentPlace | BlobStore, fetch: typeof glob
 }
 
 /** For channels that send files. */
-function fileSource({ find, open, handle }: Pick<AttachmentDesk, 'find' | 'open' | 'handle'>): FileSource {
+function createFileSource({ find, open, handle }: Pick<AttachmentService, 'find' | 'open' | 'handle'>): FileSource {
   return {
     async link(attachmentId, lifeMs) {
       const [descriptor] = await find([attachmentId])
@@ -118,7 +118,7 @@ function fileSource({ find, open, handle }: Pick<AttachmentDesk, 'find' | 'open'
       const [descriptor] = await find([attachmentId])
       if (descriptor?.status !== 'ready') return undefined
       try {
-        return await answerFile({ open }, request, descriptor)
+        return await serveFile({ open }, request, descriptor)
       } catch (error) {
         if (isGatewayError(error, 'not_found')) return undefined
         throw error
@@ -128,7 +128,7 @@ function fileSource({ find, open, handle }: Pick<AttachmentDesk, 'find' | 'open'
 }
 
 /** Where nothing holds bytes: what is sent is refused by name, and the gateway works on. */
-const nowhere: BlobStore = {
+const missingBlobStore: BlobStore = {
   name: 'nowhere',
   bucket: 'nowhere',
   async write() {

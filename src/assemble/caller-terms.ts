@@ -4,7 +4,7 @@ import type { AppDeps } from '../http/deps.ts'
 import type { Database } from '../storage/database.ts'
 import { createLimitStore } from '../storage/limit-store.ts'
 
-export function callerTerms(
+export function createApiLimits(
   { limits: rules, corsOrigins, tenant }: Config,
   database: Database,
 ): Pick<AppDeps, 'limits' | 'corsOrigins'> {

@@ -3,37 +3,37 @@ import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
 import {
   type AgentProfile,
-  type CallerDesk,
-  type Carrier,
+  type CallerVerifier,
   GatewayError,
   type Hmac,
+  type Mailer,
   type Offload,
 } from '../contract/index.ts'
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
-import { createNotes } from '../storage/note-store.ts'
-import { createOwnKeys } from '../storage/own-key-store.ts'
+import { createTtlStore } from '../storage/note-store.ts'
+import { createOwnKeyStore } from '../storage/own-key-store.ts'
 import { createPeople } from '../storage/people-reader.ts'
-import { createPlaceStore } from '../storage/place-store.ts'
+import { createRoomStore } from '../storage/place-store.ts'
 import { createRecords } from '../storage/record-store.ts'
 import { createTaskStore } from '../storage/task-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
-import { createTaskDesk } from '../tasks/desk.ts'
-import type { Watchers } from '../tasks/watchers.ts'
+import { createTaskService } from '../tasks/desk.ts'
+import type { TaskWatchers } from '../tasks/watchers.ts'
 import { createUnpinnedFetch, webHmac } from '../verification/index.ts'
 import { agentProfile } from './agent-profile.ts'
 import type { ChannelFiles } from './attachments.ts'
-import { type CallerMeans, createCallerDesks } from './callers.ts'
+import { type CallerServiceDeps, createCallerServices } from './callers.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 /** Without `guardedFetch`: over `fetch`, with what cannot be judged there refused. */
-type Means = CallerMeans &
+type ConnectionDeps = CallerServiceDeps &
   ChannelFiles & {
     /** Without it: WebCrypto. */
     readonly hmac?: Hmac
     /** Without it: nothing is sent but by fetch and by sockets. */
-    readonly carrier?: Carrier
+    readonly carrier?: Mailer
     /** Without it: channels compute in this thread. */
     readonly offload?: Offload
     /** No other machine gets to this gateway. */
@@ -43,7 +43,7 @@ type Means = CallerMeans &
     readonly newId: () => string
     readonly monotonicMs: () => number
     /** The clients that watch tasks in this process. */
-    readonly watchers: Watchers
+    readonly watchers: TaskWatchers
     /** Something was left to do. */
     readonly wake: () => void
   }
@@ -51,16 +51,16 @@ type Means = CallerMeans &
 export function createConnections(
   config: Config,
   database: Database,
-  means: Means,
+  means: ConnectionDeps,
   policy: TurnPolicy,
 ): readonly GatewayConnection[] {
   const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
-  const desks = createCallerDesks(config, database, means)
+  const desks = createCallerServices(config, database, means)
   const maxCallMs = Math.floor(policy.leaseMs / 3)
   const connections = config.connections.map((each) =>
     createConnection(config, each, database, { ...means, seal, callers: desks(each), maxCallMs }),
   )
-  requireShortCalls(connections, policy)
+  requireCallsShorterThanLease(connections, policy)
   return connections
 }
 
@@ -68,7 +68,7 @@ function createConnection(
   config: Config,
   each: Config['connections'][number],
   database: Database,
-  means: Means & { readonly seal: Seal; readonly callers: CallerDesk; readonly maxCallMs: number },
+  means: ConnectionDeps & { readonly seal: Seal; readonly callers: CallerVerifier; readonly maxCallMs: number },
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
   const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch), callers } = means
@@ -77,13 +77,13 @@ function createConnection(
   const { tenant } = config
   const own = { tenant, connection: key, agent: each.agent, seal: means.seal }
   const installations = createInstallations(database, own)
-  const ownKeys = createOwnKeys(database, own)
-  const places = createPlaceStore(database, { tenant, connection: key })
-  const notes = createNotes(database, { tenant, connection: key, seal: means.seal })
+  const ownKeys = createOwnKeyStore(database, own)
+  const places = createRoomStore(database, { tenant, connection: key })
+  const notes = createTtlStore(database, { tenant, connection: key, seal: means.seal })
   const records = createRecords(database, { tenant, connection: key })
   const people = createPeople(database, { tenant, connection: key })
   const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
-  const tasks = createTaskDesk({ ...means, store })
+  const tasks = createTaskService({ ...means, store })
   const stores = { installations, ownKeys, places, tasks, notes, people, records }
   const originals = means.originalsOf?.(key)
   const channelDeps = {
@@ -94,7 +94,7 @@ function createConnection(
     ...(means.isLocalOnly === undefined ? {} : { isLocalOnly: means.isLocalOnly }),
     newId: means.newId,
     maxCallMs: means.maxCallMs,
-    agents: () => profilesFor(config, each),
+    agents: () => agentProfilesForConnection(config, each),
     ...(config.publicUrl === undefined ? {} : { publicUrl: new URL(config.publicUrl).origin }),
   }
   return {
@@ -115,14 +115,17 @@ function createConnection(
 }
 
 /** The default agent, for messages that name none, goes first. */
-function profilesFor(config: Config, { agent, isShared }: Config['connections'][number]): readonly AgentProfile[] {
+function agentProfilesForConnection(
+  config: Config,
+  { agent, isShared }: Config['connections'][number],
+): readonly AgentProfile[] {
   const first = config.agents.filter(({ slug }) => slug === agent)
   const others = isShared ? config.agents.filter(({ slug }) => slug !== agent) : []
   return [...first, ...others].map(agentProfile)
 }
 
 /** A call of ours must be over before another process can take the lane over. */
-function requireShortCalls(connections: readonly GatewayConnection[], policy: TurnPolicy): void {
+function requireCallsShorterThanLease(connections: readonly GatewayConnection[], policy: TurnPolicy): void {
   for (const { adapter, connection } of connections) {
     const { callTimeoutMs } = adapter.capabilities
     if (callTimeoutMs * 3 <= policy.leaseMs) continue

@@ -3,18 +3,18 @@ import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
 import { type Attestor, createAttestor, makeAttestationKey } from '../identity/evidence/attest.ts'
 import type { Database } from '../storage/database.ts'
-import { createOwnKeys } from '../storage/own-key-store.ts'
+import { createOwnKeyStore } from '../storage/own-key-store.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 /** Longer than others keep the card they check by. */
 const formerKeysMs = 48 * 60 * 60 * 1000
 
-type Means = { readonly sealKeys?: SealKeys; readonly newId: () => string; readonly now: () => number }
+type OwnAttestorDeps = { readonly sealKeys?: SealKeys; readonly newId: () => string; readonly now: () => number }
 
-export function createOwnAttestor(config: Config, database: Database, means: Means): Attestor {
+export function createOwnAttestor(config: Config, database: Database, means: OwnAttestorDeps): Attestor {
   const { tenant, domain: issuer } = config
   const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
-  const keys = createOwnKeys(database, { tenant, connection: 'gateway', agent: '', seal })
-  const readKeys = () => keys.ring('attestations', makeAttestationKey, formerKeysMs)
-  return createAttestor({ issuer, readKeys, newId: means.newId, now: means.now })
+  const keys = createOwnKeyStore(database, { tenant, connection: 'gateway', agent: '', seal })
+  const readAttestationKeys = () => keys.ring('attestations', makeAttestationKey, formerKeysMs)
+  return createAttestor({ issuer, readKeys: readAttestationKeys, newId: means.newId, now: means.now })
 }

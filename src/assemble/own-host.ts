@@ -3,24 +3,24 @@
 
 import type { Database } from '../storage/database.ts'
 import type { Seal } from '../storage/installation-store.ts'
-import { createOwnKeys } from '../storage/own-key-store.ts'
+import { createOwnKeyStore } from '../storage/own-key-store.ts'
 
-type Named = { readonly tenant: string; readonly publicUrl: string | undefined; readonly domain: string }
+type HostNames = { readonly tenant: string; readonly publicUrl: string | undefined; readonly domain: string }
 
 /** The database is read at the first use, and once. */
-export function createOwnHost({ tenant, publicUrl, domain }: Named, database: Database): () => Promise<string> {
+export function createOwnHost({ tenant, publicUrl, domain }: HostNames, database: Database): () => Promise<string> {
   if (publicUrl !== undefined) {
     const { origin } = new URL(publicUrl)
     return async () => origin
   }
-  const keys = createOwnKeys(database, { tenant, connection: 'gateway', agent: '', seal: noSeal })
+  const keys = createOwnKeyStore(database, { tenant, connection: 'gateway', agent: '', seal: noSeal })
   let known: Promise<string> | undefined
-  const read = async (): Promise<string> => {
+  const readHostName = async (): Promise<string> => {
     const name = await keys.keep('host', async () => crypto.randomUUID(), 'plain')
     return `http://${name ?? crypto.randomUUID()}.${domain}`
   }
   return () => {
-    known ??= read().catch((error: unknown) => {
+    known ??= readHostName().catch((error: unknown) => {
       known = undefined
       throw error
     })

@@ -5,7 +5,7 @@ import type { Seal } from '../storage/installation-store.ts'
 /** 32 bytes each, the newest first. */
 export type SealKeys = () => Promise<readonly Uint8Array<ArrayBuffer>[]>
 
-type Key = { readonly id: string; readonly key: CryptoKey }
+type SealKey = { readonly id: string; readonly key: CryptoKey }
 
 const ivBytes = 12
 const utf8 = new TextEncoder()
@@ -20,72 +20,76 @@ export type RotatingSeal = Seal & {
 const sealKeysLiveMs = 5_000
 
 export function createSeal(readKeys: SealKeys, now: () => number = Date.now): RotatingSeal {
-  let keys: Promise<readonly Key[]> | undefined
+  let keys: Promise<readonly SealKey[]> | undefined
   let until = 0
-  const known = (isAnew = false): Promise<readonly Key[]> => {
+  const knownSealKeys = (isAnew = false): Promise<readonly SealKey[]> => {
     if (isAnew || now() > until) keys = undefined
     if (keys === undefined) until = now() + sealKeysLiveMs
     keys ??= readKeys()
-      .then((all) => Promise.all(all.map(importKey)))
+      .then((all) => Promise.all(all.map(importSealKey)))
       .catch((error: unknown) => {
         keys = undefined
         throw error
       })
     return keys
   }
-  const find = async (id: string, isAnew = false): Promise<Key | undefined> =>
-    (await known(isAnew)).find((each) => each.id === id)
+  const findSealKey = async (id: string, isAnew = false): Promise<SealKey | undefined> =>
+    (await knownSealKeys(isAnew)).find((each) => each.id === id)
   return {
-    currentKey: async () => (await known())[0]?.id,
+    currentKey: async () => (await knownSealKeys())[0]?.id,
     async close(text, about) {
-      const [first] = await known()
+      const [first] = await knownSealKeys()
       if (first === undefined)
         throw new GatewayError(
           'config_invalid',
           '[storage] there is no key to seal secrets with; set PARLEY_SEAL_KEY (openssl rand -hex 32)',
         )
       const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
-      const closed = await crypto.subtle.encrypt(algorithm(iv, about), first.key, utf8.encode(text))
-      return `v1.${first.id}.${base64(iv)}.${base64(new Uint8Array(closed))}`
+      const closed = await crypto.subtle.encrypt(sealAlgorithm(iv, about), first.key, utf8.encode(text))
+      return `v1.${first.id}.${bytesToBase64(iv)}.${bytesToBase64(new Uint8Array(closed))}`
     },
     async open(sealed, about) {
       const [version, id = '', iv = '', closed = ''] = sealed.split('.')
       // One that is not known yet was made by another process a moment ago.
-      const found = (await find(id)) ?? (await find(id, true))
-      if (version !== 'v1' || found === undefined) throw wrongKey(id)
+      const found = (await findSealKey(id)) ?? (await findSealKey(id, true))
+      if (version !== 'v1' || found === undefined) throw wrongSealKeyError(id)
       try {
-        const opened = await crypto.subtle.decrypt(algorithm(bytesOf(iv), about), found.key, bytesOf(closed))
+        const opened = await crypto.subtle.decrypt(
+          sealAlgorithm(base64ToBytes(iv), about),
+          found.key,
+          base64ToBytes(closed),
+        )
         return new TextDecoder().decode(opened)
       } catch {
-        throw wrongKey(id)
+        throw wrongSealKeyError(id)
       }
     },
   }
 }
 
 /** The runtimes call its type by different names. */
-function algorithm(iv: Uint8Array<ArrayBuffer>, about: string) {
+function sealAlgorithm(iv: Uint8Array<ArrayBuffer>, about: string) {
   return { name: 'AES-GCM', iv, additionalData: utf8.encode(about) }
 }
 
 /** Its name is a hash of it, so that a replica with another key can say which one is missing. */
-async function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<Key> {
+async function importSealKey(bytes: Uint8Array<ArrayBuffer>): Promise<SealKey> {
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
   const id = [...hash.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   return { id, key: await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']) }
 }
 
-function wrongKey(id: string): GatewayError {
+function wrongSealKeyError(id: string): GatewayError {
   return new GatewayError(
     'config_invalid',
     `[installations] stored credentials do not open; add the key ${id} they were sealed with to PARLEY_SEAL_KEY, or install anew`,
   )
 }
 
-function base64(bytes: Uint8Array): string {
+function bytesToBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
 }
 
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+function base64ToBytes(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
 }

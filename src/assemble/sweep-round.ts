@@ -2,10 +2,10 @@
 import type { Config } from '../config.ts'
 import type { Log } from '../contract/index.ts'
 import type { GatewayDeps } from '../gateway/deps.ts'
-import { carryOutFarewells } from '../identity/forget/farewell.ts'
+import { processAccountDeletions } from '../identity/forget/farewell.ts'
 import { sweepOnce } from '../inbound/retention.ts'
 import type { Database } from '../storage/database.ts'
-import { createFarewellStore } from '../storage/farewell-store.ts'
+import { createAccountDeletionStore } from '../storage/farewell-store.ts'
 import { createSweepStore } from '../storage/sweep-store.ts'
 
 export type SweepDeps = {
@@ -21,8 +21,8 @@ const farewellMs = 10_000
 export async function sweepRound({ config, database, deps, log }: SweepDeps): Promise<void> {
   const policy = { ...config.retention, idleMs: deps.turnPolicy.rotateAfterIdleMs }
   await sweepOnce(createSweepStore(database, config.tenant), policy, log)
-  const store = createFarewellStore(database, config.tenant)
-  const farewells = await carryOutFarewells({ store, monotonicMs: deps.monotonicMs }, farewellMs)
+  const store = createAccountDeletionStore(database, config.tenant)
+  const farewells = await processAccountDeletions({ store, monotonicMs: deps.monotonicMs }, farewellMs)
   if (farewells > 0) log.info('farewells_carried_out', { count: farewells })
   const removed = await deps.attachments.sweep()
   if (removed > 0) log.info('attachments_swept', { count: removed })

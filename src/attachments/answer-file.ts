@@ -1,21 +1,21 @@
 // A stored file as the answer to a request: whole, in a range, or not again, under headers that make it inert. Who may ask was judged before.
 import { GatewayError } from '../contract/index.ts'
 import type { AttachmentDescriptor } from './descriptor.ts'
-import type { AttachmentDesk } from './desk.ts'
+import type { AttachmentService } from './desk.ts'
 import { parseRange } from './parse-range.ts'
 import { servingHeaders } from './serving-headers.ts'
 
 /** Parts of a file, and files that are known already (RFC 9110). */
 const fileStatus = { whole: 200, part: 206, notModified: 304, unsatisfiable: 416 } as const
 
-export async function answerFile(
-  { open }: Pick<AttachmentDesk, 'open'>,
+export async function serveFile(
+  { open }: Pick<AttachmentService, 'open'>,
   request: Request,
   file: AttachmentDescriptor,
 ): Promise<Response> {
   const headers: Record<string, string> = { ...servingHeaders(file) }
   const { etag = '' } = headers
-  if (matches(request.headers.get('if-none-match'), etag))
+  if (matchesEtag(request.headers.get('if-none-match'), etag))
     return new Response(null, {
       status: fileStatus.notModified,
       headers: { etag, 'cache-control': 'private, no-store' },
@@ -36,7 +36,7 @@ export async function answerFile(
   return new Response(body, { status, headers })
 }
 
-function matches(given: string | null, etag: string): boolean {
+function matchesEtag(given: string | null, etag: string): boolean {
   if (given === null) return false
   return given.trim() === '*' || given.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)
 }

@@ -3,17 +3,17 @@ import { GatewayError, type IdSource, type Log } from '../contract/index.ts'
 import type { AttachmentStore } from './attachment-store.ts'
 import type { BlobStore } from './blob-store.ts'
 import type { AttachmentDescriptor } from './descriptor.ts'
-import type { AttachmentDesk, AttachmentHandle, HandleReader } from './desk.ts'
+import type { AttachmentHandle, AttachmentService, HandleReader } from './desk.ts'
 import { signHandle } from './handles/handle-token.ts'
 import { handlePath, redeemHandle } from './handles/redeem-handle.ts'
 import { createUploadSlots } from './intake/upload-slots.ts'
 import { claimObject } from './signed-urls/claim-object.ts'
-import { urlPlaces } from './signed-urls/url-place.ts'
+import { listSignedUrlOrigins } from './signed-urls/url-place.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { keyPrefix, storeFile } from './store-file.ts'
-import { sweepObjects } from './sweep-objects.ts'
+import { removeUnusedObjects } from './sweep-objects.ts'
 
-export type AttachmentDeskDeps = {
+export type AttachmentServiceDeps = {
   readonly tenant: string
   readonly attachments: AttachmentStore
   readonly keys: SigningKeys
@@ -44,7 +44,7 @@ export type AttachmentOptions = {
   readonly sweepLimit: number
 }
 
-const defaults: AttachmentOptions = {
+const attachmentDefaults: AttachmentOptions = {
   maxBytes: 25 * 1024 * 1024,
   maxUploads: 8,
   maxWaitingUploads: 64,
@@ -57,31 +57,31 @@ const defaults: AttachmentOptions = {
   sweepLimit: 100,
 }
 
-export function createAttachmentDesk(deps: AttachmentDeskDeps): AttachmentDesk {
-  const options = { ...defaults, ...deps.options }
+export function createAttachmentService(deps: AttachmentServiceDeps): AttachmentService {
+  const options = { ...attachmentDefaults, ...deps.options }
   const { attachments, stores } = deps
   const publicOrigin = new URL(deps.publicOrigin).origin
   const slots = createUploadSlots(options.maxUploads, options.maxWaitingUploads)
   const intake = { ...deps, blobs: stores[0], limits: options }
-  const claims = { ...deps, places: urlPlaces(stores, publicOrigin, [keyPrefix]) }
-  assertDistinct(stores)
+  const claims = { ...deps, places: listSignedUrlOrigins(stores, publicOrigin, [keyPrefix]) }
+  assertDistinctStores(stores)
   return {
     maxBytes: options.maxBytes,
     store: (file) => slots.run(() => storeFile(intake, file)),
     claim: (url, by) => claimObject(claims, url, by),
     find: (ids) => attachments.byIds(ids),
-    open: async (descriptor, range) => storeOf(stores, descriptor).read(descriptor.path, range),
-    handle: (descriptor, reader) => handleFor({ ...deps, publicOrigin }, options, descriptor, reader),
+    open: async (descriptor, range) => findBlobStore(stores, descriptor).read(descriptor.path, range),
+    handle: (descriptor, reader) => createDownloadHandle({ ...deps, publicOrigin }, options, descriptor, reader),
     redeem: (rawUrl) => redeemHandle(deps, rawUrl),
     use: (ids, by) => attachments.use(ids, by),
     remove: (id, actor) => attachments.remove(id, actor),
     list: (page) => attachments.list(page),
-    sweep: () => sweepObjects(deps, options),
+    sweep: () => removeUnusedObjects(deps, options),
   }
 }
 
-async function handleFor(
-  deps: Pick<AttachmentDeskDeps, 'keys' | 'tenant' | 'now' | 'publicOrigin' | 'stores'>,
+async function createDownloadHandle(
+  deps: Pick<AttachmentServiceDeps, 'keys' | 'tenant' | 'now' | 'publicOrigin' | 'stores'>,
   { personSeconds, agentSeconds, handles }: AttachmentOptions,
   descriptor: AttachmentDescriptor,
   reader: HandleReader,
@@ -91,7 +91,7 @@ async function handleFor(
     throw new GatewayError('forbidden', '[attachments] this file belongs to another user; ask as its owner')
   }
   const seconds = reader.seconds ?? (reader.kind === 'person' ? personSeconds : agentSeconds)
-  const { signUrl } = storeOf(deps.stores, descriptor)
+  const { signUrl } = findBlobStore(deps.stores, descriptor)
   if (handles === 'store' && signUrl !== undefined) {
     const expiresAt = new Date(deps.now() + seconds * 1000).toISOString()
     return { url: await signUrl(descriptor.path, seconds), expiresAt }
@@ -101,14 +101,14 @@ async function handleFor(
   return { url, expiresAt: new Date(expiresAtMs).toISOString() }
 }
 
-function storeOf(stores: readonly BlobStore[], { store, bucket }: AttachmentDescriptor): BlobStore {
+function findBlobStore(stores: readonly BlobStore[], { store, bucket }: AttachmentDescriptor): BlobStore {
   const found = stores.find((each) => each.name === store && each.bucket === bucket)
   if (found !== undefined) return found
   throw new GatewayError('storage_unavailable', `[attachments] the store ${store} is not configured; add it again`)
 }
 
 /** Handles name the bucket and not the store, and descriptors name the store: neither may mean two things. */
-function assertDistinct(stores: readonly BlobStore[]): void {
+function assertDistinctStores(stores: readonly BlobStore[]): void {
   for (const field of ['name', 'bucket'] as const) {
     if (new Set(stores.map((store) => store[field])).size !== stores.length) {
       throw new GatewayError('config_invalid', `[attachments] two stores share a ${field}; give each its own`)

@@ -37,7 +37,7 @@ export type RedeemOutcome =
   | { readonly kind: 'redeemed'; readonly descriptor: AttachmentDescriptor }
   | { readonly kind: 'refused'; readonly code: SignedUrlCode; readonly remedy: string }
 
-export interface AttachmentDesk {
+export interface AttachmentService {
   readonly maxBytes: number
   /** Capped while it flows, hashed, its type read from its first bytes; stored whole or not at all. */
   store(file: IncomingFile): Promise<StoreOutcome>

@@ -1,15 +1,15 @@
 // Raw inbound events, where they are too large for a row: kept like a file before the row that refers to them, named
 // after what they are, so that a second delivery finds the first. What no message refers to in the end is swept like an upload.
-import { GatewayError, type Originals } from '../contract/index.ts'
+import { GatewayError, type RawBlobs } from '../contract/index.ts'
 import { sha256Hex } from '../verification/index.ts'
 import type { AttachmentStore } from './attachment-store.ts'
-import type { AttachmentDesk } from './desk.ts'
+import type { AttachmentService } from './desk.ts'
 import { measureBody } from './intake/measured-body.ts'
 import { type StoreFileDeps, storeMeasured } from './store-file.ts'
 
-export type OriginalsDeps = Omit<StoreFileDeps, 'limits' | 'attachments'> & {
+export type RawBlobDeps = Omit<StoreFileDeps, 'limits' | 'attachments'> & {
   readonly attachments: Pick<AttachmentStore, 'begin' | 'finish' | 'gone' | 'byId' | 'use'>
-  readonly open: AttachmentDesk['open']
+  readonly open: AttachmentService['open']
   readonly tenant: string
   /** As rows name it. */
   readonly connection: string
@@ -23,19 +23,19 @@ const origin = 'original'
 
 const mimeType = /^[a-z]{1,20}\/[a-z0-9.+-]{1,80}$/
 
-export function createOriginals(deps: OriginalsDeps): Originals {
+export function createRawBlobs(deps: RawBlobDeps): RawBlobs {
   const { attachments, tenant, connection } = deps
   return {
-    nameOf: (id) => refOf(tenant, connection, id),
+    nameOf: (id) => rawBlobRef(tenant, connection, id),
     async keep(bytes, { id, mime }) {
-      const ref = await refOf(tenant, connection, id)
+      const ref = await rawBlobRef(tenant, connection, id)
       if ((await attachments.byId(ref)) !== undefined) {
         if (!(bytes instanceof Uint8Array)) await bytes.cancel().catch(() => {})
         // It may have waited for its message for as long as an upload may: it is given that time anew.
         await attachments.use([ref], { inboxId: null, sessionId: null })
         return ref
       }
-      const body = await measureBody(bytes instanceof Uint8Array ? streamOf(bytes) : bytes, limits, deps.now)
+      const body = await measureBody(bytes instanceof Uint8Array ? streamBytes(bytes) : bytes, limits, deps.now)
       const owner = { principal: `${origin}:${connection}`, threadId: null }
       const facts = { id: ref, owner, origin: { receivedVia: origin, nativeId: connection } }
       const outcome = await storeMeasured({ ...deps, limits }, facts, body, mimeType.test(mime) ? mime : unknownType)
@@ -53,7 +53,7 @@ export function createOriginals(deps: OriginalsDeps): Originals {
 const unknownType = 'application/octet-stream'
 
 /** RFC 9562 section 5.8: version 8 is for ids of one's own making. */
-async function refOf(tenant: string, connection: string, id: string): Promise<string> {
+async function rawBlobRef(tenant: string, connection: string, id: string): Promise<string> {
   const hex = await sha256Hex(JSON.stringify([origin, tenant, connection, id]))
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
@@ -61,7 +61,7 @@ async function refOf(tenant: string, connection: string, id: string): Promise<st
 /** Hashed piece by piece, and others are served between two of them. */
 const pieceBytes = 256 * 1024
 
-function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+function streamBytes(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0
   return new ReadableStream(
     {

@@ -1,7 +1,7 @@
 // What to do about each refusal, in words for the sender. The same words whether an object of another owner exists or none does.
 import type { SignedUrlCode } from './signed-url-code.ts'
 
-export type Refused = { readonly kind: 'refused'; readonly code: SignedUrlCode; readonly remedy: string }
+export type FileRejection = { readonly kind: 'refused'; readonly code: SignedUrlCode; readonly remedy: string }
 
 const uploadAgain = 'upload the file to this gateway and use the url from its answer'
 const askAgain = 'ask for a fresh url and use it at once'
@@ -28,6 +28,6 @@ const remedies: Readonly<Record<SignedUrlCode, string>> = {
   SU_BLOCKED: 'this file is no longer available; send another one',
 }
 
-export function refused(code: SignedUrlCode, remedy: string = remedies[code]): Refused {
+export function rejectFile(code: SignedUrlCode, remedy: string = remedies[code]): FileRejection {
   return { kind: 'refused', code, remedy }
 }

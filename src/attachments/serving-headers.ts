@@ -32,8 +32,8 @@ export type ServedFile = Pick<AttachmentDescriptor, 'mimeType' | 'name' | 'sha25
 /** Of the whole object; an answer to a range adds its length and place. */
 export function servingHeaders(file: ServedFile): Readonly<Record<string, string>> {
   return {
-    'content-type': servedType(file.mimeType),
-    'content-disposition': disposition(file),
+    'content-type': servedContentType(file.mimeType),
+    'content-disposition': contentDisposition(file),
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",
     // A page of another origin may show what its reader was given; without the token no request gets this far.
@@ -46,12 +46,12 @@ export function servingHeaders(file: ServedFile): Readonly<Record<string, string
 }
 
 /** Active and unknown bytes are octets. */
-export function servedType(mimeType: string): string {
+export function servedContentType(mimeType: string): string {
   if (mimeType === 'text/plain') return 'text/plain; charset=utf-8'
   return shownTypes.has(mimeType) || savedTypes.test(mimeType) ? mimeType : 'application/octet-stream'
 }
 
-function disposition({ mimeType, name, path }: ServedFile): string {
+function contentDisposition({ mimeType, name, path }: ServedFile): string {
   const kind = shownTypes.has(mimeType) ? 'inline' : 'attachment'
   return `${kind}; ${fileNameParameters(name ?? path.split('/').at(-1) ?? 'file')}`
 }
@@ -59,11 +59,11 @@ function disposition({ mimeType, name, path }: ServedFile): string {
 /** RFC 6266: a plain name for old readers, then the true one. Only characters that end neither of them stay as they are. */
 function fileNameParameters(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9 ._()-]/g, '_').slice(0, 200)
-  return `filename="${plain}"; filename*=UTF-8''${extendedValue(name)}`
+  return `filename="${plain}"; filename*=UTF-8''${encodeExtendedValue(name)}`
 }
 
 /** RFC 5987: percent-encoded UTF-8, with the few marks that encodeURIComponent leaves but the grammar does not. */
-function extendedValue(text: string): string {
+function encodeExtendedValue(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(
     /['()*!]/g,
     (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,

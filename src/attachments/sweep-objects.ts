@@ -9,14 +9,14 @@ export type SweepDeps = {
   readonly log: Log
 }
 
-export async function sweepObjects(
+export async function removeUnusedObjects(
   deps: SweepDeps,
   { sweepLimit, orphanHours }: { readonly sweepLimit: number; readonly orphanHours: number },
 ): Promise<number> {
   const gone: string[] = []
   let failed = 0
   for (const blob of await deps.attachments.due(sweepLimit, orphanHours)) {
-    if (await isRemoved(deps.stores, blob)) gone.push(blob.id)
+    if (await isObjectRemoved(deps.stores, blob)) gone.push(blob.id)
     else failed += 1
   }
   if (gone.length > 0) await deps.attachments.gone(gone)
@@ -24,7 +24,7 @@ export async function sweepObjects(
   return gone.length
 }
 
-async function isRemoved(stores: readonly BlobStore[], { store, bucket, path }: NewBlob): Promise<boolean> {
+async function isObjectRemoved(stores: readonly BlobStore[], { store, bucket, path }: NewBlob): Promise<boolean> {
   const holder = stores.find((each) => each.name === store && each.bucket === bucket)
   if (holder === undefined) return false
   try {

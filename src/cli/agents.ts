@@ -1,7 +1,7 @@
 // `parley agents`: who answers, under which address, and where.
 import type { AgentView } from '../http/agent-view.ts'
 import { operatorCommand } from './operator.ts'
-import { table } from './output.ts'
+import { formatTable } from './output.ts'
 
 export const agentsCommand = operatorCommand({
   name: 'agents',
@@ -10,7 +10,7 @@ export const agentsCommand = operatorCommand({
   args: {},
   async run({ callGateway, show }) {
     const { agents } = await callGateway<{ agents: readonly AgentView[] }>('GET', '/admin/agents')
-    const lines = table(agents, [
+    const lines = formatTable(agents, [
       { title: 'AGENT', cell: (agent) => agent.slug },
       { title: 'ADDRESS', cell: (agent) => agent.address },
       {

@@ -3,10 +3,10 @@ import type { ActionLine } from '../agent/approvals/pending-action-store.ts'
 import { approverWords } from '../agent/approvals/terms.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
-import { instant, oneLine, table } from './output.ts'
+import { formatInstant, formatTable, printableLine } from './output.ts'
 import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
-const idArg = {
+const approvalArg = {
   id: { type: 'positional', required: true, description: 'Id of an action, as the list shows it' },
 } as const
 const example = '0192f1c2-7d5e-7abc-8def-0123456789ab'
@@ -14,7 +14,7 @@ const example = '0192f1c2-7d5e-7abc-8def-0123456789ab'
 type ActionPage = { readonly actions: readonly ActionLine[]; readonly next: string | null }
 type Resolved = { readonly action: ActionLine; readonly duplicate: boolean }
 
-const listCommand = operatorCommand({
+const approvalsListCommand = operatorCommand({
   name: 'list',
   description: 'List actions that wait for an approval, newest first.',
   examples: ['parley approvals list', 'parley approvals list --status accepted --json'],
@@ -31,7 +31,7 @@ const listCommand = operatorCommand({
   async run({ args, callGateway, show }) {
     const status = args.status === 'all' ? undefined : (args.status ?? 'pending')
     const page = await callGateway<ActionPage>('GET', `/admin/approvals?${idPageQuery(args, { status })}`)
-    const lines = table(page.actions, [
+    const lines = formatTable(page.actions, [
       { title: 'ID', cell: (line) => line.action_id },
       { title: 'STATUS', cell: (line) => line.status },
       { title: 'AGENT', cell: (line) => line.agent },
@@ -40,7 +40,7 @@ const listCommand = operatorCommand({
         title: 'MAY DECIDE',
         cell: (line) => (typeof line.resolvers === 'object' ? approverWords(line.resolvers) : line.resolvers),
       },
-      { title: 'EXPIRES', cell: (line) => instant(line.expires_at) },
+      { title: 'EXPIRES', cell: (line) => formatInstant(line.expires_at) },
       { title: 'WHAT', cell: (line) => line.summary },
     ])
     const more = pageFooter(page.next, `parley approvals list --status ${args.status ?? 'pending'}`)
@@ -48,16 +48,16 @@ const listCommand = operatorCommand({
   },
 })
 
-const showCommand = operatorCommand({
+const approvalsShowCommand = operatorCommand({
   name: 'show',
   description: 'Show one action: what would happen, for whom, until when, and what became of it.',
   examples: [`parley approvals show ${example}`],
-  args: idArg,
+  args: approvalArg,
   async run({ args, callGateway, show }) {
     const answer = await callGateway<{ action: ActionLine }>('GET', `/admin/approvals/${encodeURIComponent(args.id)}`)
     const lines = Object.entries(answer.action).map(
       ([name, value]) =>
-        `${name.padEnd(20)} ${oneLine(typeof value === 'string' ? value : JSON.stringify(value ?? null))}`,
+        `${name.padEnd(20)} ${printableLine(typeof value === 'string' ? value : JSON.stringify(value ?? null))}`,
     )
     show(answer, lines.join('\n'))
   },
@@ -74,13 +74,13 @@ function decisionCommand(name: 'accept' | 'reject', description: string) {
     name,
     description,
     examples: [`parley approvals ${name} ${example}`],
-    args: { ...idArg, ...hashArg, ...reasonArg },
+    args: { ...approvalArg, ...hashArg, ...reasonArg },
     async run({ args, callGateway, show, isOffline }) {
       const path = `/admin/approvals/${encodeURIComponent(args.id)}/resolve`
       const { hash, reason } = args
       const body = { decision, ...(hash === undefined ? {} : { hash }), ...(reason === undefined ? {} : { reason }) }
       const answer = await callGateway<Resolved>('POST', path, { body })
-      show(answer, decidedWords(answer, isOffline))
+      show(answer, decidedApprovalText(answer, isOffline))
     },
   })
 }
@@ -89,15 +89,15 @@ const deleteCommand = operatorCommand({
   name: 'delete',
   description: 'Withdraw an action: it does not happen, and the agent is told.',
   examples: [`parley approvals delete ${example}`],
-  args: idArg,
+  args: approvalArg,
   async run({ args, callGateway, show, isOffline }) {
     const answer = await callGateway<Resolved>('DELETE', `/admin/approvals/${encodeURIComponent(args.id)}`)
-    show(answer, decidedWords(answer, isOffline))
+    show(answer, decidedApprovalText(answer, isOffline))
   },
 })
 
-function decidedWords({ action, duplicate }: Resolved, isOffline: boolean): string {
-  const words = oneLine(`${action.status}: ${action.summary}`)
+function decidedApprovalText({ action, duplicate }: Resolved, isOffline: boolean): string {
+  const words = printableLine(`${action.status}: ${action.summary}`)
   if (duplicate) return `${words} (decided before; nothing happens a second time)`
   return isOffline ? `${words}; a gateway goes on with it when it starts` : words
 }
@@ -107,8 +107,8 @@ export const approvalsCommands: Group = {
   description: 'What agents want to do and may not without a person.',
   examples: ['parley approvals list', `parley approvals accept ${example}`],
   commands: [
-    listCommand,
-    showCommand,
+    approvalsListCommand,
+    approvalsShowCommand,
     decisionCommand('accept', 'Let it happen.'),
     decisionCommand('reject', 'Refuse it; the agent is told.'),
     deleteCommand,

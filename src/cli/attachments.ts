@@ -1,9 +1,9 @@
 // `parley attachments`: the files people sent and agents made, by descriptor. Their bytes are not shown here.
 import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import type { Group } from './command.ts'
-import { confirm, yesArg } from './confirm.ts'
+import { confirmOrAbort, yesArg } from './confirm.ts'
 import { operatorCommand } from './operator.ts'
-import { instant, oneLine, table } from './output.ts'
+import { formatInstant, formatTable, printableLine } from './output.ts'
 import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 type AttachmentPage = { readonly attachments: readonly AttachmentDescriptor[]; readonly next: string | null }
@@ -13,7 +13,7 @@ const idArg = {
   id: { type: 'positional', required: true, description: 'Id of a file, as the list shows it' },
 } as const
 
-const listCommand = operatorCommand({
+const attachmentsListCommand = operatorCommand({
   name: 'list',
   description: 'List files, newest first.',
   examples: ['parley attachments list', 'parley attachments list --limit 100 --json'],
@@ -21,14 +21,14 @@ const listCommand = operatorCommand({
   before: (args) => void idPageQuery(args, {}),
   async run({ args, callGateway, show }) {
     const page = await callGateway<AttachmentPage>('GET', `/admin/attachments?${idPageQuery(args, {})}`)
-    const lines = table(page.attachments, [
+    const lines = formatTable(page.attachments, [
       { title: 'ID', cell: (file) => file.id },
       { title: 'STATUS', cell: (file) => file.status },
       { title: 'TYPE', cell: (file) => file.mimeType },
       { title: 'BYTES', cell: (file) => file.size },
       { title: 'OWNER', cell: (file) => file.owner.principal },
       { title: 'VIA', cell: (file) => file.origin.receivedVia },
-      { title: 'SINCE', cell: (file) => instant(file.createdAt) },
+      { title: 'SINCE', cell: (file) => formatInstant(file.createdAt) },
       { title: 'NAME', cell: (file) => file.name },
     ])
     const more = pageFooter(page.next, 'parley attachments list')
@@ -46,7 +46,7 @@ const showCommand = operatorCommand({
     const shown = await callGateway<{ attachment: AttachmentDescriptor }>('GET', path)
     const { owner, origin, ...facts } = shown.attachment
     const lines = Object.entries({ ...facts, ...owner, ...origin }).map(
-      ([name, value]) => `${name.padEnd(12)} ${oneLine(String(value ?? '-'))}`,
+      ([name, value]) => `${name.padEnd(12)} ${printableLine(String(value ?? '-'))}`,
     )
     show(shown, lines.join('\n'))
   },
@@ -57,7 +57,7 @@ const deleteCommand = operatorCommand({
   description: 'Delete a file: it cannot be read any more, and its bytes go unless another sender sent the same.',
   examples: [`parley attachments delete ${example} --yes`],
   args: { ...idArg, ...yesArg },
-  before: (args) => confirm(`Delete the file ${args.id} for good?`, args.yes),
+  before: (args) => confirmOrAbort(`Delete the file ${args.id} for good?`, args.yes),
   async run({ args, callGateway, show, isOffline }) {
     await callGateway('DELETE', `/admin/attachments/${encodeURIComponent(args.id)}`)
     const when = isOffline ? 'once a gateway runs' : 'within minutes'
@@ -80,5 +80,5 @@ export const attachmentsCommands: Group = {
   name: 'attachments',
   description: 'Files that people sent and agents made.',
   examples: ['parley attachments list', `parley attachments show ${example}`],
-  commands: [listCommand, showCommand, deleteCommand, rotateKeyCommand],
+  commands: [attachmentsListCommand, showCommand, deleteCommand, rotateKeyCommand],
 }

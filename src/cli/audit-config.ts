@@ -3,11 +3,11 @@
 import { readConfigFindings } from '../node/config-findings.ts'
 import type { Finding } from '../operator/audit-config/finding.ts'
 import { exitCodes } from './exit.ts'
-import { loadFromDisk } from './load.ts'
+import { loadConfigFromDisk } from './load.ts'
 import { operatorCommand } from './operator.ts'
-import { oneLine, print } from './output.ts'
+import { print, printableLine } from './output.ts'
 
-type Findings = { readonly findings: readonly Finding[] }
+type ConfigFindings = { readonly findings: readonly Finding[] }
 
 export const auditConfigCommand = operatorCommand({
   name: 'config',
@@ -21,20 +21,20 @@ export const auditConfigCommand = operatorCommand({
   },
   async withoutGateway({ files, config, json }) {
     if (files !== true) return false
-    report(json, { findings: await readConfigFindings(await loadFromDisk(config), undefined) })
+    printFindings(json, { findings: await readConfigFindings(await loadConfigFromDisk(config), undefined) })
     return true
   },
   async run({ args, callGateway }) {
-    report(args.json, await callGateway<Findings>('GET', '/admin/audit/config'))
+    printFindings(args.json, await callGateway<ConfigFindings>('GET', '/admin/audit/config'))
   },
 })
 
-function report(isJson: boolean | undefined, answer: Findings): void {
+function printFindings(isJson: boolean | undefined, answer: ConfigFindings): void {
   const { findings } = answer
-  print(isJson, answer, findings.length === 0 ? 'Nothing weak was found.' : findings.map(told).join('\n\n'))
+  print(isJson, answer, findings.length === 0 ? 'Nothing weak was found.' : findings.map(findingText).join('\n\n'))
   if (findings.some(({ severity }) => severity === 'critical')) process.exitCode = exitCodes.failed
 }
 
-function told({ id, severity, where, weak, remedy }: Finding): string {
-  return [`${id}  ${severity}  ${where}`, `        ${weak}`, `        do: ${remedy}`].map(oneLine).join('\n')
+function findingText({ id, severity, where, weak, remedy }: Finding): string {
+  return [`${id}  ${severity}  ${where}`, `        ${weak}`, `        do: ${remedy}`].map(printableLine).join('\n')
 }

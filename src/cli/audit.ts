@@ -3,10 +3,10 @@ import type { AuditEntry, AuditPageFound } from '../identity/audit/audit-store.t
 import type { Rejection } from '../operator/rejections.ts'
 import { auditConfigCommand } from './audit-config.ts'
 import type { Group } from './command.ts'
-import { instantAt } from './duration.ts'
+import { parseTimeFlag } from './duration.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
-import { instant, print, table } from './output.ts'
-import { pageArgs, pageFooter, pageQuery } from './paging.ts'
+import { formatInstant, formatTable, print } from './output.ts'
+import { buildPageQuery, pageArgs, pageFooter } from './paging.ts'
 
 const filterArgs = {
   principal: { type: 'string', description: 'Only about, or by, this subject', valueHint: 'subject' },
@@ -28,10 +28,10 @@ const filterArgs = {
   until: { type: 'string', description: 'Only before, written like --since', valueHint: 'time' },
 } as const
 
-type Query = Record<string, string | undefined>
-type Flags = { readonly [Name in keyof typeof filterArgs]?: string | undefined }
+type AuditQuery = Record<string, string | undefined>
+type AuditFlags = { readonly [Name in keyof typeof filterArgs]?: string | undefined }
 
-const listCommand = operatorCommand({
+const auditListCommand = operatorCommand({
   name: 'list',
   description: 'List decisions, newest first: when, who, what, outcome, rule, evidence.',
   examples: [
@@ -44,19 +44,20 @@ const listCommand = operatorCommand({
     ...pageArgs,
     follow: { type: 'boolean', description: 'Go on with what is decided from now on; with --json one value per line' },
   },
-  before: (args) => void queryOf(args),
+  before: (args) => void auditQuery(args),
   async run({ args, callGateway, show }) {
-    if (args.follow === true) return follow(callGateway, args)
-    const page = await callGateway<AuditPageFound>('GET', `/admin/audit?${pageQuery(args, queryOf(args))}`)
+    if (args.follow === true) return followAudit(callGateway, args)
+    const page = await callGateway<AuditPageFound>('GET', `/admin/audit?${buildPageQuery(args, auditQuery(args))}`)
     const empty = page.next === null ? 'Nothing was decided that fits.' : 'Nothing that fits so far.'
     const lines = page.lines.length === 0 ? empty : auditTable(page.lines)
     show(page, `${lines}${pageFooter(page.next, 'parley audit')}`)
   },
 })
 
-function queryOf({ principal, agent, actor, action, outcome, code, inbox, since, until }: Flags): Query {
-  const timeOf = (flag: string, text: string | undefined) => (text === undefined ? undefined : instantAt(flag, text))
-  const times = { since: timeOf('since', since), until: timeOf('until', until) }
+function auditQuery({ principal, agent, actor, action, outcome, code, inbox, since, until }: AuditFlags): AuditQuery {
+  const optionalInstant = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : parseTimeFlag(flag, text)
+  const times = { since: optionalInstant('since', since), until: optionalInstant('until', until) }
   return { principal, agent, actor, action, outcome, code, inbox, ...times }
 }
 
@@ -64,21 +65,21 @@ const pollMs = 1_000
 /** A line may be committed after one with a higher number: what is younger than this is asked for again. */
 const settledMs = 10_000
 
-async function follow(
+async function followAudit(
   callGateway: CallGateway,
-  args: Flags & { readonly connection?: string | undefined; readonly json?: boolean | undefined },
+  args: AuditFlags & { readonly connection?: string | undefined; readonly json?: boolean | undefined },
 ): Promise<void> {
   const shown = new Map<number, string>()
-  const more = { ...queryOf(args), connection: args.connection }
-  let after = await lastLine(callGateway)
+  const more = { ...auditQuery(args), connection: args.connection }
+  let after = await lastAuditSeq(callGateway)
   for (;;) {
     const page = await callGateway<AuditPageFound>(
       'GET',
-      `/admin/audit?${pageQuery({ limit: '500' }, { ...more, after: String(after) })}`,
+      `/admin/audit?${buildPageQuery({ limit: '500' }, { ...more, after: String(after) })}`,
     )
     for (const line of page.lines.filter((each) => !shown.has(each.seq))) {
       shown.set(line.seq, line.at)
-      print(args.json, line, followed(line))
+      print(args.json, line, auditRowText(line))
     }
     const newest = page.lines.at(-1)
     const settled = [...shown].filter(
@@ -93,14 +94,14 @@ async function follow(
   }
 }
 
-async function lastLine(callGateway: CallGateway): Promise<number> {
+async function lastAuditSeq(callGateway: CallGateway): Promise<number> {
   const page = await callGateway<AuditPageFound>('GET', '/admin/audit?limit=1')
   return page.lines[0]?.seq ?? 0
 }
 
 const columns = [
   { title: 'SEQ', cell: (line: AuditEntry) => line.seq },
-  { title: 'TIME', cell: (line: AuditEntry) => instant(line.at) },
+  { title: 'TIME', cell: (line: AuditEntry) => formatInstant(line.at) },
   { title: 'WHO', cell: (line: AuditEntry) => line.actor ?? line.person },
   { title: 'ABOUT', cell: (line: AuditEntry) => (line.actor === null ? null : line.person) },
   { title: 'WHAT', cell: (line: AuditEntry) => line.action },
@@ -109,21 +110,21 @@ const columns = [
     cell: (line: AuditEntry) => (line.code === null ? line.outcome : `${line.outcome} (${line.code})`),
   },
   { title: 'RULE', cell: (line: AuditEntry) => line.rule },
-  { title: 'EVIDENCE', cell: (line: AuditEntry) => evidenceOf(line) },
+  { title: 'EVIDENCE', cell: (line: AuditEntry) => evidenceText(line) },
   { title: 'WHERE', cell: (line: AuditEntry) => line.connection },
   { title: 'ID', cell: (line: AuditEntry) => line.objectId ?? line.inboxId },
 ] as const
 
 function auditTable(lines: readonly AuditEntry[]): string {
-  return table(lines, columns)
+  return formatTable(lines, columns)
 }
 
 /** The row without its titles. */
-function followed(line: AuditEntry): string {
+function auditRowText(line: AuditEntry): string {
   return auditTable([line]).split('\n').at(-1) ?? ''
 }
 
-function evidenceOf({ evidence }: AuditEntry): string | null {
+function evidenceText({ evidence }: AuditEntry): string | null {
   return evidence === null ? null : `${String(evidence['assurance'])} by ${String(evidence['issuer'])}`
 }
 
@@ -134,9 +135,12 @@ const rejectedCommand = operatorCommand({
   examples: ['parley audit rejected', 'parley audit rejected --connection space/main --json'],
   args: { limit: pageArgs.limit, connection: pageArgs.connection },
   async run({ args, callGateway, show }) {
-    const page = await callGateway<{ rejected: readonly Rejection[] }>('GET', `/admin/rejected?${pageQuery(args, {})}`)
-    const lines = table(page.rejected, [
-      { title: 'TIME', cell: (each) => instant(each.at) },
+    const page = await callGateway<{ rejected: readonly Rejection[] }>(
+      'GET',
+      `/admin/rejected?${buildPageQuery(args, {})}`,
+    )
+    const lines = formatTable(page.rejected, [
+      { title: 'TIME', cell: (each) => formatInstant(each.at) },
       { title: 'TRACE', cell: (each) => each.trace },
       { title: 'CONNECTION', cell: (each) => each.connection },
       { title: 'REASON', cell: (each) => each.reason },
@@ -154,5 +158,5 @@ export const auditCommands: Group = {
     'Who decided what, on which ground; what was turned away; which settings are weak. Alone it lists decisions.',
   examples: ['parley audit --outcome refused', 'parley audit config'],
   fallback: 'list',
-  commands: [listCommand, rejectedCommand, auditConfigCommand],
+  commands: [auditListCommand, rejectedCommand, auditConfigCommand],
 }

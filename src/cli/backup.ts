@@ -1,15 +1,15 @@
 // `parley backup`: one file with everything a gateway keeps, made while it works on.
 import { resolve } from 'node:path'
-import { openForBackup } from '../node/backup/open-place.ts'
+import { openDatabaseForBackup } from '../node/backup/open-place.ts'
 import type { BackupProgress } from '../node/backup/table-lines.ts'
 import { type BackupReport, writeBackup } from '../node/backup/write-backup.ts'
-import { command } from './command.ts'
-import { atDatabase } from './database-place.ts'
-import { configArg, loadFromDisk } from './load.ts'
-import { instant, jsonArg, print, withProgress } from './output.ts'
+import { defineCommand } from './command.ts'
+import { withDatabase } from './database-place.ts'
+import { configArg, loadConfigFromDisk } from './load.ts'
+import { formatInstant, jsonArg, print, withProgress } from './output.ts'
 import { version } from './version.ts'
 
-export const backupCommand = command({
+export const backupCommand = defineCommand({
   name: 'backup',
   description: 'Write everything the gateway keeps into one file, as of one moment; a gateway may go on meanwhile.',
   examples: [
@@ -27,16 +27,16 @@ export const backupCommand = command({
     ...jsonArg,
   },
   async run(args) {
-    const config = await loadFromDisk(args.config)
-    const out = resolve(args.out ?? defaultName(new Date()))
+    const config = await loadConfigFromDisk(args.config)
+    const out = resolve(args.out ?? defaultBackupName(new Date()))
     let progress: BackupProgress | undefined
-    const onProgress = (now: BackupProgress): void => {
+    const onBackupProgress = (now: BackupProgress): void => {
       progress = now
     }
     const report = await withProgress(
-      () => `writing ${out}${progressWords(progress)}`,
+      () => `writing ${out}${backupProgressText(progress)}`,
       () =>
-        atDatabase(config, openForBackup, ({ databaseUrl, isLive }) =>
+        withDatabase(config, openDatabaseForBackup, ({ databaseUrl, isLive }) =>
           writeBackup({
             databaseUrl,
             isLive,
@@ -44,20 +44,20 @@ export const backupCommand = command({
             hasSealKeyElsewhere: config.sealKeys.length > 0,
             out,
             version,
-            onProgress,
+            onProgress: onBackupProgress,
           }),
         ),
     )
-    print(args.json, asJson(report, out), asText(report, out))
+    print(args.json, backupReportJson(report, out), backupReportText(report, out))
   },
 })
 
-function defaultName(now: Date): string {
+function defaultBackupName(now: Date): string {
   return `parley-backup-${now.toISOString().slice(0, 19).replaceAll(':', '')}Z.tar.gz`
 }
 
 /** `: inbox, 120000 rows, 85 MB`; empty before the first row. */
-export function progressWords(progress: BackupProgress | undefined): string {
+export function backupProgressText(progress: BackupProgress | undefined): string {
   if (progress === undefined) return ''
   const { what, rows, bytes } = progress
   return `: ${what}, ${what === 'files' ? `${rows}` : `${rows} rows`}, ${megabytes(bytes)}`
@@ -67,7 +67,7 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(bytes < 10_000_000 ? 1 : 0)} MB`
 }
 
-function asJson({ manifest, contents }: BackupReport, out: string) {
+function backupReportJson({ manifest, contents }: BackupReport, out: string) {
   return {
     ok: true,
     file: out,
@@ -86,12 +86,12 @@ export function totalRows({ tables }: BackupReport['contents']): number {
   return tables.reduce((sum, { rows }) => sum + rows, 0)
 }
 
-function asText({ manifest, contents }: BackupReport, out: string): string {
+function backupReportText({ manifest, contents }: BackupReport, out: string): string {
   const bytes = contents.tables.reduce((sum, table) => sum + table.bytes, 0)
   const { files } = contents
   const lines = [
     `Wrote ${out}`,
-    `  everything as of ${instant(manifest.snapshotAt)}: ${totalRows(contents)} rows of ${contents.tables.length} tables, ${megabytes(bytes)}`,
+    `  everything as of ${formatInstant(manifest.snapshotAt)}: ${totalRows(contents)} rows of ${contents.tables.length} tables, ${megabytes(bytes)}`,
     `  ${files.count} files, ${megabytes(files.bytes)}`,
   ]
   if (files.missing > 0) {

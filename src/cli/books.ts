@@ -1,16 +1,16 @@
 // `parley books`: the ledger: what came in and what became of it, per connection.
 import type { BooksLine } from '../inbound/receipt-store.ts'
 import { operatorCommand } from './operator.ts'
-import { table } from './output.ts'
+import { formatTable } from './output.ts'
 
-export const booksCommand = operatorCommand({
+export const statsCommand = operatorCommand({
   name: 'books',
   description: 'Show per connection: received = answered + merged + refused + dead + in flight.',
   examples: ['parley books', "parley books --json | jq '.books[] | select(.dead > 0)'"],
   args: {},
   async run({ callGateway, show }) {
     const { books } = await callGateway<{ books: readonly BooksLine[] }>('GET', '/admin/books')
-    const lines = table(books, [
+    const lines = formatTable(books, [
       { title: 'CONNECTION', cell: (line) => line.connection },
       { title: 'RECEIVED', cell: (line) => line.received },
       { title: 'ANSWERED', cell: (line) => line.answered },

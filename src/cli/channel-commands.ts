@@ -3,14 +3,14 @@ import type { ArgsDef } from 'citty'
 import {
   type ChannelCommand,
   type ChannelCommands,
-  type CommandDesk,
+  type CommandContext,
   type CommandFlags,
   isGatewayError,
 } from '../contract/index.ts'
 import { channelOperation } from './channel-operation.ts'
-import { command, type Group, type Node } from './command.ts'
+import { defineCommand, type Group, type Node } from './command.ts'
 import { CommandError, exitCodes, wrongUsage } from './exit.ts'
-import { configArg, loadFromDisk } from './load.ts'
+import { configArg, loadConfigFromDisk } from './load.ts'
 import { jsonArg, print } from './output.ts'
 
 export function channelGroup({ channel, description, commands }: ChannelCommands): Group {
@@ -20,28 +20,28 @@ export function channelGroup({ channel, description, commands }: ChannelCommands
 
 function channelNode(channel: string, given: ChannelCommands['commands'][number]): Node {
   if ('commands' in given) return { ...given, commands: given.commands.map((each) => channelNode(channel, each)) }
-  return 'operate' in given ? channelOperation(channel, given, inUsage) : channelCommand(channel, given)
+  return 'operate' in given ? channelOperation(channel, given, asUsageError) : channelCommand(channel, given)
 }
 
 function channelCommand(channel: string, { name, description, examples, flags, run }: ChannelCommand): Node {
   // The flags of a channel's command are the same data as those of ours.
   const args = { ...flags, ...configArg, ...jsonArg } as ArgsDef
-  return command({
+  return defineCommand({
     name,
     description,
     examples,
     args,
     async run(given) {
       const { config } = given
-      const desk = deskFor(channel, typeof config === 'string' ? config : undefined)
-      const { value, text, problem } = await inUsage(() => run(given as CommandFlags, desk))
+      const desk = createCommandDesk(channel, typeof config === 'string' ? config : undefined)
+      const { value, text, problem } = await asUsageError(() => run(given as CommandFlags, desk))
       print(given['json'] === true, value, text)
       if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
     },
   })
 }
 
-async function inUsage<T>(work: () => Promise<T>): Promise<T> {
+async function asUsageError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -49,12 +49,12 @@ async function inUsage<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function deskFor(channel: string, file: string | undefined): CommandDesk {
+function createCommandDesk(channel: string, file: string | undefined): CommandContext {
   return {
     environment: process.env,
     fetch,
     async settings(connection, instead = {}) {
-      const { connections, publicUrl } = await loadFromDisk(file, instead)
+      const { connections, publicUrl } = await loadConfigFromDisk(file, instead)
       const found = connections.find((each) => each.channel.channel === channel && each.id === connection)
       return found === undefined ? undefined : { settings: found.settings, publicUrl }
     },

@@ -1,9 +1,9 @@
 // A channel's command that asks the gateway: the frame of every operator's command around what the channel says itself.
 import { open } from 'node:fs/promises'
 import type { ArgsDef } from 'citty'
-import type { CommandFlags, OperatedAnswer, OperatingCommand, OperatorDesk } from '../contract/index.ts'
+import type { CommandFlags, OperatingCommand, OperatingContext, OperationResponse } from '../contract/index.ts'
 import type { Node } from './command.ts'
-import { confirm, yesArg } from './confirm.ts'
+import { confirmOrAbort, yesArg } from './confirm.ts'
 import { CommandError, exitCodes, wrongUsage } from './exit.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
 
@@ -29,11 +29,11 @@ export function channelOperation(channel: string, given: OperatingCommand, inUsa
     args,
     async before(all) {
       const words = all as CommandFlags
-      if (question !== undefined) await confirm(question(words), words['yes'] === true)
+      if (question !== undefined) await confirmOrAbort(question(words), words['yes'] === true)
     },
     async run({ args: all, callGateway, show, isOffline }) {
       const words = all as CommandFlags
-      const desk = deskFor(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
+      const desk = createOperatorDesk(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
       const { value, text, problem } = await inUsage(() => given.operate(words, desk))
       show(value, text)
       if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
@@ -41,19 +41,19 @@ export function channelOperation(channel: string, given: OperatingCommand, inUsa
   })
 }
 
-function deskFor(connection: string, callGateway: CallGateway, isOffline: boolean): OperatorDesk {
+function createOperatorDesk(connection: string, callGateway: CallGateway, isOffline: boolean): OperatingContext {
   const at = connection.split('/').map(encodeURIComponent).join('/')
   return {
     isOffline,
-    readText,
+    readText: readTextFile,
     operate: (name, input) =>
-      callGateway<OperatedAnswer>('POST', `/admin/connections/${at}/operations/${encodeURIComponent(name)}`, {
+      callGateway<OperationResponse>('POST', `/admin/connections/${at}/operations/${encodeURIComponent(name)}`, {
         body: input,
       }),
   }
 }
 
-async function readText(path: string, maxBytes: number): Promise<string> {
+async function readTextFile(path: string, maxBytes: number): Promise<string> {
   const file = await open(path).catch(() => {
     throw wrongUsage(`${path} cannot be read; name a file that is there`)
   })

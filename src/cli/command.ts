@@ -25,7 +25,7 @@ export type Group = {
 export type Node = Command<never> | Group
 
 /** A typed command as a member of the tree. */
-export function command<const Args extends ArgsDef>(given: Command<Args>): Node {
+export function defineCommand<const Args extends ArgsDef>(given: Command<Args>): Node {
   return given as unknown as Node
 }
 
@@ -51,10 +51,10 @@ export async function helpText(node: Node, path: readonly string[], isColoured: 
 
 function asCitty(node: Node): CommandDef {
   const meta = { name: node.name, description: node.description }
-  if (!('commands' in node)) return { meta, args: argsOf(node) }
+  if (!('commands' in node)) return { meta, args: commandArgs(node) }
   return { meta, subCommands: Object.fromEntries(node.commands.map((each) => [each.name, asCitty(each)])) }
 }
 
-export function argsOf(node: Command<never>): ArgsDef {
+export function commandArgs(node: Command<never>): ArgsDef {
   return node.args as ArgsDef
 }

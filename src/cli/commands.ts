@@ -5,13 +5,13 @@ import { approvalsCommands } from './approvals.ts'
 import { attachmentsCommands } from './attachments.ts'
 import { auditCommands } from './audit.ts'
 import { backupCommand } from './backup.ts'
-import { booksCommand } from './books.ts'
+import { statsCommand } from './books.ts'
 import { channelGroup } from './channel-commands.ts'
 import { connectionsCommands } from './connections.ts'
-import { deadCommands } from './dead.ts'
+import { deadLettersCommands } from './dead.ts'
 import { deliveriesCommands } from './deliveries.ts'
 import { explainCommand } from './explain.ts'
-import { forgetCommand } from './forget.ts'
+import { eraseCommand } from './forget.ts'
 import { grantsCommands } from './grants.ts'
 import { migrateCommand } from './migrate.ts'
 import { pairingsCommands } from './pairings.ts'
@@ -36,12 +36,12 @@ const root = {
     migrateCommand,
     backupCommand,
     restoreCommand,
-    booksCommand,
+    statsCommand,
     agentsCommand,
     connectionsCommands,
     explainCommand,
     deliveriesCommands,
-    deadCommands,
+    deadLettersCommands,
     runsCommands,
     replayCommand,
     approvalsCommands,
@@ -54,7 +54,7 @@ const root = {
     tokensCommands,
     secretsCommands,
     auditCommands,
-    forgetCommand,
+    eraseCommand,
     ...channelCommands.map(channelGroup),
   ],
 }

@@ -2,9 +2,9 @@
 import type { ConnectionLine } from '../http/admin-connections.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
-import { table } from './output.ts'
+import { formatTable } from './output.ts'
 
-const list = operatorCommand({
+const connectionsListCommand = operatorCommand({
   name: 'list',
   description: 'Show how each connection stands, since when, and what to do where something is wrong.',
   examples: [
@@ -14,25 +14,26 @@ const list = operatorCommand({
   args: {},
   async run({ callGateway, show, isOffline }) {
     const { connections } = await callGateway<{ connections: readonly ConnectionLine[] }>('GET', '/admin/connections')
-    const lines = table(connections, [
+    const lines = formatTable(connections, [
       { title: 'CONNECTION', cell: (line) => line.connection },
       { title: 'AGENT', cell: (line) => line.agent },
       { title: 'ACCESS', cell: (line) => line.access },
       { title: 'STATE', cell: (line) => line.state ?? (isOffline ? 'not running' : 'unknown') },
       {
         title: 'FOR',
-        cell: (line) => (line.since === undefined ? null : ago((Date.now() - Date.parse(line.since)) / 1000)),
+        cell: (line) =>
+          line.since === undefined ? null : secondsAgoText((Date.now() - Date.parse(line.since)) / 1000),
       },
-      { title: 'LAST IN', cell: (line) => ago(line.lastInboundAge) },
-      { title: 'LAST OUT', cell: (line) => ago(line.lastOutboundAge) },
+      { title: 'LAST IN', cell: (line) => secondsAgoText(line.lastInboundAge) },
+      { title: 'LAST OUT', cell: (line) => secondsAgoText(line.lastOutboundAge) },
       { title: 'WAITING', cell: (line) => line.waiting },
-      { title: 'ABOUT', cell: about },
+      { title: 'ABOUT', cell: connectionNote },
     ])
     show({ connections }, lines)
   },
 })
 
-function about({ summary, problem, remedy }: ConnectionLine): string | null {
+function connectionNote({ summary, problem, remedy }: ConnectionLine): string | null {
   const words = [
     ...(problem === undefined ? [] : [`${problem}; ${remedy}`]),
     ...(summary === undefined ? [] : [summary]),
@@ -40,7 +41,7 @@ function about({ summary, problem, remedy }: ConnectionLine): string | null {
   return words.length === 0 ? null : words.join(' - ')
 }
 
-function ago(seconds: number | null): string | null {
+function secondsAgoText(seconds: number | null): string | null {
   if (seconds === null) return null
   const whole = Math.max(0, Math.round(seconds))
   if (whole < 120) return `${whole} s`
@@ -52,5 +53,5 @@ export const connectionsCommands: Group = {
   name: 'connections',
   description: 'See how connections stand with their platforms.',
   examples: ['parley connections list'],
-  commands: [list],
+  commands: [connectionsListCommand],
 }

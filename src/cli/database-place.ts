@@ -1,19 +1,19 @@
 // The database that `parley backup` and `parley restore` work on: opened, named, closed, and its absence told.
 import type { Config } from '../config.ts'
-import type { DatabasePlace, PlaceOptions } from '../node/backup/open-place.ts'
-import { CommandError, exitCodes, isDatabaseAway } from './exit.ts'
-import { remark } from './output.ts'
+import type { BackupDatabase, BackupDatabaseOptions } from '../node/backup/open-place.ts'
+import { CommandError, exitCodes, isDatabaseUnavailable } from './exit.ts'
+import { printRemark } from './output.ts'
 
-export async function atDatabase<T>(
+export async function withDatabase<T>(
   config: Config,
-  open: (options: PlaceOptions) => Promise<DatabasePlace>,
-  work: (place: DatabasePlace) => Promise<T>,
+  open: (options: BackupDatabaseOptions) => Promise<BackupDatabase>,
+  work: (place: BackupDatabase) => Promise<T>,
 ): Promise<T> {
-  const place = await open({ config, tell: remark })
+  const place = await open({ config, tell: printRemark })
   try {
     return await work(place)
   } catch (error) {
-    if (!isDatabaseAway(error) || config.databaseUrl === undefined) throw error
+    if (!isDatabaseUnavailable(error) || config.databaseUrl === undefined) throw error
     const { host } = new URL(config.databaseUrl.reveal())
     throw new CommandError(
       exitCodes.unreachable,
@@ -26,7 +26,7 @@ export async function atDatabase<T>(
 }
 
 /** Without user and password. */
-export function placeName({ databaseUrl, dataDir }: Config): string {
+export function databaseName({ databaseUrl, dataDir }: Config): string {
   if (databaseUrl === undefined) return `the data folder ${dataDir}`
   const { host, pathname } = new URL(databaseUrl.reveal())
   return `the database ${pathname.slice(1)} at ${host}`

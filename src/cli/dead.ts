@@ -2,10 +2,10 @@
 import type { EndedMessage, PastEffect } from '../inbound/receipt-store.ts'
 import type { Group } from './command.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
-import { instant, table } from './output.ts'
-import { pageArgs, pageFooter, pageQuery } from './paging.ts'
+import { formatInstant, formatTable } from './output.ts'
+import { buildPageQuery, pageArgs, pageFooter } from './paging.ts'
 
-const listCommand = operatorCommand({
+const deadLettersListCommand = operatorCommand({
   name: 'list',
   description: 'List messages whose turn died or that could not be read, newest first.',
   examples: ['parley dead list', 'parley dead list --state refused --limit 200 --json'],
@@ -18,23 +18,23 @@ const listCommand = operatorCommand({
     },
     ...pageArgs,
   },
-  before: (args) => void pageQuery(args, {}),
+  before: (args) => void buildPageQuery(args, {}),
   async run({ args, callGateway, show }) {
     const state = args.state ?? 'dead'
     const answer = await callGateway<{ readonly next: number | null } & Readonly<Record<string, unknown>>>(
       'GET',
-      `/admin/${state}?${pageQuery(args, {})}`,
+      `/admin/${state}?${buildPageQuery(args, {})}`,
     )
     // The route names its list after the state.
     const messages = answer[state] as readonly EndedMessage[]
-    const lines = table(messages, [
+    const lines = formatTable(messages, [
       { title: 'ID', cell: (line) => line.id },
       { title: 'CONNECTION', cell: (line) => line.connection },
       { title: 'REASON', cell: (line) => line.reason },
       { title: 'FROM', cell: (line) => line.subject },
       { title: 'MESSAGE', cell: (line) => line.messageId },
       { title: 'TRIES', cell: (line) => line.attempts },
-      { title: 'RECEIVED', cell: (line) => instant(line.receivedAt) },
+      { title: 'RECEIVED', cell: (line) => formatInstant(line.receivedAt) },
     ])
     const more = pageFooter(answer.next, `parley dead list --state ${state}`)
     show({ messages, next: answer.next }, messages.length === 0 ? `No ${state} messages.` : `${lines}${more}`)
@@ -60,9 +60,9 @@ const resubmitCommand = operatorCommand({
   },
   async run({ args, callGateway, show, isOffline }) {
     const path = `/admin/dead/${encodeURIComponent(args.id)}`
-    const effects = args.anew ? await effectsOf(callGateway, path) : []
+    const effects = args.anew ? await fetchPastEffects(callGateway, path) : []
     if (effects.length > 0 && !args.yes) {
-      const lines = table(effects, [
+      const lines = formatTable(effects, [
         { title: 'MAY HAPPEN AGAIN', cell: (line) => line.label },
         { title: 'STATE', cell: (line) => (line.state === 'finished' ? 'done' : 'unknown') },
       ])
@@ -74,13 +74,13 @@ const resubmitCommand = operatorCommand({
   },
 })
 
-async function effectsOf(callGateway: CallGateway, path: string): Promise<readonly PastEffect[]> {
+async function fetchPastEffects(callGateway: CallGateway, path: string): Promise<readonly PastEffect[]> {
   return (await callGateway<{ readonly effects: readonly PastEffect[] }>('GET', `${path}/effects`)).effects
 }
 
-export const deadCommands: Group = {
+export const deadLettersCommands: Group = {
   name: 'dead',
   description: 'Messages that ended without an answer.',
   examples: ['parley dead list', 'parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  commands: [listCommand, resubmitCommand],
+  commands: [deadLettersListCommand, resubmitCommand],
 }

@@ -1,18 +1,18 @@
 // `parley deliveries`: calls that failed or whose outcome is unknown; sent again or let go by hand.
 import type { Delivery, DeliveryLine } from '../outbox/delivery-store.ts'
 import type { Group } from './command.ts'
-import { confirm, yesArg } from './confirm.ts'
-import { instantAt } from './duration.ts'
+import { confirmOrAbort, yesArg } from './confirm.ts'
+import { parseTimeFlag } from './duration.ts'
 import { CommandError, exitCodes, wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
-import { instant, oneLine, table } from './output.ts'
-import { pageArgs, pageFooter, pageQuery } from './paging.ts'
+import { formatInstant, formatTable, printableLine } from './output.ts'
+import { buildPageQuery, pageArgs, pageFooter } from './paging.ts'
 
 const idArg = {
   id: { type: 'positional', required: true, description: 'Id of a delivery, as the list shows it' },
 } as const
 
-const listCommand = operatorCommand({
+const deliveriesListCommand = operatorCommand({
   name: 'list',
   description: 'List deliveries, newest first: those that failed, unless --state says otherwise.',
   examples: ['parley deliveries list', 'parley deliveries list --state unknown,dead --limit 200 --json'],
@@ -25,18 +25,18 @@ const listCommand = operatorCommand({
     },
     ...pageArgs,
   },
-  before: (args) => void pageQuery(args, {}),
+  before: (args) => void buildPageQuery(args, {}),
   async run({ args, callGateway, show }) {
-    const query = pageQuery(args, { state: args.state })
+    const query = buildPageQuery(args, { state: args.state })
     const page = await callGateway<DeliveryPage>('GET', `/admin/deliveries?${query}`)
-    const lines = table(page.deliveries, [
+    const lines = formatTable(page.deliveries, [
       { title: 'ID', cell: (line) => line.id },
       { title: 'CONNECTION', cell: (line) => line.connection },
-      { title: 'STATE', cell: stateOf },
+      { title: 'STATE', cell: deliveryStateText },
       { title: 'REASON', cell: (line) => line.bounceReason ?? line.reason },
       { title: 'PURPOSE', cell: (line) => line.purpose },
       { title: 'TRIES', cell: (line) => line.attempt },
-      { title: 'CREATED', cell: (line) => instant(line.createdAt) },
+      { title: 'CREATED', cell: (line) => formatInstant(line.createdAt) },
     ])
     const more = pageFooter(page.next, 'parley deliveries list')
     show(page, page.deliveries.length === 0 ? 'No deliveries in this state.' : `${lines}${more}`)
@@ -51,10 +51,12 @@ const showCommand = operatorCommand({
   examples: ['parley deliveries show 0192f1c2-7d5e-7abc-8def-0123456789ab'],
   args: idArg,
   async run({ args, callGateway, show }) {
-    const { delivery } = await callGateway<{ delivery: Delivery }>('GET', `/admin/deliveries/${encoded(args.id)}`)
+    const { delivery } = await callGateway<{ delivery: Delivery }>('GET', `/admin/deliveries/${encodeId(args.id)}`)
     const { call, ...facts } = delivery
-    const lines = Object.entries(facts).map(([name, value]) => `${name.padEnd(12)} ${oneLine(String(value ?? '-'))}`)
-    show({ delivery }, [...lines, 'call', indented(call)].join('\n'))
+    const lines = Object.entries(facts).map(
+      ([name, value]) => `${name.padEnd(12)} ${printableLine(String(value ?? '-'))}`,
+    )
+    show({ delivery }, [...lines, 'call', indentedJson(call)].join('\n'))
   },
 })
 
@@ -83,23 +85,26 @@ const retryCommand = operatorCommand({
     },
     ...yesArg,
   },
-  before: (args) => void (args.id === undefined ? manyOf(args) : oneOf(args)),
+  before: (args) => void (args.id === undefined ? retryFilter(args) : requireOnlyId(args)),
   async run({ args, callGateway, show, isOffline }) {
     const when = isOffline ? 'they are sent when a gateway starts' : 'they are sent now'
     if (args.id !== undefined) {
-      await callGateway('POST', `/admin/deliveries/${encoded(args.id)}/retry`)
+      await callGateway('POST', `/admin/deliveries/${encodeId(args.id)}/retry`)
       const text = isOffline ? 'Queued; it is sent when a gateway starts.' : 'Queued to be sent again.'
       return show({ ok: true, id: args.id }, text)
     }
-    const body = manyOf(args)
-    const ask = (dry_run: boolean) =>
+    const body = retryFilter(args)
+    const requestRetry = (dry_run: boolean) =>
       callGateway<Retried>('POST', '/admin/deliveries/retry', { body: { ...body, dry_run }, timeoutMs: 300_000 })
-    const { matching } = await ask(true)
+    const { matching } = await requestRetry(true)
     if (matching === 0)
       throw new CommandError(exitCodes.notFound, 'nothing_to_do', `no delivery is ${body.state} since ${body.since}`)
     const count = Math.min(matching, body.limit)
-    await confirm(`Send ${count} of ${matching} deliveries that are ${body.state} since ${body.since} again?`, args.yes)
-    const done = await ask(false)
+    await confirmOrAbort(
+      `Send ${count} of ${matching} deliveries that are ${body.state} since ${body.since} again?`,
+      args.yes,
+    )
+    const done = await requestRetry(false)
     const left = Math.max(0, done.matching - done.retried)
     const rest = left === 0 ? '' : ` ${left} are left; run it again for them.`
     show({ ok: true, retried: done.retried, left }, `Queued ${done.retried} to be sent again; ${when}.${rest}`)
@@ -115,19 +120,19 @@ type RetryFlags = {
   readonly limit?: string | undefined
 }
 
-function oneOf({ state, since, connection, limit }: RetryFlags): void {
+function requireOnlyId({ state, since, connection, limit }: RetryFlags): void {
   const isMany = [state, since, connection, limit].some((flag) => flag !== undefined)
   if (isMany) throw wrongUsage('give either <ID>, or --state and --since for many')
 }
 
-function manyOf({ state, since, connection, limit = '100' }: RetryFlags) {
+function retryFilter({ state, since, connection, limit = '100' }: RetryFlags) {
   if (state === undefined || since === undefined)
     throw wrongUsage('<ID> is missing; or name many with --state and --since')
   if (!['unknown', 'refused', 'dead'].includes(state)) throw wrongUsage('--state must be one of unknown, refused, dead')
   if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 500)
     throw wrongUsage('--limit must be a whole number from 1 to 500')
   const named = connection === undefined ? {} : { connection }
-  return { state, since: instantAt('since', since), limit: Number(limit), ...named }
+  return { state, since: parseTimeFlag('since', since), limit: Number(limit), ...named }
 }
 
 const dropCommand = operatorCommand({
@@ -135,9 +140,9 @@ const dropCommand = operatorCommand({
   description: 'Let a failed delivery go: it leaves the list and can be sent no more.',
   examples: ['parley deliveries drop 0192f1c2-7d5e-7abc-8def-0123456789ab --yes'],
   args: { ...idArg, ...yesArg },
-  before: (args) => confirm(`Drop delivery ${args.id} for good?`, args.yes),
+  before: (args) => confirmOrAbort(`Drop delivery ${args.id} for good?`, args.yes),
   async run({ args, callGateway, show }) {
-    await callGateway('POST', `/admin/deliveries/${encoded(args.id)}/drop`)
+    await callGateway('POST', `/admin/deliveries/${encodeId(args.id)}/drop`)
     show({ ok: true, id: args.id }, 'Dropped.')
   },
 })
@@ -146,19 +151,19 @@ export const deliveriesCommands: Group = {
   name: 'deliveries',
   description: 'What was to be sent and failed, or may have failed.',
   examples: ['parley deliveries list', 'parley deliveries retry 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  commands: [listCommand, showCommand, retryCommand, dropCommand],
+  commands: [deliveriesListCommand, showCommand, retryCommand, dropCommand],
 }
 
 /** A bounced mail was delivered all the same: to a server that could not hand it on. */
-function stateOf({ state, bounceKind }: DeliveryLine): string {
+function deliveryStateText({ state, bounceKind }: DeliveryLine): string {
   if (bounceKind === null) return state
   return `${state}, ${bounceKind === 'failed' ? 'came back' : 'delayed'}`
 }
 
-function encoded(id: string): string {
+function encodeId(id: string): string {
   return encodeURIComponent(id)
 }
 
-function indented(value: unknown): string {
+function indentedJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(/^/gm, '  ')
 }

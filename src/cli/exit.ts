@@ -19,7 +19,7 @@ export const exitCodeHelp = [
 const noAnswer =
   /^(E(CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOTFOUND|AI_AGAIN|NOENT)|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P03)$/
 
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   return isGatewayError(error, 'storage_unavailable') && noAnswer.test(String(error.details['sqlstate']))
 }
 

@@ -4,7 +4,7 @@ import type { Hit } from '../operator/explain-store.ts'
 import { exitCodes } from './exit.ts'
 import { operatorCommand } from './operator.ts'
 import { printPainted } from './output.ts'
-import { renderCandidates, renderStory, type StoryLook } from './render-story.ts'
+import { renderCandidates, renderTimeline, type StoryLook } from './render-story.ts'
 
 /** What the route answers: the story, or what the id may mean. */
 type ExplainAnswer = { readonly explanation: Explanation } | { readonly candidates: readonly Hit[] }
@@ -28,7 +28,7 @@ export const explainCommand = operatorCommand({
   async run({ args, callGateway, show }) {
     const answer = await callGateway<ExplainAnswer>('GET', explainPath(args.id, args.connection))
     if (args.json === true) show(answer, '')
-    else printPainted(`${explainText(args.id, answer, terminalLook()).trimEnd()}\n`)
+    else printPainted(`${explainText(args.id, answer, terminalStyle()).trimEnd()}\n`)
     // Several things go by the id: it is for the operator to choose.
     if ('candidates' in answer) process.exitCode = exitCodes.failed
   },
@@ -40,11 +40,13 @@ function explainPath(id: string, connection: string | undefined): string {
 }
 
 function explainText(id: string, answer: ExplainAnswer, look: StoryLook): string {
-  return 'candidates' in answer ? renderCandidates(id, answer.candidates, look) : renderStory(answer.explanation, look)
+  return 'candidates' in answer
+    ? renderCandidates(id, answer.candidates, look)
+    : renderTimeline(answer.explanation, look)
 }
 
 /** Colour is for eyes: never in a pipe, and not where it is unwanted. */
-function terminalLook(): StoryLook {
+function terminalStyle(): StoryLook {
   const { isTTY, columns } = process.stdout
   const isColourful = isTTY === true && (process.env['NO_COLOR'] ?? '') === ''
   return { isColourful, columns: Math.min(columns || 100, 120), now: Date.now() }

@@ -1,11 +1,11 @@
 // `parley forget`: erases what is stored about one person, on every connection, and says what that was.
-import { addRemoved, type Forgotten, nothingRemoved } from '../identity/forget/forget.ts'
-import type { Removed } from '../identity/forget/forget-store.ts'
-import { confirm, yesArg } from './confirm.ts'
+import { addErasedCounts, type EraseResult, noneErased } from '../identity/forget/forget.ts'
+import type { ErasedCounts } from '../identity/forget/forget-store.ts'
+import { confirmOrAbort, yesArg } from './confirm.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
-import { remark } from './output.ts'
+import { printRemark } from './output.ts'
 
-export const forgetCommand = operatorCommand({
+export const eraseCommand = operatorCommand({
   name: 'forget',
   description: 'Erase everything that is stored about one person, on every connection. It cannot be undone.',
   examples: [
@@ -24,34 +24,34 @@ export const forgetCommand = operatorCommand({
   },
   async before(args) {
     if (args['dry-run'] === true) return
-    await confirm(`Erase everything about ${args.principal}, on every connection, for good?`, args.yes)
+    await confirmOrAbort(`Erase everything about ${args.principal}, on every connection, for good?`, args.yes)
   },
   async run({ args, callGateway, show }) {
     const { principal } = args
     if (args['dry-run'] === true) {
-      const { removed } = await callGateway<Forgotten>('POST', '/admin/forget', { body: { principal, dryRun: true } })
-      return show({ isDone: false, removed }, report(removed, 'There is', `Nothing is stored about ${principal}.`))
+      const { removed } = await callGateway<EraseResult>('POST', '/admin/forget', { body: { principal, dryRun: true } })
+      return show({ isDone: false, removed }, removedText(removed, 'There is', `Nothing is stored about ${principal}.`))
     }
-    const removed = await forgetAll(callGateway, principal)
-    show({ isDone: true, removed }, report(removed, 'Removed', `Nothing was stored about ${principal}.`))
+    const removed = await eraseAll(callGateway, principal)
+    show({ isDone: true, removed }, removedText(removed, 'Removed', `Nothing was stored about ${principal}.`))
   },
 })
 
 /** A piece per request; interrupted, the same command goes on with what is left. */
-async function forgetAll(callGateway: CallGateway, principal: string): Promise<Removed> {
-  let removed = nothingRemoved
-  let from: Forgotten['next'] = null
+async function eraseAll(callGateway: CallGateway, principal: string): Promise<ErasedCounts> {
+  let removed = noneErased
+  let from: EraseResult['next'] = null
   do {
     const body = { principal, confirm: true, from }
-    const piece: Forgotten = await callGateway('POST', '/admin/forget', { body, timeoutMs: 120_000 })
-    removed = addRemoved(removed, piece.removed)
+    const piece: EraseResult = await callGateway('POST', '/admin/forget', { body, timeoutMs: 120_000 })
+    removed = addErasedCounts(removed, piece.removed)
     from = piece.next
-    if (from !== null) remark(`${removed.receipts} messages, ${removed.lines} lines so far …`)
+    if (from !== null) printRemark(`${removed.receipts} messages, ${removed.lines} lines so far …`)
   } while (from !== null)
   return removed
 }
 
-const words: Readonly<Record<keyof Removed, string>> = {
+const removedKinds: Readonly<Record<keyof ErasedCounts, string>> = {
   receipts: 'messages (their receipts stay, empty, so that a redelivery is known)',
   inFlight: 'of these still waiting or being answered',
   lines: 'lines of transcripts',
@@ -76,8 +76,8 @@ const words: Readonly<Record<keyof Removed, string>> = {
   principals: 'names in the audit log (its lines stay, without a name)',
 }
 
-function report(removed: Removed, verb: string, none: string): string {
-  const found = (Object.keys(words) as (keyof Removed)[]).filter((kind) => removed[kind] > 0)
+function removedText(removed: ErasedCounts, verb: string, none: string): string {
+  const found = (Object.keys(removedKinds) as (keyof ErasedCounts)[]).filter((kind) => removed[kind] > 0)
   if (found.length === 0) return none
-  return [`${verb}:`, ...found.map((kind) => `${String(removed[kind]).padStart(8)}  ${words[kind]}`)].join('\n')
+  return [`${verb}:`, ...found.map((kind) => `${String(removed[kind]).padStart(8)}  ${removedKinds[kind]}`)].join('\n')
 }

@@ -9,25 +9,25 @@ export type TokenSources = { readonly token: string | undefined; readonly tokenF
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /** A token that was named for this one call: a flag, a file, or PARLEY_TOKEN. */
-export async function givenToken({ token, tokenFile }: TokenSources): Promise<Secret | undefined> {
+export async function tokenFromFlags({ token, tokenFile }: TokenSources): Promise<Secret | undefined> {
   if (token !== undefined && tokenFile !== undefined) throw wrongUsage('give either --token or --token-file, not both')
-  if (tokenFile !== undefined) return tokenIn(tokenFile)
-  return optionalSecret(token ?? process.env['PARLEY_TOKEN'])
+  if (tokenFile !== undefined) return readTokenFile(tokenFile)
+  return secretUnlessBlank(token ?? process.env['PARLEY_TOKEN'])
 }
 
 /** The first token of the gateway that this environment and data folder belong to. */
-export async function ownToken(dataDir: string): Promise<Secret | undefined> {
-  return optionalSecret(process.env['PARLEY_ADMIN_TOKEN']) ?? storedAdminToken(dataDir)
+export async function localAdminToken(dataDir: string): Promise<Secret | undefined> {
+  return secretUnlessBlank(process.env['PARLEY_ADMIN_TOKEN']) ?? storedAdminToken(dataDir)
 }
 
 /**
  * The own token leaves the socket only for the gateway's own public address, where TLS proves who answers. A port of this
  * machine proves nothing: any of its users may listen there while the gateway does not.
  */
-export async function ownTokenFor(url: URL, dataDir: string): Promise<Secret> {
+export async function localAdminTokenFor(url: URL, dataDir: string): Promise<Secret> {
   const own = process.env['PARLEY_PUBLIC_URL']?.trim() ?? ''
-  const isOwn = url.protocol === 'https:' && URL.canParse(own) && sameAddress(new URL(own), url)
-  const token = isOwn ? await ownToken(dataDir) : undefined
+  const isOwn = url.protocol === 'https:' && URL.canParse(own) && isSameAddress(new URL(own), url)
+  const token = isOwn ? await localAdminToken(dataDir) : undefined
   if (token !== undefined) return token
   throw new CommandError(
     exitCodes.usage,
@@ -49,21 +49,21 @@ export function parseGatewayUrl(text: string, allowHttp: boolean): URL {
   return url
 }
 
-function sameAddress(one: URL, other: URL): boolean {
-  const path = ({ pathname }: URL): string => pathname.replace(/\/+$/, '')
-  return one.origin === other.origin && path(one) === path(other)
+function isSameAddress(one: URL, other: URL): boolean {
+  const pathWithoutSlash = ({ pathname }: URL): string => pathname.replace(/\/+$/, '')
+  return one.origin === other.origin && pathWithoutSlash(one) === pathWithoutSlash(other)
 }
 
-async function tokenIn(file: string): Promise<Secret> {
+async function readTokenFile(file: string): Promise<Secret> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw wrongUsage(`--token-file ${file} cannot be read (${error.code ?? 'unknown'}); correct the path`)
   })
-  const token = optionalSecret(text)
+  const token = secretUnlessBlank(text)
   if (token === undefined || /\s/.test(text.trim())) throw wrongUsage(`--token-file ${file} must hold one token alone`)
   return token
 }
 
-function optionalSecret(text: string | undefined): Secret | undefined {
+function secretUnlessBlank(text: string | undefined): Secret | undefined {
   const trimmed = text?.trim() ?? ''
   return trimmed === '' ? undefined : secret(trimmed)
 }

@@ -1,10 +1,10 @@
 // `parley grants`: who was let in or shut out by name, and what they may do.
 import type { GrantLine } from '../identity/access/grant-store.ts'
 import type { Group } from './command.ts'
-import { lifeOf } from './duration.ts'
+import { expiryMs } from './duration.ts'
 import { CommandError, exitCodes } from './exit.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
-import { instant, oneLine, table } from './output.ts'
+import { formatInstant, formatTable, printableLine } from './output.ts'
 import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 type GrantPage = { readonly grants: readonly GrantLine[]; readonly next: string | null }
@@ -19,7 +19,7 @@ const placeArgs = {
   expires: { type: 'string', description: 'For so long: 45m, 12h, 30d, 8w (default: for ever)', valueHint: 'time' },
 } as const
 
-const listCommand = operatorCommand({
+const grantsListCommand = operatorCommand({
   name: 'list',
   description: 'List grants that count now, newest first.',
   examples: ['parley grants list', 'parley grants list --subject chat:42 --state all'],
@@ -32,7 +32,7 @@ const listCommand = operatorCommand({
   async run({ args, callGateway, show }) {
     const query = idPageQuery(args, { subject: args.subject, state: args.state })
     const page = await callGateway<GrantPage>('GET', `/admin/grants?${query}`)
-    const lines = table(page.grants, [
+    const lines = formatTable(page.grants, [
       { title: 'ID', cell: (line) => line.id },
       { title: 'WHO', cell: (line) => line.subject },
       { title: 'EFFECT', cell: (line) => line.effect },
@@ -41,7 +41,7 @@ const listCommand = operatorCommand({
       { title: 'AGENT', cell: (line) => line.agent },
       { title: 'STATE', cell: (line) => line.state },
       { title: 'BY', cell: (line) => `${line.createdBy} (${line.source})` },
-      { title: 'EXPIRES', cell: (line) => instant(line.expiresAt) },
+      { title: 'EXPIRES', cell: (line) => formatInstant(line.expiresAt) },
     ])
     const more = pageFooter(page.next, `parley grants list --state ${args.state ?? 'active'}`)
     show(page, page.grants.length === 0 ? 'None.' : `${lines}${more}`)
@@ -66,14 +66,14 @@ const addCommand = operatorCommand({
       valueHint: 'id',
     },
   },
-  before: ({ expires }) => void lifeOf(expires),
+  before: ({ expires }) => void expiryMs(expires),
   async run({ args, callGateway, show }) {
     const more = { effect: 'allow', role: args.role ?? null, workspaceId: args.workspace ?? null }
-    const body = { subject: args.subject, ...more, ...placeOf(args) }
+    const body = { subject: args.subject, ...more, ...grantScope(args) }
     const added = await callGateway<Added>('POST', '/admin/grants', { body })
     show(
       added,
-      `Granted: ${grantWords(added.grant)}.${heldWords(added.messages)} Revoke it with: parley grants revoke ${oneLine(added.grant.id)}`,
+      `Granted: ${grantText(added.grant)}.${heldMessagesText(added.messages)} Revoke it with: parley grants revoke ${printableLine(added.grant.id)}`,
     )
   },
 })
@@ -84,8 +84,8 @@ const revokeCommand = operatorCommand({
   examples: ['parley grants revoke 0192f1c2-7d5e-7abc-8def-0123456789ab'],
   args: { id: { type: 'positional', required: true, description: 'Id of a grant, as the list shows it' } },
   async run({ args, callGateway, show }) {
-    const answer = await revoke(callGateway, args.id)
-    show(answer, `Revoked: ${grantWords(answer.grant)}.`)
+    const answer = await requestRevoke(callGateway, args.id)
+    show(answer, `Revoked: ${grantText(answer.grant)}.`)
   },
 })
 
@@ -94,11 +94,14 @@ const blockCommand = operatorCommand({
   description: 'Block a person, whatever else lets them in.',
   examples: ['parley grants block chat:666', 'parley grants block chat:666 --connection chat/default'],
   args: { ...subjectArg, ...placeArgs },
-  before: ({ expires }) => void lifeOf(expires),
+  before: ({ expires }) => void expiryMs(expires),
   async run({ args, callGateway, show }) {
-    const body = { subject: args.subject, effect: 'deny', ...placeOf(args) }
+    const body = { subject: args.subject, effect: 'deny', ...grantScope(args) }
     const added = await callGateway<Added>('POST', '/admin/grants', { body })
-    show(added, `Blocked: ${grantWords(added.grant)}. Undo it with: parley grants unblock ${oneLine(args.subject)}`)
+    show(
+      added,
+      `Blocked: ${grantText(added.grant)}. Undo it with: parley grants unblock ${printableLine(args.subject)}`,
+    )
   },
 })
 
@@ -114,34 +117,34 @@ const unblockCommand = operatorCommand({
     if (blocks.length === 0)
       throw new CommandError(exitCodes.notFound, 'not_found', 'this subject is not blocked; see parley grants list')
     const revoked: GrantLine[] = []
-    for (const { id } of blocks) revoked.push((await revoke(callGateway, id)).grant)
-    show({ grants: revoked }, revoked.map((grant) => `Unblocked: ${grantWords(grant)}.`).join('\n'))
+    for (const { id } of blocks) revoked.push((await requestRevoke(callGateway, id)).grant)
+    show({ grants: revoked }, revoked.map((grant) => `Unblocked: ${grantText(grant)}.`).join('\n'))
   },
 })
 
-function revoke(callGateway: CallGateway, id: string): Promise<{ readonly grant: GrantLine }> {
+function requestRevoke(callGateway: CallGateway, id: string): Promise<{ readonly grant: GrantLine }> {
   return callGateway('POST', `/admin/grants/${encodeURIComponent(id)}/revoke`)
 }
 
-type Place = {
+type GrantScopeFlags = {
   readonly connection?: string | undefined
   readonly agent?: string | undefined
   readonly expires?: string | undefined
 }
 
-function placeOf({ connection, agent, expires }: Place): object {
-  return { connection: connection ?? null, agent: agent ?? null, expiresInMs: lifeOf(expires) }
+function grantScope({ connection, agent, expires }: GrantScopeFlags): object {
+  return { connection: connection ?? null, agent: agent ?? null, expiresInMs: expiryMs(expires) }
 }
 
-function grantWords({ subject, role, connection, agent, expiresAt }: GrantLine): string {
+function grantText({ subject, role, connection, agent, expiresAt }: GrantLine): string {
   const as = role === null ? '' : ` as ${role}`
   const where = connection === null ? '' : ` on ${connection}`
   const to = agent === null ? '' : ` with the agent ${agent}`
-  const until = expiresAt === null ? '' : ` until ${instant(expiresAt)}`
-  return oneLine(`${subject}${as}${where}${to}${until}`)
+  const until = expiresAt === null ? '' : ` until ${formatInstant(expiresAt)}`
+  return printableLine(`${subject}${as}${where}${to}${until}`)
 }
 
-function heldWords(messages: number): string {
+function heldMessagesText(messages: number): string {
   if (messages === 0) return ''
   return messages === 1 ? ' 1 message that was held goes on.' : ` ${messages} messages that were held go on.`
 }
@@ -150,5 +153,5 @@ export const grantsCommands: Group = {
   name: 'grants',
   description: 'Who was let in or shut out by name, and what they may do.',
   examples: ['parley grants add chat:42 --role admin', 'parley grants block chat:666'],
-  commands: [listCommand, addCommand, revokeCommand, blockCommand, unblockCommand],
+  commands: [grantsListCommand, addCommand, revokeCommand, blockCommand, unblockCommand],
 }

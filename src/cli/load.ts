@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { channels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
-import { CommandError, type ExitCode, exitCodes, isDatabaseAway } from './exit.ts'
+import { CommandError, type ExitCode, exitCodes, isDatabaseUnavailable } from './exit.ts'
 
 const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']
 
@@ -17,7 +17,7 @@ export const configArg = {
 } as const
 
 /** Flags win over the environment and are checked in the same place; `undefined` stands for a flag that was not given. */
-export async function loadFromDisk(given: string | undefined, flags: Environment = {}): Promise<Config> {
+export async function loadConfigFromDisk(given: string | undefined, flags: Environment = {}): Promise<Config> {
   const set = Object.entries(flags).filter(([, value]) => value !== undefined)
   const environment: Environment = { ...process.env, ...Object.fromEntries(set) }
   const path =
@@ -43,15 +43,15 @@ async function importConfig(path: string): Promise<{ default?: ParleyConfig }> {
 
 export type Problem = { readonly code: string; readonly message: string; readonly exitCode: ExitCode }
 
-export function problemOf(error: unknown): Problem {
+export function describeProblem(error: unknown): Problem {
   if (error instanceof CommandError) return error
   if (isGatewayError(error)) {
-    const exitCode = isDatabaseAway(error) ? exitCodes.unreachable : exitCodes.failed
+    const exitCode = isDatabaseUnavailable(error) ? exitCodes.unreachable : exitCodes.failed
     return { code: error.code, message: error.message, exitCode }
   }
-  const failed = (message: string): Problem => ({ code: 'failed', message, exitCode: exitCodes.failed })
-  if (!(error instanceof Error)) return failed(String(error))
+  const failedProblem = (message: string): Problem => ({ code: 'failed', message, exitCode: exitCodes.failed })
+  if (!(error instanceof Error)) return failedProblem(String(error))
   // What the system refuses (a folder, a file, a port) it names itself, in one line.
-  if ('syscall' in error) return failed(`${error.message}; check the path or address it names`)
-  return failed(`unexpected ${error.name}: ${error.message.split('\n')[0]}; please report it`)
+  if ('syscall' in error) return failedProblem(`${error.message}; check the path or address it names`)
+  return failedProblem(`unexpected ${error.name}: ${error.message.split('\n')[0]}; please report it`)
 }

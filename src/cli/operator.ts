@@ -1,10 +1,10 @@
 // The frame of every command that asks a gateway something: its flags, the way there, the token, the errors.
 import type { ArgsDef, ParsedArgs } from 'citty'
-import { command, type Node } from './command.ts'
+import { defineCommand, type Node } from './command.ts'
 import { CommandError, type ExitCode, exitCodes } from './exit.ts'
 import { configArg } from './load.ts'
-import { jsonArg, oneLine, print, withProgress } from './output.ts'
-import { type Answer, type Reached, reach } from './reach.ts'
+import { jsonArg, print, printableLine, withProgress } from './output.ts'
+import { type GatewayAnswer, type ReachedGateway, reachGateway } from './reach.ts'
 
 const operatorArgs = {
   ...jsonArg,
@@ -49,7 +49,7 @@ export type OperatorCommand<Args extends ArgsDef> = {
 
 export function operatorCommand<const Args extends ArgsDef>(given: OperatorCommand<Args>): Node {
   const { name, description, examples, args, before, withoutGateway, run } = given
-  return command({
+  return defineCommand({
     name,
     description,
     examples,
@@ -66,11 +66,11 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
         allowHttp: all['allow-http'],
         config: all.config,
       }
-      const reached = await withProgress('looking for the gateway', () => reach(where))
+      const reached = await withProgress('looking for the gateway', () => reachGateway(where))
       try {
         await run({
           args: all,
-          callGateway: (method, path, more = {}) => callGateway(reached, method, path, more),
+          callGateway: (method, path, more = {}) => sendToGatewayApi(reached, method, path, more),
           show: (value, text) => print(all.json, value, text),
           isOffline: reached.via === 'offline',
         })
@@ -81,8 +81,8 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
   })
 }
 
-async function callGateway<T>(
-  reached: Reached,
+async function sendToGatewayApi<T>(
+  reached: ReachedGateway,
   method: string,
   path: string,
   { body, timeoutMs = 60_000 }: CallOptions,
@@ -96,8 +96,8 @@ async function callGateway<T>(
   const answer = await withProgress('waiting for the gateway', () =>
     reached.send({ method, path, headers, timeoutMs, ...text }),
   )
-  const value = parsed(answer)
-  if (answer.status >= 400 || value === undefined) throw refusalOf(answer, value, reached.via)
+  const value = parseJsonBody(answer)
+  if (answer.status >= 400 || value === undefined) throw toCommandError(answer, value, reached.via)
   // The routes of this version answer with the shapes its commands name.
   return value as T
 }
@@ -110,7 +110,7 @@ const exitCodeFor: Readonly<Record<number, ExitCode>> = {
   410: exitCodes.notFound,
 }
 
-function refusalOf(answer: Answer, body: unknown, via: Reached['via']): CommandError {
+function toCommandError(answer: GatewayAnswer, body: unknown, via: ReachedGateway['via']): CommandError {
   const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
   const field = (name: string): string => {
     const value = typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined
@@ -122,10 +122,10 @@ function refusalOf(answer: Answer, body: unknown, via: Reached['via']): CommandE
   const isAway = via === 'offline' && answer.status === 503
   const exitCode = isAway ? exitCodes.unreachable : (exitCodeFor[answer.status] ?? exitCodes.failed)
   // It may quote what people sent.
-  return new CommandError(exitCode, field('code') || 'failed', oneLine(remedy))
+  return new CommandError(exitCode, field('code') || 'failed', printableLine(remedy))
 }
 
-function parsed({ body }: Answer): unknown {
+function parseJsonBody({ body }: GatewayAnswer): unknown {
   try {
     return JSON.parse(body)
   } catch {

@@ -1,8 +1,8 @@
 // What commands write: tables and sentences for people, JSON for programs, and a sign of life when it takes long. Nothing in
 // this folder writes to a stream but through here, so that no value from outside reaches a terminal unescaped.
-import { oneLine, printable, printableJson } from '../node/printable.ts'
+import { printableJson, printableLine, printableLines } from '../node/printable.ts'
 
-export { oneLine }
+export { printableLine }
 
 export const jsonArg = {
   json: { type: 'boolean', description: 'Print JSON on standard output and nothing else there' },
@@ -16,24 +16,24 @@ const colour = /(\u001b\[[0-9]{1,3}m)/
 
 /** stdout is for the answer alone; everything else goes to stderr. */
 export function print(isJson: boolean | undefined, value: unknown, text: string): void {
-  process.stdout.write(isJson === true ? `${printableJson(JSON.stringify(value))}\n` : `${printable(text)}\n`)
+  process.stdout.write(isJson === true ? `${printableJson(JSON.stringify(value))}\n` : `${printableLines(text)}\n`)
 }
 
 /** For a text that was painted for a terminal, of values that went through `oneLine`. */
 export function printPainted(text: string): void {
-  const pieces = text.split(colour).map((piece, at) => (at % 2 === 1 ? piece : printable(piece)))
+  const pieces = text.split(colour).map((piece, at) => (at % 2 === 1 ? piece : printableLines(piece)))
   process.stdout.write(pieces.join(''))
 }
 
-export function remark(text: string): void {
-  process.stderr.write(`${printable(text)}\n`)
+export function printRemark(text: string): void {
+  process.stderr.write(`${printableLines(text)}\n`)
 }
 
 export type Column<Row> = { readonly title: string; readonly cell: (row: Row) => string | number | null }
 
 /** Aligned by spaces, one row a line, so that ids can be pasted and columns cut. */
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-  const cells = rows.map((row) => columns.map(({ cell }) => oneLine(String(cell(row) ?? '-'))))
+export function formatTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  const cells = rows.map((row) => columns.map(({ cell }) => printableLine(String(cell(row) ?? '-'))))
   const lines = [columns.map(({ title }) => title), ...cells]
   const widths = columns.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)))
   const isNumber = columns.map((_, at) => cells.length > 0 && cells.every((line) => /^\d+$/.test(line[at] ?? '')))
@@ -44,21 +44,21 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 }
 
 /** To the second, in UTC, as it can be compared with the log. */
-export function instant(text: string | null): string {
+export function formatInstant(text: string | null): string {
   return text === null ? '-' : new Date(text).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 /** Says after two seconds that it is still working, and then every ten; `what` may be asked anew each time. */
 export async function withProgress<T>(what: string | (() => string), work: () => Promise<T>): Promise<T> {
   const started = Date.now()
-  const tell = (): void => {
+  const showElapsed = (): void => {
     const seconds = Math.round((Date.now() - started) / 1000)
-    remark(`${typeof what === 'string' ? what : what()}, ${seconds} s so far …`)
+    printRemark(`${typeof what === 'string' ? what : what()}, ${seconds} s so far …`)
   }
   let later: ReturnType<typeof setInterval> | undefined
   const first = setTimeout(() => {
-    tell()
-    later = setInterval(tell, againMs)
+    showElapsed()
+    later = setInterval(showElapsed, againMs)
   }, quietMs)
   try {
     return await work()

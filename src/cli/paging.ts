@@ -13,9 +13,12 @@ type PageFlags = {
   readonly connection?: string | undefined
 }
 
-export function pageQuery({ limit, before, connection }: PageFlags, more: Record<string, string | undefined>): string {
-  const query = new URLSearchParams({ limit: wholeNumber('limit', limit ?? '50', 500) })
-  if (before !== undefined) query.set('before', wholeNumber('before', before, Number.MAX_SAFE_INTEGER))
+export function buildPageQuery(
+  { limit, before, connection }: PageFlags,
+  more: Record<string, string | undefined>,
+): string {
+  const query = new URLSearchParams({ limit: requireWholeNumber('limit', limit ?? '50', 500) })
+  if (before !== undefined) query.set('before', requireWholeNumber('before', before, Number.MAX_SAFE_INTEGER))
   if (connection !== undefined) query.set('connection', connection)
   for (const [name, value] of Object.entries(more)) if (value !== undefined) query.set(name, value)
   return query.toString()
@@ -36,10 +39,10 @@ export function idPageQuery(
   { limit, before }: Pick<PageFlags, 'limit' | 'before'>,
   more: Record<string, string | undefined>,
 ): string {
-  return pageQuery({ limit }, { ...more, before })
+  return buildPageQuery({ limit }, { ...more, before })
 }
 
-function wholeNumber(flag: string, text: string, max: number): string {
+function requireWholeNumber(flag: string, text: string, max: number): string {
   const isFine = /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= max
   if (!isFine) throw wrongUsage(`--${flag} must be a whole number from 1 to ${max}`)
   return text

@@ -2,7 +2,7 @@
 import type { LinkLine, PrincipalLine } from '../identity/principal/principal-store.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
-import { instant, oneLine, table } from './output.ts'
+import { formatInstant, formatTable, printableLine } from './output.ts'
 import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 type PrincipalPage = { readonly principals: readonly PrincipalLine[]; readonly next: string | null }
@@ -13,7 +13,7 @@ const subjectArg = {
 } as const
 const [one, other] = ['space:T1/U2', 'chat:42']
 
-const listCommand = operatorCommand({
+const principalsListCommand = operatorCommand({
   name: 'list',
   description: 'List every person a decision was made about: the last one, grants, and whom they act as.',
   examples: ['parley principals list', 'parley principals list --json'],
@@ -21,12 +21,12 @@ const listCommand = operatorCommand({
   before: (args) => void idPageQuery(args, {}),
   async run({ args, callGateway, show }) {
     const page = await callGateway<PrincipalPage>('GET', `/admin/principals?${idPageQuery(args, {})}`)
-    const lines = table(page.principals, [
+    const lines = formatTable(page.principals, [
       { title: 'WHO', cell: (line) => line.subject },
       { title: 'ACTS AS', cell: (line) => line.linkedTo },
-      { title: 'GRANTS', cell: (line) => line.grants.map(shortGrant).join(', ') || '-' },
-      { title: 'LAST DECISION', cell: (line) => decisionWords(line.lastDecision) },
-      { title: 'AT', cell: (line) => instant(line.lastDecision?.at ?? null) },
+      { title: 'GRANTS', cell: (line) => line.grants.map(shortGrantText).join(', ') || '-' },
+      { title: 'LAST DECISION', cell: (line) => lastDecisionText(line.lastDecision) },
+      { title: 'AT', cell: (line) => formatInstant(line.lastDecision?.at ?? null) },
       { title: 'ID', cell: (line) => line.id },
     ])
     const more = pageFooter(page.next, 'parley principals list')
@@ -46,7 +46,7 @@ const linkCommand = operatorCommand({
     const body = { subject: args.subject, principal: args.principal }
     const answer = await callGateway<Linked>('POST', '/admin/principals/link', { body })
     const { subject, principal } = answer.link
-    show(answer, `Linked: ${oneLine(subject)} acts as ${oneLine(principal)} from now on.`)
+    show(answer, `Linked: ${printableLine(subject)} acts as ${printableLine(principal)} from now on.`)
   },
 })
 
@@ -57,17 +57,17 @@ const unlinkCommand = operatorCommand({
   args: subjectArg,
   async run({ args, callGateway, show }) {
     await callGateway('POST', '/admin/principals/unlink', { body: { subject: args.subject } })
-    show({ ok: true, subject: args.subject }, `Unlinked: ${oneLine(args.subject)}.`)
+    show({ ok: true, subject: args.subject }, `Unlinked: ${printableLine(args.subject)}.`)
   },
 })
 
-function shortGrant({ effect, role, connection, agent }: PrincipalLine['grants'][number]): string {
+function shortGrantText({ effect, role, connection, agent }: PrincipalLine['grants'][number]): string {
   const what = effect === 'deny' ? 'blocked' : (role ?? 'may speak')
   const where = [connection, agent].filter((each) => each !== null).join(' ')
   return where === '' ? what : `${what} (${where})`
 }
 
-function decisionWords(decision: PrincipalLine['lastDecision']): string | null {
+function lastDecisionText(decision: PrincipalLine['lastDecision']): string | null {
   if (decision === null) return null
   const { action, outcome, code } = decision
   return `${action} ${outcome}${code === null ? '' : ` (${code})`}`
@@ -77,5 +77,5 @@ export const principalsCommands: Group = {
   name: 'principals',
   description: 'People a decision was made about, and which of them are one person.',
   examples: ['parley principals list', `parley principals link ${one} ${other}`],
-  commands: [listCommand, linkCommand, unlinkCommand],
+  commands: [principalsListCommand, linkCommand, unlinkCommand],
 }

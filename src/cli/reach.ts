@@ -4,57 +4,63 @@ import { stat } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { isGatewayError, type Secret, secret } from '../contract/index.ts'
-import { busyCode } from '../node/busy.ts'
+import { startingCode } from '../node/busy.ts'
 import { type SocketKind, socketPathFor } from '../node/data-dir-lock.ts'
 import { embeddedFolder } from '../node/embedded-postgres.ts'
-import { createLog } from '../node/log.ts'
+import { createNodeLog } from '../node/log.ts'
 import { openOffline } from '../node.ts'
 import { CommandError, exitCodes } from './exit.ts'
-import { givenToken, ownToken, ownTokenFor, parseGatewayUrl, type TokenSources } from './gateway-token.ts'
-import { loadFromDisk, migrationsFolder } from './load.ts'
+import {
+  localAdminToken,
+  localAdminTokenFor,
+  parseGatewayUrl,
+  type TokenSources,
+  tokenFromFlags,
+} from './gateway-token.ts'
+import { loadConfigFromDisk, migrationsFolder } from './load.ts'
 
-export type Question = {
+export type GatewayRequest = {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
   readonly timeoutMs: number
 }
-export type Answer = { readonly status: number; readonly body: string }
+export type GatewayAnswer = { readonly status: number; readonly body: string }
 
 /** A gateway that does not even say that it is up within this time is frozen or worse. */
 const aliveMs = 15_000
 /** A start takes seconds, the first one of an embedded database a few more. */
 const busyMs = 60_000
 
-export type Reached = {
+export type ReachedGateway = {
   /** `offline`: no gateway runs, the database was opened here. */
   readonly via: 'url' | 'socket' | 'offline'
   readonly token: Secret | undefined
-  readonly send: (question: Question) => Promise<Answer>
+  readonly send: (question: GatewayRequest) => Promise<GatewayAnswer>
   readonly close: () => Promise<void>
 }
 
-export type Whereabouts = TokenSources & {
+export type GatewayTarget = TokenSources & {
   readonly url: string | undefined
   readonly allowHttp: boolean | undefined
   readonly config: string | undefined
 }
 
-export async function reach(where: Whereabouts): Promise<Reached> {
+export async function reachGateway(where: GatewayTarget): Promise<ReachedGateway> {
   const dataDir = process.env['PARLEY_DATA_DIR']?.trim() || '.parley'
-  const given = await givenToken(where)
+  const given = await tokenFromFlags(where)
   if (where.url !== undefined) {
     const url = parseGatewayUrl(where.url, where.allowHttp === true)
-    return byUrl(url, given ?? (await ownTokenFor(url, dataDir)))
+    return reachByUrl(url, given ?? (await localAdminTokenFor(url, dataDir)))
   }
-  const token = given ?? (await ownToken(dataDir))
+  const token = given ?? (await localAdminToken(dataDir))
   const until = Date.now() + busyMs
   for (;;) {
-    const reached = await look(where.config, dataDir, token)
+    const reached = await tryToReach(where.config, dataDir, token)
     if (reached !== undefined) return reached
     if (Date.now() > until)
-      throw unreachable(
+      throw unreachableError(
         'a gateway has been starting, or a command running, on this data folder for a minute; look at it',
       )
     await new Promise((resolve) => setTimeout(resolve, 200))
@@ -62,25 +68,25 @@ export async function reach(where: Whereabouts): Promise<Reached> {
 }
 
 /** Undefined: a gateway is just starting, or another command has the database for a moment. */
-async function look(
+async function tryToReach(
   configFile: string | undefined,
   dataDir: string,
   token: Secret | undefined,
-): Promise<Reached | undefined> {
+): Promise<ReachedGateway | undefined> {
   for (const path of await socketPaths(dataDir)) {
     const state = await socketState(path)
     if (state === 'busy') return undefined
-    if (state === 'up') return bySocket(path, token)
+    if (state === 'up') return reachBySocket(path, token)
   }
   try {
-    return await inThisProcess(configFile, dataDir)
+    return await reachOffline(configFile, dataDir)
   } catch (error) {
     if (isGatewayError(error, 'data_dir_locked')) return undefined
     throw error
   }
 }
 
-function byUrl(url: URL, token: Secret): Reached {
+function reachByUrl(url: URL, token: Secret): ReachedGateway {
   const base = url.href.replace(/\/+$/, '')
   return {
     via: 'url',
@@ -89,10 +95,10 @@ function byUrl(url: URL, token: Secret): Reached {
       const signal = AbortSignal.timeout(timeoutMs)
       // Never followed: the token is meant for this address alone.
       const response = await fetch(`${base}${path}`, { ...init, signal, redirect: 'manual' }).catch(() => {
-        throw unreachable(`no gateway answers at ${base}; correct --url, or start one with parley start`)
+        throw unreachableError(`no gateway answers at ${base}; correct --url, or start one with parley start`)
       })
       if (response.status >= 300 && response.status < 400)
-        throw unreachable(`${base} answers with a redirect, which is not followed; give --url the final address`)
+        throw unreachableError(`${base} answers with a redirect, which is not followed; give --url the final address`)
       return { status: response.status, body: await response.text() }
     },
     close: async () => {},
@@ -101,7 +107,7 @@ function byUrl(url: URL, token: Secret): Reached {
 
 /** With DATABASE_URL only a gateway on a server is meant; without it, whichever runs on this folder. */
 async function socketPaths(dataDir: string): Promise<readonly string[]> {
-  const kinds: readonly SocketKind[] = isServerMeant() ? ['control'] : ['lock', 'control']
+  const kinds: readonly SocketKind[] = isDatabaseUrlSet() ? ['control'] : ['lock', 'control']
   const paths: string[] = []
   for (const kind of kinds) {
     const path = await socketPathFor(dataDir, kind).catch(() => undefined)
@@ -119,29 +125,29 @@ async function isOwnersSocket(path: string, dataDir: string): Promise<boolean> {
 async function socketState(path: string): Promise<'up' | 'busy' | 'gone'> {
   try {
     const answer = await sendOverSocket(path, { method: 'GET', path: '/healthz', headers: {}, timeoutMs: aliveMs })
-    return answer.status === 503 && answer.body.includes(busyCode) ? 'busy' : 'up'
+    return answer.status === 503 && answer.body.includes(startingCode) ? 'busy' : 'up'
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     // The file outlived its process; or the process went away just now.
     if (code === 'ECONNREFUSED' || code === 'ENOENT') return 'gone'
     if (code === 'ECONNRESET' || code === 'EPIPE') return 'busy'
-    throw unreachable('a process holds the data folder and does not answer; look at it, or end it, and try again')
+    throw unreachableError('a process holds the data folder and does not answer; look at it, or end it, and try again')
   }
 }
 
-function bySocket(path: string, token: Secret | undefined): Reached {
+function reachBySocket(path: string, token: Secret | undefined): ReachedGateway {
   return {
     via: 'socket',
     token,
     send: (question) =>
       sendOverSocket(path, question).catch(() => {
-        throw unreachable('the gateway went away, or took too long, while it was asked; look whether it happened')
+        throw unreachableError('the gateway went away, or took too long, while it was asked; look whether it happened')
       }),
     close: async () => {},
   }
 }
 
-function sendOverSocket(socketPath: string, { body, timeoutMs, ...question }: Question): Promise<Answer> {
+function sendOverSocket(socketPath: string, { body, timeoutMs, ...question }: GatewayRequest): Promise<GatewayAnswer> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
     const headers = { host: 'localhost', connection: 'close', ...question.headers, ...length }
@@ -158,15 +164,15 @@ function sendOverSocket(socketPath: string, { body, timeoutMs, ...question }: Qu
 }
 
 /** The database is opened as a gateway would; without one there is nothing to look at, and none is made. */
-async function inThisProcess(configFile: string | undefined, dataDir: string): Promise<Reached> {
-  if (!isServerMeant() && !existsSync(join(embeddedFolder(dataDir), 'PG_VERSION'))) {
-    throw unreachable(
+async function reachOffline(configFile: string | undefined, dataDir: string): Promise<ReachedGateway> {
+  if (!isDatabaseUrlSet() && !existsSync(join(embeddedFolder(dataDir), 'PG_VERSION'))) {
+    throw unreachableError(
       `no gateway runs on ${dataDir} and there is no database in it; start one with parley start, or say where with PARLEY_DATA_DIR, DATABASE_URL or --url`,
     )
   }
-  const config = await loadFromDisk(configFile)
+  const config = await loadConfigFromDisk(configFile)
   const token = secret(crypto.randomUUID())
-  const offline = await openOffline({ config, migrationsFolder, log: createLog('silent'), adminToken: token })
+  const offline = await openOffline({ config, migrationsFolder, log: createNodeLog('silent'), adminToken: token })
   return {
     via: 'offline',
     token,
@@ -178,10 +184,10 @@ async function inThisProcess(configFile: string | undefined, dataDir: string): P
   }
 }
 
-function isServerMeant(): boolean {
+function isDatabaseUrlSet(): boolean {
   return (process.env['DATABASE_URL'] ?? '').trim() !== ''
 }
 
-function unreachable(message: string): CommandError {
+function unreachableError(message: string): CommandError {
   return new CommandError(exitCodes.unreachable, 'unreachable', message)
 }

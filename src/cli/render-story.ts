@@ -1,10 +1,10 @@
 // A story as a person reads it in a terminal: headline, timeline, ids, what to do next.
 
-import { oneLine } from '../node/printable.ts'
+import { printableLine } from '../node/printable.ts'
 import type { Explanation } from '../operator/explain.ts'
 import type { Hit } from '../operator/explain-store.ts'
-import { spanWords } from '../operator/span-words.ts'
-import type { StoryLine, Tone } from '../operator/story.ts'
+import { durationText } from '../operator/span-words.ts'
+import type { TimelineEntry, Tone } from '../operator/story.ts'
 
 export type StoryLook = { readonly isColourful: boolean; readonly columns: number; readonly now: number }
 
@@ -19,15 +19,15 @@ const codes: Readonly<Record<Tone | 'bold' | 'dim', string>> = {
 const timeWidth = 14
 const indent = 2
 
-export function renderStory({ asked, matched, facts, story }: Explanation, look: StoryLook): string {
+export function renderTimeline({ asked, matched, facts, story }: Explanation, look: StoryLook): string {
   const start = facts.message?.receivedAt ?? facts.turns[0]?.startedAt ?? facts.deliveries[0]?.createdAt
-  const titleWidth = Math.max(...story.lines.map((each) => oneLine(each.title).length), 0) + 2
+  const titleWidth = Math.max(...story.lines.map((each) => printableLine(each.title).length), 0) + 2
   const head = [
-    paint(look, 'bold', oneLine(story.headline)),
-    paint(
+    paintTone(look, 'bold', printableLine(story.headline)),
+    paintTone(
       look,
       'dim',
-      `${oneLine(asked)} (${oneLine(matched)})${start === undefined ? '' : `, ${ago(start, look.now)}: ${start}`}`,
+      `${printableLine(asked)} (${printableLine(matched)})${start === undefined ? '' : `, ${agoText(start, look.now)}: ${start}`}`,
     ),
   ]
   const timeline = story.lines.flatMap((each) => timelineRows(each, start, titleWidth, look))
@@ -38,8 +38,8 @@ export function renderStory({ asked, matched, facts, story }: Explanation, look:
     ...(facts.message === null ? [] : [`trace ${facts.message.traceId}`]),
   ]
   const next = story.next.flatMap(({ text, command }) => [
-    ...wrapped(`- ${text}`, look.columns - indent).map((row, index) => pad(index === 0 ? row : `  ${row}`)),
-    ...(command === null ? [] : [pad(`    ${paint(look, 'bold', oneLine(command))}`)]),
+    ...wrapToWidth(`- ${text}`, look.columns - indent).map((row, index) => indentRow(index === 0 ? row : `  ${row}`)),
+    ...(command === null ? [] : [indentRow(`    ${paintTone(look, 'bold', printableLine(command))}`)]),
   ])
   return [
     ...head,
@@ -47,10 +47,10 @@ export function renderStory({ asked, matched, facts, story }: Explanation, look:
     ...timeline,
     '',
     'Ids',
-    ...ids.map(oneLine).map(pad),
+    ...ids.map(printableLine).map(indentRow),
     '',
     'What you can do',
-    ...(next.length === 0 ? [pad('- nothing needs to be done')] : next),
+    ...(next.length === 0 ? [indentRow('- nothing needs to be done')] : next),
     '',
   ].join('\n')
 }
@@ -59,54 +59,56 @@ export function renderStory({ asked, matched, facts, story }: Explanation, look:
 export function renderCandidates(asked: string, candidates: readonly Hit[], look: StoryLook): string {
   const rows = candidates.map(
     ({ kind, id, matched, connection, at, state, messageId }) =>
-      `${id}  ${kind} on ${connection}, ${state}, ${ago(at, look.now)} (${matched}${messageId === null || messageId === asked ? '' : `, message ${messageId}`})`,
+      `${id}  ${kind} on ${connection}, ${state}, ${agoText(at, look.now)} (${matched}${messageId === null || messageId === asked ? '' : `, message ${messageId}`})`,
   )
   return [
-    `Several things go by ${oneLine(asked)}. Ask again with one of these ids:`,
+    `Several things go by ${printableLine(asked)}. Ask again with one of these ids:`,
     '',
-    ...rows.map(oneLine).map(pad),
+    ...rows.map(printableLine).map(indentRow),
     '',
   ].join('\n')
 }
 
 function timelineRows(
-  each: StoryLine,
+  each: TimelineEntry,
   start: string | undefined,
   titleWidth: number,
   look: StoryLook,
 ): readonly string[] {
-  const time = clock(each.at, start).padStart(timeWidth)
-  const title = paint(look, each.tone, oneLine(each.title).padEnd(titleWidth))
+  const time = clockTime(each.at, start).padStart(timeWidth)
+  const title = paintTone(look, each.tone, printableLine(each.title).padEnd(titleWidth))
   const offset = indent + timeWidth + 2 + titleWidth
-  const [first = '', ...rest] = wrapped(each.text, Math.max(30, look.columns - offset))
+  const [first = '', ...rest] = wrapToWidth(each.text, Math.max(30, look.columns - offset))
   const margin = ' '.repeat(offset)
   return [
-    pad(`${paint(look, 'dim', time)}  ${title}${first}`),
+    indentRow(`${paintTone(look, 'dim', time)}  ${title}${first}`),
     ...rest.map((row) => `${margin}${row}`),
-    ...(each.details ?? []).map((row) => `${margin}${paint(look, isFrame(row) ? 'dim' : each.tone, oneLine(row))}`),
+    ...(each.details ?? []).map(
+      (row) => `${margin}${paintTone(look, isStackFrame(row) ? 'dim' : each.tone, printableLine(row))}`,
+    ),
   ]
 }
 
-function isFrame(row: string): boolean {
+function isStackFrame(row: string): boolean {
   return row.startsWith('  at ')
 }
 
 /** The first moment by the clock, later ones by their distance to it. */
-function clock(at: string | null, start: string | undefined): string {
+function clockTime(at: string | null, start: string | undefined): string {
   if (at === null) return ''
   if (start === undefined || at === start) return at.slice(11, 23)
   const ms = Date.parse(at) - Date.parse(start)
-  return ms < 0 ? `-${spanWords(-ms)}` : `+${spanWords(ms)}`
+  return ms < 0 ? `-${durationText(-ms)}` : `+${durationText(ms)}`
 }
 
-function ago(at: string, now: number): string {
-  return `${spanWords(now - Date.parse(at))} ago`
+function agoText(at: string, now: number): string {
+  return `${durationText(now - Date.parse(at))} ago`
 }
 
-function wrapped(text: string, width: number): readonly string[] {
+function wrapToWidth(text: string, width: number): readonly string[] {
   const rows: string[] = []
   let row = ''
-  for (const word of oneLine(text).split(' ')) {
+  for (const word of printableLine(text).split(' ')) {
     const longer = row === '' ? word : `${row} ${word}`
     if (longer.length > width && row !== '') {
       rows.push(row)
@@ -116,10 +118,10 @@ function wrapped(text: string, width: number): readonly string[] {
   return [...rows, row]
 }
 
-function paint({ isColourful }: StoryLook, tone: Tone | 'bold' | 'dim', text: string): string {
+function paintTone({ isColourful }: StoryLook, tone: Tone | 'bold' | 'dim', text: string): string {
   return isColourful && tone !== 'plain' ? `\u001b[${codes[tone]}m${text}\u001b[0m` : text
 }
 
-function pad(row: string): string {
+function indentRow(row: string): string {
   return `${' '.repeat(indent)}${row}`
 }

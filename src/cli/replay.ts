@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ReplayReport } from '../gateway/replay.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
-import { oneLine } from './output.ts'
+import { printableLine } from './output.ts'
 
 /** As long as a turn may take, and a little more. */
 const timeoutMs = 11 * 60_000
@@ -31,7 +31,7 @@ export const replayCommand = operatorCommand({
     const { replay } = await callGateway<{ replay: ReplayReport }>('POST', path, { timeoutMs })
     const { fixture, ...report } = replay
     const saved = args.save === undefined ? null : await saveFixture(args.save, args.id, fixture)
-    show({ replay: report, saved }, `${reportText(report)}${saved === null ? '' : `\n\nSaved: ${saved}`}`)
+    show({ replay: report, saved }, `${replayReportText(report)}${saved === null ? '' : `\n\nSaved: ${saved}`}`)
   },
 })
 
@@ -42,7 +42,7 @@ async function saveFixture(folder: string, id: string, fixture: ReplayReport['fi
   return path
 }
 
-function reportText({
+function replayReportText({
   isSame,
   diff,
   today,
@@ -61,16 +61,16 @@ function reportText({
   const lines = [
     `${connection}, agent ${agent}, ${turnId === null ? 'never taken into a turn' : `turn ${turnId}`}`,
     ...notes.map((note) => `note: ${note}`),
-    ...list('from the journal', steps.replayed),
-    ...list('would run', steps.wouldRun),
-    ...list('in the journal, not asked for today', steps.unused),
+    ...namesLine('from the journal', steps.replayed),
+    ...namesLine('would run', steps.wouldRun),
+    ...namesLine('in the journal, not asked for today', steps.unused),
     '',
     verdict,
-    ...(isSame ? [] : diff.map(oneLine)),
+    ...(isSame ? [] : diff.map(printableLine)),
   ]
   return lines.join('\n')
 }
 
-function list(title: string, names: readonly string[]): readonly string[] {
-  return names.length === 0 ? [] : [`${title}: ${names.map(oneLine).join(', ')}`]
+function namesLine(title: string, names: readonly string[]): readonly string[] {
+  return names.length === 0 ? [] : [`${title}: ${names.map(printableLine).join(', ')}`]
 }

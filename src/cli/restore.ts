@@ -1,19 +1,19 @@
 // `parley restore`: a backup into an empty database, checked to the last byte; all of it or nothing.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { openForRestore } from '../node/backup/open-place.ts'
+import { openDatabaseForRestore } from '../node/backup/open-place.ts'
 import { readManifest } from '../node/backup/read-archive.ts'
 import { type RestoreReport, restoreBackup } from '../node/backup/restore-backup.ts'
 import type { BackupProgress } from '../node/backup/table-lines.ts'
-import { progressWords, totalRows } from './backup.ts'
-import { command } from './command.ts'
-import { confirm, yesArg } from './confirm.ts'
-import { atDatabase, placeName } from './database-place.ts'
+import { backupProgressText, totalRows } from './backup.ts'
+import { defineCommand } from './command.ts'
+import { confirmOrAbort, yesArg } from './confirm.ts'
+import { databaseName, withDatabase } from './database-place.ts'
 import { CommandError, exitCodes } from './exit.ts'
-import { configArg, loadFromDisk, migrationsFolder } from './load.ts'
-import { instant, jsonArg, print, withProgress } from './output.ts'
+import { configArg, loadConfigFromDisk, migrationsFolder } from './load.ts'
+import { formatInstant, jsonArg, print, withProgress } from './output.ts'
 
-export const restoreCommand = command({
+export const restoreCommand = defineCommand({
   name: 'restore',
   description: 'Fill an empty database from a backup, all of it or nothing; the old gateway must not run any more.',
   examples: [
@@ -34,32 +34,43 @@ export const restoreCommand = command({
     ...jsonArg,
   },
   async run(args) {
-    const config = await loadFromDisk(args.config)
+    const config = await loadConfigFromDisk(args.config)
     const file = resolve(args.file)
     if (!existsSync(file)) {
       throw new CommandError(exitCodes.notFound, 'not_found', `there is no file ${file}; correct the path`)
     }
     const { snapshotAt } = await readManifest(file)
-    const into = placeName(config)
-    await confirm(`Restore the backup of ${instant(snapshotAt)} into ${into}? No other gateway may use it`, args.yes)
+    const into = databaseName(config)
+    await confirmOrAbort(
+      `Restore the backup of ${formatInstant(snapshotAt)} into ${into}? No other gateway may use it`,
+      args.yes,
+    )
     let progress: BackupProgress | undefined
-    const onProgress = (now: BackupProgress): void => {
+    const onRestoreProgress = (now: BackupProgress): void => {
       progress = now
     }
     const since = args['old-gateway'] === undefined ? {} : { hasWorkedSince: args['old-gateway'] === 'ran' }
     const { dataDir, tenant } = config
     const report = await withProgress(
-      () => `restoring into ${into}${progressWords(progress)}`,
+      () => `restoring into ${into}${backupProgressText(progress)}`,
       () =>
-        atDatabase(config, openForRestore, ({ databaseUrl }) =>
-          restoreBackup({ file, databaseUrl, dataDir, migrationsFolder, tenant, ...since, onProgress }),
+        withDatabase(config, openDatabaseForRestore, ({ databaseUrl }) =>
+          restoreBackup({
+            file,
+            databaseUrl,
+            dataDir,
+            migrationsFolder,
+            tenant,
+            ...since,
+            onProgress: onRestoreProgress,
+          }),
         ),
     )
-    print(args.json, asJson(report), asText(report, into))
+    print(args.json, restoreReportJson(report), restoreReportText(report, into))
   },
 })
 
-function asJson({ manifest, contents, ...work }: RestoreReport) {
+function restoreReportJson({ manifest, contents, ...work }: RestoreReport) {
   return {
     ok: true,
     snapshotAt: manifest.snapshotAt,
@@ -74,11 +85,11 @@ function asJson({ manifest, contents, ...work }: RestoreReport) {
   }
 }
 
-function asText(report: RestoreReport, into: string): string {
+function restoreReportText(report: RestoreReport, into: string): string {
   const { manifest, contents } = report
   const lines = [
     `Restored into ${into}: ${totalRows(contents)} rows of ${contents.tables.length} tables and ${contents.files.count} files, each checked.`,
-    `  as of ${instant(manifest.snapshotAt)}; whatever was sent before is not sent again`,
+    `  as of ${formatInstant(manifest.snapshotAt)}; whatever was sent before is not sent again`,
     `  open turns: ${report.openTurns}, messages that wait: ${report.waitingMessages}, deliveries that wait: ${report.openDeliveries}; they go on when a gateway starts`,
   ]
   if (report.migrated > 0) lines.push(`  brought up to this release by ${report.migrated} migrations`)
@@ -87,13 +98,13 @@ function asText(report: RestoreReport, into: string): string {
   for (const { store, bucket, files } of manifest.filesElsewhere)
     lines.push(`  ${files} files are in the bucket ${bucket} (${store}), which the configuration must name`)
   if (manifest.sealKey === 'environment') lines.push('  stored credentials need the PARLEY_SEAL_KEY of the old gateway')
-  lines.push(...(report.isStale ? staleLines(report) : freshLines))
+  lines.push(...(report.isStale ? staleBackupLines(report) : freshBackupLines))
   return lines.join('\n')
 }
 
-function staleLines({ manifest, doubted }: RestoreReport): readonly string[] {
+function staleBackupLines({ manifest, doubted }: RestoreReport): readonly string[] {
   return [
-    `What came after ${instant(manifest.snapshotAt)} is unknown:`,
+    `What came after ${formatInstant(manifest.snapshotAt)} is unknown:`,
     '  messages that were taken since are missing, and their platforms will not deliver them again',
     '  turns that were open, and messages that waited, may have been answered since; they are worked on again',
     doubted === 0
@@ -103,6 +114,6 @@ function staleLines({ manifest, doubted }: RestoreReport): readonly string[] {
   ]
 }
 
-const freshLines = [
+const freshBackupLines = [
   'No gateway worked on it after the backup, so everything goes on where it stood. If one did: restore into a new database, with --old-gateway ran.',
 ]

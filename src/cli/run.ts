@@ -1,10 +1,10 @@
 // From the words on the command line to one command: found, checked, run. Anything unknown is an error, never ignored.
 import { parseArgs as parseStrictly } from 'node:util'
 import { parseArgs } from 'citty'
-import { argsOf, type Command, type Group, helpText, type Node } from './command.ts'
+import { type Command, commandArgs, type Group, helpText, type Node } from './command.ts'
 import { type CommandError, exitCodes, wrongUsage } from './exit.ts'
-import { problemOf } from './load.ts'
-import { print, printPainted, remark } from './output.ts'
+import { describeProblem } from './load.ts'
+import { print, printPainted, printRemark } from './output.ts'
 
 export async function runCli(root: Group, version: string, words: readonly string[]): Promise<number> {
   try {
@@ -12,31 +12,31 @@ export async function runCli(root: Group, version: string, words: readonly strin
       print(false, undefined, version)
       return exitCodes.ok
     }
-    const { node, path, rest } = find(root, words)
+    const { node, path, rest } = findCommand(root, words)
     const ours = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
     if (ours.includes('--help') || ours.includes('-h')) {
       printPainted(await helpText(node, path, process.stdout.isTTY === true))
       return exitCodes.ok
     }
-    if ('commands' in node) throw incomplete(node, path, rest)
-    checkWords(node, [...path, node.name].join(' '), rest)
+    if ('commands' in node) throw incompleteCommandError(node, path, rest)
+    checkArguments(node, [...path, node.name].join(' '), rest)
     // The words were checked against these very definitions.
-    await node.run(parseArgs([...rest], argsOf(node)) as never)
+    await node.run(parseArgs([...rest], commandArgs(node)) as never)
     return typeof process.exitCode === 'number' ? process.exitCode : exitCodes.ok
   } catch (error) {
-    return complain(error, words.includes('--json'))
+    return printProblem(error, words.includes('--json'))
   }
 }
 
 type Found = { readonly node: Node; readonly path: readonly string[]; readonly rest: readonly string[] }
 
-function find(root: Group, words: readonly string[]): Found {
+function findCommand(root: Group, words: readonly string[]): Found {
   let node: Node = root
   const path: string[] = []
   let rest = words
   while ('commands' in node) {
     const [word] = rest
-    const next: Node | undefined = node.commands.find((each) => each.name === word) ?? fallbackOf(node, rest)
+    const next: Node | undefined = node.commands.find((each) => each.name === word) ?? fallbackCommand(node, rest)
     if (next === undefined) break
     path.push(node.name)
     node = next
@@ -46,12 +46,12 @@ function find(root: Group, words: readonly string[]): Found {
 }
 
 /** Flags alone are flags of the fallback; help is about the group. */
-function fallbackOf({ commands, fallback }: Group, rest: readonly string[]): Node | undefined {
+function fallbackCommand({ commands, fallback }: Group, rest: readonly string[]): Node | undefined {
   const isAsked = rest.every((word) => word !== '--help' && word !== '-h') && rest[0]?.startsWith('-') !== false
   return isAsked ? commands.find((each) => each.name === fallback) : undefined
 }
 
-function incomplete(node: Group, path: readonly string[], rest: readonly string[]): CommandError {
+function incompleteCommandError(node: Group, path: readonly string[], rest: readonly string[]): CommandError {
   const name = [...path, node.name].join(' ')
   const known = node.commands.map((each) => each.name).join(', ')
   const [word] = rest
@@ -63,14 +63,16 @@ function incomplete(node: Group, path: readonly string[], rest: readonly string[
 }
 
 /** citty takes any flag and any number of words; here a misspelt one must not pass for an answer. */
-function checkWords(node: Command<never>, name: string, words: readonly string[]): void {
-  const args = Object.entries(argsOf(node))
+function checkArguments(node: Command<never>, name: string, words: readonly string[]): void {
+  const args = Object.entries(commandArgs(node))
   const flags = args.filter(([, arg]) => arg.type !== 'positional')
   const wanted = args.filter(([, arg]) => arg.type === 'positional')
   const options = Object.fromEntries(
     flags.map(([flag, arg]) => [flag, { type: arg.type === 'boolean' ? ('boolean' as const) : ('string' as const) }]),
   )
-  const given = strictly(name, () => parseStrictly({ args: [...words], options, allowPositionals: true, strict: true }))
+  const given = parseOrWrongUsage(name, () =>
+    parseStrictly({ args: [...words], options, allowPositionals: true, strict: true }),
+  )
   const surplus = given.positionals[wanted.length]
   if (surplus !== undefined) throw wrongUsage(`${surplus} is one word too many; see ${name} --help`)
   const missing = wanted.slice(given.positionals.length).find(([, arg]) => arg.required !== false)
@@ -84,7 +86,7 @@ function checkWords(node: Command<never>, name: string, words: readonly string[]
   }
 }
 
-function strictly<T>(name: string, parse: () => T): T {
+function parseOrWrongUsage<T>(name: string, parse: () => T): T {
   try {
     return parse()
   } catch (error) {
@@ -95,10 +97,10 @@ function strictly<T>(name: string, parse: () => T): T {
 }
 
 /** Errors for people: what is wrong and what to do, without a stack; the same as JSON where JSON was asked for. */
-function complain(error: unknown, isJson: boolean): number {
-  const { code, message, exitCode } = problemOf(error)
+function printProblem(error: unknown, isJson: boolean): number {
+  const { code, message, exitCode } = describeProblem(error)
   if (isJson) print(true, { error: { code, remedy: message } }, '')
   // The configuration's problems stand one a line; they are ours.
-  remark(`parley: ${message}`)
+  printRemark(`parley: ${message}`)
   return exitCode
 }

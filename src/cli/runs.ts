@@ -1,11 +1,11 @@
 // `parley runs`: what agents are at, what they did, and how to stop them.
-import { type ErrorSource, type ThrownError, thrownLines } from '../contract/index.ts'
+import { type ErrorSource, formatThrownError, type ThrownError } from '../contract/index.ts'
 import type { RunView } from '../http/run-view.ts'
 import type { RunLine } from '../sessions/run-store.ts'
 import type { Group } from './command.ts'
 import { wrongUsage } from './exit.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
-import { instant, oneLine, print, table } from './output.ts'
+import { formatInstant, formatTable, print, printableLine } from './output.ts'
 import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 const idArg = {
@@ -16,7 +16,7 @@ const idArg = {
   },
 } as const
 
-const listCommand = operatorCommand({
+const runsListCommand = operatorCommand({
   name: 'list',
   description: 'List runs, newest first.',
   examples: ['parley runs list', 'parley runs list --status running --json'],
@@ -32,14 +32,14 @@ const listCommand = operatorCommand({
   async run({ args, callGateway, show }) {
     const query = idPageQuery(args, { status: args.status })
     const page = await callGateway<{ runs: readonly RunLine[]; next: string | null }>('GET', `/admin/runs?${query}`)
-    const lines = table(page.runs, [
+    const lines = formatTable(page.runs, [
       { title: 'ID', cell: (run) => run.id },
       { title: 'AGENT', cell: (run) => run.agent },
       { title: 'STATUS', cell: (run) => run.status },
       { title: 'CONNECTION', cell: (run) => run.connection },
       { title: 'OWNER', cell: (run) => run.owner },
-      { title: 'STARTED', cell: (run) => instant(run.createdAt) },
-      { title: 'ENDED', cell: (run) => instant(run.endedAt) },
+      { title: 'STARTED', cell: (run) => formatInstant(run.createdAt) },
+      { title: 'ENDED', cell: (run) => formatInstant(run.endedAt) },
     ])
     const more = pageFooter(page.next, 'parley runs list')
     show(page, page.runs.length === 0 ? 'No runs.' : `${lines}${more}`)
@@ -80,13 +80,16 @@ const eventsCommand = operatorCommand({
   },
   async run({ args, callGateway, show }) {
     if (args.follow !== true) {
-      const page = await eventsAfter(callGateway, args.id, Number(args.after))
+      const page = await fetchEventsAfter(callGateway, args.id, Number(args.after))
       const more = page.events.length < pageSize ? [] : [`\nMore: parley runs events ${args.id} --after ${page.next}`]
-      return show(page, page.events.length === 0 ? 'No events.' : [...page.events.map(eventLine), ...more].join('\n'))
+      return show(
+        page,
+        page.events.length === 0 ? 'No events.' : [...page.events.map(runEventText), ...more].join('\n'),
+      )
     }
     for (let after = Number(args.after), isOver = false; !isOver; ) {
-      const page = await eventsAfter(callGateway, args.id, after)
-      for (const event of page.events) print(args.json, event, eventLine(event))
+      const page = await fetchEventsAfter(callGateway, args.id, after)
+      for (const event of page.events) print(args.json, event, runEventText(event))
       after = page.next
       isOver = page.isOver
       if (page.events.length === 0 && !isOver) await new Promise((resolve) => setTimeout(resolve, 500))
@@ -96,23 +99,23 @@ const eventsCommand = operatorCommand({
 
 const pageSize = 500
 
-function eventsAfter(callGateway: CallGateway, id: string, after: number): Promise<EventPage> {
+function fetchEventsAfter(callGateway: CallGateway, id: string, after: number): Promise<EventPage> {
   return callGateway<EventPage>('GET', `/admin/runs/${encodeURIComponent(id)}/events?after=${after}&limit=${pageSize}`)
 }
 
-function eventLine({ seq, createdAt, type, ...rest }: EventPage['events'][number]): string {
+function runEventText({ seq, createdAt, type, ...rest }: EventPage['events'][number]): string {
   const { attempt, metadata, ...more } = rest as Record<string, unknown>
-  if (type === 'exception' && isThrown(metadata)) {
+  if (type === 'exception' && isThrownErrorEvent(metadata)) {
     const { error, source, name, agent } = metadata
     const whose = [source.replaceAll('_', ' '), name, agent === undefined ? undefined : `of ${agent}`].filter(Boolean)
-    const head = oneLine(`${seq}  ${createdAt}  ${type}  attempt ${attempt}, ${whose.join(' ')}`)
-    return [head, ...thrownLines(error).map((row) => `     ${oneLine(row)}`)].join('\n')
+    const head = printableLine(`${seq}  ${createdAt}  ${type}  attempt ${attempt}, ${whose.join(' ')}`)
+    return [head, ...formatThrownError(error).map((row) => `     ${printableLine(row)}`)].join('\n')
   }
-  return oneLine(`${seq}  ${createdAt}  ${type ?? '-'}  ${JSON.stringify(metadata ?? more)}`)
+  return printableLine(`${seq}  ${createdAt}  ${type ?? '-'}  ${JSON.stringify(metadata ?? more)}`)
 }
 
 /** As our own gateway writes it; one of another version may not. */
-function isThrown(metadata: unknown): metadata is ErrorSource & { readonly error: ThrownError } {
+function isThrownErrorEvent(metadata: unknown): metadata is ErrorSource & { readonly error: ThrownError } {
   return typeof metadata === 'object' && metadata !== null && 'error' in metadata && 'source' in metadata
 }
 
@@ -127,7 +130,7 @@ const cancelCommand = operatorCommand({
     const words = {
       stopping: 'Stopping; it ends before its next step.',
       cancelled: 'Cancelled.',
-      over: `It was already over: ${oneLine(answer.status)}.`,
+      over: `It was already over: ${printableLine(answer.status)}.`,
     } as const
     show(answer, words[answer.outcome])
   },
@@ -137,5 +140,5 @@ export const runsCommands: Group = {
   name: 'runs',
   description: 'What agents are at, what they did, and how to stop them.',
   examples: ['parley runs list --status running', 'parley runs cancel 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  commands: [listCommand, showCommand, eventsCommand, cancelCommand],
+  commands: [runsListCommand, showCommand, eventsCommand, cancelCommand],
 }

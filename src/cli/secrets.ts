@@ -1,23 +1,23 @@
 // `parley secrets`: the keys and tokens that the gateway makes for itself, and new ones in their place while it works.
-import type { Rotated, SecretLine } from '../operator/secrets.ts'
+import type { RotatedSecret, SecretLine } from '../operator/secrets.ts'
 import type { Resealed } from '../storage/reseal.ts'
 import type { Group } from './command.ts'
-import { confirm, yesArg } from './confirm.ts'
+import { confirmOrAbort, yesArg } from './confirm.ts'
 import { CommandError, exitCodes, wrongUsage } from './exit.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
-import { instant, oneLine, table } from './output.ts'
+import { formatInstant, formatTable, printableLine } from './output.ts'
 
-const listCommand = operatorCommand({
+const secretsListCommand = operatorCommand({
   name: 'list',
   description:
     'List the keys and tokens of this gateway: what each protects, since when, where it is kept. None is shown.',
   examples: ['parley secrets list', 'parley secrets list --json'],
   args: {},
   async run({ callGateway, show }) {
-    const secrets = await secretsOf(callGateway)
-    const lines = table(secrets, [
+    const secrets = await fetchSecrets(callGateway)
+    const lines = formatTable(secrets, [
       { title: 'NAME', cell: (line) => line.name },
-      { title: 'SINCE', cell: (line) => instant(line.since) },
+      { title: 'SINCE', cell: (line) => formatInstant(line.since) },
       { title: 'KEPT IN', cell: (line) => line.place },
       { title: 'PROTECTS', cell: (line) => line.protects },
       { title: 'THE ONE BEFORE', cell: (line) => line.old },
@@ -42,30 +42,34 @@ const rotateCommand = operatorCommand({
   },
   async before({ name, all, yes }) {
     if ((name === undefined) === (all !== true)) throw wrongUsage('name a key, or give --all; see parley secrets list')
-    if (all === true) await confirm('Make new keys and a new admin token?', yes)
+    if (all === true) await confirmOrAbort('Make new keys and a new admin token?', yes)
   },
   async run({ args, callGateway, show }) {
-    const known = await secretsOf(callGateway)
+    const known = await fetchSecrets(callGateway)
     const wanted =
-      args.all === true ? known.filter(({ isRotated }) => isRotated).map(({ name }) => name) : listed(args.name)
+      args.all === true
+        ? known.filter(({ isRotated }) => isRotated).map(({ name }) => name)
+        : splitSecretNames(args.name)
     const unknown = wanted.find((name) => known.every((each) => each.name !== name))
     if (unknown !== undefined)
       throw new CommandError(
         exitCodes.notFound,
         'not_found',
-        `there is no key ${oneLine(unknown)}; see parley secrets list`,
+        `there is no key ${printableLine(unknown)}; see parley secrets list`,
       )
-    const rotated: Rotated[] = []
+    const rotated: RotatedSecret[] = []
     // The token that this command works with comes last.
-    for (const name of [...wanted].sort((one, other) => rank(one) - rank(other))) {
+    for (const name of [...wanted].sort((one, other) => rotationRank(one) - rotationRank(other))) {
       if (name === 'admin-token') continue
       const line = known.find((each) => each.name === name)
-      rotated.push(line?.kind === 'actor' ? await rotateActor(callGateway, name) : await rotateOne(callGateway, name))
+      rotated.push(
+        line?.kind === 'actor' ? await rotateActorKey(callGateway, name) : await rotateSecret(callGateway, name),
+      )
     }
-    const sealed = wanted.includes('sealing-key') ? await resealAll(callGateway) : undefined
-    if (wanted.includes('admin-token')) rotated.push(await rotateOne(callGateway, 'admin-token'))
+    const sealed = wanted.includes('sealing-key') ? await resealUntilDone(callGateway) : undefined
+    if (wanted.includes('admin-token')) rotated.push(await rotateSecret(callGateway, 'admin-token'))
     const words = rotated.map(({ name, token, note }) =>
-      oneLine(`${name}: ${note ?? (token === undefined ? 'new' : `${token} (shown this once)`)}`),
+      printableLine(`${name}: ${note ?? (token === undefined ? 'new' : `${token} (shown this once)`)}`),
     )
     const rows = sealed === undefined ? [] : [`Sealed anew: ${sealed.resealed} rows.`]
     show({ rotated, ...(sealed === undefined ? {} : { sealed }) }, [...words, ...rows].join('\n'))
@@ -82,29 +86,29 @@ export const secretsCommands: Group = {
   name: 'secrets',
   description: 'Keys and tokens that the gateway makes for itself.',
   examples: ['parley secrets list', 'parley secrets rotate --all --yes'],
-  commands: [listCommand, rotateCommand],
+  commands: [secretsListCommand, rotateCommand],
 }
 
-async function secretsOf(callGateway: CallGateway): Promise<readonly SecretLine[]> {
+async function fetchSecrets(callGateway: CallGateway): Promise<readonly SecretLine[]> {
   return (await callGateway<{ secrets: readonly SecretLine[] }>('GET', '/admin/secrets')).secrets
 }
 
-function listed(name: string | undefined): readonly string[] {
+function splitSecretNames(name: string | undefined): readonly string[] {
   const names = (name ?? '').split(',').map((each) => each.trim())
   return [...new Set(names.filter((each) => each !== ''))]
 }
 
 /** What seals the others is new before they are. */
-function rank(name: string): number {
+function rotationRank(name: string): number {
   return name === 'sealing-key' ? 0 : 1
 }
 
-function rotateOne(callGateway: CallGateway, name: string): Promise<Rotated> {
-  return callGateway<Rotated>('POST', '/admin/secrets/rotate', { body: { name } })
+function rotateSecret(callGateway: CallGateway, name: string): Promise<RotatedSecret> {
+  return callGateway<RotatedSecret>('POST', '/admin/secrets/rotate', { body: { name } })
 }
 
 /** Servers of followers are told, by the channel itself. */
-async function rotateActor(callGateway: CallGateway, name: string): Promise<Rotated> {
+async function rotateActorKey(callGateway: CallGateway, name: string): Promise<RotatedSecret> {
   const [connection = '', actor = ''] = name.split('#')
   const at = connection.split('/').map(encodeURIComponent).join('/')
   const body = { owner: actor.replace(/^agent:/, ''), again: false }
@@ -115,7 +119,7 @@ async function rotateActor(callGateway: CallGateway, name: string): Promise<Rota
 /** A replica goes on with the old key for some seconds: what it sealed meanwhile is found by the last pass. */
 const othersKnowMs = 6_000
 
-async function resealAll(callGateway: CallGateway): Promise<Pick<Resealed, 'resealed' | 'unopened'>> {
+async function resealUntilDone(callGateway: CallGateway): Promise<Pick<Resealed, 'resealed' | 'unopened'>> {
   const pass = async (): Promise<{ resealed: number; unopened: number }> => {
     let resealed = 0
     for (;;) {

@@ -1,10 +1,10 @@
 // `parley sessions`: what was said, by conversation. With a token of one's own: one's own only.
 import type { SessionLine } from '../sessions/session-store.ts'
 import type { Group } from './command.ts'
-import { confirm, yesArg } from './confirm.ts'
+import { confirmOrAbort, yesArg } from './confirm.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
-import { instant, oneLine, table } from './output.ts'
+import { formatInstant, formatTable, printableLine } from './output.ts'
 import { exportCommand, giveBackCommand, sayCommand, takeOverCommand } from './session-desk.ts'
 
 const idArg = {
@@ -28,7 +28,7 @@ type ShownSession = {
   readonly next: number | null
 }
 
-const listCommand = operatorCommand({
+const sessionsListCommand = operatorCommand({
   name: 'list',
   description: 'List sessions, newest first.',
   examples: ['parley sessions list', 'parley sessions list --agent demo --limit 100 --json'],
@@ -38,18 +38,23 @@ const listCommand = operatorCommand({
     agent: { type: 'string', description: 'Only those of this agent', valueHint: 'slug' },
     owner: { type: 'string', description: 'Only those of this subject', valueHint: 'subject' },
   },
-  before: ({ limit }) => void limitOf(limit),
+  before: ({ limit }) => void checkLimit(limit),
   async run({ args, callGateway, show }) {
-    const query = queryOf({ limit: limitOf(args.limit), before: args.before, agent: args.agent, owner: args.owner })
+    const query = sessionsQuery({
+      limit: checkLimit(args.limit),
+      before: args.before,
+      agent: args.agent,
+      owner: args.owner,
+    })
     const page = await callGateway<SessionPage>('GET', `/admin/sessions?${query}`)
-    const lines = table(page.sessions, [
+    const lines = formatTable(page.sessions, [
       { title: 'ID', cell: (line) => line.id },
       { title: 'CONNECTION', cell: (line) => line.connection },
       { title: 'AGENT', cell: (line) => line.agent },
       { title: 'OWNER', cell: (line) => line.owner },
       { title: 'STATUS', cell: (line) => line.status },
       { title: 'LINES', cell: (line) => line.lines },
-      { title: 'LAST ACTIVITY', cell: (line) => instant(line.lastActivityAt) },
+      { title: 'LAST ACTIVITY', cell: (line) => formatInstant(line.lastActivityAt) },
       { title: 'TITLE', cell: (line) => line.title },
     ])
     const more = page.next === null ? '' : `\n\nMore: parley sessions list --before ${page.next}`
@@ -73,15 +78,17 @@ const showCommand = operatorCommand({
       valueHint: 'number',
     },
   },
-  before: ({ limit }) => void limitOf(limit),
+  before: ({ limit }) => void checkLimit(limit),
   async run({ args, callGateway, show }) {
-    const query = queryOf({ limit: limitOf(args.limit), before: args.before })
+    const query = sessionsQuery({ limit: checkLimit(args.limit), before: args.before })
     const shown = await callGateway<ShownSession>('GET', `/admin/sessions/${encodeURIComponent(args.id)}?${query}`)
     const { metadata: _, ...facts } = shown.session
-    const about = Object.entries(facts).map(([name, value]) => `${name.padEnd(14)} ${oneLine(String(value ?? '-'))}`)
+    const about = Object.entries(facts).map(
+      ([name, value]) => `${name.padEnd(14)} ${printableLine(String(value ?? '-'))}`,
+    )
     const lines = shown.messages.map(({ seq, role, type, content }) => {
       const text = typeof content === 'string' ? content : JSON.stringify(content)
-      return oneLine(`${String(seq).padStart(5)}  ${role}${type === 'text' ? '' : ` (${type})`}: ${text}`)
+      return printableLine(`${String(seq).padStart(5)}  ${role}${type === 'text' ? '' : ` (${type})`}: ${text}`)
     })
     const more = shown.next === null ? [] : ['', `Earlier: parley sessions show ${args.id} --before ${shown.next}`]
     show(shown, [...about, '', ...lines, ...more].join('\n'))
@@ -105,7 +112,7 @@ const deleteCommand = operatorCommand({
   description: 'Erase what was said in a session; its receipts and numbers stay, the next message begins a new one.',
   examples: ['parley sessions delete 0192f1c2-7d5e-7abc-8def-0123456789ab --yes'],
   args: { ...idArg, ...yesArg },
-  before: (args) => confirm(`Erase session ${args.id} for good?`, args.yes),
+  before: (args) => confirmOrAbort(`Erase session ${args.id} for good?`, args.yes),
   async run({ args, callGateway, show }) {
     await callGateway('DELETE', `/admin/sessions/${encodeURIComponent(args.id)}`)
     show({ ok: true, id: args.id }, 'Deleted.')
@@ -117,18 +124,18 @@ export const sessionsCommands: Group = {
   description: 'Conversations and what was said in them.',
   examples: ['parley sessions list', 'parley sessions show 0192f1c2-7d5e-7abc-8def-0123456789ab'],
   commands: [
-    ...[listCommand, showCommand, renameCommand, deleteCommand],
+    ...[sessionsListCommand, showCommand, renameCommand, deleteCommand],
     ...[exportCommand, takeOverCommand, sayCommand, giveBackCommand],
   ],
 }
 
-function limitOf(text: string | undefined): string {
+function checkLimit(text: string | undefined): string {
   const given = text ?? '50'
   if (/^\d+$/.test(given) && Number(given) >= 1 && Number(given) <= 100) return given
   throw wrongUsage('--limit must be a whole number from 1 to 100')
 }
 
-function queryOf(fields: Readonly<Record<string, string | undefined>>): string {
+function sessionsQuery(fields: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) query.set(name, value)
   return query.toString()

@@ -4,21 +4,21 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { socketNames } from '../node/data-dir-lock.ts'
-import { logLastWords } from '../node/last-words.ts'
-import { createLog, errorsShown } from '../node/log.ts'
-import { takesGuests } from '../node/request-source.ts'
+import { logCrashes } from '../node/last-words.ts'
+import { createNodeLog, errorsShown } from '../node/log.ts'
+import { allowsLocalGuests } from '../node/request-source.ts'
 import { type RunningGateway, startNode } from '../node.ts'
-import { signLine } from '../vitals/connection-signs.ts'
-import { command } from './command.ts'
-import { configArg, loadFromDisk, migrationsFolder } from './load.ts'
-import { remark } from './output.ts'
+import { formatConnectionState } from '../vitals/connection-signs.ts'
+import { defineCommand } from './command.ts'
+import { configArg, loadConfigFromDisk, migrationsFolder } from './load.ts'
+import { printRemark } from './output.ts'
 import { forkSuspects } from './suspects.ts'
 
 const graceMs = 10_000
 /** How long the start waits to tell how connections stand. The gateway is up meanwhile. */
 const toldWithinMs = 5_000
 
-export const startCommand = command({
+export const startCommand = defineCommand({
   name: 'start',
   description: 'Run the gateway until it is told to stop.',
   examples: ['parley start', 'PARLEY_PORT=9000 parley start --log-level warn'],
@@ -31,35 +31,35 @@ export const startCommand = command({
     },
   },
   async run(args) {
-    const config = await loadFromDisk(args.config, {
+    const config = await loadConfigFromDisk(args.config, {
       PARLEY_LOG_LEVEL: args['log-level'],
     })
-    const log = createLog(config.logLevel, undefined, errorsShown(config.logErrors))
-    logLastWords(log)
+    const log = createNodeLog(config.logLevel, undefined, errorsShown(config.logErrors))
+    logCrashes(log)
     const given = { config: args.config, logLevel: args['log-level'] }
     const running = await startNode({
       config,
       migrationsFolder,
       log,
-      tell: remark,
+      tell: printRemark,
       toldWithinMs: process.stdout.isTTY && process.stderr.isTTY ? toldWithinMs : 0,
       forkSuspects: () => forkSuspects(given),
     })
     // Standard output is the log's.
-    remark(welcome(running, config))
+    printRemark(printWelcome(running, config))
     stopOnSignal(running)
-    await tellConnections(running)
+    await printConnections(running)
   },
 })
 
-function welcome(running: RunningGateway, config: Config): string {
+function printWelcome(running: RunningGateway, config: Config): string {
   const lines = [`Parley is up at ${running.url}`]
   lines.push(`Database: ${databaseLine(config)}`)
   lines.push(`Agents: ${config.agents.map((agent) => agent.slug).join(', ')}`)
   for (const each of config.connections) {
     const key = `${each.channel.channel}/${each.id}`
     lines.push(
-      `Connection: ${key} -> ${each.agent} (${accessOf(running, key, each.access.mode)})${portOf(running, key)}${noticeOf(running, key)}`,
+      `Connection: ${key} -> ${each.agent} (${accessText(running, key, each.access.mode)})${portText(running, key)}${noticeText(running, key)}`,
     )
   }
   if (hasOtherUsers())
@@ -68,16 +68,16 @@ function welcome(running: RunningGateway, config: Config): string {
     )
   for (const warning of config.warnings) lines.push(`Warning: ${warning}`)
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
-  lines.push('', 'Say something to the agent:', tryIt(running.url, config))
+  lines.push('', 'Say something to the agent:', exampleCall(running.url, config))
   return lines.join('\n')
 }
 
 /** Each as soon as it is known; a platform that takes long is told later, in the log. */
-async function tellConnections({ probed }: RunningGateway): Promise<void> {
+async function printConnections({ probed }: RunningGateway): Promise<void> {
   const late = new Promise<void>((resolve) => setTimeout(resolve, toldWithinMs).unref())
   const lines = [...probed].map(async ([connection, first]) => {
     const sign = await Promise.race([first, late])
-    remark(signLine(sign ?? { connection, state: 'checking', since: '', summary: '', problems: [] }))
+    printRemark(formatConnectionState(sign ?? { connection, state: 'checking', since: '', summary: '', problems: [] }))
   })
   await Promise.all(lines)
 }
@@ -96,18 +96,18 @@ function hasOtherUsers(): boolean {
 }
 
 /** Open to whom: `public` where only this machine gets to it would read as open to the world. */
-function accessOf({ localOnly }: RunningGateway, key: string, mode: string): string {
+function accessText({ localOnly }: RunningGateway, key: string, mode: string): string {
   return mode === 'public' && localOnly.has(key) ? 'this machine only' : mode
 }
 
 /** Where a connection with a port of its own is reached. */
-function portOf({ listeners }: RunningGateway, key: string): string {
+function portText({ listeners }: RunningGateway, key: string): string {
   const sign = listeners().find(({ connection }) => connection === key)
   if (sign === undefined) return ''
   return sign.state === 'listening' ? ` at ${sign.address}` : `; its port is not open (${sign.code})`
 }
 
-function noticeOf({ notices }: RunningGateway, key: string): string {
+function noticeText({ notices }: RunningGateway, key: string): string {
   const notice = notices.get(key)
   return notice === undefined ? '' : `; ${notice}`
 }
@@ -117,24 +117,24 @@ function databaseLine({ databaseUrl, dataDir }: Config): string {
 }
 
 /** On the port, where it takes guests; else as the local user. */
-function tryIt(url: string, config: Config): string {
+function exampleCall(url: string, config: Config): string {
   const socket = join(config.dataDir, socketNames[config.databaseUrl === undefined ? 'lock' : 'control'])
-  const to = takesGuests(config) ? url : `--unix-socket ${socket} http://localhost`
+  const to = allowsLocalGuests(config) ? url : `--unix-socket ${socket} http://localhost`
   const body = `'{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'`
   return `  curl -s ${to}/api/v1/agent/run -H 'content-type: application/json' -d ${body}\n`
 }
 
 function stopOnSignal(running: RunningGateway): void {
   let isStopping = false
-  const stop = (): void => {
+  const stopGateway = (): void => {
     if (isStopping) process.exit(1)
     isStopping = true
-    remark('Stopping: turns go on to their next step, the rest is resumed at the next start.')
+    printRemark('Stopping: turns go on to their next step, the rest is resumed at the next start.')
     running.stop(graceMs).then(
       () => process.exit(0),
       () => process.exit(1),
     )
   }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
+  process.on('SIGINT', stopGateway)
+  process.on('SIGTERM', stopGateway)
 }

@@ -2,22 +2,22 @@
 // made, and never again.
 import { type TokenLine, type TokenScope, tokenScopes } from '../identity/tokens/token-store.ts'
 import type { Group } from './command.ts'
-import { confirm, yesArg } from './confirm.ts'
-import { lifeOf } from './duration.ts'
+import { confirmOrAbort, yesArg } from './confirm.ts'
+import { expiryMs } from './duration.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
-import { instant, oneLine, table } from './output.ts'
+import { formatInstant, formatTable, printableLine } from './output.ts'
 
 const firstToken = 'Besides these the first token is valid: PARLEY_ADMIN_TOKEN, or admin-token in the data folder.'
 
-const listCommand = operatorCommand({
+const tokensListCommand = operatorCommand({
   name: 'list',
   description: 'List the tokens that were made; the tokens themselves are stored nowhere.',
   examples: ['parley tokens list', 'parley tokens list --json'],
   args: {},
   async run({ callGateway, show }) {
     const { tokens } = await callGateway<{ tokens: readonly TokenLine[] }>('GET', '/admin/tokens')
-    const lines = table(tokens, [
+    const lines = formatTable(tokens, [
       { title: 'ID', cell: (line) => line.id },
       { title: 'PREFIX', cell: (line) => line.prefix },
       { title: 'LABEL', cell: (line) => line.label },
@@ -25,9 +25,9 @@ const listCommand = operatorCommand({
       { title: 'PRINCIPAL', cell: (line) => line.principal },
       { title: 'AGENT', cell: (line) => line.agent },
       { title: 'STATE', cell: (line) => line.state },
-      { title: 'CREATED', cell: (line) => instant(line.createdAt) },
-      { title: 'LAST USED', cell: (line) => instant(line.lastUsedAt) },
-      { title: 'EXPIRES', cell: (line) => instant(line.expiresAt) },
+      { title: 'CREATED', cell: (line) => formatInstant(line.createdAt) },
+      { title: 'LAST USED', cell: (line) => formatInstant(line.lastUsedAt) },
+      { title: 'EXPIRES', cell: (line) => formatInstant(line.expiresAt) },
     ])
     show({ tokens }, tokens.length === 0 ? `No tokens were made yet. ${firstToken}` : `${lines}\n\n${firstToken}`)
   },
@@ -72,13 +72,13 @@ const createCommand = operatorCommand({
       valueHint: 'time',
     },
   },
-  before: (args) => void wishOf(args),
+  before: (args) => void tokenRequest(args),
   async run({ args, callGateway, show }) {
-    const made = await callGateway<TokenLine & { token: string }>('POST', '/admin/tokens', { body: wishOf(args) })
-    const until = made.expiresAt === null ? 'until it is revoked' : `until ${instant(made.expiresAt)}`
+    const made = await callGateway<TokenLine & { token: string }>('POST', '/admin/tokens', { body: tokenRequest(args) })
+    const until = made.expiresAt === null ? 'until it is revoked' : `until ${formatInstant(made.expiresAt)}`
     show(
       made,
-      `${made.token}\n\nShown this once; valid ${until}. Revoke it with: parley tokens revoke ${oneLine(made.prefix)}`,
+      `${made.token}\n\nShown this once; valid ${until}. Revoke it with: parley tokens revoke ${printableLine(made.prefix)}`,
     )
   },
 })
@@ -88,7 +88,7 @@ const revokeCommand = operatorCommand({
   description: 'Revoke a token; it counts from the next request on, in every replica.',
   examples: ['parley tokens revoke parley_89abcdef', 'parley tokens revoke parley_89abcdef --yes'],
   args: { id: { type: 'positional', required: true, description: 'Id or prefix, as the list shows it' }, ...yesArg },
-  before: (args) => confirm(`Revoke token ${args.id}?`, args.yes),
+  before: (args) => confirmOrAbort(`Revoke token ${args.id}?`, args.yes),
   async run({ args, callGateway, show }) {
     await callGateway('POST', `/admin/tokens/${encodeURIComponent(args.id)}/revoke`)
     show({ ok: true, id: args.id }, 'Revoked.')
@@ -99,7 +99,7 @@ export const tokensCommands: Group = {
   name: 'tokens',
   description: 'Tokens for operators, for people and for callers of agents.',
   examples: ['parley tokens create --label shop --scope run --agent demo', 'parley tokens list'],
-  commands: [listCommand, createCommand, revokeCommand],
+  commands: [tokensListCommand, createCommand, revokeCommand],
 }
 
 type CreateArgs = {
@@ -114,35 +114,35 @@ type CreateArgs = {
 }
 
 /** The flags as the route wants them; what was not given is left to it. */
-function wishOf({ label, scope, agent, principal, workspace, capability, client, expires }: CreateArgs): object {
-  const scopes = scope === undefined ? undefined : scopesIn(scope)
+function tokenRequest({ label, scope, agent, principal, workspace, capability, client, expires }: CreateArgs): object {
+  const scopes = scope === undefined ? undefined : parseScopes(scope)
   return {
     label,
-    expiresInMs: lifeOf(expires),
+    expiresInMs: expiryMs(expires),
     ...(scopes === undefined ? {} : { scopes }),
     ...(agent === undefined ? {} : { agent }),
     ...(principal === undefined ? {} : { principal }),
-    ...(workspace === undefined ? {} : { workspace: workspaceIn(workspace) }),
-    ...(capability === undefined ? {} : { allowedCapabilities: listed(capability) }),
+    ...(workspace === undefined ? {} : { workspace: parseWorkspace(workspace) }),
+    ...(capability === undefined ? {} : { allowedCapabilities: splitCommaList(capability) }),
     ...(client === undefined ? {} : { clientId: client }),
   }
 }
 
-function scopesIn(text: string): readonly TokenScope[] {
-  return listed(text).map((name) => {
+function parseScopes(text: string): readonly TokenScope[] {
+  return splitCommaList(text).map((name) => {
     const scope = tokenScopes.find((known) => known === name)
     if (scope === undefined) throw wrongUsage(`--scope must be among ${tokenScopes.join(', ')}, several with commas`)
     return scope
   })
 }
 
-function workspaceIn(text: string): object {
+function parseWorkspace(text: string): object {
   const at = text.indexOf(':')
   if (at < 1 || at === text.length - 1) throw wrongUsage('--workspace must be type:id, such as tenant:default')
   return { workspace_type: text.slice(0, at), workspace_id: text.slice(at + 1) }
 }
 
-function listed(text: string): readonly string[] {
+function splitCommaList(text: string): readonly string[] {
   return text
     .split(',')
     .map((each) => each.trim())

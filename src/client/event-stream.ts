@@ -10,8 +10,8 @@ export type ServerEvent = {
 export async function* readEventStream(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder()
   const reader = body.getReader()
-  const lines = createLines()
-  const fields = createFields()
+  const lines = createEventLineSplitter()
+  const fields = createEventFieldReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
@@ -28,7 +28,7 @@ export async function* readEventStream(body: ReadableStream<Uint8Array>): AsyncG
 }
 
 /** Lines end in CR, LF or both; a CR at the end of a chunk may have its LF in the next. */
-function createLines() {
+function createEventLineSplitter() {
   let rest = ''
   let isAfterCr = false
   return {
@@ -42,7 +42,7 @@ function createLines() {
   }
 }
 
-function createFields() {
+function createEventFieldReader() {
   let id = ''
   let event = ''
   let data: string[] = []

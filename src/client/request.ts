@@ -44,7 +44,7 @@ export type Request = {
 }
 
 export function createRequest({ url, token, fetch: given }: ClientOptions): Request {
-  const send: Request['send'] = async (method, path, { query = {}, json, body, headers = {}, signal } = {}) => {
+  const sendRequest: Request['send'] = async (method, path, { query = {}, json, body, headers = {}, signal } = {}) => {
     const address = new URL(path, url)
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) address.searchParams.set(name, Array.isArray(value) ? value.join(',') : String(value))
@@ -63,17 +63,17 @@ export function createRequest({ url, token, fetch: given }: ClientOptions): Requ
       ...(signal === undefined ? {} : { signal }),
     })
     if (response.ok) return response
-    throw await errorOf(response)
+    throw await readParleyError(response)
   }
   return {
-    send,
+    send: sendRequest,
     // The gateway's document promises the shape; a test compares the two.
     json: async <Body>(method: string, path: string, wanted?: Wanted) =>
-      (await (await send(method, path, wanted)).json()) as Body,
+      (await (await sendRequest(method, path, wanted)).json()) as Body,
   }
 }
 
-async function errorOf(response: Response): Promise<ParleyError> {
+async function readParleyError(response: Response): Promise<ParleyError> {
   const body: unknown = await response.json().catch(() => ({}))
   const problem = typeof body === 'object' && body !== null ? body : {}
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)

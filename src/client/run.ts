@@ -79,7 +79,7 @@ export type StreamOptions = CallOptions & {
 
 export type StreamedEvent = { readonly id: string; readonly event: RunEvent }
 
-export async function run(request: Request, input: RunInput, options: CallOptions = {}): Promise<RunOutcome> {
+export async function requestRun(request: Request, input: RunInput, options: CallOptions = {}): Promise<RunOutcome> {
   const response = await request.send('POST', runPath, { ...options, json: input })
   const body = (await response.json()) as RunAnswer | { readonly status: string }
   return 'response' in body ? { kind: 'answered', answer: body } : { kind: 'pending', status: body.status }
@@ -88,28 +88,28 @@ export async function run(request: Request, input: RunInput, options: CallOption
 const last = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
 /** Ends after the event that ends the run. A client that stops listening does not stop the run. */
-export async function* stream(
+export async function* streamRun(
   request: Request,
   input: RunInput,
   { lastEventId = '', maxRetries = 5, ...options }: StreamOptions = {},
 ): AsyncGenerator<StreamedEvent> {
-  const place = createPlace(lastEventId)
+  const place = createStreamPosition(lastEventId)
   for (let tries = 0; ; tries += 1) {
     try {
       const isNew = place.resume()
-      for await (const { id, event } of attempt(request, input, place.behind(), options)) {
+      for await (const { id, event } of streamOnce(request, input, place.behind(), options)) {
         if (!isNew(id)) continue
         tries = 0
         yield { id, event }
         if (last.has(event.type)) return
       }
     } catch (error) {
-      if (options.signal?.aborted === true || !isPassing(error)) throw error
+      if (options.signal?.aborted === true || !isRetryableError(error)) throw error
       if (tries >= maxRetries) throw error
     }
     if (tries >= maxRetries)
       throw new ParleyError(0, { code: 'stream_ended', detail: 'the stream ended before its run did' })
-    await pause(Math.min(250 * 2 ** tries, 5_000), options.signal)
+    await sleepUnlessAborted(Math.min(250 * 2 ** tries, 5_000), options.signal)
   }
 }
 
@@ -117,7 +117,7 @@ export async function* stream(
  * Where a stream is. Several events may share an id, and the line may break between them: so we go on behind the id before, and
  * leave out what came already.
  */
-function createPlace(lastEventId: string) {
+function createStreamPosition(lastEventId: string) {
   let complete = lastEventId
   let current = ''
   let count = 0
@@ -147,7 +147,7 @@ function createPlace(lastEventId: string) {
   }
 }
 
-async function* attempt(
+async function* streamOnce(
   request: Request,
   input: RunInput,
   seen: string,
@@ -169,11 +169,11 @@ async function* attempt(
 }
 
 /** A broken line, or a gateway that says it will be back. */
-function isPassing(error: unknown): boolean {
+function isRetryableError(error: unknown): boolean {
   return error instanceof ParleyError ? error.status >= 502 || error.status === 429 : error instanceof TypeError
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function sleepUnlessAborted(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms)
     signal?.addEventListener('abort', () => {

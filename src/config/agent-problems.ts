@@ -1,7 +1,7 @@
 // What may be wrong between the agents of one configuration, in words.
 import type { Agent } from '../agent/agent.ts'
 
-export function siblingProblems(agents: readonly Agent[]): readonly string[] {
+export function agentCallProblems(agents: readonly Agent[]): readonly string[] {
   const slugs = new Set(agents.map(({ slug }) => slug))
   return agents.flatMap(({ slug, siblings = [] }) =>
     siblings

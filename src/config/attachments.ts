@@ -55,18 +55,18 @@ export type AttachmentConfig = Required<Omit<AttachmentSettings, 'store'>> & {
 
 const defaultMaxBytes = 25 * 1024 * 1024
 
-const wholeNumber = (max: number) => z.number().int().min(1).max(max)
+const positiveIntegerSchema = (max: number) => z.number().int().min(1).max(max)
 
 const settingsSchema = z.strictObject({
   store: z
-    .custom<AttachmentPlace | BlobStore>(isStore, 'must be s3({…}), supabase({…}) or a store of your own')
+    .custom<AttachmentPlace | BlobStore>(isBlobStoreOrPlace, 'must be s3({…}), supabase({…}) or a store of your own')
     .optional(),
-  maxBytes: wholeNumber(1024 * 1024 * 1024).default(defaultMaxBytes),
-  uploadsInFlight: wholeNumber(100).default(8),
+  maxBytes: positiveIntegerSchema(1024 * 1024 * 1024).default(defaultMaxBytes),
+  uploadsInFlight: positiveIntegerSchema(100).default(8),
   // A URL that can be passed on should be worth little by then.
-  handleSeconds: wholeNumber(300).default(300),
+  handleSeconds: positiveIntegerSchema(300).default(300),
   handles: z.enum(['own', 'store'], 'must be own or store').default('own'),
-  orphanHours: wholeNumber(24 * 365).default(24),
+  orphanHours: positiveIntegerSchema(24 * 365).default(24),
 })
 
 const httpUrl = z.url({ protocol: /^https?$/ })
@@ -92,16 +92,16 @@ export function supabase(options: SupabaseOptions): AttachmentPlace {
 }
 
 function s3Place(options: unknown): AttachmentPlace {
-  const { secretAccessKey, ...place } = read('s3', s3Schema, options)
+  const { secretAccessKey, ...place } = parseStoreOptions('s3', s3Schema, options)
   return { kind: 's3', ...place, secretAccessKey: secret(secretAccessKey) }
 }
 
 function supabasePlace(options: unknown): AttachmentPlace {
-  const { serviceKey, ...place } = read('supabase', supabaseSchema, options)
+  const { serviceKey, ...place } = parseStoreOptions('supabase', supabaseSchema, options)
   return { kind: 'supabase', ...place, serviceKey: secret(serviceKey) }
 }
 
-function read<Schema extends z.ZodType>(name: string, schema: Schema, options: unknown): z.output<Schema> {
+function parseStoreOptions<Schema extends z.ZodType>(name: string, schema: Schema, options: unknown): z.output<Schema> {
   const parsed = schema.safeParse(options)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
@@ -122,7 +122,7 @@ const supabaseVariables = {
   serviceKey: 'SUPABASE_SERVICE_KEY',
   bucket: 'SUPABASE_BUCKET',
 } as const
-const optional: readonly string[] = ['PARLEY_S3_REGION']
+const optionalStoreVariables: readonly string[] = ['PARLEY_S3_REGION']
 export const attachmentVariables = [...Object.values(s3Variables), ...Object.values(supabaseVariables)]
 
 /** The file wins over the environment. Every problem is told, and a store that is half configured is none. */
@@ -131,13 +131,13 @@ export function readAttachments(env: Variables, file: AttachmentSettings = {}, p
   if (!parsed.success)
     problems.push(...parsed.error.issues.map((issue) => `attachments.${issue.path.join('.')}: ${issue.message}`))
   const { store, ...limits } = parsed.data ?? settingsSchema.parse({})
-  return { ...limits, store: store ?? placeFromEnvironment(env, problems) }
+  return { ...limits, store: store ?? readStoreFromEnvironment(env, problems) }
 }
 
-function placeFromEnvironment(env: Variables, problems: string[]): AttachmentPlace | undefined {
+function readStoreFromEnvironment(env: Variables, problems: string[]): AttachmentPlace | undefined {
   const places = [
-    fromVariables(env, { variables: s3Variables, schema: s3Schema, make: s3Place }, problems),
-    fromVariables(env, { variables: supabaseVariables, schema: supabaseSchema, make: supabasePlace }, problems),
+    readStoreVariables(env, { variables: s3Variables, schema: s3Schema, make: s3Place }, problems),
+    readStoreVariables(env, { variables: supabaseVariables, schema: supabaseSchema, make: supabasePlace }, problems),
   ].filter((place) => place !== undefined)
   if (places.length > 1)
     problems.push('PARLEY_S3_ENDPOINT and SUPABASE_URL name two stores for files; unset the variables of one of them')
@@ -150,14 +150,16 @@ type Source = {
   readonly make: (options: unknown) => AttachmentPlace
 }
 
-function fromVariables(
+function readStoreVariables(
   env: Variables,
   { variables, schema, make }: Source,
   problems: string[],
 ): AttachmentPlace | undefined {
   const given = Object.entries(variables).filter(([, name]) => env[name] !== undefined)
   if (given.length === 0) return undefined
-  const missing = Object.values(variables).filter((name) => env[name] === undefined && !optional.includes(name))
+  const missing = Object.values(variables).filter(
+    (name) => env[name] === undefined && !optionalStoreVariables.includes(name),
+  )
   problems.push(...missing.map((name) => `${name} is missing; set it, or unset the other variables of that store`))
   const options = Object.fromEntries(given.map(([key, name]) => [key, env[name]]))
   const parsed = schema.safeParse(options)
@@ -168,7 +170,7 @@ function fromVariables(
   return parsed.success ? make(options) : undefined
 }
 
-function isStore(value: unknown): boolean {
+function isBlobStoreOrPlace(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if ('kind' in value) return value.kind === 's3' || value.kind === 'supabase'
   return ['write', 'read', 'remove'].every((verb) => verb in value) && 'name' in value && 'bucket' in value

@@ -1,18 +1,18 @@
 // How agents listen in rooms: a section of a connection's configuration.
 import * as z from 'zod'
 import type { AttentionMode, ConnectionConfig } from '../contract/index.ts'
-import { type Attention, maxRemembered } from '../identity/routing/attention.ts'
+import { maxAmbientMessages, type ReplyPolicy } from '../identity/routing/attention.ts'
 
 const modes = ['always', 'mention', 'thread', 'ambient'] as const
 const modeSchema = z.enum(modes, `must be one of ${modes.join(', ')}`)
 
-const wholeUpTo = (most: number) =>
+const integerUpToSchema = (most: number) =>
   z.number().int().min(1).max(most, `must be ${most} or less; false remembers nothing`)
 
 const memorySchema = z.strictObject({
-  messages: wholeUpTo(maxRemembered).default(20),
-  minutes: wholeUpTo(7 * 24 * 60).default(60),
-  bytes: wholeUpTo(256 * 1024).default(16 * 1024),
+  messages: integerUpToSchema(maxAmbientMessages).default(20),
+  minutes: integerUpToSchema(7 * 24 * 60).default(60),
+  bytes: integerUpToSchema(256 * 1024).default(16 * 1024),
 })
 
 const attentionSchema = z.strictObject({
@@ -23,11 +23,11 @@ const attentionSchema = z.strictObject({
     .default(() => memorySchema.parse({})),
 })
 
-export function readAttention(
+export function readReplyPolicy(
   { id, attention }: Pick<ConnectionConfig, 'id' | 'attention'>,
   problems: string[],
   usual: AttentionMode = 'mention',
-): Attention {
+): ReplyPolicy {
   const parsed = attentionSchema.safeParse(attention ?? {})
   for (const { path, message } of parsed.error?.issues ?? [])
     problems.push(`connection "${id}": ${['attention', ...path].join('.')}: ${message}`)

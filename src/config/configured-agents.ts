@@ -4,26 +4,26 @@ import { type Agent, defineAgent } from '../agent/agent.ts'
 import { demoAgent } from '../agent/demo/agent.ts'
 import { openAiCompatible } from '../agent/providers/openai-compatible.ts'
 import { secret } from '../contract/index.ts'
-import { duplicates } from './duplicates.ts'
+import { findDuplicates } from './duplicates.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export function configuredAgents(
+export function readAgents(
   env: Environment,
   given: readonly Agent[] | undefined,
   problems: string[],
 ): readonly Agent[] {
-  const agents = given ?? [defaultAgent(env, problems)]
+  const agents = given ?? [createDefaultAgent(env, problems)]
   if (agents.length === 0) problems.push('agents is empty; add an agent, or leave agents out for the demo agent')
-  for (const slug of duplicates(agents.map((agent) => agent.slug))) {
-    const sources = agents.flatMap((agent, index) => (agent.slug === slug ? [sourceOf(agent, index)] : []))
-    problems.push(`two agents are called "${slug}": ${inWords(sources)}; rename one of them`)
+  for (const slug of findDuplicates(agents.map((agent) => agent.slug))) {
+    const sources = agents.flatMap((agent, index) => (agent.slug === slug ? [describeAgentSource(agent, index)] : []))
+    problems.push(`two agents are called "${slug}": ${joinAgentSources(sources)}; rename one of them`)
   }
   return agents
 }
 
 /** Where an agent comes from: what it says of itself, else its place in the configuration. */
-function sourceOf({ provenance }: Agent, index: number): string {
+function describeAgentSource({ provenance }: Agent, index: number): string {
   const { sourceType, sourcePackage, sourceVersion, sourceRef } = provenance ?? {}
   const version = sourceVersion === undefined ? '' : `@${sourceVersion}`
   const name = sourcePackage === undefined ? sourceType : `${sourcePackage}${version}`
@@ -31,7 +31,7 @@ function sourceOf({ provenance }: Agent, index: number): string {
   return sourceRef === undefined ? name : `${name} (${sourceRef})`
 }
 
-function inWords(sources: readonly string[]): string {
+function joinAgentSources(sources: readonly string[]): string {
   const isPlace = (source: string): boolean => /^agents\[\d+\]$/.test(source)
   // Places of one list are named together.
   if (sources.every(isPlace)) return `${sources.join(' and ')} of the configuration`
@@ -39,14 +39,14 @@ function inWords(sources: readonly string[]): string {
 }
 
 /** The demo agent, unless the environment names a model server: then an assistant on that. */
-function defaultAgent(env: Environment, problems: string[]): Agent {
+function createDefaultAgent(env: Environment, problems: string[]): Agent {
   const { PARLEY_MODEL_URL: baseUrl, PARLEY_MODEL: model, PARLEY_MODEL_KEY: key } = env
   if (baseUrl === undefined && model === undefined) return demoAgent
   if (baseUrl === undefined || model === undefined) {
     problems.push(`${baseUrl === undefined ? 'PARLEY_MODEL_URL' : 'PARLEY_MODEL'} is missing; a model needs both`)
     return demoAgent
   }
-  const second = fallbackOf(env, baseUrl, problems)
+  const second = readFallbackModel(env, baseUrl, problems)
   const apiKey = key === undefined ? undefined : secret(key)
   const first = openAiCompatible({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }, 'PARLEY_MODEL_KEY')
   return defineAgent({
@@ -57,7 +57,7 @@ function defaultAgent(env: Environment, problems: string[]): Agent {
 }
 
 /** On the same server unless it says otherwise; a key goes to no server but its own. */
-function fallbackOf(env: Environment, firstUrl: string, problems: string[]): LanguageModel | undefined {
+function readFallbackModel(env: Environment, firstUrl: string, problems: string[]): LanguageModel | undefined {
   const { PARLEY_MODEL_FALLBACK: model, PARLEY_MODEL_FALLBACK_URL: url, PARLEY_MODEL_FALLBACK_KEY: own } = env
   if (model === undefined) {
     if (url !== undefined || own !== undefined) problems.push('PARLEY_MODEL_FALLBACK is missing; name the model')

@@ -11,7 +11,7 @@ export function consentProblems({ id, consent }: ConnectionConfig): readonly str
 
 const maxReplyParts = 100
 
-export function limitProblems({ id, strangers, replyParts }: ConnectionConfig): readonly string[] {
+export function connectionLimitProblems({ id, strangers, replyParts }: ConnectionConfig): readonly string[] {
   const problems = strangerProblems(strangers)
   const isCount =
     replyParts === undefined || (Number.isInteger(replyParts) && replyParts >= 1 && replyParts <= maxReplyParts)

@@ -8,15 +8,15 @@ export type DiskSettings = {
   readonly fullBytes?: number
 }
 
-const bytes = z.number().int().min(0)
-const schema = z
-  .strictObject({ lowBytes: bytes.optional(), fullBytes: bytes.optional() })
+const byteCountSchema = z.number().int().min(0)
+const diskSchema = z
+  .strictObject({ lowBytes: byteCountSchema.optional(), fullBytes: byteCountSchema.optional() })
   .refine(({ lowBytes, fullBytes }) => lowBytes === undefined || (fullBytes ?? 0) <= lowBytes, {
     message: 'fullBytes must be at most lowBytes',
   })
 
 export function readDiskSettings(given: DiskSettings = {}, problems: string[]): DiskSettings {
-  const read = schema.safeParse(given)
+  const read = diskSchema.safeParse(given)
   for (const issue of read.error?.issues ?? []) problems.push(`disk.${issue.path.join('.')}: ${issue.message}`)
   return given
 }

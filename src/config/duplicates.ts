@@ -1,5 +1,5 @@
 // Names that were given more than once, each told once.
 
-export function duplicates(names: readonly string[]): readonly string[] {
+export function findDuplicates(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }

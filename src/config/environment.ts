@@ -1,6 +1,6 @@
 // The variables that every gateway has, whatever its channels are.
 import * as z from 'zod'
-import { sealKeyAdvice, sealKeyForm } from './seal-keys.ts'
+import { sealKeyAdvice, sealKeyPattern } from './seal-keys.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -16,7 +16,7 @@ export const environmentSchema = z.object({
   PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   /** Read by the command line alone: the token for one call, of a gateway that may be another. */
   PARLEY_TOKEN: z.string().optional(),
-  PARLEY_SEAL_KEY: z.string().regex(sealKeyForm, sealKeyAdvice).optional(),
+  PARLEY_SEAL_KEY: z.string().regex(sealKeyPattern, sealKeyAdvice).optional(),
   PARLEY_TENANT: z.string().optional(),
   PARLEY_POSTGRES_OPTIONS: z.string().optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: databaseAdvice }).optional(),

@@ -36,15 +36,15 @@ export function readApiSettings(
   limits: ApiLimits | undefined,
   problems: string[],
 ): { readonly corsOrigins: readonly string[]; readonly limits: ApiLimits } {
-  return { corsOrigins: readCorsOrigins(origins, problems), limits: readLimits(limits, problems) }
+  return { corsOrigins: readCorsOrigins(origins, problems), limits: readApiLimits(limits, problems) }
 }
 
-function readLimits(given: ApiLimits | undefined, problems: string[]): ApiLimits {
+function readApiLimits(given: ApiLimits | undefined, problems: string[]): ApiLimits {
   const read = limitsSchema.safeParse(given ?? {})
   for (const issue of read.error?.issues ?? []) problems.push(`limits.${issue.path.join('.')}: ${issue.message}`)
   return given ?? {}
 }
 
-export function dailyLimit(runs: number): Limit {
+export function limitPerDay(runs: number): Limit {
   return { count: runs, perMs: dayMs }
 }

@@ -1,10 +1,10 @@
 // PARLEY_SEAL_KEY: one key or several, the newest first, each 32 bytes in hex.
 import { type Secret, secret } from '../contract/index.ts'
 
-export const sealKeyForm = /^\s*[0-9a-f]{64}\s*(?:,\s*[0-9a-f]{64}\s*)*$/i
+export const sealKeyPattern = /^\s*[0-9a-f]{64}\s*(?:,\s*[0-9a-f]{64}\s*)*$/i
 export const sealKeyAdvice = 'must be 64 hex digits (openssl rand -hex 32), or several with commas'
 
-export function sealKeysIn(given: string | undefined): readonly Secret[] {
+export function parseSealKeys(given: string | undefined): readonly Secret[] {
   return given === undefined ? [] : given.split(',').map((each) => secret(each.trim()))
 }
 

@@ -21,38 +21,44 @@ const introspectionVariables = {
 export const tokenIssuerVariables = [...Object.values(jwtVariables), ...Object.values(introspectionVariables)]
 
 /** Where `PARLEY_PUBLIC_URL` says what tokens are made out to, no audience is needed. */
-const optional: readonly string[] = [
+const optionalIssuerVariables: readonly string[] = [
   ...['PARLEY_JWT_AUDIENCE', 'PARLEY_JWT_JWKS_URL', 'PARLEY_JWT_TYP'],
   'PARLEY_INTROSPECTION_AUDIENCE',
 ]
 
 /** The file and the environment together; the environment adds an issuer that the file does not name. */
-export function configuredTokenIssuers(
+export function readConfiguredTokenIssuers(
   env: Variables,
   file: readonly TokenIssuerSettings[] = [],
   problems: string[],
 ): TokenIssuers {
-  const added = [jwtVariables, introspectionVariables].flatMap((variables) => fromVariables(env, variables, problems))
+  const added = [jwtVariables, introspectionVariables].flatMap((variables) =>
+    readIssuerVariables(env, variables, problems),
+  )
   return readTokenIssuers([...file, ...added], { hasPublicUrl: env['PARLEY_PUBLIC_URL'] !== undefined, problems })
 }
 
 /** Lists are written with commas. */
-function fromVariables(
+function readIssuerVariables(
   env: Variables,
   variables: Readonly<Record<string, string>>,
   problems: string[],
 ): readonly object[] {
   const given = Object.entries(variables).flatMap(([key, name]) => {
     const value = env[name]
-    return value === undefined ? [] : [[key, key === 'audience' || key === 'typ' ? listIn(value) : value] as const]
+    return value === undefined
+      ? []
+      : [[key, key === 'audience' || key === 'typ' ? splitCommaList(value) : value] as const]
   })
   if (given.length === 0) return []
-  const missing = Object.values(variables).filter((name) => env[name] === undefined && !optional.includes(name))
+  const missing = Object.values(variables).filter(
+    (name) => env[name] === undefined && !optionalIssuerVariables.includes(name),
+  )
   problems.push(...missing.map((name) => `${name} is missing; set it, or unset the other variables of that issuer`))
   return missing.length > 0 ? [] : [Object.fromEntries(given)]
 }
 
-function listIn(text: string): readonly string[] {
+function splitCommaList(text: string): readonly string[] {
   return text
     .split(',')
     .map((each) => each.trim())

@@ -7,16 +7,16 @@ import { tokenIssuerVariables } from './token-issuers.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Set by our own launcher, and by Kubernetes and Docker beside a service that is called parley. */
-const othersNames = /^PARLEY_(RELAUNCHED$|SERVICE_|PORT_|ENV_|NAME$)/
+const foreignVariables = /^PARLEY_(RELAUNCHED$|SERVICE_|PORT_|ENV_|NAME$)/
 
-export function unknownKeys(given: object, known: readonly string[]): readonly string[] {
+export function unknownKeyProblems(given: object, known: readonly string[]): readonly string[] {
   return Object.keys(given)
     .filter((key) => !known.includes(key))
-    .map((key) => `unknown key "${key.slice(0, 64)}"; ${advice(key, known)}`)
+    .map((key) => `unknown key "${key.slice(0, 64)}"; ${suggestName(key, known)}`)
 }
 
 /** `problems` stop the start. What begins like a channel's variables may be meant for another program: that is a warning. */
-export function unknownVariables(
+export function unknownVariableProblems(
   env: Environment,
   channels: readonly ChannelDefinition[],
 ): { readonly problems: readonly string[]; readonly warnings: readonly string[] } {
@@ -26,26 +26,29 @@ export function unknownVariables(
     ...tokenIssuerVariables,
     ...channels.flatMap(({ variables }) => variables),
   ]
-  const unread = Object.keys(env).filter((name) => !known.includes(name) && !othersNames.test(name))
-  const words = (name: string): string => `${name.slice(0, 64)} is read by nothing; ${advice(name, alike(name, known))}`
+  const unread = Object.keys(env).filter((name) => !known.includes(name) && !foreignVariables.test(name))
+  const unknownVariableText = (name: string): string =>
+    `${name.slice(0, 64)} is read by nothing; ${suggestName(name, namesWithSamePrefix(name, known))}`
   return {
-    problems: unread.filter((name) => name.startsWith('PARLEY_')).map(words),
-    warnings: unread.filter((name) => !name.startsWith('PARLEY_') && alike(name, known).length > 0).map(words),
+    problems: unread.filter((name) => name.startsWith('PARLEY_')).map(unknownVariableText),
+    warnings: unread
+      .filter((name) => !name.startsWith('PARLEY_') && namesWithSamePrefix(name, known).length > 0)
+      .map(unknownVariableText),
   }
 }
 
-function alike(name: string, known: readonly string[]): readonly string[] {
+function namesWithSamePrefix(name: string, known: readonly string[]): readonly string[] {
   const prefix = name.slice(0, name.indexOf('_') + 1)
   return prefix === '' ? [] : known.filter((each) => each.startsWith(prefix))
 }
 
-function advice(name: string, known: readonly string[]): string {
-  const meant = nearest(name, known)
+function suggestName(name: string, known: readonly string[]): string {
+  const meant = nearestName(name, known)
   return meant === undefined ? `known are ${known.toSorted().join(', ')}` : `did you mean ${meant}?`
 }
 
 /** Within a third of its length: more than slips of the fingers, less than another word. */
-function nearest(name: string, known: readonly string[]): string | undefined {
+function nearestName(name: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((each) => ({ each, distance: editDistance(name.toLowerCase(), each.toLowerCase()) }))
     .toSorted((a, b) => a.distance - b.distance)

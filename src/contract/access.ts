@@ -1,17 +1,17 @@
 // Who may write to a connection or speak to an agent: the one schema of `access`, checked at the start wherever it is written.
 import * as z from 'zod'
 import { assuranceClasses } from './mint-evidence.ts'
-import { delimitedPrefix, word } from './word-schemas.ts'
+import { delimitedPrefixSchema, wordSchema } from './word-schemas.ts'
 
 const accessModes = ['public', 'allow_list', 'pairing', 'closed'] as const
 
 const conditions = {
   /** Told when the rule decides; its place in the list when left out. */
-  id: word.optional(),
-  subject: word.optional(),
-  subject_prefix: delimitedPrefix.optional(),
-  issuer: word.optional(),
-  method: word.optional(),
+  id: wordSchema.optional(),
+  subject: wordSchema.optional(),
+  subject_prefix: delimitedPrefixSchema.optional(),
+  issuer: wordSchema.optional(),
+  method: wordSchema.optional(),
 }
 
 /** One rule on evidence: all its conditions must hold. Strict, so that a rule that is wider than it looks stops the start. */

@@ -1,27 +1,27 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities.
-import type { AroundRequest, AroundWords, NamedMessage } from './around.ts'
-import type { ArrivalHead, Arrived, Connection, KeptFacts, OnceClaim, RawArrival } from './arrival.ts'
+import type { AncestorMessage, AncestorsRequest, ReferencedMessage } from './around.ts'
+import type { Connection, InboundEvent, OnceClaim, RawRequest, RequestHead, StoredEventFacts } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
 import type { CallQuestion } from './delivery.ts'
 import type { DiscoveryVerbs } from './discovery.ts'
 import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
-import type { HandedAnswer, HandedOver, ListenDoor, Listening } from './listen.ts'
+import type { EmailEvent, EmailEventResult, IngressContext, OpenListener } from './listen.ts'
 import type { LiveVerbs } from './live.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { OpenedFile } from './opened-file.ts'
 import type { Operations } from './operate.ts'
-import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
+import type { AcceptResult, DeliveryOutcome, LookupOutcome, TransportAnswer, VerifyResult } from './outcomes.ts'
 import type { ProbeRequest, ProbeResult } from './probe.ts'
 import type { NormalizedResponse } from './response.ts'
-import type { Endpoint, FollowRequest, ServeDoor } from './serve.ts'
-import type { Sign, SignFacts } from './sign.ts'
+import type { Endpoint, FollowRequest, ServeContext } from './serve.ts'
+import type { PresenceDetails, PresenceUpdate } from './sign.ts'
 
 /** Hops 2 and 3 together: a verdict, and for a verified event what it says. */
-export type Reception =
-  | Exclude<Verdict<never>, { kind: 'genuine' }>
-  | { readonly kind: 'read'; readonly arrivals: readonly Arrived[] }
-  | ({ readonly kind: 'unreadable'; readonly reason: string } & UnreadableFacts)
+export type ReceiveResult =
+  | Exclude<VerifyResult<never>, { kind: 'genuine' }>
+  | { readonly kind: 'read'; readonly arrivals: readonly InboundEvent[] }
+  | ({ readonly kind: 'unreadable'; readonly reason: string } & UnparsableEventFacts)
 
 /**
  * One vendor call as data. Primary calls are the answer itself; the others accompany it. `orderKey`: what it goes out in order with,
@@ -60,7 +60,7 @@ export type WatchResult =
 export interface OptionalVerbs {
   /** `others`: what became of the other messages of a request that is watched, in their order. */
   acknowledge?(
-    acceptances: readonly Acceptance[],
+    acceptances: readonly AcceptResult[],
     result: WatchResult | undefined,
     others?: readonly WatchResult[],
   ): TransportAnswer
@@ -80,13 +80,13 @@ export interface OptionalVerbs {
   /** Where the adapter fetches what arrives. Held by one process at a time. */
   source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
   /** Opens a port for callers of the adapter's own protocol. Every process that stays does; a port that is taken throws. */
-  listen?(door: ListenDoor, signal: AbortSignal): Promise<Listening>
+  listen?(door: IngressContext, signal: AbortSignal): Promise<OpenListener>
   /** Takes what the runtime hands over. Undefined: it is for no agent of this connection. */
-  takeHanded?(handed: HandedOver, door: ListenDoor): Promise<HandedAnswer | undefined>
+  takeHanded?(handed: EmailEvent, door: IngressContext): Promise<EmailEventResult | undefined>
   /** Undefined: there is nothing at this address. */
-  serve?(request: Request, door: ServeDoor): Promise<Response | undefined>
+  serve?(request: Request, door: ServeContext): Promise<Response | undefined>
   /** Called with `typing`, and with the presence updates that `capabilities.signs` asks for. */
-  transient?(to: JsonObject, what: Sign, about?: SignFacts): Promise<void>
+  transient?(to: JsonObject, what: PresenceUpdate, about?: PresenceDetails): Promise<void>
   /** Opens a file that a message refers to by `bytes_ref.kind: 'channel'`, with the platform's credential, which stays here. */
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
   /** What an operator may ask for while the gateway runs. */
@@ -100,27 +100,27 @@ export interface OptionalVerbs {
     signal: AbortSignal,
   ): Promise<string | undefined>
   /** Words of others that a message answers and the conversation does not have, the oldest first. Only what all may read. */
-  around?(asked: AroundRequest, signal: AbortSignal): Promise<readonly AroundWords[]>
+  around?(asked: AncestorsRequest, signal: AbortSignal): Promise<readonly AncestorMessage[]>
   /** What a message says that came by its address alone (`channel.named_at`). Throws where it cannot be asked for now. */
-  readNamed?(asked: Omit<AroundRequest, 'known'>, signal: AbortSignal): Promise<NamedMessage>
+  readNamed?(asked: Omit<AncestorsRequest, 'known'>, signal: AbortSignal): Promise<ReferencedMessage>
 }
 
 /** Inbound events pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
 export type SourceBatch = {
-  readonly arrivals: readonly RawArrival[]
+  readonly arrivals: readonly RawRequest[]
   readonly cursor: string
   /** For transports that want an answer to each: the answers in the order of the events. */
   acknowledge?(answers: readonly TransportAnswer[]): Promise<void>
 }
 
 /** Looked up where the adapter has to: the sender may be known only to its store. */
-type Kept<Payload> = Payload | undefined | Promise<Payload | undefined>
+type MaybePayload<Payload> = Payload | undefined | Promise<Payload | undefined>
 
 /**
  * What headers alone rule out, asked before a byte of a webhook's body is read: no credential at all, one that cannot be right. It makes
  * no request, and rejects nothing that `verify` would take.
  */
-export type ScreenHeaders = (head: ArrivalHead) => Extract<Verdict<never>, { kind: 'rejected' }> | undefined
+export type ScreenHeaders = (head: RequestHead) => Extract<VerifyResult<never>, { kind: 'rejected' }> | undefined
 
 /** What an adapter author writes. */
 export interface AdapterDefinition<Payload, Call extends JsonObject> extends OptionalVerbs {
@@ -132,13 +132,13 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   /** No message gets here from another machine. */
   readonly isLocalOnly?: boolean
   readonly screenHeaders?: ScreenHeaders
-  verify(arrival: RawArrival): Promise<Verdict<Payload>>
+  verify(arrival: RawRequest): Promise<VerifyResult<Payload>>
   /**
    * The payload of an inbound event that was verified when it came; without it a rejected event cannot be replayed. Undefined where
    * what is kept does not say who sent it: no sender is guessed.
    */
-  payloadOf?(arrival: RawArrival, kept: KeptFacts): Kept<Payload>
-  normalize(payload: Payload, arrival: RawArrival, connection: Connection): readonly Arrived[]
+  payloadOf?(arrival: RawRequest, kept: StoredEventFacts): MaybePayload<Payload>
+  normalize(payload: Payload, arrival: RawRequest, connection: Connection): readonly InboundEvent[]
   /** `mayNotify`: names as written, in small letters, that may reach whom they name; any other must notify no person. */
   render(
     reply: NormalizedResponse,
@@ -162,10 +162,10 @@ export interface Adapter extends OptionalVerbs {
   readonly notice?: string
   readonly isLocalOnly?: boolean
   readonly screenHeaders?: ScreenHeaders
-  receive(arrival: RawArrival, connection: Connection): Promise<Reception>
+  receive(arrival: RawRequest, connection: Connection): Promise<ReceiveResult>
   /** Reads what was kept of an earlier, verified event. Never called with anything from outside. */
   readonly reread:
-    | ((arrival: RawArrival, connection: Connection, kept: KeptFacts) => Promise<Reception | undefined>)
+    | ((arrival: RawRequest, connection: Connection, kept: StoredEventFacts) => Promise<ReceiveResult | undefined>)
     | undefined
   render(
     reply: NormalizedResponse,
@@ -186,9 +186,9 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
     endpoints: definition.endpoints ?? [],
     async receive(arrival, connection) {
       const verdict = await definition.verify(arrival)
-      return verdict.kind === 'genuine' ? read(definition, verdict.payload, arrival, connection) : verdict
+      return verdict.kind === 'genuine' ? normalizePayload(definition, verdict.payload, arrival, connection) : verdict
     },
-    reread: payloadOf === undefined ? undefined : rereader(definition, payloadOf),
+    reread: payloadOf === undefined ? undefined : createReread(definition, payloadOf),
     render: (reply, to, mayNotify = new Set(), hasLive = false) => definition.render(reply, to, mayNotify, hasLive),
     // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
     deliver: (call, attempt) => definition.deliver(call as Call, attempt),
@@ -197,32 +197,32 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
   }
 }
 
-function read<Payload>(
+function normalizePayload<Payload>(
   definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
   payload: Payload,
-  arrival: RawArrival,
+  arrival: RawRequest,
   connection: Connection,
-): Reception {
+): ReceiveResult {
   try {
     return { kind: 'read', arrivals: definition.normalize(payload, arrival, connection) }
   } catch (error) {
-    if (!(error instanceof UnreadableArrival)) return { kind: 'unreadable', reason: 'normalize_failed' }
+    if (!(error instanceof UnparsableEventError)) return { kind: 'unreadable', reason: 'normalize_failed' }
     return { kind: 'unreadable', reason: error.reason, ...error.facts }
   }
 }
 
-function rereader<Payload>(
+function createReread<Payload>(
   definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
-  payloadOf: (arrival: RawArrival, kept: KeptFacts) => Kept<Payload>,
+  payloadOf: (arrival: RawRequest, kept: StoredEventFacts) => MaybePayload<Payload>,
 ): NonNullable<Adapter['reread']> {
   return async (arrival, connection, kept) => {
     const payload = await payloadOf(arrival, kept)
-    return payload === undefined ? undefined : read(definition, payload, arrival, connection)
+    return payload === undefined ? undefined : normalizePayload(definition, payload, arrival, connection)
   }
 }
 
 /** What is known of an inbound event that cannot be read, as far as it could be read. */
-export type UnreadableFacts = {
+export type UnparsableEventFacts = {
   /** Who had proven to be its sender. */
   readonly subject?: string
   /** The sender's own id for it, by which it can be asked for. */
@@ -236,11 +236,11 @@ export type UnreadableFacts = {
 }
 
 /** Thrown by normalize when an authenticated payload cannot be read; the event is kept as dead with this reason. */
-export class UnreadableArrival extends Error {
+export class UnparsableEventError extends Error {
   readonly reason: string
-  readonly facts: UnreadableFacts
+  readonly facts: UnparsableEventFacts
 
-  constructor(reason: string, facts: UnreadableFacts = {}) {
+  constructor(reason: string, facts: UnparsableEventFacts = {}) {
     super(`arrival cannot be read: ${reason}`)
     this.name = 'UnreadableArrival'
     this.reason = reason

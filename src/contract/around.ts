@@ -3,7 +3,7 @@ import type { NormalizedMessage } from './message.ts'
 import type { KnownPart } from './parts.ts'
 
 /** A message that was let in, and what the conversation has already. */
-export type AroundRequest = {
+export type AncestorsRequest = {
   readonly message: Pick<NormalizedMessage, 'id' | 'in_reply_to' | 'channel'>
   readonly agent: string
   /** Ids of messages that the agent is shown anyway. */
@@ -11,7 +11,7 @@ export type AroundRequest = {
 }
 
 /** A person's words as the platform shows them. The author is shown, and nothing is proven by it. */
-export type AroundWords = {
+export type AncestorMessage = {
   readonly id: string
   readonly address: string
   readonly name?: string
@@ -20,6 +20,6 @@ export type AroundWords = {
 }
 
 /** `refused`: it says nothing to this agent, or not as its sender's own; `reason` is what the message ends with. */
-export type NamedMessage =
+export type ReferencedMessage =
   | { readonly kind: 'said'; readonly parts: readonly KnownPart[] }
   | { readonly kind: 'refused'; readonly reason: string }

@@ -3,7 +3,7 @@ import type { CallerContext } from './caller.ts'
 import type { RecipientCapabilities } from './capabilities.ts'
 import type { JsonObject } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
-import type { Effect, ProtocolSend } from './records.ts'
+import type { ProtocolReply, RecordWrite } from './records.ts'
 import type { TaskClaim } from './tasks.ts'
 
 /**
@@ -13,7 +13,7 @@ import type { TaskClaim } from './tasks.ts'
 export type RequestSource = 'local' | 'guest' | 'remote'
 
 /** What came in, before it is verified. */
-export type RawArrival = {
+export type RawRequest = {
   readonly bytes: Uint8Array
   readonly headers: Readonly<Record<string, string>>
   readonly receivedAt: string
@@ -21,10 +21,10 @@ export type RawArrival = {
 }
 
 /** The same before its body is read. */
-export type ArrivalHead = Omit<RawArrival, 'bytes'>
+export type RequestHead = Omit<RawRequest, 'bytes'>
 
 /** What a row knows about an earlier event and its body does not say. */
-export type KeptFacts = {
+export type StoredEventFacts = {
   readonly subject: string | null
   readonly caller?: CallerContext | undefined
   readonly agentChain?: RecipientCapabilities['agent_chain']
@@ -60,13 +60,22 @@ export type ThreadClaim = {
 export type OnceClaim = { readonly key: string; readonly forMs: number }
 
 /** Bytes of an inbound event that may be kept beside its row, by the name `Originals.nameOf` gave them. */
-export type ToKeep = { readonly ref: string; readonly id: string; readonly mime: string; readonly bytes: Uint8Array }
+export type PendingBlob = {
+  readonly ref: string
+  readonly id: string
+  readonly mime: string
+  readonly bytes: Uint8Array
+}
 
 /** What a sender who is not admitted is asked to send again once they are; `files` by the names they gave them. */
-export type LeftOut = { readonly files: readonly string[]; readonly more_files: number; readonly is_text_cut: boolean }
+export type OmittedContent = {
+  readonly files: readonly string[]
+  readonly more_files: number
+  readonly is_text_cut: boolean
+}
 
 /** A message with what accept needs to claim it once and queue it in its conversation. */
-export type ArrivedMessage = {
+export type InboundMessage = {
   readonly kind: 'message'
   readonly message: NormalizedMessage
   readonly agent: string
@@ -107,16 +116,16 @@ export type ArrivedMessage = {
   /** What `ChannelDeps.originals` kept for it: it stays as long as the message does, and is erased with it. */
   readonly originals?: readonly string[]
   /** An original that is kept only where its sender is admitted; its parts refer to it already. */
-  readonly toKeep?: ToKeep
+  readonly toKeep?: PendingBlob
   /** Set by the core: what is not kept because its sender is not admitted. */
-  readonly leftOut?: LeftOut
+  readonly leftOut?: OmittedContent
   /** What it changes in the channel's records. */
-  readonly effects?: readonly Effect[]
+  readonly effects?: readonly RecordWrite[]
   readonly platformAt?: string
 }
 
 /** An authenticated event that asks for nothing. Noise is on the adapter's closed list and leaves no row. */
-export type ArrivedNothing = {
+export type IgnoredEvent = {
   readonly kind: 'ignored'
   readonly reason: string
   readonly isNoise: boolean
@@ -128,13 +137,13 @@ export type ArrivedNothing = {
   /** The platform says that a thread goes by another name from now on: what comes under it joins the same conversation. */
   readonly renamed?: { readonly from: string; readonly to: string }
   /** The platform says that a place takes nothing more from us, or takes it again. */
-  readonly reach?: PlaceChange
+  readonly reach?: RoomStatusChange
   /** A server on the way says what became of something that we sent. */
   readonly bounce?: Bounce
   /** What it changes in the channel's records. */
-  readonly effects?: readonly Effect[]
+  readonly effects?: readonly RecordWrite[]
   /** What its protocol answers it with. */
-  readonly sends?: readonly ProtocolSend[]
+  readonly sends?: readonly ProtocolReply[]
   /** The receiver wants nothing more from us: what waits to be sent there ends as refused, `blocked`. */
   readonly cancels?: { readonly orderKeyPrefix: string }
   /** An operator should look at it: the log warns of it once. */
@@ -150,7 +159,7 @@ export type ArrivedNothing = {
 }
 
 /** `place` is the adapter's own name for it; `closed` why nothing can be sent there, null where it can; `at` the platform's time. */
-export type PlaceChange = { readonly place: string; readonly closed: string | null; readonly at: string }
+export type RoomStatusChange = { readonly place: string; readonly closed: string | null; readonly at: string }
 
 /** `clientId`: of the delivery that it is about; an unknown one is ignored. `reason`: a code. `at`: when it was said. */
 export type Bounce = {
@@ -160,4 +169,4 @@ export type Bounce = {
   readonly at: string
 }
 
-export type Arrived = ArrivedMessage | ArrivedNothing
+export type InboundEvent = InboundMessage | IgnoredEvent

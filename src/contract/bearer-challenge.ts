@@ -11,7 +11,7 @@ export type ChallengeFacts = {
 }
 
 /** The word of RFC 6750 for it. Undefined: it says nothing about a token, or none came. */
-export function bearerErrorOf(
+export function bearerErrorCode(
   reason: RejectReason,
 ): 'invalid_token' | 'insufficient_scope' | 'issuer_unavailable' | undefined {
   if (reason === 'insufficient_scope' || reason === 'issuer_unavailable') return reason
@@ -19,7 +19,7 @@ export function bearerErrorOf(
 }
 
 export function bearerChallenge({ reason, realm, scope, resourceMetadata }: ChallengeFacts): string {
-  const error = bearerErrorOf(reason)
+  const error = bearerErrorCode(reason)
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['realm', realm],
     // Of a server that does not answer RFC 6750 knows nothing, and the token may be fine.
@@ -28,11 +28,11 @@ export function bearerChallenge({ reason, realm, scope, resourceMetadata }: Chal
     ['scope', scope],
     ['resource_metadata', resourceMetadata],
   ]
-  const told = facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`]))
+  const told = facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${stripUnquotable(value)}"`]))
   return ['Bearer', told.join(', ')].join(' ').trim()
 }
 
 /** What would end the quotes, or the header, has no place in it. */
-function quotable(text: string): string {
+function stripUnquotable(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]|["\\]/g, '')
 }

@@ -3,7 +3,7 @@ import type { Bearer } from './caller.ts'
 import type { ProvenFacts } from './mint-evidence.ts'
 
 /** What `mintEvidence` needs of a bearer; the adapter adds its own name of the method, and for whom it is. */
-export function bearerFacts(
+export function bearerEvidenceFacts(
   { tokenId, subject, claims, vouched }: Bearer,
   here: { readonly domain: string; readonly receivedAt: string },
 ): Omit<ProvenFacts, 'method' | 'recipient'> {

@@ -34,11 +34,11 @@ export type Bearer = {
   /** What it may be used for (`bearerMay`). Undefined: whatever callers of agents may do. */
   readonly scopes?: readonly string[]
   /** Who issued it, where we did not. */
-  readonly vouched?: TokenVoucher
+  readonly vouched?: ForeignTokenClaims
 }
 
 /** What a token of another issuer says about itself, once it was found to hold. Times are RFC 3339. */
-export type TokenVoucher = {
+export type ForeignTokenClaims = {
   readonly issuer: string
   /** `jwt`: signed with a key of the caller's own organization. `oauth`: an authorization server stands behind it. */
   readonly kind: 'jwt' | 'oauth'
@@ -50,7 +50,7 @@ export type TokenVoucher = {
 }
 
 /** What a request wants of a token, where the adapter knows it already. */
-export type CallerWish = {
+export type TokenRequirements = {
   /** What it does, as `bearerMay` asks. */
   readonly scope?: string
   /** URLs by which this agent is called here: a token made out to one of them is for this agent. */
@@ -67,7 +67,7 @@ export function bearerMay(bearer: Pick<Bearer, 'scopes'> | undefined, scope: str
   return bearer?.scopes?.includes(scope) ?? true
 }
 
-export type CallerVerdict =
+export type CallerResult =
   | {
       readonly kind: 'identified'
       /** Undefined: no token was sent, and the channel decides whether it trusts such a caller at all. */
@@ -82,8 +82,8 @@ export type CallerVerdict =
   | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string }
 
 /** Port: judges what a request says about its caller. A token that is not valid is never taken for no token. */
-export interface CallerDesk {
-  identify(headers: Readonly<Record<string, string>>, agent: string, wish?: CallerWish): Promise<CallerVerdict>
+export interface CallerVerifier {
+  identify(headers: Readonly<Record<string, string>>, agent: string, wish?: TokenRequirements): Promise<CallerResult>
   /**
    * The WWW-Authenticate header for a caller whom the adapter itself turns away: without a token, or with one that may not.
    * `resource`: the URL that was called.

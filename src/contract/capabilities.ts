@@ -1,6 +1,6 @@
 // What the reply's channel can do: for the agent (RecipientCapabilities) and for the core (Capabilities).
 import * as z from 'zod'
-import type { Sign } from './sign.ts'
+import type { PresenceUpdate } from './sign.ts'
 
 const envelopeField = z.enum(['to', 'cc'])
 
@@ -103,7 +103,7 @@ export type Capabilities = {
   /** Calls are `{ event }` and go into the run's own log: the commit that ends the turn delivers them. */
   readonly appends?: boolean
   /** Signs that `transient` wants to be called with beyond `typing`; none where it is left out. */
-  readonly signs?: readonly Sign[]
+  readonly signs?: readonly PresenceUpdate[]
   /** Optional verbs this adapter implements; a verb that is not declared is never called. */
   readonly verbs: readonly OptionalVerb[]
 }

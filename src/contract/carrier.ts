@@ -4,7 +4,7 @@
  * Port: the counterpart of `takeHanded`. The runtime makes the bytes out of what it is given, in a form that its adapter knows, and names
  * them; its errors are thrown as they are.
  */
-export interface Carrier {
+export interface Mailer {
   /** Of one parcel, as it travels. */
   readonly maxBytes: number
   send(parcel: object): Promise<{ readonly messageId: string }>

@@ -13,7 +13,7 @@ export type CommandFlag = {
 export type CommandFlags = Readonly<Record<string, string | boolean | undefined>>
 
 /** What a command may look at: the configuration of its own channel, and the network. */
-export interface CommandDesk {
+export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly fetch: typeof fetch
   /** Of one connection, checked; undefined where there is none. `instead` stands for variables that are not set. */
@@ -33,13 +33,13 @@ export interface ChannelCommand {
   readonly examples: readonly string[]
   readonly flags: Readonly<Record<string, CommandFlag>>
   /** What is printed: for programs and for people. Throws `bad_request` where a flag says something impossible. */
-  run(flags: CommandFlags, desk: CommandDesk): Promise<CommandResult>
+  run(flags: CommandFlags, desk: CommandContext): Promise<CommandResult>
 }
 
 /** The gateway of a connection of the channel: the one that runs, or its database where none does. */
-export interface OperatorDesk {
+export interface OperatingContext {
   /** Runs an operation of the adapter (`Adapter.operations`). Refusals are told to the operator as they are. */
-  operate(name: string, input: JsonObject): Promise<OperatedAnswer>
+  operate(name: string, input: JsonObject): Promise<OperationResponse>
   /** True: no gateway runs, and what is to be sent waits for one. */
   readonly isOffline: boolean
   /** A file on the operator's machine, within its bounds. */
@@ -47,13 +47,13 @@ export interface OperatorDesk {
 }
 
 /** `id`: the row of what was changed, null where it only looked. `isRepeat`: it had been done before, and was not done again. */
-export type OperatedAnswer = { readonly value: JsonObject; readonly id: string | null; readonly isRepeat: boolean }
+export type OperationResponse = { readonly value: JsonObject; readonly id: string | null; readonly isRepeat: boolean }
 
 /** A command that asks the gateway. `--connection`, `--url` and `--token` come by themselves. */
 export interface OperatingCommand extends Omit<ChannelCommand, 'run'> {
   /** Asked before it is done, where it cannot be taken back; `--yes` answers it. */
   confirm?(flags: CommandFlags): string
-  operate(flags: CommandFlags, desk: OperatorDesk): Promise<CommandResult>
+  operate(flags: CommandFlags, desk: OperatingContext): Promise<CommandResult>
 }
 
 /** A word that only groups others: `parley <channel> <name> …`. */

@@ -3,14 +3,14 @@ import type * as z from 'zod'
 import type { AccessRule } from './access.ts'
 import type { Adapter } from './adapter.ts'
 import type { Connection } from './arrival.ts'
-import type { CallerDesk } from './caller.ts'
-import type { Carrier } from './carrier.ts'
-import type { GuardedFetch } from './guarded-fetch.ts'
+import type { CallerVerifier } from './caller.ts'
+import type { Mailer } from './carrier.ts'
+import type { SafeFetch } from './guarded-fetch.ts'
 import type { JsonObject } from './json.ts'
 import type { Offload } from './offload.ts'
 import type { Records } from './records.ts'
 import type { StrangerSettings } from './strangers.ts'
-import type { TaskDesk } from './tasks.ts'
+import type { TaskService } from './tasks.ts'
 
 /** Which people a reply may notify by naming them. */
 export type MentionHumans = 'nobody' | 'participants' | 'anyone'
@@ -107,14 +107,14 @@ export interface Installations {
   list(): Promise<readonly Installation[]>
 }
 
-/** Store port: places of a connection that its platform has closed to us, as `ArrivedNothing.reach` told. */
-export interface Places {
+/** Store port: places of a connection that its platform has closed to us, as `IgnoredEvent.reach` told. */
+export interface ClosedRooms {
   /** Why nothing can be sent there. Undefined: it can, or the person whom the run answers wrote after it was closed. */
   closed(place: string, runId: string | undefined): Promise<string | undefined>
 }
 
 /** Store port: whom a connection has ever dealt with. */
-export interface People {
+export interface KnownPeople {
   /** False: nothing is stored that they said here, or that is known of them. One look-up. */
   knows(subject: string): Promise<boolean>
   /** An operator admitted them, or they were answered here before: what strangers use up is not theirs. */
@@ -161,7 +161,7 @@ export type AgentProfile = {
 }
 
 /** Something a channel must know for a while. */
-export type Note = {
+export type TtlEntry = {
   readonly family: string
   readonly key: string
   readonly value?: JsonObject
@@ -177,9 +177,9 @@ export type Note = {
 }
 
 /** Store port: notes that every replica finds, each of which ends by itself. */
-export interface Notes {
+export interface TtlStore {
   /** False: it was not kept, because it is there, or there are too many. */
-  keep(note: Note): Promise<boolean>
+  keep(note: TtlEntry): Promise<boolean>
   read(family: string, key: string): Promise<JsonObject | undefined>
   /** For one taker only. */
   take(family: string, key: string): Promise<JsonObject | undefined>
@@ -189,7 +189,7 @@ export interface Notes {
  * Store port: inbound events as they came, where they are too large for a row. Kept before the row that refers to them commits; what no row
  * refers to in the end goes by itself.
  */
-export interface Originals {
+export interface RawBlobs {
   /** What `keep` will answer for this id: an inbound event can refer to what is kept only after its sender is known to be admitted. */
   nameOf(id: string): Promise<string>
   /** `id` is the same whenever the same bytes come: they are stored once. Answers what to refer to them by. */
@@ -207,24 +207,24 @@ export type ChannelDeps = {
   /** For hosts the operator named. */
   readonly fetch: typeof fetch
   /** For addresses from messages and peers. */
-  readonly guardedFetch?: GuardedFetch
+  readonly guardedFetch?: SafeFetch
   readonly now: () => number
   readonly hmac: Hmac
   readonly runLog?: RunLog
   readonly installations?: Installations
-  readonly places?: Places
-  readonly people?: People
-  readonly notes?: Notes
+  readonly places?: ClosedRooms
+  readonly people?: KnownPeople
+  readonly notes?: TtlStore
   /** For channels that know others for good. */
   readonly records?: Records
   /** Files that replies carry. */
   readonly files?: FileSource
   /** For channels whose inbound events may be large. */
-  readonly originals?: Originals
+  readonly originals?: RawBlobs
   /** For channels whose callers bring tokens. */
-  readonly callers?: CallerDesk
+  readonly callers?: CallerVerifier
   /** For channels whose callers come back to what they asked for. */
-  readonly tasks?: TaskDesk
+  readonly tasks?: TaskService
   /** Who answers on this connection; the first is whom a request without a name is for. */
   readonly agents?: () => readonly AgentProfile[]
   /** Where the outside reaches this gateway: an origin without a path. */
@@ -235,7 +235,7 @@ export type ChannelDeps = {
   /** Longest time one call may take here. */
   readonly maxCallMs?: number
   /** For channels whose protocol the runtime itself speaks. */
-  readonly carrier?: Carrier
+  readonly carrier?: Mailer
   /** For channels that sign something of their own. */
   readonly ownKeys?: ChannelKeys
   /** For channels that compute much over what strangers send. */

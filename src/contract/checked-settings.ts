@@ -2,7 +2,7 @@
 import type * as z from 'zod'
 import { GatewayError } from './errors.ts'
 
-export function checkedSettings<Settings>(channel: string, schema: z.ZodType<Settings>, settings: unknown): Settings {
+export function parseSettings<Settings>(channel: string, schema: z.ZodType<Settings>, settings: unknown): Settings {
   const parsed = schema.safeParse(settings)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
@@ -10,7 +10,7 @@ export function checkedSettings<Settings>(channel: string, schema: z.ZodType<Set
 }
 
 /** `what`: the port in words, and how to pass it. */
-export function neededPort<Port>(channel: string, port: Port | undefined, what: string): Port {
+export function requirePort<Port>(channel: string, port: Port | undefined, what: string): Port {
   if (port === undefined) throw new GatewayError('config_invalid', `[${channel}] needs ${what}`)
   return port
 }

@@ -24,11 +24,11 @@ export function cleanFileName(name: string | undefined): string | null {
       .replace(notInNames, '_'),
   )
   const plain = shown.replace(/^[.\s]+/, '').replace(/[.\s]+$/, '')
-  return plain === '' ? null : shortened(plain.replace(devices, '_$&'))
+  return plain === '' ? null : shortenFileName(plain.replace(devices, '_$&'))
 }
 
 /** The ending says more than the middle, so it stays. */
-function shortened(name: string): string {
+function shortenFileName(name: string): string {
   if (name.length <= maxLength) return name
   const ending = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? ''
   const front = name.slice(0, maxLength - ending.length).replace(/[\ud800-\udbff]$/, '')

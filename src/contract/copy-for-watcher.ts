@@ -1,7 +1,7 @@
 // What a watcher is given: a copy, so that what it changes or keeps is its own and never what is stored.
 
 /** Values that cannot be copied (functions, connections) are left out. */
-export function copyForWatcher<T>(value: T): T {
+export function cloneForObserver<T>(value: T): T {
   try {
     return structuredClone(value)
   } catch {

@@ -1,7 +1,7 @@
 // Where an agent of ours is found, as channels tell it: what stands in the document of its address.
 
 /** Each place in full, by https; on this machine alone also by http. */
-export type AgentPlaces = {
+export type AgentUrls = {
   /** Its card, for other agents. */
   readonly card?: string
   /** Its actor, where it speaks ActivityPub. */
@@ -18,7 +18,7 @@ export type AgentPlaces = {
 /** What a channel says when a client asks for an agent's address. */
 export interface DiscoveryVerbs {
   /** Undefined: it is not on this channel. `gone`: it was, and is no more. `agent` is any name that a client asked for. */
-  places(agent: string): Promise<AgentPlaces | 'gone' | undefined>
+  places(agent: string): Promise<AgentUrls | 'gone' | undefined>
   /** Whom an address of this channel's own belongs to, where a client asks by that. Pure. */
   agentAt?(url: URL): string | undefined
 }

@@ -34,7 +34,7 @@ function decodePunycode(text: string): string | undefined {
   while (position < text.length) {
     const before = index
     for (let weight = 1, step = 36; ; step += 36) {
-      const digit = digitOf(text.charCodeAt(position))
+      const digit = punycodeDigit(text.charCodeAt(position))
       position += 1
       if (digit === undefined) return undefined
       index += digit * weight
@@ -62,7 +62,7 @@ function adapt(difference: number, length: number, isFirst: boolean): number {
   return steps + Math.floor((36 * delta) / (delta + 38))
 }
 
-function digitOf(code: number): number | undefined {
+function punycodeDigit(code: number): number | undefined {
   if (code >= 48 && code <= 57) return code - 22
   return code >= 97 && code <= 122 ? code - 97 : undefined
 }

@@ -2,11 +2,11 @@
 import * as z from 'zod'
 
 const isTrimmed = (text: string) => text.trim() === text
-const word = (max: number) => z.string().min(1).max(max).refine(isTrimmed, 'no surrounding white space')
+const trimmedWordSchema = (max: number) => z.string().min(1).max(max).refine(isTrimmed, 'no surrounding white space')
 
 /** What backs the evidence. Transport and bearer proofs count only when made inside this process. */
 const proofSchema = z.union([
-  z.object({ type: z.literal('transport'), verified_by: word(512), key_id: z.string().optional() }),
+  z.object({ type: z.literal('transport'), verified_by: trimmedWordSchema(512), key_id: z.string().optional() }),
   z.object({
     type: z.literal('signed-attestation'),
     alg: z.string(),
@@ -14,16 +14,16 @@ const proofSchema = z.union([
     value: z.string(),
     canonicalization: z.string().optional(),
   }),
-  z.object({ type: z.literal('bearer-token'), verified_by: word(512), token_id: z.string().optional() }),
+  z.object({ type: z.literal('bearer-token'), verified_by: trimmedWordSchema(512), token_id: z.string().optional() }),
   z.looseObject({ type: z.string() }),
 ])
 
 export const identityEvidenceSchema = z.object({
   id: z.string().optional(),
-  subject: word(512),
-  issuer: word(512),
-  method: word(256),
-  assurance: word(256),
+  subject: trimmedWordSchema(512),
+  issuer: trimmedWordSchema(512),
+  method: trimmedWordSchema(256),
+  assurance: trimmedWordSchema(256),
   audience: z.union([z.string(), z.array(z.string())]),
   issued_at: z.iso.datetime({ offset: true }),
   not_before: z.iso.datetime({ offset: true }).optional(),

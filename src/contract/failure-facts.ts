@@ -1,14 +1,14 @@
 // What may be said of an exception: a code, its class, and the line that threw it; of a failed statement its name and SQLSTATE. Its
 // message may quote anything.
 import { type GatewayError, isGatewayError } from './errors.ts'
-import type { LogFacts } from './log.ts'
+import type { LogFields } from './log.ts'
 
 const className = /^[A-Za-z_$][\w$]{0,59}$/
 const frame = /^ {4}at (?:.{1,120} \()?((?:file:\/\/)?[^\s()]{1,300}:\d{1,7}:\d{1,7})\)?$/
 
-type FailureFacts = Pick<LogFacts, 'code' | 'error' | 'at' | 'length' | 'statement' | 'sqlstate'>
+type ErrorLogFields = Pick<LogFields, 'code' | 'error' | 'at' | 'length' | 'statement' | 'sqlstate'>
 
-export function failureFacts(error: unknown, otherwise: string): FailureFacts {
+export function errorLogFields(error: unknown, otherwise: string): ErrorLogFields {
   if (isGatewayError(error)) return { code: error.code, ...failureDetails(error) }
   const code = otherwise
   if (!(error instanceof Error)) return { code }
@@ -17,7 +17,7 @@ export function failureFacts(error: unknown, otherwise: string): FailureFacts {
 }
 
 /** Without statement and state a full disk, a missing connection and a database that only reads look alike. */
-function failureDetails({ details }: GatewayError): Pick<LogFacts, 'length' | 'statement' | 'sqlstate'> {
+function failureDetails({ details }: GatewayError): Pick<LogFields, 'length' | 'statement' | 'sqlstate'> {
   const { length, statement, sqlstate } = details
   return {
     ...(typeof length === 'number' ? { length } : {}),

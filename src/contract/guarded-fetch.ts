@@ -14,13 +14,13 @@ export type FetchRefusal =
   | 'too_large'
   | 'encoding'
 
-export type GuardedOutcome =
+export type SafeFetchResult =
   /** `url`: where the answer came from in the end. The body ends in an error once it is larger than allowed. */
   | { readonly kind: 'answered'; readonly response: Response; readonly url: string }
   | { readonly kind: 'refused'; readonly reason: FetchRefusal }
   | { readonly kind: 'failed'; readonly reason: 'timeout' | 'aborted' | 'unreachable' }
 
-export type GuardedFetchOptions = {
+export type SafeFetchOptions = {
   readonly method?: 'GET' | 'HEAD' | 'POST'
   /** Those that prove who we are never follow a redirect to another origin. */
   readonly headers?: Readonly<Record<string, string>>
@@ -40,8 +40,8 @@ export type GuardedFetchOptions = {
   readonly mayLeave?: () => boolean
 }
 
-export interface GuardedFetch {
+export interface SafeFetch {
   /** Whether it connects to the very address it judged. Where it cannot, it takes no address literals and no redirects. */
   readonly pins: boolean
-  fetch(url: string, options?: GuardedFetchOptions): Promise<GuardedOutcome>
+  fetch(url: string, options?: SafeFetchOptions): Promise<SafeFetchResult>
 }

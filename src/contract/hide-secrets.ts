@@ -26,7 +26,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
 const shortestKnown = 4
 
 /** `known`: values of secrets, such as what a tool was given in a sensitive parameter. */
-export function hideSecrets(text: string, known: readonly string[] = []): string {
+export function redactSecrets(text: string, known: readonly string[] = []): string {
   // Longest first: a secret may contain another.
   const values = known.filter((value) => value.length >= shortestKnown).toSorted((a, b) => b.length - a.length)
   const without = values.reduce((rest, value) => rest.replaceAll(value, shown), text)

@@ -10,13 +10,13 @@ const idsPerFill = 200
 export function createIdSource(now: () => number, fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void): IdSource {
   const random = new Uint8Array(randomBytesPerId * idsPerFill)
   let used = random.length
-  const next = (): number => {
+  const nextRandomByte = (): number => {
     used += 1
     return random[used - 1] ?? 0
   }
   const pairs = (count: number): string => {
     let hex = ''
-    for (let left = count; left > 0; left -= 1) hex += hexPairs[next()]
+    for (let left = count; left > 0; left -= 1) hex += hexPairs[nextRandomByte()]
     return hex
   }
   return () => {
@@ -25,8 +25,8 @@ export function createIdSource(now: () => number, fillRandom: (bytes: Uint8Array
       used = 0
     }
     const time = now().toString(16).padStart(12, '0')
-    const version = hexPairs[(next() & 0x0f) | 0x70] ?? ''
-    const variant = hexPairs[(next() & 0x3f) | 0x80] ?? ''
+    const version = hexPairs[(nextRandomByte() & 0x0f) | 0x70] ?? ''
+    const variant = hexPairs[(nextRandomByte() & 0x3f) | 0x80] ?? ''
     return `${time.slice(0, 8)}-${time.slice(8)}-${version}${pairs(1)}-${variant}${pairs(1)}-${pairs(6)}`
   }
 }

@@ -49,12 +49,12 @@ const numberFields = [
 type Text = (typeof codeFields)[number] | (typeof plainFields)[number]
 
 /** Everything a line may say. A new fact is a new name here, and a thought about who reads logs. */
-export type LogFacts = { readonly [Field in Text]?: string | null } & {
+export type LogFields = { readonly [Field in Text]?: string | null } & {
   readonly [Field in (typeof numberFields)[number]]?: number
 }
 
 /** `thrown` is for a developer's terminal: a log that is kept shows the facts alone, since an error may quote what it was given. */
-type WriteLine = (event: string, facts?: LogFacts, thrown?: ThrownError) => void
+type WriteLine = (event: string, facts?: LogFields, thrown?: ThrownError) => void
 
 export type Log = { readonly info: WriteLine; readonly warn: WriteLine; readonly error: WriteLine }
 
@@ -62,7 +62,7 @@ const maxLength = 200
 const code = /^[\w.:-]{1,80}$/
 
 /** The second net under the types: unknown fields fall out, codes that are none are hidden, text stays on one short line. */
-export function safeFacts(facts: LogFacts): Readonly<Record<string, string | number>> {
+export function sanitizeLogFields(facts: LogFields): Readonly<Record<string, string | number>> {
   const safe: Record<string, string | number> = {}
   for (const field of plainFields) {
     const value: unknown = facts[field]

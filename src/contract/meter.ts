@@ -1,7 +1,7 @@
 // The metrics port: what the hops report. Labels are connections and codes; never a subject, an id or text.
 
 /** Hops 2-4. `failed` and `later`: not stored and not acknowledged, the platform will deliver again. `limited`: more than strangers may send. */
-export type ArrivalOutcome =
+export type InboundOutcome =
   | 'accepted'
   | 'duplicate'
   | 'stale'
@@ -33,14 +33,14 @@ export type SendOutcome =
 /** What a tool call came to. `denied`: by policy, a check or a person; `asked`: a person is asked first; `waiting`: a client runs it. */
 export type ToolOutcome = 'succeeded' | 'failed' | 'denied' | 'asked' | 'waiting'
 
-export type PumpName = 'turns' | 'sends' | 'timers'
+export type WorkerLoopName = 'turns' | 'sends' | 'timers'
 
 /** Counts; whatever it does with them must neither throw nor take time. */
 export interface Meter {
-  arrived(connection: string, outcome: ArrivalOutcome, reason: string): void
+  arrived(connection: string, outcome: InboundOutcome, reason: string): void
   /** From the moment an inbound event was looked at until its commit. */
   committed(connection: string, ms: number): void
-  claimed(pump: PumpName, count: number): void
+  claimed(pump: WorkerLoopName, count: number): void
   turnEnded(connection: string, outcome: TurnOutcome, ms: number): void
   agentFailed(connection: string, code: string): void
   toolCalled(tool: string, outcome: ToolOutcome, ms: number): void

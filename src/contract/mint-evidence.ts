@@ -1,7 +1,7 @@
 // The one way an adapter writes evidence down (hop 3): what its transport proved, bound to the agent it was sent to.
-import { UnreadableArrival } from './adapter.ts'
+import { UnparsableEventError } from './adapter.ts'
 import type { IdentityEvidence } from './evidence.ts'
-import { isVisible } from './visible-text.ts'
+import { hasOnlyVisibleCharacters } from './visible-text.ts'
 
 /** Kinds of control a proof can show, weakest first; the order is what policies compare (docs/identity.md). */
 export const assuranceClasses = ['delegated', 'domain', 'address', 'platform', 'oauth', 'agent', 'wallet'] as const
@@ -32,13 +32,13 @@ const maxSubjectLength = 512
 
 /** True for a subject that names its namespace and hides nothing: `space:part/part`. */
 export function isPlainSubject(subject: string): boolean {
-  return subject.length <= maxSubjectLength && namespaced.test(subject) && isVisible(subject)
+  return subject.length <= maxSubjectLength && namespaced.test(subject) && hasOnlyVisibleCharacters(subject)
 }
 
 /** Evidence made here. A subject that is not a plain id makes the event unreadable: no sender is guessed. */
 export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
   const { subject, issuer, method, assurance, recipient, issuedAt, notBefore, expiresAt, onBehalfOf, claims } = proven
-  if (!isPlainSubject(subject)) throw new UnreadableArrival('invalid_subject')
+  if (!isPlainSubject(subject)) throw new UnparsableEventError('invalid_subject')
   return {
     subject,
     issuer,
@@ -50,11 +50,11 @@ export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
     ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
     ...(onBehalfOf === undefined ? {} : { on_behalf_of: [...onBehalfOf] }),
     ...(claims === undefined ? {} : { claims: { ...claims } }),
-    proof: proofOf(proven),
+    proof: evidenceProof(proven),
   }
 }
 
-function proofOf({ tokenId, keyId }: ProvenFacts): IdentityEvidence['proof'] {
+function evidenceProof({ tokenId, keyId }: ProvenFacts): IdentityEvidence['proof'] {
   if (tokenId !== undefined) return { type: 'bearer-token', verified_by: 'parley', token_id: tokenId }
   return { type: 'transport', verified_by: 'parley', ...(keyId === undefined ? {} : { key_id: keyId }) }
 }

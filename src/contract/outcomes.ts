@@ -39,7 +39,7 @@ export type RejectReason =
   | 'malformed_request'
 
 /** Hop 2: whether an inbound event is what it claims to be. Nothing else is read before this is `genuine`. */
-export type Verdict<Payload> =
+export type VerifyResult<Payload> =
   | { readonly kind: 'genuine'; readonly payload: Payload }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
   /** `challenge`: the WWW-Authenticate header of the answer. */
@@ -47,17 +47,17 @@ export type Verdict<Payload> =
   /** It cannot be judged now: nothing is kept, and the sender should send it again. */
   | { readonly kind: 'later'; readonly reason: string }
   /** It is what it claims to be and will never be taken. A row says so. `remedy`: what its sender could do. */
-  | ({ readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string } & TurnedAwayFacts)
+  | ({ readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string } & RejectedEventFacts)
 
 /** What is known of a sender who is rejected for good, as far as it was proven. */
-export type TurnedAwayFacts = {
+export type RejectedEventFacts = {
   readonly subject?: string
   /** The sender's own id for it, by which it can be asked for. */
   readonly deliveryId?: string
 }
 
 /** Hop 4: what became of one message. Everything but a thrown error means: stored, and may be acknowledged. */
-export type Acceptance =
+export type AcceptResult =
   | {
       readonly kind: 'accepted'
       readonly inboxId: string

@@ -2,7 +2,7 @@
 // Only what was proven counts: no sender uses up the share of another by naming them.
 import type { RateLimit } from './capabilities.ts'
 
-export interface Pace {
+export interface RateLimiter {
   /** Undefined: it may come in. Else the seconds after which it may be tried again. Counts nothing. */
   ask(host: string): number | undefined
   /** The same for what is counted by it. */
@@ -13,11 +13,11 @@ export interface Pace {
 const maxHosts = 10_000
 
 /** Two halves of a window are counted; the older fades as the newer grows. */
-type Count = { start: number; now: number; before: number }
+type WindowCount = { start: number; now: number; before: number }
 
-export function createPace(now: () => number, { count, perMs }: RateLimit): Pace {
-  const hosts = new Map<string, Count>()
-  const secondsFor = ({ now: taken, before }: Count, start: number): number | undefined => {
+export function createRateLimiter(now: () => number, { count, perMs }: RateLimit): RateLimiter {
+  const hosts = new Map<string, WindowCount>()
+  const secondsFor = ({ now: taken, before }: WindowCount, start: number): number | undefined => {
     const share = 1 - (now() - start) / perMs
     return taken + before * share >= count ? Math.max(1, Math.ceil((start + perMs - now()) / 1000)) : undefined
   }
@@ -25,11 +25,11 @@ export function createPace(now: () => number, { count, perMs }: RateLimit): Pace
   return {
     ask(host) {
       const start = startNow()
-      return secondsFor(current(hosts.get(host), start, perMs), start)
+      return secondsFor(currentWindow(hosts.get(host), start, perMs), start)
     },
     take(host) {
       const start = startNow()
-      const counted = current(hosts.get(host), start, perMs)
+      const counted = currentWindow(hosts.get(host), start, perMs)
       hosts.delete(host)
       hosts.set(host, counted)
       if (hosts.size > maxHosts) for (const [oldest] of hosts) if (hosts.delete(oldest)) break
@@ -40,7 +40,7 @@ export function createPace(now: () => number, { count, perMs }: RateLimit): Pace
   }
 }
 
-function current(known: Count | undefined, start: number, perMs: number): Count {
+function currentWindow(known: WindowCount | undefined, start: number, perMs: number): WindowCount {
   if (known?.start === start) return known
   return { start, now: 0, before: known?.start === start - perMs ? known.now : 0 }
 }

@@ -12,14 +12,14 @@ function shape(required: Readonly<Record<string, Rule>>, optional: Readonly<Reco
   const rules = new Map(Object.entries({ ...required, ...optional }))
   const names = Object.keys(required)
   return (value) => {
-    if (!isFields(value)) return false
+    if (!isPlainObject(value)) return false
     for (const name in value) if (rules.get(name)?.(value[name]) !== true) return false
     for (const name of names) if (value[name] === undefined) return false
     return true
   }
 }
 
-function list(rule: Rule, max: number, min = 0): Rule {
+function isListOf(rule: Rule, max: number, min = 0): Rule {
   return (value) => {
     if (!Array.isArray(value) || value.length < min || value.length > max) return false
     // Place by place: a list with a hole in it is no list of anything.
@@ -28,8 +28,8 @@ function list(rule: Rule, max: number, min = 0): Rule {
   }
 }
 
-const isText: Rule = (value) => typeof value === 'string'
-const isFlag: Rule = (value) => typeof value === 'boolean'
+const isString: Rule = (value) => typeof value === 'string'
+const isBoolean: Rule = (value) => typeof value === 'boolean'
 const isAnything: Rule = () => true
 const among = (...words: readonly unknown[]): Rule => {
   const known = new Set(words)
@@ -51,7 +51,7 @@ const isCleanText: Rule = (value) =>
   typeof value === 'string' && value.length <= maxTextLength && cleanText(value) === value
 const isCleanName: Rule = (value) => typeof value === 'string' && cleanName(value) === value
 const isRecord: Rule = (value) => {
-  if (!isFields(value)) return false
+  if (!isPlainObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return (prototype === Object.prototype || prototype === null) && !Object.hasOwn(value, '__proto__')
 }
@@ -61,15 +61,15 @@ const monthDay =
   '(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))'
 const isInstant = isMatch(new RegExp(`^\\d{4}-${monthDay}T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$`))
 
-const isTransport = shape({ type: among('transport'), verified_by: isWord(512) }, { key_id: isText })
-const isBearer = shape({ type: among('bearer-token'), verified_by: isWord(512) }, { token_id: isText })
+const isTransport = shape({ type: among('transport'), verified_by: isWord(512) }, { key_id: isString })
+const isBearer = shape({ type: among('bearer-token'), verified_by: isWord(512) }, { token_id: isString })
 const isIdentity = shape(
   {
     subject: isWord(512),
     issuer: isWord(512),
     method: isWord(256),
     assurance: isWord(256),
-    audience: isText,
+    audience: isString,
     issued_at: isInstant,
     proof: (value) => isTransport(value) || isBearer(value),
   },
@@ -80,28 +80,28 @@ const isProfile = shape(
   {},
   {
     ...{ display_name: isCleanName, username: isCleanName },
-    ...{ url: isText, locale: isText, timezone: isText, provider: isText, provider_subject: isText },
-    ...{ fetched_at: isText, extensions: isRecord },
+    ...{ url: isString, locale: isString, timezone: isString, provider: isString, provider_subject: isString },
+    ...{ fetched_at: isString, extensions: isRecord },
   },
 )
 const isSender = shape(
   {
-    address: isText,
+    address: isString,
     auth_method: (value) => typeof value === 'string' && value !== '',
     verified: among(true),
-    identities: list(isIdentity, 16, 1),
+    identities: isListOf(isIdentity, 16, 1),
   },
-  { display_name: isCleanName, profile: isProfile, key_id: isText },
+  { display_name: isCleanName, profile: isProfile, key_id: isString },
 )
 
 const isBareRelay = shape({ kind: among('inline', 'none') })
 const isFieldRelay = shape({
   kind: among('recipient-field'),
-  fields: list(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
+  fields: isListOf(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
 })
 const isAddressingRelay = shape({
   kind: among('addressing'),
-  envelope_fields: list(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
+  envelope_fields: isListOf(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
   also_inline: among(true),
 })
 const isCapabilities = shape(
@@ -111,10 +111,10 @@ const isCapabilities = shape(
       {},
       {
         max_text_chars: (value) => Number.isSafeInteger(value) && Number(value) > 0,
-        markdown: isText,
+        markdown: isString,
         streaming: among('native', 'edit', 'none'),
-        files: isFlag,
-        buttons: isFlag,
+        files: isBoolean,
+        buttons: isBoolean,
       },
     ),
   },
@@ -131,17 +131,17 @@ const isChannel = shape(
     external_message_id: isIdOrNull,
     sender_id: isIdOrNull,
     room_kind: among('dm', 'group', 'channel', null),
-    from_self: isFlag,
+    from_self: isBoolean,
     addressed: among('mention', 'reply', 'dm', 'thread', 'command', 'none'),
     visibility: among('public', 'unlisted', 'followers', 'direct', 'private'),
-    mentions: list(shape({ text: isText }, { subject: isText }), Number.POSITIVE_INFINITY),
+    mentions: isListOf(shape({ text: isString }, { subject: isString }), Number.POSITIVE_INFINITY),
     event: among('new', 'edit', 'delete'),
   },
   {
-    ...{ target_id: isText, run_id: isText },
+    ...{ target_id: isString, run_id: isString },
     sender_kind: among('person', 'machine'),
     main_line: (value) => typeof value === 'string' && value !== '' && value.length <= 512,
-    command: shape({ name: (value) => typeof value === 'string' && value !== '', args: isText }),
+    command: shape({ name: (value) => typeof value === 'string' && value !== '', args: isString }),
   },
 )
 
@@ -156,8 +156,8 @@ const isMessage = shape(
     id: isId(512),
     thread_id: isId(1024),
     sender: isSender,
-    recipient: isText,
-    parts: list(isTextPart, maxParts, 1),
+    recipient: isString,
+    parts: isListOf(isTextPart, maxParts, 1),
     recipient_capabilities: isCapabilities,
     received_via: (value) => typeof value === 'string' && value !== '',
     received_at: isInstant,
@@ -171,6 +171,6 @@ export function isPlainMessage(input: unknown): input is NormalizedMessage {
   return isMessage(input)
 }
 
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -54,7 +54,7 @@ export function worstProblem({ problems }: Pick<ProbeResult, 'problems'>): Probe
 export function probeReport(result: ProbeResult): CommandResult {
   const { summary, facts = [], problems } = result
   const width = Math.max(...['Problem', ...facts.map(({ title }) => title)].map((title) => title.length))
-  const line = (title: string, text: string): string => `${title.padEnd(width)}  ${text}`
+  const reportLine = (title: string, text: string): string => `${title.padEnd(width)}  ${text}`
   const worst = worstProblem(result)
   return {
     value: {
@@ -63,8 +63,8 @@ export function probeReport(result: ProbeResult): CommandResult {
       problems: problems.map((each) => ({ ...each })),
     },
     text: [
-      ...facts.map(({ title, text }) => line(title, text)),
-      ...problems.map(({ problem, remedy }) => line('Problem', `${problem}; ${remedy}`)),
+      ...facts.map(({ title, text }) => reportLine(title, text)),
+      ...problems.map(({ problem, remedy }) => reportLine('Problem', `${problem}; ${remedy}`)),
     ].join('\n'),
     ...(worst === undefined ? {} : { problem: `${worst.problem}; ${worst.remedy}` }),
   }

@@ -33,7 +33,7 @@ export interface Records {
 }
 
 /** What an inbound event changes in the records: in the commit that stores it, and only if it was not stored before. */
-export type Effect =
+export type RecordWrite =
   | ({ readonly kind: 'put'; readonly family: string; readonly key: string; readonly value: JsonObject } & RecordFacts)
   | { readonly kind: 'remove'; readonly family: string; readonly key: string }
 
@@ -41,4 +41,4 @@ export type Effect =
  * A call that answers an inbound event by the rules of its protocol, without an agent having been asked: queued in the commit that stores
  * it, once for its client id, and delivered like any other.
  */
-export type ProtocolSend = { readonly call: JsonObject; readonly orderKey: string; readonly clientId: string }
+export type ProtocolReply = { readonly call: JsonObject; readonly orderKey: string; readonly clientId: string }

@@ -15,8 +15,8 @@ export function repairMessage(input: unknown, isResolutionTrusted: boolean, warn
     warnings.push('NM_RESOLUTION_UNTRUSTED')
   }
   replace(message, 'in_reply_to', cleanIfText)
-  replace(message, 'sender', cleanSender)
-  replace(message, 'parts', cleanParts)
+  replace(message, 'sender', repairSender)
+  replace(message, 'parts', repairParts)
   replace(message, 'history', (history) => (Array.isArray(history) ? repairHistory(history, warnings) : history))
   return message
 }
@@ -27,7 +27,7 @@ function repairHistory(history: readonly unknown[], warnings: RepairCode[]): rea
   const times = turnTimes(known)
   const order = known.map((_, index) => index).toSorted((a, b) => (times[a] ?? 0) - (times[b] ?? 0))
   if (order.some((from, to) => from !== to)) warnings.push('NM_HISTORY_ORDER')
-  return order.map((index) => cleanTurn(known[index]))
+  return order.map((index) => repairTurn(known[index]))
 }
 
 /** A turn without a readable time keeps its place behind the turn before it. */
@@ -41,15 +41,15 @@ function turnTimes(turns: readonly unknown[]): readonly number[] {
   })
 }
 
-function cleanTurn(turn: unknown): unknown {
+function repairTurn(turn: unknown): unknown {
   if (!isLoose(turn)) return turn
   const copy: Loose = { ...turn }
-  replace(copy, 'sender', cleanSender)
-  replace(copy, 'parts', cleanParts)
+  replace(copy, 'sender', repairSender)
+  replace(copy, 'parts', repairParts)
   return copy
 }
 
-function cleanSender(sender: unknown): unknown {
+function repairSender(sender: unknown): unknown {
   if (!isLoose(sender)) return sender
   const copy: Loose = { ...sender }
   replace(copy, 'display_name', cleanIfName)
@@ -63,7 +63,7 @@ function cleanSender(sender: unknown): unknown {
   return copy
 }
 
-function cleanParts(parts: unknown): unknown {
+function repairParts(parts: unknown): unknown {
   if (!Array.isArray(parts)) return parts
   return parts.map((part: unknown) => {
     if (!isLoose(part) || part['kind'] !== 'text') return part

@@ -12,6 +12,6 @@ const hidden = '[hidden]'
 const inspect = Symbol.for('nodejs.util.inspect.custom')
 
 export function secret(value: string): Secret {
-  const shown = () => hidden
-  return Object.freeze({ reveal: () => value, toString: shown, toJSON: shown, [inspect]: shown })
+  const showHidden = () => hidden
+  return Object.freeze({ reveal: () => value, toString: showHidden, toJSON: showHidden, [inspect]: showHidden })
 }

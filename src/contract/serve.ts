@@ -1,8 +1,8 @@
 // Requests that an adapter answers itself: where they come in, and what it is given with them.
 import type * as z from 'zod'
-import type { ArrivedMessage, RawArrival, RequestSource } from './arrival.ts'
-import type { ListenAnswer } from './listen.ts'
-import type { Acceptance, RejectReason } from './outcomes.ts'
+import type { InboundMessage, RawRequest, RequestSource } from './arrival.ts'
+import type { ListenResult } from './listen.ts'
+import type { AcceptResult, RejectReason } from './outcomes.ts'
 
 /**
  * A path beside `/hooks/{channel}/{connection}`; `watch` keeps the request open until the run has its answer, `serve` leaves the
@@ -41,13 +41,13 @@ export type DescribedRequest = {
 }
 
 /** What an adapter is given with a request that it answers itself. */
-export interface ServeDoor {
+export interface ServeContext {
   readonly from: RequestSource
   readonly receivedAt: string
   /** Hop 4 for what the adapter has verified and read: stored in one commit when this resolves. */
-  take(messages: readonly ArrivedMessage[]): Promise<readonly Acceptance[]>
+  take(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]>
   /** Hops 2-4, as for a hook: for a request whose body is an inbound event. Resolves when what was taken is committed. */
-  receive(arrival: RawArrival): Promise<ListenAnswer>
+  receive(arrival: RawRequest): Promise<ListenResult>
   /** A rejected caller gets a trace id to ask by; nothing else of theirs is kept. */
   turnAway(reason: RejectReason): string
   /** Something broke: it is written down, and the caller is given a trace id to ask by and nothing else. */
@@ -58,7 +58,7 @@ export interface ServeDoor {
 
 /** A request that was taken in and wants to be shown what comes of it. */
 export type FollowRequest = {
-  readonly acceptance: Acceptance
+  readonly acceptance: AcceptResult
   readonly bytes: Uint8Array
   readonly headers: Readonly<Record<string, string>>
   readonly keepOpen: (until: Promise<void>) => void

@@ -4,10 +4,10 @@
  * Moments a platform may show, outside the outbox: a message waits behind a run, its turn begins, it has been at work for a while, it
  * is over, a conversation was opened.
  */
-export type Sign = 'waiting' | 'seen' | 'typing' | 'ended' | 'opened'
+export type PresenceUpdate = 'waiting' | 'seen' | 'typing' | 'ended' | 'opened'
 
 /** What presence updates are given along; nothing that is not said to the same place anyway. */
-export type SignFacts = {
+export type PresenceDetails = {
   /** `waiting`, `seen`: the message, as its platform calls it. */
   readonly messageId?: string
   /** `seen`: how long the message waited to be taken up. */

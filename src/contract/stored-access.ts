@@ -33,4 +33,4 @@ export type StoredAccess = {
   readonly toldAll: number
 }
 
-export const nothingStored: StoredAccess = { grants: [], links: [], pairings: [], told: 0, toldAll: 0 }
+export const noStoredAccess: StoredAccess = { grants: [], links: [], pairings: [], told: 0, toldAll: 0 }

@@ -64,15 +64,18 @@ export function strangerLimits(settings: StrangerSettings | undefined, { mode }:
     pairings: settings?.pairings ?? 250,
     pairingsPerGroup: settings?.pairingsPerGroup ?? 25,
     noticesPerHour: settings?.noticesPerHour ?? 60,
-    messages: rateOf(messages, isOpen ? undefined : { count: 300, perMs: minuteMs }),
+    messages: resolveRateLimit(messages, isOpen ? undefined : { count: 300, perMs: minuteMs }),
     messagesPerDay: settings?.messagesPerDay ?? 2_000,
     receivedBytesPerDay: settings?.receivedBytesPerDay ?? 1024 * 1024 * 1024,
     storedBytesPerDay: settings?.storedBytesPerDay ?? 16 * 1024 * 1024,
-    messagesPerSender: rateOf(messagesPerSender, isOpen ? undefined : { count: 30, perMs: minuteMs }),
+    messagesPerSender: resolveRateLimit(messagesPerSender, isOpen ? undefined : { count: 30, perMs: minuteMs }),
   }
 }
 
-function rateOf(set: RateLimit | 'unlimited' | undefined, otherwise: RateLimit | undefined): RateLimit | undefined {
+function resolveRateLimit(
+  set: RateLimit | 'unlimited' | undefined,
+  otherwise: RateLimit | undefined,
+): RateLimit | undefined {
   return set === 'unlimited' ? undefined : (set ?? otherwise)
 }
 

@@ -2,11 +2,11 @@
 
 const delimiters: ReadonlySet<string> = new Set(['/', ':', '#'])
 
-export function isDelimited(prefix: string): boolean {
+export function endsInDelimiter(prefix: string): boolean {
   return delimiters.has(prefix.at(-1) ?? '')
 }
 
 /** False for a prefix that does not end in a delimiter. */
-export function isWithin(subject: string, prefix: string): boolean {
-  return isDelimited(prefix) && subject.startsWith(prefix)
+export function hasSubjectPrefix(subject: string, prefix: string): boolean {
+  return endsInDelimiter(prefix) && subject.startsWith(prefix)
 }

@@ -107,7 +107,7 @@ export type TaskQuery = {
 export type TaskPage = { readonly tasks: readonly Task[]; readonly total: number; readonly hasMore: boolean }
 
 /** Port: tasks of one connection, each seen by its owner alone. A task of another owner does not exist for the caller. */
-export interface TaskDesk {
+export interface TaskService {
   /** The task a stored message belongs to, by the message's inbox id. */
   ofMessage(inboxId: string): Promise<string | undefined>
   /** Where the task's log stood before what became of the message: what comes behind it is about the message. */
@@ -143,7 +143,7 @@ export interface TaskDesk {
   ): Promise<TaskSnapshot | undefined>
   /** `over`: it had ended before. */
   cancel(id: string, by: TaskCaller): Promise<'cancelled' | 'over' | undefined>
-  readonly push: PushDesk
+  readonly push: PushConfigService
 }
 
 /** Where a caller wants to be notified about a task. Credentials are sealed at rest and read back only to send. */
@@ -157,7 +157,7 @@ export type PushConfig = {
   readonly dialect: string
 }
 
-export interface PushDesk {
+export interface PushConfigService {
   /**
    * Under the same id: in place of the one before. `full`: the task has as many as it may. `isInline`: it came with the message
    * that asked for the task, so that whatever the task has reached meanwhile is told as well.

@@ -1,5 +1,5 @@
 // An exception as operators are shown it: class, message, stack and causes, without secrets, in 8 KB at most.
-import { hideSecrets } from './hide-secrets.ts'
+import { redactSecrets } from './hide-secrets.ts'
 
 export type ThrownError = {
   /** Its class. */
@@ -52,9 +52,9 @@ const className = /^[A-Za-z_$][\w$.]{0,59}$/
 const codeForm = /^[\w.:-]{1,80}$/
 
 export function describeError(error: unknown, hide: readonly string[] = []): ThrownError {
-  const chain = causesOf(error).map((each) => readError(each, hide))
+  const chain = listCauses(error).map((each) => readError(each, hide))
   for (const bound of bounds) {
-    const [first, ...causes] = chain.map((each) => cut(each, bound))
+    const [first, ...causes] = chain.map((each) => truncateError(each, bound))
     if (first === undefined) break
     const told = {
       ...first,
@@ -66,8 +66,8 @@ export function describeError(error: unknown, hide: readonly string[] = []): Thr
 }
 
 /** As it is read in a terminal: the message, then where it was thrown, then the same of each cause. */
-export function thrownLines({ causes = [], ...error }: ThrownError): readonly string[] {
-  const lines = (each: Omit<ThrownError, 'causes'>, lead: string): readonly string[] => {
+export function formatThrownError({ causes = [], ...error }: ThrownError): readonly string[] {
+  const errorLines = (each: Omit<ThrownError, 'causes'>, lead: string): readonly string[] => {
     const code = each.code === undefined ? '' : ` (${each.code})`
     const [first = '', ...more] = each.message.split('\n')
     return [
@@ -76,11 +76,11 @@ export function thrownLines({ causes = [], ...error }: ThrownError): readonly st
       ...each.stack.map((at) => `  ${at}`),
     ]
   }
-  return [...lines(error, ''), ...causes.flatMap((cause) => lines(cause, 'Caused by '))]
+  return [...errorLines(error, ''), ...causes.flatMap((cause) => errorLines(cause, 'Caused by '))]
 }
 
 /** Itself, what it was caused by, and of several at once the first few. */
-function causesOf(error: unknown): readonly unknown[] {
+function listCauses(error: unknown): readonly unknown[] {
   const found: unknown[] = []
   const waiting: unknown[] = [error]
   while (waiting.length > 0 && found.length < 6) {
@@ -97,14 +97,17 @@ function causesOf(error: unknown): readonly unknown[] {
 
 function readError(error: unknown, hide: readonly string[]): Omit<ThrownError, 'causes'> {
   try {
-    if (!(error instanceof Error)) return { name: typeof error, message: hidden(plainText(error), hide), stack: [] }
+    if (!(error instanceof Error))
+      return { name: typeof error, message: redactText(stringifyThrown(error), hide), stack: [] }
     const { name, message, stack } = error
     const code: unknown = 'code' in error ? error.code : 'statusCode' in error ? error.statusCode : undefined
     return {
       name: className.test(name) ? name : 'Error',
-      message: hidden(String(message), hide),
+      message: redactText(String(message), hide),
       ...(typeof code === 'number' || (typeof code === 'string' && codeForm.test(code)) ? { code: String(code) } : {}),
-      stack: framesOf(typeof stack === 'string' ? stack : '', String(message)).map((frame) => hidden(frame, hide)),
+      stack: parseStackFrames(typeof stack === 'string' ? stack : '', String(message)).map((frame) =>
+        redactText(frame, hide),
+      ),
     }
   } catch {
     // Even to read it may throw.
@@ -112,16 +115,16 @@ function readError(error: unknown, hide: readonly string[]): Omit<ThrownError, '
   }
 }
 
-function plainText(value: unknown): string {
+function stringifyThrown(value: unknown): string {
   return typeof value === 'object' && value !== null ? (JSON.stringify(value) ?? '') : String(value)
 }
 
-function hidden(text: string, hide: readonly string[]): string {
-  return hideSecrets(text.slice(0, maxRead).toWellFormed(), hide).replaceAll('\u0000', '')
+function redactText(text: string, hide: readonly string[]): string {
+  return redactSecrets(text.slice(0, maxRead).toWellFormed(), hide).replaceAll('\u0000', '')
 }
 
 /** The stack begins after the message: a message may look like a stack itself. */
-function framesOf(stack: string, message: string): readonly string[] {
+function parseStackFrames(stack: string, message: string): readonly string[] {
   const at = stack.indexOf(message)
   const from = at === -1 ? 0 : at + message.length
   const frames = stack
@@ -130,8 +133,8 @@ function framesOf(stack: string, message: string): readonly string[] {
     .filter((row) => /^ {4}at /.test(row))
     .map((row) => row.trim().slice(0, maxFrame))
   // Below a line of their own, how the gateway came to call it helps no developer.
-  const rest = frames.filter((frame) => !isOwn(frame))
-  const own = frames.filter(isOwn)
+  const rest = frames.filter((frame) => !isDeveloperFrame(frame))
+  const own = frames.filter(isDeveloperFrame)
   return own.length === 0 ? rest : [...own, ...rest.filter((frame) => !isInternal(frame))]
 }
 
@@ -139,18 +142,18 @@ function framesOf(stack: string, message: string): readonly string[] {
 const gatewayFolder = /^(?:file:\/\/)?(.*\/(?:src|dist)\/)/.exec(import.meta.url ?? '')?.[1]
 
 function isInternal(frame: string): boolean {
-  return /(?:^at |\()node:/.test(frame) || frame.includes('processTicksAndRejections') || isGateways(frame)
+  return /(?:^at |\()node:/.test(frame) || frame.includes('processTicksAndRejections') || isGatewayFrame(frame)
 }
 
-function isGateways(frame: string): boolean {
+function isGatewayFrame(frame: string): boolean {
   return gatewayFolder !== undefined && frame.includes(gatewayFolder)
 }
 
-function isOwn(frame: string): boolean {
+function isDeveloperFrame(frame: string): boolean {
   return !frame.includes('node_modules/') && !isInternal(frame)
 }
 
-function cut(error: Omit<ThrownError, 'causes'>, { message, frames }: Bounds): Omit<ThrownError, 'causes'> {
+function truncateError(error: Omit<ThrownError, 'causes'>, { message, frames }: Bounds): Omit<ThrownError, 'causes'> {
   const isCut = error.message.length > message
   return {
     ...error,

@@ -44,33 +44,34 @@ export function validateMessage(input: unknown, scope: ValidationScope): Message
   const isResolutionTrusted = scope.from === 'storage' || scope.resolutionVerified === true
   const repaired = repairMessage(input, isResolutionTrusted, warnings)
   const parsed = normalizedMessageSchema.safeParse(repaired)
-  if (!parsed.success) return rejection(parsed.error, repaired)
+  if (!parsed.success) return toRejection(parsed.error, repaired)
   const fault = semanticFault(parsed.data, scope)
   if (fault !== undefined) return fault
   return { ok: true, message: parsed.data, warnings }
 }
 
 function semanticFault(message: NormalizedMessage, scope: ValidationScope): MessageValidation | undefined {
-  const fail = (code: MessageCode, path: string): MessageValidation => ({ ok: false, code, path })
-  if (!isHostedAddress(message.recipient)) return fail('NM_RECIPIENT_INVALID', 'recipient')
-  if (!isCanonicalAddress(message.sender.address)) return fail('NM_SENDER_ADDRESS_INVALID', 'sender.address')
+  const invalidMessage = (code: MessageCode, path: string): MessageValidation => ({ ok: false, code, path })
+  if (!isHostedAddress(message.recipient)) return invalidMessage('NM_RECIPIENT_INVALID', 'recipient')
+  if (!isCanonicalAddress(message.sender.address)) return invalidMessage('NM_SENDER_ADDRESS_INVALID', 'sender.address')
   const { auth_method, verified, identities = [] } = message.sender
-  if (auth_method === 'none' && (verified || identities.length > 0)) return fail('NM_AUTH_INCONSISTENT', 'sender')
-  if (verified && identities.length === 0) return fail('NM_AUTH_INCONSISTENT', 'sender.identities')
+  if (auth_method === 'none' && (verified || identities.length > 0))
+    return invalidMessage('NM_AUTH_INCONSISTENT', 'sender')
+  if (verified && identities.length === 0) return invalidMessage('NM_AUTH_INCONSISTENT', 'sender.identities')
   if (scope.from === 'storage') return undefined
-  if (!scope.receivedVia.has(message.received_via)) return fail('NM_VIA_UNKNOWN', 'received_via')
+  if (!scope.receivedVia.has(message.received_via)) return invalidMessage('NM_VIA_UNKNOWN', 'received_via')
   if (auth_method !== 'none' && !scope.authMethods.has(auth_method))
-    return fail('NM_AUTH_INCONSISTENT', 'sender.auth_method')
+    return invalidMessage('NM_AUTH_INCONSISTENT', 'sender.auth_method')
   return undefined
 }
 
-function rejection(error: z.ZodError, input: unknown): MessageValidation {
+function toRejection(error: z.ZodError, input: unknown): MessageValidation {
   const issue = error.issues[0]
   const path = issue?.path ?? []
-  return { ok: false, code: codeFor(path.map(String), input), path: path.join('.') }
+  return { ok: false, code: messageCodeForPath(path.map(String), input), path: path.join('.') }
 }
 
-function codeFor(path: readonly string[], input: unknown): MessageCode {
+function messageCodeForPath(path: readonly string[], input: unknown): MessageCode {
   switch (path[0]) {
     case 'id':
       return 'NM_ID_MISSING'

@@ -8,11 +8,11 @@ const typePattern = /^[a-z][a-z0-9_-]*$/
 /** The type is a word in lower case; the id is opaque and keeps its case. */
 export function readWorkspaceScope(input: unknown): WorkspaceScope {
   const given = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {}
-  const type = textOf(given['workspace_type']).toLowerCase()
+  const type = trimmedString(given['workspace_type']).toLowerCase()
   if (!typePattern.test(type))
-    throw invalid('workspace_type must be a word of lower-case letters, digits, _ and -, such as team')
-  const id = textOf(given['workspace_id'])
-  if (id === '') throw invalid('workspace_id must be a non-empty string')
+    throw invalidWorkspaceScope('workspace_type must be a word of lower-case letters, digits, _ and -, such as team')
+  const id = trimmedString(given['workspace_id'])
+  if (id === '') throw invalidWorkspaceScope('workspace_id must be a non-empty string')
   return { workspace_type: type, workspace_id: id }
 }
 
@@ -20,10 +20,10 @@ export function workspaceKey({ workspace_type, workspace_id }: WorkspaceScope): 
   return `${workspace_type}:${workspace_id}`
 }
 
-function textOf(value: unknown): string {
+function trimmedString(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ''
 }
 
-function invalid(reason: string): GatewayError {
+function invalidWorkspaceScope(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_workspace_scope: ${reason}`)
 }

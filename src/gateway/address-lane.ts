@@ -1,6 +1,6 @@
 // What waits in a lane, as its agent reads it: addressed to it by name, whichever recipient the adapter chose.
 import { formatAddress } from '../contract/index.ts'
-import { addressedTo } from '../identity/evidence/addressed-to.ts'
+import { readdressMessage } from '../identity/evidence/addressed-to.ts'
 import type { WaitingMessage } from '../sessions/turn-store.ts'
 import type { GatewayConnection } from './deps.ts'
 
@@ -12,5 +12,5 @@ export function addressRows<Row extends Pick<WaitingMessage, 'message'>>(
 ): readonly Row[] {
   if (!at.isShared) return rows
   const address = formatAddress({ local: agent, domain: at.connection.domain })
-  return rows.map((row) => ({ ...row, message: addressedTo(row.message, address) }))
+  return rows.map((row) => ({ ...row, message: readdressMessage(row.message, address) }))
 }

@@ -4,22 +4,22 @@ import {
   type IdentityEvidence,
   type JsonObject,
   type NormalizedMessage,
-  nothingStored,
+  noStoredAccess,
   type OpenPairing,
   type StoredGrant,
   senderGroup,
 } from '../contract/index.ts'
-import { type AccessDecision, type AccessScene, roleGrants, roleHere } from '../identity/access/access-policy.ts'
-import { refusalWords } from '../identity/pairing/door-words.ts'
+import { type AccessContext, type AccessDecision, roleGrants, strongestRole } from '../identity/access/access-policy.ts'
+import { accessDeniedNotice } from '../identity/pairing/door-words.ts'
 import type { PairingAsk } from '../identity/pairing/pairing-store.ts'
 import { isForOtherAgent } from '../identity/principal/bearer-principal.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
-import { isAddressed } from '../identity/routing/attention.ts'
+import { isAgentAddressed } from '../identity/routing/attention.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
-import type { Ground, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
+import type { AccessBasis, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
 import { admitChain } from './admit-chain.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
-import { inattention } from './inattention.ts'
+import { refuseUnaddressed } from './inattention.ts'
 
 type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'chains' | 'host'>
 type Addressed = Pick<NormalizedMessage, 'recipient' | 'received_at'>
@@ -43,7 +43,7 @@ export async function admissions(
   for (const row of lane.messages) {
     const allowed = await admitOrHold(deps, at, withHeld(row, held), lane)
     const { principal } = allowed.kind === 'admitted' ? allowed : { principal: undefined }
-    const unheeded = principal === undefined ? undefined : inattention(deps, at, row, { takesPart, principal })
+    const unheeded = principal === undefined ? undefined : refuseUnaddressed(deps, at, row, { takesPart, principal })
     const admission = unheeded ?? allowed
     decided.set(row.id, admission)
     takesPart ||= admission.kind === 'admitted' && row.event === 'new'
@@ -74,7 +74,7 @@ export async function admitOrHold(
   const { subject, accessRule, evidence } = admission
   const room = await deps.people.pairings.findRoom({
     ...{ connection: at.key, agent, conversationId, inboxId: row.id, traceId: row.traceId },
-    ...pairingPlace(at, subject),
+    ...pairingQuota(at, subject),
   })
   if (room.kind === 'free') return admission
   if (room.isNews)
@@ -83,7 +83,7 @@ export async function admitOrHold(
 }
 
 /** Among whom a stranger waits, and how many of them may. */
-export function pairingPlace(
+export function pairingQuota(
   { strangers }: GatewayConnection,
   subject: string | null,
 ): Pick<PairingAsk, 'group' | 'perConnection' | 'perGroup'> {
@@ -97,20 +97,20 @@ export async function admit(
   row: WaitingMessage,
   agent: string,
 ): Promise<Admission> {
-  const scene = accessScene(deps, at, { message: row.message, agent, stored: row.access })
+  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
   const decision = await deps.access.decide(row.message.sender, scene)
-  const ground = groundOf(decision)
+  const ground = toAccessBasis(decision)
   switch (decision.kind) {
     case 'refused':
-      return refusal(at, row, ground, reasonOf(decision.reason, row))
+      return refuseAdmission(at, row, ground, refusalReason(decision.reason, row))
     case 'unpaired':
-      return hold(at, row, ground, decision.with === 'agent' ? agent : '*')
+      return holdForPairing(at, row, ground, decision.with === 'agent' ? agent : '*')
     case 'admitted': {
       const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
-      if (person === undefined) return refusal(at, row, ground, 'principal_unknown')
-      if (isForOtherAgent(decision.evidence, agent)) return refusal(at, row, ground, 'wrong_agent')
+      if (person === undefined) return refuseAdmission(at, row, ground, 'principal_unknown')
+      if (isForOtherAgent(decision.evidence, agent)) return refuseAdmission(at, row, ground, 'wrong_agent')
       const fault = await admitChain(deps, row.message, { agent, inboxId: row.id })
-      if (fault !== undefined) return refusal(at, row, ground, fault)
+      if (fault !== undefined) return refuseAdmission(at, row, ground, fault)
       const speaker = speakerFields(person, row, scene)
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker }
     }
@@ -124,7 +124,7 @@ export async function acceptedRule(
   message: NormalizedMessage,
   agent: string,
 ): Promise<boolean> {
-  const scene = accessScene(deps, at, { message, agent, stored: nothingStored })
+  const scene = createAccessContext(deps, at, { message, agent, stored: noStoredAccess })
   const decision = await deps.access.decide(message.sender, scene)
   return decision.kind === 'admitted' && decision.rule !== 'public'
 }
@@ -140,13 +140,13 @@ async function resolvePerson(
 }
 
 /** Who acts in a run for which no sender was admitted just now. Undefined: no person. */
-export async function speakerOf(
+export async function resolveSpeaker(
   deps: AdmissionDeps,
   at: GatewayConnection,
   row: WaitingMessage,
   agent: string,
 ): Promise<Fields | undefined> {
-  const scene = accessScene(deps, at, { message: row.message, agent, stored: row.access })
+  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
   const decision = await deps.access.decide(row.message.sender, scene)
   if (decision.kind !== 'admitted') return undefined
   const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
@@ -154,9 +154,9 @@ export async function speakerOf(
 }
 
 /** With what authority a sender acts: the execution principal and the role a grant gives it. */
-function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMessage, scene: AccessScene): Fields {
+function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMessage, scene: AccessContext): Fields {
   const caller = message.channel?.caller
-  const role = roleHere(message.sender, scene)
+  const role = strongestRole(message.sender, scene)
   return { ...principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
 }
 
@@ -169,18 +169,18 @@ export type Authority = {
 }
 
 /** What stored grants make of the sender of a command, for this agent in this place, as of this very moment. */
-export async function authorityOf(
+export async function resolveAuthority(
   deps: AdmissionDeps,
   at: GatewayConnection,
   row: WaitingMessage,
   agent: string,
 ): Promise<Authority> {
-  const scene = accessScene(deps, at, { message: row.message, agent, stored: row.access })
+  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
   const { sender } = row.message
   // A command that is tried again may come from a sender who lost access meanwhile.
   const decision = await deps.access.decide(sender, scene)
   if (decision.kind !== 'admitted') return { isOperator: false, adminGrants: [], role: null, assurance: null }
-  const role = roleHere(sender, scene)
+  const role = strongestRole(sender, scene)
   return {
     isOperator: role === 'operator' || role === 'admin',
     role,
@@ -190,11 +190,11 @@ export async function authorityOf(
 }
 
 /** What is decided about: a message, the agent it is for, and what is stored about its sender. */
-export function accessScene(
+export function createAccessContext(
   { agents }: Pick<GatewayDeps, 'agents'>,
   at: GatewayConnection,
-  { agent, stored, message }: Pick<AccessScene, 'agent' | 'stored'> & { readonly message: Addressed },
-): AccessScene {
+  { agent, stored, message }: Pick<AccessContext, 'agent' | 'stored'> & { readonly message: Addressed },
+): AccessContext {
   return {
     connection: at.key,
     agent,
@@ -206,7 +206,7 @@ export function accessScene(
   }
 }
 
-function groundOf({ rule, evidence }: AccessDecision): Ground {
+function toAccessBasis({ rule, evidence }: AccessDecision): AccessBasis {
   return {
     accessRule: rule,
     subject: evidence?.subject ?? null,
@@ -219,26 +219,26 @@ function shownEvidence({ issuer, method, assurance }: IdentityEvidence): JsonObj
   return { issuer, method, assurance }
 }
 
-function refusal(at: GatewayConnection, row: WaitingMessage, ground: Ground, reason: string): Admission {
+function refuseAdmission(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, reason: string): Admission {
   // Where a request waits for its answer the code is the answer.
-  const hasWords = refusalWords(reason, ground.subject) !== undefined
+  const hasWords = accessDeniedNotice(reason, ground.subject) !== undefined
   return { ...ground, kind: 'refused', reason, mustTell: hasWords && !isWatched(at) && mayTell(row) }
 }
 
 /** Nothing is proven because what came along to prove it was not believed: that is the reason to be told. */
-function reasonOf(reason: string, { message }: WaitingMessage): string {
+function refusalReason(reason: string, { message }: WaitingMessage): string {
   return reason === 'no_evidence' ? (message.sender.dropped_evidence?.[0] ?? reason) : reason
 }
 
-function hold(at: GatewayConnection, row: WaitingMessage, ground: Ground, agent: string): Admission {
+function holdForPairing(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, agent: string): Admission {
   const pairing = row.access.pairings.find((each) => each.agent === agent) ?? null
-  const refused = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustTell: false })
+  const refuseQuietly = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustTell: false })
   // A press is no message: nothing of it is kept for later, and the press alone is answered.
   if (row.obligation === 'click')
     return { ...ground, kind: 'refused', reason: 'decision_not_allowed', mustTell: ground.subject !== null }
   // A deletion is always kept: without it a message that was taken back would be answered.
-  if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refused('too_many_held')
-  if (pairing === null && !mayTell(row)) return refused('not_paired')
+  if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refuseQuietly('too_many_held')
+  if (pairing === null && !mayTell(row)) return refuseQuietly('not_paired')
   return { ...ground, kind: 'held', pairing, pairedWith: agent, mustTell: needsCode(at, row, pairing) }
 }
 
@@ -257,5 +257,5 @@ export function mayTell({ message, access }: Pick<WaitingMessage, 'message' | 'a
 }
 
 function isSaidToUs({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
-  return channel === undefined || channel.room_kind === 'dm' || isAddressed(channel)
+  return channel === undefined || channel.room_kind === 'dm' || isAgentAddressed(channel)
 }

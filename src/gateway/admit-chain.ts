@@ -1,7 +1,7 @@
 // Hop 6, for messages that agents send: whether their chain may go on here. A chain is no authority; it can only
 // take away.
 import type { NormalizedMessage } from '../contract/index.ts'
-import { isBeyondHops } from '../identity/chain/agent-chain.ts'
+import { exceedsHopLimit } from '../identity/chain/agent-chain.ts'
 import { isCallerLoop } from '../identity/chain/caller-loop.ts'
 import type { ChainStore } from '../identity/chain/chain-store.ts'
 
@@ -12,7 +12,7 @@ export type ChainDeps = {
 }
 
 /** For whom a message waits, and which one it is. */
-export type Waiting = { readonly agent: string; readonly inboxId: string }
+export type ChainedMessage = { readonly agent: string; readonly inboxId: string }
 
 /** How often one agent may come back to another in one conversation before a person speaks again. */
 const maxPairTurns = 5
@@ -26,12 +26,12 @@ export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
 export async function admitChain(
   { chains, host: ownHost }: ChainDeps,
   { channel }: Pick<NormalizedMessage, 'channel'>,
-  { agent, inboxId }: Waiting,
+  { agent, inboxId }: ChainedMessage,
 ): Promise<ChainRefusal | undefined> {
   const caller = channel?.caller
   if (caller === undefined || caller.chain_depth === 0) return undefined
   const { chain_depth: depth, chain_root: root } = caller
-  if (isBeyondHops(depth)) return 'gw:hop_limit'
+  if (exceedsHopLimit(depth)) return 'gw:hop_limit'
   const host = await ownHost()
   if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
   if (await chains.visit({ root, agent, host, depth })) return 'gw:agent_loop'

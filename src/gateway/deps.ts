@@ -4,23 +4,23 @@ import type { PendingActionStore } from '../agent/approvals/pending-action-store
 import type { JournalStore } from '../agent/journal-store.ts'
 import type { ToolServers } from '../agent/mcp/tool-servers.ts'
 import type { ToolRequestStore } from '../agent/runtime-tools/tool-request-store.ts'
-import type { AttachmentDesk } from '../attachments/desk.ts'
+import type { AttachmentService } from '../attachments/desk.ts'
 import type {
   AccessRule,
   Adapter,
   Connection,
-  GuardedFetch,
   IdSource,
   Log,
   MentionHumans,
   Meter,
   Observer,
-  Originals,
-  PlaceChange,
   PolicySender,
+  RawBlobs,
+  RoomStatusChange,
+  SafeFetch,
   StoredAccess,
   StrangerLimits,
-  TaskDesk,
+  TaskService,
   ValidationScope,
 } from '../contract/index.ts'
 import type { AccessPolicy } from '../identity/access/access-policy.ts'
@@ -34,16 +34,16 @@ import type { ReplyLimitStore } from '../identity/limits/reply-limit-store.ts'
 import type { PairingStore } from '../identity/pairing/pairing-store.ts'
 import type { PrincipalStore } from '../identity/principal/principal-store.ts'
 import type { PrincipalResolver } from '../identity/principal/resolver.ts'
-import type { Attention } from '../identity/routing/attention.ts'
+import type { ReplyPolicy } from '../identity/routing/attention.ts'
 import type { AttestationVerifier } from '../identity/trust/admit-forwarded.ts'
 import type { TrustedIssuers } from '../identity/trust/trusted-issuers.ts'
 import type { Committer } from '../inbound/group-commit.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
-import type { StrangerStore } from '../inbound/strangers.ts'
+import type { UnprovenSenderStore } from '../inbound/strangers.ts'
 import type { LiveStore } from '../outbox/live-store.ts'
 import type { OutboxStore } from '../outbox/outbox-store.ts'
 import type { SettlePolicy } from '../outbox/settle.ts'
-import type { Bell } from '../pump.ts'
+import type { Wakeup } from '../pump.ts'
 import type { LeaseKeeper } from '../sessions/lease-keeper.ts'
 import type { MergeLimits } from '../sessions/plan-turn.ts'
 import type { RunStore } from '../sessions/run-store.ts'
@@ -51,12 +51,12 @@ import type { SignalStore } from '../sessions/signal-store.ts'
 import type { SuspectStore } from '../sessions/suspect-store.ts'
 import type { TranscriptStore } from '../sessions/transcript-store.ts'
 import type { TurnStore } from '../sessions/turn-store.ts'
-import type { Watchers } from '../tasks/watchers.ts'
+import type { TaskWatchers } from '../tasks/watchers.ts'
 import type { CapabilityCheck } from './capabilities.ts'
 import type { Isolation } from './isolation.ts'
 import type { ResultKeeper } from './result-keeper.ts'
 import type { RunWatch } from './run-watch.ts'
-import type { SignDesk } from './sign-desk.ts'
+import type { PresenceService } from './sign-desk.ts'
 
 /** A configured connection: its adapter bound to its settings, and who may speak on it. */
 export type GatewayConnection = {
@@ -67,17 +67,17 @@ export type GatewayConnection = {
   readonly isShared: boolean
   readonly adapter: Adapter
   /** What its platform says about places that take nothing from us any more. */
-  readonly notePlace: (change: PlaceChange, subject: string | null) => Promise<void>
+  readonly notePlace: (change: RoomStatusChange, subject: string | null) => Promise<void>
   /** Where inbound events are kept as they came; absent where nothing holds bytes. */
-  readonly originals?: Originals
+  readonly originals?: RawBlobs
   /** What its callers asked for and come back to. */
-  readonly tasks: TaskDesk
+  readonly tasks: TaskService
   readonly access: AccessRule
   readonly strangers: StrangerLimits
   /** Into how many messages a reply is split at most; without it: as the channel has it. */
   readonly replyParts?: number
   readonly mentionHumans: MentionHumans
-  readonly attention: Attention
+  readonly attention: ReplyPolicy
   /** The operator's legal basis for keeping transcripts, if there is one. */
   readonly transcriptBasis?: string
 }
@@ -136,7 +136,7 @@ export type GatewayDeps = {
   readonly signals: SignalStore
   readonly journal: JournalStore
   readonly transcripts: TranscriptStore
-  readonly attachments: AttachmentDesk
+  readonly attachments: AttachmentService
   readonly outbox: OutboxStore
   readonly live: LiveStore
   readonly pendingActions: PendingActionStore
@@ -148,7 +148,7 @@ export type GatewayDeps = {
   readonly access: AccessPolicy
   /** What is stored about a sender, read before their message is stored. */
   readonly readAccess: (sender: PolicySender, connection: string) => Promise<StoredAccess>
-  readonly strangers: StrangerStore
+  readonly strangers: UnprovenSenderStore
   /** What the disk has room for. Undefined: everything. Absent where nothing is kept on a disk of ours. */
   readonly room?: () => Promise<'low' | 'full' | undefined>
   readonly principals: PrincipalResolver
@@ -175,21 +175,21 @@ export type GatewayDeps = {
   readonly settlePolicy: SettlePolicy
   readonly validation: Extract<ValidationScope, { from: 'adapter' }>
   /** The clients that watch a task in this process. */
-  readonly watchers: Watchers
+  readonly watchers: TaskWatchers
   readonly bells: {
-    readonly turns: Bell
-    readonly sends: Bell
-    readonly ends: Bell
-    readonly timers: Bell
+    readonly turns: Wakeup
+    readonly sends: Wakeup
+    readonly ends: Wakeup
+    readonly timers: Wakeup
     /** Run events were stored. */
-    readonly events: Bell
+    readonly events: Wakeup
     /** Calls were settled: a live message may be there. */
-    readonly live: Bell
+    readonly live: Wakeup
   }
   /** fetch for effects: asks right before a request leaves whether it still may. */
   readonly fenceFetch: (mayLeave: (ageMs: number) => boolean, onSend?: () => void) => typeof fetch
   /** fetch for addresses from messages and peers. */
-  readonly guardedFetch: GuardedFetch
+  readonly guardedFetch: SafeFetch
   readonly newId: IdSource
   readonly now: () => number
   readonly monotonicMs: () => number
@@ -201,7 +201,7 @@ export type GatewayDeps = {
   readonly secretValues?: readonly string[]
   readonly meter: Meter
   readonly notify: Observer
-  readonly signs: SignDesk
+  readonly signs: PresenceService
   /** Absent where MCP servers cannot be reached. */
   readonly toolServers?: ToolServers
   readonly failpoint?: (name: string) => void | Promise<void>

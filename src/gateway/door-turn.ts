@@ -1,23 +1,23 @@
 // The access challenge: a turn that tells a sender why they have no access, or gives them a pairing code. No agent runs.
 import { completeReply } from '../agent/reply.ts'
 import { cleanName, type NormalizedResponse } from '../contract/index.ts'
-import { limitWords, pairingHint, pairingWords, refusalWords } from '../identity/pairing/door-words.ts'
+import { accessDeniedNotice, pairingHint, pairingPrompt, rateLimitNotice } from '../identity/pairing/door-words.ts'
 import { newPairingCode } from '../identity/pairing/pairing-code.ts'
-import { isRoom } from '../identity/routing/attention.ts'
+import { isGroupRoom } from '../identity/routing/attention.ts'
 import type { NewPairing } from '../sessions/new-pairing.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
-import type { Ground, TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
-import { admitOrHold, isWatched, pairingPlace } from './admissions.ts'
+import type { AccessBasis, TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
+import { admitOrHold, isWatched, pairingQuota } from './admissions.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
-import { emptyEnd, render } from './end-turn.ts'
+import { emptyEnd, renderOutgoing } from './end-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { isPrivate, mayTellStranger, reachedLimit, replyLimit } from './reply-limits.ts'
+import { isDirectMessage, mayReplyToUnproven, reachedLimit, replyLimit } from './reply-limits.ts'
 import { askSenderName, replyFacts } from './turn-facts.ts'
 
 const pairingDays = 7
 
 /** Decided anew, since it may be resumed much later. Undefined: they are let in by now, and the message is to be run. */
-export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnEnd | undefined> {
+export async function endAccessChallengeTurn(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnEnd | undefined> {
   const row = ready.members.at(-1)?.row
   if (row === undefined) return emptyEnd(ready)
   const admission = await admitOrHold(deps, ready.at, row, ready.lane)
@@ -27,7 +27,7 @@ export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<Turn
     case 'admitted':
       return limitEnd(deps, ready, row, ground)
     case 'refused': {
-      const words = refusalWords(admission.reason, admission.subject)
+      const words = accessDeniedNotice(admission.reason, admission.subject)
       const calls = await noticeCalls(deps, ready, row, words)
       const end = { leadState: 'refused', leadReason: admission.reason, taskState: 'rejected' } as const
       const told =
@@ -44,14 +44,14 @@ async function limitEnd(
   deps: GatewayDeps,
   ready: ReadyTurn,
   row: WaitingMessage,
-  ground: Ground,
+  ground: AccessBasis,
 ): Promise<TurnEnd | undefined> {
-  if (!isPrivate(row.message)) return undefined
+  if (!isDirectMessage(row.message)) return undefined
   const reached = await reachedLimit(deps, ready.at, ready.lane, ready.members, new Map([[row.id, ground]]))
-  const reply = reached === undefined ? undefined : notice(ready, limitWords(reached.freeInMs))
+  const reply = reached === undefined ? undefined : notice(ready, rateLimitNotice(reached.freeInMs))
   if (reached === undefined || reply === undefined) return undefined
   const end = { leadState: 'refused', leadReason: replyLimit, taskState: 'rejected' } as const
-  const calls = await render(deps, ready, [{ reply, purpose: 'notice' }])
+  const calls = await renderOutgoing(deps, ready, [{ reply, purpose: 'notice' }])
   return {
     ...emptyEnd(ready),
     ...end,
@@ -70,8 +70,8 @@ async function heldEnd(
   // Once per pairing, of which each group of strangers has only so many.
   const name = admission.pairing === null ? await askSenderName(ready.at, row) : row.message.sender.display_name
   const pairing = newPairing(deps, ready.at, admission, name ?? '')
-  const isRead = isRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
-  const words = isRead ? pairingHint() : pairingWords(pairing.code)
+  const isRead = isGroupRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
+  const words = isRead ? pairingHint() : pairingPrompt(pairing.code)
   // A request that waits for its answer is given the code as one.
   return {
     ...emptyEnd(ready),
@@ -101,7 +101,7 @@ function newPairing(
     shownName: name === '' ? null : name,
     evidence: evidence ?? {},
     expiresInMs: pairingDays * 24 * 60 * 60_000,
-    ...pairingPlace(at, subject),
+    ...pairingQuota(at, subject),
   }
 }
 
@@ -124,6 +124,6 @@ async function noticeCalls(
   words: string | undefined,
 ): Promise<TurnEnd['calls']> {
   const reply = words === undefined ? undefined : notice(ready, words)
-  if (reply === undefined || !(await mayTellStranger(deps, ready.at, ready.lane, row))) return []
-  return render(deps, ready, [{ reply, purpose: 'notice' }])
+  if (reply === undefined || !(await mayReplyToUnproven(deps, ready.at, ready.lane, row))) return []
+  return renderOutgoing(deps, ready, [{ reply, purpose: 'notice' }])
 }

@@ -1,7 +1,7 @@
 // What an agent is given that calls remote agents: a fetch under this turn's lease, and our place in the
 // chain of agents as the next one is told it.
-import type { Elsewhere, NextHop } from '../agent/elsewhere.ts'
-import { type CallerContext, type GuardedFetch, parseAddress } from '../contract/index.ts'
+import type { NextHop, RemoteAccess } from '../agent/elsewhere.ts'
+import { type CallerContext, parseAddress, type SafeFetch } from '../contract/index.ts'
 import { nextAgentChain } from '../identity/chain/agent-chain.ts'
 import { callerHeaders, nextHop, topOfChain } from '../identity/chain/caller-context.ts'
 import { readJrd } from '../identity/discovery/jrd.ts'
@@ -10,23 +10,27 @@ import type { GatewayDeps } from './deps.ts'
 import { leasedFetch } from './leased-fetch.ts'
 import type { TurnChain } from './turn-chain.ts'
 
-export type Standing = {
+export type ChainPosition = {
   readonly agent: string
   readonly chain: TurnChain
   /** What a chain that begins here is known by: the same in every try. */
   readonly root: string
 }
 
-type ElsewhereDeps = Pick<GatewayDeps, 'attestor' | 'fenceFetch' | 'guardedFetch' | 'host'>
+type RemoteAgentDeps = Pick<GatewayDeps, 'attestor' | 'fenceFetch' | 'guardedFetch' | 'host'>
 
 type TurnLease = Pick<Lease, 'isHeld' | 'untilHeld'>
 
-export function createElsewhere(deps: ElsewhereDeps, lease: TurnLease, standing: Standing): Elsewhere {
+export function createRemoteAgentCaller(
+  deps: RemoteAgentDeps,
+  lease: TurnLease,
+  standing: ChainPosition,
+): RemoteAccess {
   return {
     fetch: leasedFetch(lease, deps.fenceFetch(lease.isHeld)),
-    guarded: fenced(deps.guardedFetch, lease),
+    guarded: fetchWhileLeased(deps.guardedFetch, lease),
     attest: deps.attestor.attest,
-    next: (address) => nextOf(deps.host, standing, address),
+    next: (address) => resolveNextHop(deps.host, standing, address),
     cardIn(document, address) {
       const read = readJrd(document, address)
       return read.ok ? read.card : undefined
@@ -35,13 +39,17 @@ export function createElsewhere(deps: ElsewhereDeps, lease: TurnLease, standing:
 }
 
 /** The same for another agent of ours that was asked in between: one place further. */
-export function elsewhereFrom(deps: Pick<GatewayDeps, 'host'>, given: Elsewhere, standing: Standing): Elsewhere {
-  return { ...given, next: (address) => nextOf(deps.host, standing, address) }
+export function remoteCallerForAgent(
+  deps: Pick<GatewayDeps, 'host'>,
+  given: RemoteAccess,
+  standing: ChainPosition,
+): RemoteAccess {
+  return { ...given, next: (address) => resolveNextHop(deps.host, standing, address) }
 }
 
-async function nextOf(
+async function resolveNextHop(
   host: () => Promise<string>,
-  { agent, chain, root }: Standing,
+  { agent, chain, root }: ChainPosition,
   address: string | undefined,
 ): Promise<NextHop> {
   const { caller = topOfChain(root), place } = chain
@@ -63,7 +71,7 @@ function isCaller({ caller_agent, caller_host }: CallerContext, address: string 
   return asked.local === caller_agent && asked.domain === new URL(caller_host).hostname
 }
 
-function fenced({ pins, fetch }: GuardedFetch, { isHeld, untilHeld }: TurnLease): GuardedFetch {
+function fetchWhileLeased({ pins, fetch }: SafeFetch, { isHeld, untilHeld }: TurnLease): SafeFetch {
   return {
     pins,
     async fetch(url, options) {

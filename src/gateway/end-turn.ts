@@ -3,20 +3,20 @@ import { readPendingAction } from '../agent/approvals/pending-action.ts'
 import { withAsks, withoutQuestions } from '../agent/approvals/question.ts'
 import { apology, completeReply } from '../agent/reply.ts'
 import { type Envelope, isGatewayError, type QueuedCall, textPart } from '../contract/index.ts'
-import { sendAgainWords } from '../identity/pairing/door-words.ts'
+import { resendNotice } from '../identity/pairing/door-words.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
-import { amendmentEnvelope, assistantEnvelope, participantIn, userEnvelope } from '../sessions/codec.ts'
+import { amendmentEnvelope, assistantEnvelope, senderToParticipant, userEnvelope } from '../sessions/codec.ts'
 import { endsPause } from '../sessions/signal-store.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import { keepWholeReply } from './files/whole-reply.ts'
-import { type MentionScene, mentionable } from './mention-policy.ts'
+import { type MentionContext, mentionable } from './mention-policy.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { naturalEnd } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
-import { appendedEvents, taskStateOf } from './task-end.ts'
-import { replyFacts, runIdOf } from './turn-facts.ts'
+import { appendedEvents, taskStateAfterRun } from './task-end.ts'
+import { getRunId, replyFacts } from './turn-facts.ts'
 
 type Line = TurnEnd['envelopes'][number]
 
@@ -28,25 +28,25 @@ export async function answeredEnd(
   latencyMs: number,
 ): Promise<TurnEnd> {
   const ready = withJoined(turn)
-  const result = askingAsData(askingAgain(ready, keepingShown(ready, given)))
+  const result = askingAsData(askingAgain(ready, keepShownText(ready, given)))
   const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
   if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
-  const participants = [...result.participants, ...ready.members.map((member) => participantIn(member.message))]
+  const participants = [...result.participants, ...ready.members.map((member) => senderToParticipant(member.message))]
   const scene = { agents: deps.agents, at: ready.at, participants }
   // What is stored is what was said; only what leaves is made safe.
   const safe = outgoing.map(({ reply, purpose }) => ({
     ...mentionable(scene, reply),
     purpose,
-    ...asked(scene, reply, result.actions),
+    ...withUnaskedReply(scene, reply, result.actions),
   }))
   const toSay = result.reply === undefined ? [...safe, ...left(ready)] : safe
-  const calls = await render(deps, endingLive(ready, result), toSay)
+  const calls = await renderOutgoing(deps, endingLive(ready, result), toSay)
   const isReplied = calls.some((call) => call.primary)
   const isAnswered = isReplied && calls.every((call) => !call.primary || call.isAppended === true)
-  const taskState = taskStateOf(result.reply, result.run.status)
+  const taskState = taskStateAfterRun(result.reply, result.run.status)
   const at = new Date(deps.now()).toISOString()
   const said = outgoing.map(({ reply }) =>
-    assistantEnvelope(agentAddress(ready), reply.parts, { runId: runIdOf(ready), latencyMs, at }),
+    assistantEnvelope(answeringAddress(ready), reply.parts, { runId: getRunId(ready), latencyMs, at }),
   )
   return {
     ...emptyEnd(ready),
@@ -77,7 +77,7 @@ const answered = { state: 'answered', leadState: 'answered', leadReason: null } 
 const silent = { state: 'silent', leadState: 'refused', leadReason: 'silent' } as const
 
 /** A person who stops an answer wants no more of it, and keeps what they have read. */
-function keepingShown({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
+function keepShownText({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
   const { reply, run } = result
   const note = reply?.parts.at(-1)
   const isStopped = run.status === 'cancelled' || run.status === 'interrupted'
@@ -87,7 +87,7 @@ function keepingShown({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
 
 /** A sender who was let in meanwhile learns in the same answer what of their words and files was not kept until then. */
 function askingAgain(ready: ReadyTurn, result: RunResult): RunResult {
-  const words = sendAgainWords(ready.members.flatMap(({ row }) => row.message.left_out ?? []))
+  const words = resendNotice(ready.members.flatMap(({ row }) => row.message.left_out ?? []))
   if (words === undefined) return result
   const { reply } = result
   const asked = completeReply(words, replyFacts(ready))
@@ -114,8 +114,8 @@ function endingLive(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTu
 }
 
 /** Decided questions are not asked: what else the reply says is kept ready. */
-function asked(
-  scene: MentionScene,
+function withUnaskedReply(
+  scene: MentionContext,
   reply: Outgoing['reply'],
   actions: RunResult['actions'],
 ): Pick<Outgoing, 'unasked'> {
@@ -141,7 +141,7 @@ export async function deadEnd(deps: GatewayDeps, given: ReadyTurn, reason: strin
   const calls = await apologyCalls(deps, ready, reply)
   const at = new Date(deps.now()).toISOString()
   const said: Envelope = {
-    ...assistantEnvelope(agentAddress(ready), reply.parts, { runId: runIdOf(ready), at }),
+    ...assistantEnvelope(answeringAddress(ready), reply.parts, { runId: getRunId(ready), at }),
     type: 'error',
   }
   return {
@@ -173,7 +173,7 @@ export function amendmentEnd(ready: ReadyTurn): TurnEnd {
   const edit = ready.edit
   const original = edit?.original ?? null
   if (edit === null || original === null) return { ...emptyEnd(ready), leadState: 'merged', leadReason: 'amendment' }
-  const facts = { runId: runIdOf(ready), amends: edit.editOf ?? '', event: edit.event }
+  const facts = { runId: getRunId(ready), amends: edit.editOf ?? '', event: edit.event }
   return {
     ...emptyEnd(ready),
     leadId: edit.id,
@@ -229,10 +229,10 @@ function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): nu
 
 function heard(ready: ReadyTurn): readonly Line[] {
   return ready.members.flatMap(({ row, message, edits }) => [
-    { inboxId: row.id, envelope: userEnvelope(message, { runId: runIdOf(ready) }) },
+    { inboxId: row.id, envelope: userEnvelope(message, { runId: getRunId(ready) }) },
     ...edits.map((edit) => ({
       inboxId: edit.id,
-      envelope: amendmentEnvelope(edit.message, { runId: runIdOf(ready), amends: row.messageId, event: 'edit' }),
+      envelope: amendmentEnvelope(edit.message, { runId: getRunId(ready), amends: row.messageId, event: 'edit' }),
     })),
   ])
 }
@@ -264,7 +264,7 @@ export function emptyEnd(ready: ReadyTurn): TurnEnd {
   }
 }
 
-export function render(
+export function renderOutgoing(
   deps: GatewayDeps,
   ready: ReadyTurn,
   outgoing: readonly Outgoing[],
@@ -290,13 +290,13 @@ async function apologyCalls(
   reply: Outgoing['reply'],
 ): Promise<readonly QueuedCall[]> {
   try {
-    return await render(deps, ready, [{ reply, purpose: 'apology' }])
+    return await renderOutgoing(deps, ready, [{ reply, purpose: 'apology' }])
   } catch (error) {
     if (!isGatewayError(error)) throw error
     return []
   }
 }
 
-function agentAddress(ready: ReadyTurn): string {
+function answeringAddress(ready: ReadyTurn): string {
   return ready.members.at(-1)?.message.recipient ?? `@${ready.lane.agent}@${ready.at.connection.domain}`
 }

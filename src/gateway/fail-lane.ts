@@ -1,12 +1,12 @@
 // A held lane that failed where no turn could judge it: what it failed on is named in the log, tried again a bounded number of times,
 // and dead after that, so that what waits behind it goes on.
 import { createStepLog } from '../agent/step-log.ts'
-import { describeError, type ErrorCode, failureFacts, isGatewayError } from '../contract/index.ts'
+import { describeError, type ErrorCode, errorLogFields, isGatewayError } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import {
   type HeldLane,
   type NewTurn,
-  noGround,
+  noAccessBasis,
   type OpenTurn,
   type TurnEnd,
   type WaitingMessage,
@@ -30,7 +30,7 @@ type Failed = {
 /** Not the fault of what waits: the database is away, the lane is another's by now, the process stops. */
 const passing: readonly ErrorCode[] = ['storage_unavailable', 'storage_overloaded', 'lease_lost', 'stopping']
 
-function isPassing(error: unknown): boolean {
+function isTransientFailure(error: unknown): boolean {
   return isGatewayError(error) && passing.includes(error.code)
 }
 
@@ -45,7 +45,7 @@ export async function prepareLane(
   } catch (error) {
     const messages = firstAlone(lane)
     const isAlone = messages.length === lane.messages.length
-    if (isPassing(error) || lane.openTurn !== null || lane.signal !== null || isAlone) throw error
+    if (isTransientFailure(error) || lane.openTurn !== null || lane.signal !== null || isAlone) throw error
     return prepareTurn(deps, at, { ...lane, messages })
   }
 }
@@ -60,11 +60,11 @@ function firstAlone({ messages }: HeldLane): readonly WaitingMessage[] {
 /** Throws what is not the lane's fault, after giving the lane back. */
 export async function failLane(deps: GatewayDeps, failed: Failed): Promise<void> {
   const { lane, ready, error } = failed
-  if (isPassing(error)) {
+  if (isTransientFailure(error)) {
     // Whether its turn was opened or resumed is not known where the answer went missing: that try does not count.
     const cause = isGatewayError(error, 'storage_unavailable') ? 'stopping' : 'untouched'
-    const release = () => deps.turns.release(lane, 500, cause, codeOf(error))
-    if (ready === undefined) await deps.results.store(undefined, release).catch(() => false)
+    const releaseFailedLane = () => deps.turns.release(lane, 500, cause, errorCodeOrInternal(error))
+    if (ready === undefined) await deps.results.store(undefined, releaseFailedLane).catch(() => false)
     throw error
   }
   const turn = ready?.turn ?? lane.openTurn
@@ -75,19 +75,25 @@ export async function failLane(deps: GatewayDeps, failed: Failed): Promise<void>
   const ageMs =
     lane.messages[0] === undefined ? undefined : deps.now() - Date.parse(lane.messages[0].message.received_at)
   if (isGatewayError(error, 'provider_unavailable') && ageMs !== undefined && ageMs < deps.turnPolicy.maxOutageMs) {
-    tell(deps, failed, failures, 'outage')
+    logLaneFailure(deps, failed, failures, 'outage')
     // The longer it is away, the less often it is asked.
     await deps.turns.release(lane, Math.max(delayMs, Math.min(ageMs / 2, 60_000)), 'untouched')
     return
   }
   if (failures < deps.turnPolicy.maxFailures) {
-    tell(deps, failed, failures, 'again')
-    await deps.turns.release(lane, delayMs, 'failed', codeOf(error), turn === null ? waiting.id : undefined)
+    logLaneFailure(deps, failed, failures, 'again')
+    await deps.turns.release(
+      lane,
+      delayMs,
+      'failed',
+      errorCodeOrInternal(error),
+      turn === null ? waiting.id : undefined,
+    )
     return
   }
-  tell(deps, failed, failures, 'dead')
+  logLaneFailure(deps, failed, failures, 'dead')
   const last = ready ?? (turn === null ? await openLast(deps, failed, failures) : await takeUp(deps, failed, turn))
-  if (last !== undefined) await failed.complete(last, await lastEnd(deps, last, codeOf(error)))
+  if (last !== undefined) await failed.complete(last, await lastEnd(deps, last, errorCodeOrInternal(error)))
 }
 
 /** A turn that could not even be resumed, with what it has done before: its apology says so. */
@@ -96,14 +102,14 @@ async function takeUp(deps: GatewayDeps, { at, lane }: Failed, turn: OpenTurn): 
     lane,
     at,
     turn,
-    ...(await pastOf(deps, turn.id)),
-    members: entriesOf(lane.messages),
+    ...(await readBegunSteps(deps, turn.id)),
+    members: toMembers(lane.messages),
     signal: lane.signal,
     edit: null,
   }
 }
 
-async function pastOf(deps: GatewayDeps, turnId: string): Promise<ReturnType<typeof begun>> {
+async function readBegunSteps(deps: GatewayDeps, turnId: string): Promise<ReturnType<typeof begun>> {
   const { steps, journalTurn } = await deps.journal.past(turnId)
   return { joined: new Map(), steps: createStepLog(steps), journalTurn }
 }
@@ -122,17 +128,17 @@ async function openLast(deps: GatewayDeps, { at, lane }: Failed, failures: numbe
     traceId: lead?.traceId ?? newTraceId(deps),
     deadlineMs: deps.turnPolicy.deadlineMs,
     replyTo: lead?.replyTo ?? null,
-    members: rows.map(({ id }, ord) => ({ ...noGround, id, ord, principal: null })),
+    members: rows.map(({ id }, ord) => ({ ...noAccessBasis, id, ord, principal: null })),
     signalId: lane.signal?.id ?? null,
   }
   if (!(await deps.turns.open(lane, turn, []))) return undefined
   const opened: OpenTurn = { ...turn, sessionId: '', failures, deaths: 0, outageMs: null }
-  const past = turn.goesOn ? await pastOf(deps, turn.id) : begun(turn.id)
+  const past = turn.goesOn ? await readBegunSteps(deps, turn.id) : begun(turn.id)
   const own = { lane: { ...lane, replyTo: turn.replyTo ?? lane.replyTo }, at, turn: opened, ...past }
-  return { ...own, members: entriesOf(rows), signal: lane.signal, edit: null }
+  return { ...own, members: toMembers(rows), signal: lane.signal, edit: null }
 }
 
-function entriesOf(rows: readonly WaitingMessage[]): ReadyTurn['members'] {
+function toMembers(rows: readonly WaitingMessage[]): ReadyTurn['members'] {
   return rows.filter(({ event }) => event === 'new').map((row) => ({ row, message: row.message, edits: [] }))
 }
 
@@ -142,7 +148,7 @@ async function lastEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Pro
     const end = await deadEnd(deps, ready, reason)
     return mayApologize(ready) ? end : { ...end, calls: [] }
   } catch (error) {
-    if (isPassing(error)) throw error
+    if (isTransientFailure(error)) throw error
     const events = [{ key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } }]
     return {
       ...emptyEnd(ready),
@@ -159,7 +165,7 @@ function mayApologize({ turn, at, members }: ReadyTurn): boolean {
   return turn.kind !== 'door' || (row !== undefined && (isWatched(at) || mayTell(row)))
 }
 
-function tell(deps: GatewayDeps, { lane, ready, error }: Failed, attempt: number, next: string): void {
+function logLaneFailure(deps: GatewayDeps, { lane, ready, error }: Failed, attempt: number, next: string): void {
   const row =
     ready?.members.at(-1)?.row ?? (lane.openTurn === null && lane.signal !== null ? undefined : lane.messages[0])
   deps.log.error(
@@ -167,12 +173,12 @@ function tell(deps: GatewayDeps, { lane, ready, error }: Failed, attempt: number
     {
       ...{ connection: lane.connection, conversation: lane.conversationId, agent: lane.agent },
       ...{ inbox: row?.id ?? null, trace: row?.traceId ?? null, turn: (ready?.turn ?? lane.openTurn)?.id ?? null },
-      ...{ ...failureFacts(error, 'internal'), attempt, next },
+      ...{ ...errorLogFields(error, 'internal'), attempt, next },
     },
     describeError(error, deps.secretValues),
   )
 }
 
-function codeOf(error: unknown): string {
+function errorCodeOrInternal(error: unknown): string {
   return isGatewayError(error) ? error.code : 'internal'
 }

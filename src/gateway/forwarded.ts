@@ -1,7 +1,7 @@
 // Evidence that another gateway attached to a message: judged before the message is stored, because it lives for minutes.
 import {
-  type ArrivedMessage,
   type IdentityEvidence,
+  type InboundMessage,
   mentionRelaySchema,
   type NormalizedMessage,
   type Sender,
@@ -13,7 +13,7 @@ import type { GatewayDeps } from './deps.ts'
 type ForwardedDeps = Pick<GatewayDeps, 'trustedIssuers' | 'attestations' | 'now'>
 
 /** What is believed joins what the adapter proved itself; of the rest the codes stay, for operators who ask why. */
-export async function withForwarded(deps: ForwardedDeps, arrived: ArrivedMessage): Promise<ArrivedMessage> {
+export async function withForwarded(deps: ForwardedDeps, arrived: InboundMessage): Promise<InboundMessage> {
   const { forwarded, relay, ...rest } = arrived
   if (forwarded === undefined) return arrived
   const { message } = rest

@@ -1,31 +1,31 @@
 // The reply policy in rooms (hop 6): messages of admitted people that are not for the agent end here as refused, and may be kept as ambient context.
 import { textOf } from '../contract/index.ts'
-import { isRoom, isUnheeded, unheeded } from '../identity/routing/attention.ts'
-import type { Recall } from '../sessions/overheard.ts'
-import type { Admission, Hearing } from '../sessions/plan-turn.ts'
-import { noGround, type WaitingMessage } from '../sessions/turn-store.ts'
+import { findUnansweredReason, isGroupRoom, isUnansweredReason } from '../identity/routing/attention.ts'
+import type { AmbientRecall } from '../sessions/overheard.ts'
+import type { Admission, AmbientDecision } from '../sessions/plan-turn.ts'
+import { noAccessBasis, type WaitingMessage } from '../sessions/turn-store.ts'
 import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { namesAgent } from './route-arrival.ts'
 
 /** Undefined: it is for the agent. No access decision: nothing of it goes into the audit log. */
-export function inattention(
+export function refuseUnaddressed(
   deps: Pick<GatewayDeps, 'agents'>,
   at: GatewayConnection,
   row: WaitingMessage,
   { takesPart, principal }: { readonly takesPart: boolean; readonly principal: string },
 ): Admission | undefined {
-  const reason = row.event === 'new' ? unheededNow(deps, at, row, takesPart) : unheededBefore(row)
+  const reason = row.event === 'new' ? noReplyNow(deps, at, row, takesPart) : noReplyBefore(row)
   if (reason === undefined) return undefined
-  return { ...noGround, kind: 'refused', reason, mustTell: false, overheard: hearing(at, row, principal) }
+  return { ...noAccessBasis, kind: 'refused', reason, mustTell: false, overheard: hearing(at, row, principal) }
 }
 
 /** Only words of those who may speak come here: a stranger's are not kept. */
-function hearing({ attention }: GatewayConnection, { message }: WaitingMessage, principal: string): Hearing {
+function hearing({ attention }: GatewayConnection, { message }: WaitingMessage, principal: string): AmbientDecision {
   const { remember } = attention
   if (remember === null) return { memory: null }
   const { minutes, bytes: maxBytes } = remember
-  return { memory: { ...roomOf(message), principal, minutes, maxBytes } }
+  return { memory: { ...ambientRoom(message), principal, minutes, maxBytes } }
 }
 
 /** What a turn that begins is given of the ambient context. A session that begins on command leaves it behind. */
@@ -33,23 +33,23 @@ export function recallFor(
   { attention }: GatewayConnection,
   { message }: WaitingMessage,
   isRotation: boolean,
-): { readonly recall?: Recall } {
+): { readonly recall?: AmbientRecall } {
   const { remember } = attention
-  if (remember === null || !isRoom(message.channel)) return {}
+  if (remember === null || !isGroupRoom(message.channel)) return {}
   const { messages, bytes } = remember
-  return { recall: { ...roomOf(message), messages: isRotation ? 0 : messages, bytes } }
+  return { recall: { ...ambientRoom(message), messages: isRotation ? 0 : messages, bytes } }
 }
 
-function roomOf({ channel, thread_id }: WaitingMessage['message']): Pick<Recall, 'room' | 'mainLine'> {
+function ambientRoom({ channel, thread_id }: WaitingMessage['message']): Pick<AmbientRecall, 'room' | 'mainLine'> {
   return { room: channel?.external_conversation_id ?? thread_id, mainLine: channel?.main_line ?? null }
 }
 
 /** A message that is taken back is remembered no longer, in every agent's ambient context. */
 export function unheardBy({ event, original }: WaitingMessage): { readonly unheard?: string } {
-  return event === 'delete' && original !== null && isUnheeded(original.reason) ? { unheard: original.id } : {}
+  return event === 'delete' && original !== null && isUnansweredReason(original.reason) ? { unheard: original.id } : {}
 }
 
-function unheededNow(
+function noReplyNow(
   deps: Pick<GatewayDeps, 'agents'>,
   at: GatewayConnection,
   { message, obligation }: WaitingMessage,
@@ -59,11 +59,11 @@ function unheededNow(
   const isClaimed = obligation !== null || namesAgent(deps, at, message)
   const words = textOf(message.parts).trimStart()
   const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
-  return unheeded(at.attention, { channel: message.channel, isClaimed, takesPart, isForAnother })
+  return findUnansweredReason(at.attention, { channel: message.channel, isClaimed, takesPart, isForAnother })
 }
 
 /** An edit wakes no agent. Deleting ambient context has work to do all the same: what it said is erased. */
-function unheededBefore({ event, original }: WaitingMessage): string | undefined {
+function noReplyBefore({ event, original }: WaitingMessage): string | undefined {
   const reason = original?.reason ?? null
-  return event === 'edit' && isUnheeded(reason) ? reason : undefined
+  return event === 'edit' && isUnansweredReason(reason) ? reason : undefined
 }

@@ -18,7 +18,7 @@ export const aloneFrom = 2
 
 export type Range = { readonly text: string; readonly has: (deaths: number) => boolean }
 
-export function rangeOf(share: SuspectShare, maxDeaths: number): Range {
+export function deathRange(share: SuspectShare, maxDeaths: number): Range {
   const [from, to] = share === 'together' ? [1, aloneFrom] : [aloneFrom, Math.max(aloneFrom, maxDeaths)]
   return { text: `{[${from},${to})}`, has: (deaths) => deaths >= from && deaths < to }
 }
@@ -28,6 +28,6 @@ export function ordinaryRange(from: number, maxDeaths: number): Range {
   return { text: `{[0,${from}),[${maxDeaths},)}`, has: (deaths) => deaths < from || deaths >= maxDeaths }
 }
 
-export function shareOf(deaths: number, maxDeaths: number): SuspectShare | undefined {
-  return (['together', 'alone'] as const).find((share) => rangeOf(share, maxDeaths).has(deaths))
+export function suspectShare(deaths: number, maxDeaths: number): SuspectShare | undefined {
+  return (['together', 'alone'] as const).find((share) => deathRange(share, maxDeaths).has(deaths))
 }

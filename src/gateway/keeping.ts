@@ -1,16 +1,16 @@
 // Transcript retention: whether a session that begins may be kept, decided once and stored with it.
-import type { ConsentScene } from '../identity/consent/consent.ts'
-import type { Keeping } from '../sessions/turn-store.ts'
+import type { ConsentContext } from '../identity/consent/consent.ts'
+import type { RetentionDecision } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
-type KeepingDeps = Pick<GatewayDeps, 'consent' | 'consents' | 'newId' | 'turnPolicy'>
+type RetentionDeps = Pick<GatewayDeps, 'consent' | 'consents' | 'newId' | 'turnPolicy'>
 
-export async function decideKeeping(
-  deps: KeepingDeps,
+export async function decideRetention(
+  deps: RetentionDeps,
   at: GatewayConnection,
   { principal, agent }: { readonly principal: string | null; readonly agent: string },
-): Promise<Keeping> {
-  const scene = consentScene(at, agent)
+): Promise<RetentionDecision> {
+  const scene = createConsentContext(at, agent)
   // What the operator grants needs no person's consent; where no person can be asked there is none.
   const isAsked = scene.transcriptBasis === undefined && scene.interactive && principal !== null
   const consent = isAsked ? await deps.consents.given(principal) : {}
@@ -25,7 +25,7 @@ export async function decideKeeping(
 }
 
 /** What the connection says about it; a person's own word is added by the caller that knows the person. */
-export function consentScene(at: GatewayConnection | undefined, agent: string): ConsentScene {
+export function createConsentContext(at: GatewayConnection | undefined, agent: string): ConsentContext {
   const basis = at?.transcriptBasis
   return {
     interactive: at?.adapter.capabilities.isInteractive === true,

@@ -3,7 +3,7 @@
 // vanishes by itself, has no row: the reply is then a message like any other.
 import type { JsonObject, LiveVerbs } from '../contract/index.ts'
 import type { LiveEnd } from '../outbox/enqueue.ts'
-import { type Bell, createBell } from '../pump.ts'
+import { createWakeup, type Wakeup } from '../pump.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -30,7 +30,7 @@ const none: LiveMessage = { show() {}, isShown: () => false, words: () => '', en
 type Growing = {
   readonly live: LiveVerbs
   readonly lease: Lease
-  readonly words: Bell
+  readonly words: Wakeup
   readonly over: AbortController
   readonly ended: Promise<void>
   text: string
@@ -44,12 +44,12 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
   if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
   const { promise: ended, resolve: tellEnd } = Promise.withResolvers<void>()
   const state: Growing = {
-    ...{ live, lease, words: createBell(), over: new AbortController(), ended },
+    ...{ live, lease, words: createWakeup(), over: new AbortController(), ended },
     ...{ text: '', shown: '', mayBeOpen: !isFirstTry(ready), isShown: false },
   }
   let following: Promise<void> | undefined
   let ending: Promise<LiveEnd | undefined> | undefined
-  const finish = async (): Promise<LiveEnd | undefined> => {
+  const finishGrowingMessage = async (): Promise<LiveEnd | undefined> => {
     state.over.abort()
     state.words.ring()
     tellEnd()
@@ -57,23 +57,23 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
     const patience = new AbortController()
     await Promise.race([following, sleep(ready.at.adapter.capabilities.callTimeoutMs * 1.5, patience.signal)])
     patience.abort()
-    return state.mayBeOpen ? deps.results.store(undefined, () => liveEndOf(deps, ready, state.text)) : undefined
+    return state.mayBeOpen ? deps.results.store(undefined, () => createLiveEnd(deps, ready, state.text)) : undefined
   }
   return {
     show(delta) {
       if (state.over.signal.aborted || state.text.length >= maxTextLength) return
       state.text += delta
-      following ??= follow(deps, ready, state).catch(() => deps.log.warn('live_failed', factsOf(ready)))
+      following ??= followLiveText(deps, ready, state).catch(() => deps.log.warn('live_failed', liveLogFacts(ready)))
       state.words.ring()
     },
     isShown: () => state.isShown,
     words: () => state.text,
-    end: () => (ending ??= finish()),
+    end: () => (ending ??= finishGrowingMessage()),
   }
 }
 
 /** What the rows say about the live message of a turn, for the commit that ends it. */
-export async function liveEndOf(
+export async function createLiveEnd(
   deps: Pick<GatewayDeps, 'live' | 'turnPolicy'>,
   ready: Pick<ReadyTurn, 'at' | 'lane' | 'turn'>,
   text: string,
@@ -87,29 +87,34 @@ export async function liveEndOf(
   return { clientId, text, ...(isTakenOver ? { againAfterMs } : {}) }
 }
 
-async function follow(deps: GatewayDeps, ready: ReadyTurn, state: Growing): Promise<void> {
+async function followLiveText(deps: GatewayDeps, ready: ReadyTurn, state: Growing): Promise<void> {
   await sleep(deps.turnPolicy.liveAfterMs, state.over.signal)
   if (state.over.signal.aborted || !state.lease.isHeld()) return
   const preview = state.live.preview?.(ready.lane.replyTo, ready.turn.id)
-  if (preview !== undefined && (await grow(deps, ready, state, preview)) !== 'unavailable') return
+  if (preview !== undefined && (await growLiveMessage(deps, ready, state, preview)) !== 'unavailable') return
   const call = state.over.signal.aborted ? undefined : state.live.open(ready.lane.replyTo, state.text)
   if (call === undefined || !state.lease.isHeld()) return
   const reference = await openRow(deps, ready, state, call)
   if (reference === undefined) return
   state.isShown = true
   await sleep(state.live.everyMs, state.over.signal)
-  await grow(deps, ready, state, { reference, everyMs: state.live.everyMs })
+  await growLiveMessage(deps, ready, state, { reference, everyMs: state.live.everyMs })
 }
 
 /** What the frames of one reply refer to. */
 type Shown = { readonly reference: string; readonly everyMs: number; readonly refreshMs?: number }
 
 /** Shows frame after frame. `unavailable`: none can be shown this way. */
-async function grow(deps: GatewayDeps, ready: ReadyTurn, state: Growing, as: Shown): Promise<'ended' | 'unavailable'> {
+async function growLiveMessage(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  state: Growing,
+  as: Shown,
+): Promise<'ended' | 'unavailable'> {
   for (;;) {
     await untilNews(deps, state, as.refreshMs)
     if (state.over.signal.aborted || !state.lease.isHeld()) return 'ended'
-    const next = await showFrame(deps, ready, state, as)
+    const next = await showTextFrame(deps, ready, state, as)
     if (typeof next === 'string') return next
     await sleep(next, state.over.signal)
   }
@@ -144,7 +149,7 @@ async function openRow(
 }
 
 /** Milliseconds until the next one, or why there is none. */
-async function showFrame(
+async function showTextFrame(
   deps: GatewayDeps,
   ready: ReadyTurn,
   state: Growing,
@@ -163,7 +168,7 @@ async function showFrame(
         return Math.max(everyMs, outcome.afterMs)
       case 'over':
       case 'unavailable':
-        deps.log.info('live_over', { ...factsOf(ready), reason: outcome.reason })
+        deps.log.info('live_over', { ...liveLogFacts(ready), reason: outcome.reason })
         return outcome.kind === 'over' ? 'ended' : 'unavailable'
     }
   } catch {
@@ -173,6 +178,6 @@ async function showFrame(
   }
 }
 
-function factsOf({ lane, turn }: ReadyTurn): { connection: string; trace: string; turn: string } {
+function liveLogFacts({ lane, turn }: ReadyTurn): { connection: string; trace: string; turn: string } {
   return { connection: lane.connection, trace: turn.traceId, turn: turn.id }
 }

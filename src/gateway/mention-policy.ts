@@ -1,11 +1,11 @@
 // Whom a reply may notify by naming them (hop 8): decided once, before rendering, for every channel alike.
 import { isKnownPart, type NormalizedResponse, type Part, parseAddress } from '../contract/index.ts'
-import { defuseMentions, type NameFate, type WrittenName } from '../identity/routing/defuse-mentions.ts'
+import { defuseMentions, type MentionTreatment, type WrittenName } from '../identity/routing/defuse-mentions.ts'
 import { mayMentionHuman } from '../identity/routing/mention-humans.ts'
 import type { Participant } from '../sessions/codec.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
-export type MentionScene = {
+export type MentionContext = {
   readonly agents: GatewayDeps['agents']
   readonly at: GatewayConnection
   /** Who wrote in the conversation. */
@@ -18,11 +18,11 @@ export type Mentionable = {
   readonly mayNotify: ReadonlySet<string>
 }
 
-export function mentionable(scene: MentionScene, reply: NormalizedResponse): Mentionable {
+export function mentionable(scene: MentionContext, reply: NormalizedResponse): Mentionable {
   // Where a name notifies no person the words are left alone.
   if (scene.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
   const isCovered = scene.at.adapter.capabilities.coversNames === true
-  const fateOf = policyOf(scene)
+  const fateOf = createMentionTreatment(scene)
   const mayNotify = new Set<string>()
   const parts = reply.parts.map((part): Part => {
     if (!isKnownPart(part) || part.kind !== 'text') return part
@@ -33,9 +33,9 @@ export function mentionable(scene: MentionScene, reply: NormalizedResponse): Men
   return { reply: { ...reply, parts }, mayNotify }
 }
 
-function policyOf({ agents, at, participants }: MentionScene): (name: WrittenName) => NameFate {
+function createMentionTreatment({ agents, at, participants }: MentionContext): (name: WrittenName) => MentionTreatment {
   const { domain: ours } = at.connection
-  const names = participants.flatMap((participant) => namesOf(participant, ours))
+  const names = participants.flatMap((participant) => listParticipantNames(participant, ours))
   const wakesAgents = at.adapter.capabilities.mentionRelay.kind !== 'none'
   return ({ local, domain }) => {
     const isOurs = domain === undefined || parseAddress(`${local}@${domain}`)?.domain === ours
@@ -47,7 +47,7 @@ function policyOf({ agents, at, participants }: MentionScene): (name: WrittenNam
 }
 
 /** A name that is merely claimed would let a reply notify its real owner. */
-function namesOf({ address, verified, handle }: Participant, ours: string): readonly string[] {
+function listParticipantNames({ address, verified, handle }: Participant, ours: string): readonly string[] {
   if (!verified) return []
   return [address, ...(handle === undefined ? [] : [`@${handle}@${ours}`])].map((name) => name.toLowerCase())
 }

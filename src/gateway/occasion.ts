@@ -12,7 +12,7 @@ import { type Resumed, resumedSignal } from './resume-pause.ts'
 import { answeredRequest } from './tool-result-turn.ts'
 import { carriedChain, type TurnChain } from './turn-chain.ts'
 
-export type Occasion =
+export type TurnTrigger =
   | {
       readonly kind: 'agent'
       /** Null: messages. */
@@ -27,7 +27,7 @@ export type Occasion =
     }
   | { readonly kind: 'gateway'; readonly says: string | undefined }
 
-export async function occasionOf(deps: GatewayDeps, ready: ReadyTurn): Promise<Occasion> {
+export async function resolveTrigger(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnTrigger> {
   const { signal } = ready
   if (signal !== null) {
     if (!endsPause(signal)) {
@@ -48,7 +48,7 @@ export async function occasionOf(deps: GatewayDeps, ready: ReadyTurn): Promise<O
 }
 
 /** What a signal woke the conversation for may be gone, and with it the reason to run. */
-function goesOn(resumed: Resumed | undefined): Occasion {
+function goesOn(resumed: Resumed | undefined): TurnTrigger {
   if (resumed === undefined) return { kind: 'gateway', says: undefined }
   const { signal, id: ends, reply, chain, rerun } = resumed
   return { kind: 'agent', signal, ends, reply, chain, rerun }

@@ -1,17 +1,17 @@
 // What an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events does it: one row, once
 // by its name, all of it or nothing.
 import {
-  type Acceptance,
+  type AcceptResult,
   GatewayError,
   type JsonObject,
-  type Operated,
   type Operation,
   type OperationChange,
+  type OperationResult,
 } from '../contract/index.ts'
-import { acceptWhole, remainsDraft } from '../inbound/accept.ts'
+import { acceptWhole, createRejectedEventDraft } from '../inbound/accept.ts'
 import { operationKey } from '../inbound/dedupe-key.ts'
 import { areStorable } from '../inbound/effects.ts'
-import { acceptContext, arrivalTeller, enter } from './arrivals/entry.ts'
+import { acceptContext, createAcceptReporter, startRequestTrace } from './arrivals/entry.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
 /** `by`: who asks, as the audit log names them. */
@@ -27,9 +27,9 @@ const patienceMs = 30_000
 export async function operate(deps: GatewayDeps, at: GatewayConnection, asked: Asked): Promise<Done> {
   const operation = operationAt(at, asked.name)
   const facts = { connection: at.connection, at: new Date(deps.now()).toISOString() }
-  const { value, change } = await inTime(operation(asked.input, facts))
+  const { value, change } = await withOperationTimeout(operation(asked.input, facts))
   if (change === undefined) return { value }
-  const acceptance = await take(deps, at, asked, change)
+  const acceptance = await acceptOperation(deps, at, asked, change)
   if (acceptance.kind === 'refused')
     throw new GatewayError('conflict', `nothing was changed (${acceptance.reason}); look again, then repeat it`)
   return { value, inboxId: acceptance.inboxId, ...(acceptance.kind === 'accepted' ? {} : { isRepeat: true }) }
@@ -46,12 +46,12 @@ function operationAt({ adapter }: GatewayConnection, name: string): Operation {
   )
 }
 
-async function take(
+async function acceptOperation(
   deps: GatewayDeps,
   at: GatewayConnection,
   { name, input, by }: Asked,
   change: OperationChange,
-): Promise<Acceptance> {
+): Promise<AcceptResult> {
   const { reason, deliveryId, reach, subject = null } = change
   const { effects = [], sends = [] } = change
   if (effects.length + sends.length > maxChanges)
@@ -60,18 +60,18 @@ async function take(
     throw new GatewayError('bad_request', 'a name or a text in it is too long to be kept; shorten it')
   // Not in the commit, and so before it: an operator who asks again says it again, and that changes nothing.
   if (reach !== undefined) await at.notePlace(reach, subject)
-  const entry = enter(deps, undefined)
+  const entry = startRequestTrace(deps, undefined)
   const context = acceptContext(at, entry)
   const raw = { operation: name, by, input }
-  const draft = remainsDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
+  const draft = createRejectedEventDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
   // Of a kind of its own: it is no inbound event, and is never read again as one.
   const acceptance = await acceptWhole(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
   if (acceptance.kind === 'accepted' && (change.sends ?? []).length > 0) deps.bells.sends.ring()
-  return arrivalTeller(deps, context, entry)('ignored', reason, acceptance)
+  return createAcceptReporter(deps, context, entry)('ignored', reason, acceptance)
 }
 
 /** Nothing is committed for an operator who was told that it took too long. */
-async function inTime(work: Promise<Operated>): Promise<Operated> {
+async function withOperationTimeout(work: Promise<OperationResult>): Promise<OperationResult> {
   const late = Promise.withResolvers<never>()
   const error = new GatewayError('storage_unavailable', 'it took too long and nothing was changed; ask again')
   const timer = setTimeout(() => late.reject(error), patienceMs)

@@ -2,7 +2,7 @@
 import { actionHash } from '../agent/approvals/action-hash.ts'
 import type { ApprovalWish, AskedApproval, Pauses, ToolRequestWish } from '../agent/approvals/pauses.ts'
 import { readPendingAction } from '../agent/approvals/pending-action.ts'
-import { codeOf, questionText } from '../agent/approvals/question.ts'
+import { approvalCode, questionText } from '../agent/approvals/question.ts'
 import {
   approversProblem,
   approverWords,
@@ -10,15 +10,15 @@ import {
   effectiveApprovers,
   type Resolvers,
 } from '../agent/approvals/terms.ts'
-import { storable } from '../agent/fields.ts'
-import { requestIdOf, shownRequest } from '../agent/runtime-tools/request.ts'
+import { toStorableJson } from '../agent/fields.ts'
+import { shownRequest, toolRequestId } from '../agent/runtime-tools/request.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
 import { endsPause, expiryKinds } from '../sessions/signal-store.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { type DecidedQuestion, type Rerun, withRerun } from './reruns.ts'
-import { type TurnChain, withChain } from './turn-chain.ts'
+import { payloadWithChain, type TurnChain } from './turn-chain.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string }
 
@@ -32,7 +32,7 @@ export type CollectedPauses = {
 }
 
 type Draft<Pause> = Omit<Pause, 'resume'> & { readonly resumeOf: (() => JsonObject) | undefined }
-type Scene = { readonly deps: GatewayDeps; readonly ready: ReadyTurn; readonly runId: string }
+type PauseContext = { readonly deps: GatewayDeps; readonly ready: ReadyTurn; readonly runId: string }
 
 type PauseFacts = ReplyFacts & {
   readonly runId: string
@@ -46,7 +46,7 @@ type PauseFacts = ReplyFacts & {
 type Outcome = Parameters<Pauses['settle']>[0]
 
 /** For agents that the agent of a turn asks: their questions are for the person at the top of the chain. */
-export type SiblingQuestions = {
+export type AgentCallQuestions = {
   /** As the person would be asked; nothing waits by it yet. */
   readonly worded: (wish: ApprovalWish, agent: string) => AskedApproval
   /** What became of the question with this key; undefined: it was not asked yet. */
@@ -61,7 +61,7 @@ export type SiblingQuestions = {
 export type TurnPauses = {
   readonly pause: Pauses
   readonly collect: () => CollectedPauses
-  readonly siblings: SiblingQuestions
+  readonly siblings: AgentCallQuestions
   /** The question that stopped the run, and all that is left of the turn then: the rest is made when it is run again. */
   readonly stoppedFor: () => Promise<{ readonly asked: AskedApproval; readonly waits: CollectedPauses } | undefined>
 }
@@ -80,8 +80,8 @@ export function createPauses(
   let outcome: Outcome = { result: null, error: isRerun ? 'approval_changed' : null }
   const reply = { reply_to: ready.lane.replyTo, thread_id: threadId, in_reply_to: inReplyTo }
   // The agent's own part is asked for last: only then it knows where it stopped.
-  const resumed = <Pause>({ resumeOf, ...draft }: Draft<Pause>) => {
-    return { ...draft, resume: withChain({ ...reply, agent: resumeOf?.() ?? {} }, chain) }
+  const withResumePayload = <Pause>({ resumeOf, ...draft }: Draft<Pause>) => {
+    return { ...draft, resume: payloadWithChain({ ...reply, agent: resumeOf?.() ?? {} }, chain) }
   }
   const resolved = () => (ends === null ? null : { id: ends, ...outcome, metadata: { turn: ready.turn.id } })
   const expiries = (drafts: readonly Pick<NewPendingAction, 'id' | 'expiresInMs'>[]) =>
@@ -109,7 +109,7 @@ export function createPauses(
       if (question === undefined) return undefined
       const { asked, draft, key } = await question
       const { resumeOf: _, ...action } = draft
-      const resume = withChain(withRerun({ ...reply, agent: {} }, rerun, key), chain)
+      const resume = payloadWithChain(withRerun({ ...reply, agent: {} }, rerun, key), chain)
       const waits = { actions: [{ ...action, resume }], requests: [], timers: expiries([action]), resolved: resolved() }
       return { asked, waits }
     },
@@ -130,8 +130,8 @@ export function createPauses(
       },
     },
     collect: () => ({
-      actions: actions.map(resumed),
-      requests: requests.map(resumed),
+      actions: actions.map(withResumePayload),
+      requests: requests.map(withResumePayload),
       timers: [
         ...expiries(actions),
         ...requests.map((draft) => expiry(ready, expiryKinds.runtimeTool, draft.id, draft.expiresInMs ?? 0)),
@@ -142,18 +142,18 @@ export function createPauses(
 }
 
 /** `askedBy`: the agent that needs it, where that is not the one the person talks with. */
-function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish, askedBy?: string): AskedApproval {
+function askedApproval({ deps, ready, runId }: PauseContext, wish: ApprovalWish, askedBy?: string): AskedApproval {
   const { lane, turn } = ready
   const { tool } = wish
   const named = tool === undefined ? {} : { tool_name: tool.name, tool_call_id: tool.callId }
-  const by = approversOf(ready, wish)
+  const by = resolveApprovers(ready, wish)
   const approvers = by === 'requester' || by === 'anyone' ? {} : { approvers: approverWords(by) }
   const action = readPendingAction({
     action_id: deps.newId(),
     kind: wish.kind ?? 'tool_call',
     summary: wish.summary,
-    preview: storable(wish.preview ?? null),
-    apply_input: storable(wish.apply_input),
+    preview: toStorableJson(wish.preview ?? null),
+    apply_input: toStorableJson(wish.apply_input),
     created_at: new Date(deps.now()).toISOString(),
     expires_at: new Date(deps.now() + (wish.expiresInMs ?? defaultExpiryMs)).toISOString(),
     agent: lane.agent,
@@ -165,13 +165,13 @@ function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish, askedB
   })
   return {
     action,
-    code: codeOf(action.action_id),
+    code: approvalCode(action.action_id),
     question: questionText(action, ready.at.adapter.capabilities.commandForm),
   }
 }
 
 async function newAction(
-  { ready, runId }: Scene,
+  { ready, runId }: PauseContext,
   wish: ApprovalWish,
   { action }: AskedApproval,
 ): Promise<Draft<NewPendingAction>> {
@@ -188,27 +188,27 @@ async function newAction(
     summary: action.summary,
     action: { ...action },
     actionHash: await actionHash({ ...bound, agent, conversation, run: runId }),
-    resolvers: stored(approversOf(ready, wish)),
+    resolvers: serializeApprovers(resolveApprovers(ready, wish)),
     expiresInMs: wish.expiresInMs ?? defaultExpiryMs,
     resumeOf: wish.resume,
   }
 }
 
 /** A timer, or whatever else woke the agent, is no person who asked for it. */
-function approversOf({ turn, signal }: ReadyTurn, { by }: ApprovalWish): Resolvers {
+function resolveApprovers({ turn, signal }: ReadyTurn, { by }: ApprovalWish): Resolvers {
   const problem = approversProblem(by)
   if (problem !== undefined) throw new GatewayError('agent_failed', `[agent] pause.approval: ${problem}`)
   const isAsked = signal === null || endsPause(signal)
   return effectiveApprovers(by, isAsked && (turn.principal ?? '') !== '')
 }
 
-function stored(by: Resolvers): string {
+function serializeApprovers(by: Resolvers): string {
   return typeof by === 'string' ? by : JSON.stringify(by)
 }
 
-async function newRequest({ deps, ready, runId }: Scene, wish: ToolRequestWish): Promise<Draft<NewToolRequest>> {
+async function newRequest({ deps, ready, runId }: PauseContext, wish: ToolRequestWish): Promise<Draft<NewToolRequest>> {
   const expiresInMs = wish.expiresInMs ?? defaultExpiryMs
-  const requestId = await requestIdOf(ready.turn.id, wish.tool)
+  const requestId = await toolRequestId(ready.turn.id, wish.tool)
   const timeoutAt = new Date(deps.now() + expiresInMs).toISOString()
   return {
     id: deps.newId(),

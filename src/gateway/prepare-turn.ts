@@ -11,7 +11,7 @@ import {
   type HeldLane,
   type NewMember,
   type NewTurn,
-  noGround,
+  noAccessBasis,
   type OpenTurn,
   type WaitingMessage,
   type WaitingSignal,
@@ -21,9 +21,9 @@ import { admissions } from './admissions.ts'
 import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { recallFor, unheardBy } from './inattention.ts'
-import { decideKeeping } from './keeping.ts'
-import { isPrivate, reachedLimit, replyLimit } from './reply-limits.ts'
-import { rerunOf } from './reruns.ts'
+import { decideRetention } from './keeping.ts'
+import { isDirectMessage, reachedLimit, replyLimit } from './reply-limits.ts'
+import { readRerun } from './reruns.ts'
 import { newTraceId } from './trace-id.ts'
 import { turnDeadlineMs } from './turn-signal.ts'
 
@@ -65,7 +65,7 @@ export async function prepareTurn(
   held: HeldLane,
 ): Promise<ReadyTurn | undefined> {
   const lane = { ...held, messages: addressRows(at, held.agent, held.messages) }
-  if (lane.openTurn !== null) return resume(deps, at, lane, lane.openTurn)
+  if (lane.openTurn !== null) return resumeOpenTurn(deps, at, lane, lane.openTurn)
   if (lane.signal !== null) return openForSignal(deps, at, lane, lane.signal)
   const decided = await admissions(deps, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
@@ -77,17 +77,17 @@ export async function prepareTurn(
       }
       return undefined
     case 'settle':
-      return settle(deps, lane, plan.dispositions)
+      return settleDispositions(deps, lane, plan.dispositions)
     case 'run': {
       const reached = await reachedLimit(deps, at, lane, plan.members, decided)
       if (reached === undefined) return openForMessages(deps, at, lane, plan, decided)
       const entry = plan.members.at(-1)
-      const ended = unanswered(plan.members, decided, reached.rule)
-      if (entry === undefined || !reached.isNews || !isPrivate(entry.message))
-        return settle(deps, lane, [...plan.dispositions, ...ended])
+      const ended = toUnansweredDispositions(plan.members, decided, reached.rule)
+      if (entry === undefined || !reached.isNews || !isDirectMessage(entry.message))
+        return settleDispositions(deps, lane, [...plan.dispositions, ...ended])
       // Of several messages the last one is told; door-turn.ts finds the limit again.
       const others = ended.filter(({ id }) => id !== entry.row.id)
-      return openAtDoor(
+      return openAccessChallenge(
         deps,
         at,
         lane,
@@ -98,20 +98,28 @@ export async function prepareTurn(
     case 'amend':
       return openForMessages(deps, at, lane, plan, decided)
     case 'door':
-      return openAtDoor(deps, at, lane, plan, decided)
+      return openAccessChallenge(deps, at, lane, plan, decided)
   }
 }
 
 /** Messages end and no turn begins. */
-async function settle(deps: GatewayDeps, lane: HeldLane, dispositions: readonly Disposition[]): Promise<undefined> {
+async function settleDispositions(
+  deps: GatewayDeps,
+  lane: HeldLane,
+  dispositions: readonly Disposition[],
+): Promise<undefined> {
   if (await deps.turns.open(lane, null, dispositions)) notifySkipped(deps, lane, dispositions)
 }
 
 /** Silence is all that ends an exchange of machines: only the operator is told, and a person in private, once. */
-function unanswered(members: readonly Absorbed[], decided: Decided, rule: string): readonly Disposition[] {
+function toUnansweredDispositions(
+  members: readonly Absorbed[],
+  decided: Decided,
+  rule: string,
+): readonly Disposition[] {
   return members.flatMap(({ row, edits }) =>
     [row, ...edits].map(({ id }): Disposition => {
-      const { subject, evidence } = decided.get(id) ?? noGround
+      const { subject, evidence } = decided.get(id) ?? noAccessBasis
       const ground = { accessRule: `limit ${rule}`, subject, evidence }
       return { ...ground, id, state: 'refused', reason: replyLimit, tombstone: false, pairingId: null }
     }),
@@ -122,7 +130,7 @@ function unanswered(members: readonly Absorbed[], decided: Decided, rule: string
  * A turn that may have had an effect goes on as the same turn: the same journal, the members it began with, the same message.
  * Without one it may be split to find a poisoned member, and what changed meanwhile counts as if it had not been taken yet.
  */
-async function resume(
+async function resumeOpenTurn(
   deps: GatewayDeps,
   at: GatewayConnection,
   lane: HeldLane,
@@ -138,7 +146,9 @@ async function resume(
     view: past.view,
   }
   const change =
-    turn.kind === 'messages' && !(await isStopped(deps, turn)) ? await changed(deps, ready, past) : undefined
+    turn.kind === 'messages' && !(await isStopped(deps, turn))
+      ? await findChangeSinceStart(deps, ready, past)
+      : undefined
   const hasEffect = ready.steps.hasEffect()
   if (change !== undefined && !hasEffect) return { ...ready, splitBecause: change }
   if (!(await deps.turns.resume(lane, turn.id))) return undefined
@@ -165,7 +175,7 @@ function takenUp({ steps, journalTurn }: TurnPast): Pick<ReadyTurn, 'steps' | 'j
 const fatalChanges: ReadonlySet<string> = new Set(['access_lost', 'erased'])
 
 /** What happened to its members, its people or its history between two tries. */
-async function changed(deps: GatewayDeps, ready: ReadyTurn, past: TurnPast): Promise<string | undefined> {
+async function findChangeSinceStart(deps: GatewayDeps, ready: ReadyTurn, past: TurnPast): Promise<string | undefined> {
   const { lane, at, turn, members, joined } = ready
   if (past.isErased) return 'erased'
   // Looking again does not count as a visit in a chain of agents.
@@ -198,7 +208,7 @@ async function openForMessages(
   const { members, joined } = plan.kind === 'run' ? takenRows(rows) : { members: [], joined: new Map() }
   const lead = members.at(-1)?.row
   const isRotated = lead !== undefined && isRotation(deps, lead.message)
-  const kind = kindOf(plan)
+  const kind = turnKindForPlan(plan)
   const turn = await newTurn(deps, at, lane, {
     kind,
     isRotated,
@@ -211,7 +221,7 @@ async function openForMessages(
     runId: lead?.message.channel?.run_id ?? null,
     traceId: (lead ?? rows[0])?.traceId ?? '',
     replyTo: lead?.replyTo ?? null,
-    members: rows.map((row, ord) => memberOf(row, ord, plan.principal, decided)),
+    members: rows.map((row, ord) => toNewMember(row, ord, plan.principal, decided)),
     signalId: null,
     resumes: null,
     taskId: lead?.taskId ?? null,
@@ -224,14 +234,14 @@ async function openForMessages(
   return {
     lane: withReplyTo(lane, turn),
     at,
-    turn: opened(turn),
+    turn: toOpenTurn(turn),
     members,
     joined,
     ...(past === undefined ? begun(turn.id) : { ...takenUp(past), view: past.view }),
     signal: null,
     edit,
     isFirst,
-    ...speakerIn(decided, lead),
+    ...admittedSpeaker(decided, lead),
   }
 }
 
@@ -242,19 +252,19 @@ export function begun(turnId: string): Pick<ReadyTurn, 'joined' | 'steps' | 'jou
 
 type Decided = Awaited<ReturnType<typeof admissions>>
 
-function speakerIn(decided: Decided, lead: WaitingMessage | undefined): Pick<ReadyTurn, 'speaker'> {
+function admittedSpeaker(decided: Decided, lead: WaitingMessage | undefined): Pick<ReadyTurn, 'speaker'> {
   const admission = lead === undefined ? undefined : decided.get(lead.id)
   return admission?.kind === 'admitted' ? { speaker: admission.speaker } : {}
 }
 
 /** What decided goes into the audit log with the member. */
-export function memberOf(row: WaitingMessage, ord: number, principal: string | null, decided: Decided): NewMember {
-  const { accessRule, subject, evidence } = decided.get(row.id) ?? noGround
+export function toNewMember(row: WaitingMessage, ord: number, principal: string | null, decided: Decided): NewMember {
+  const { accessRule, subject, evidence } = decided.get(row.id) ?? noAccessBasis
   return { id: row.id, ord, principal, accessRule, subject, evidence }
 }
 
 /** A sender without access takes a turn too, so that what they are told is sent once and their message ends with it. */
-async function openAtDoor(
+async function openAccessChallenge(
   deps: GatewayDeps,
   at: GatewayConnection,
   lane: HeldLane,
@@ -277,18 +287,18 @@ async function openAtDoor(
     traceId: row.traceId,
     deadlineMs: deps.turnPolicy.deadlineMs,
     replyTo: row.replyTo,
-    members: [memberOf(row, 0, null, decided)],
+    members: [toNewMember(row, 0, null, decided)],
     signalId: null,
     resumes: null,
     taskId: row.taskId,
   }
   if (!(await deps.turns.open(lane, turn, dispositions))) return undefined
   notifySkipped(deps, lane, dispositions)
-  const own = { lane: withReplyTo(lane, turn), at, turn: opened(turn), ...begun(turn.id) }
+  const own = { lane: withReplyTo(lane, turn), at, turn: toOpenTurn(turn), ...begun(turn.id) }
   return { ...own, members: [entry], signal: null, edit: null }
 }
 
-function kindOf(plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>): NewTurn['kind'] {
+function turnKindForPlan(plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>): NewTurn['kind'] {
   if (plan.kind === 'amend') return 'amendment'
   const lead = plan.members.at(-1)
   return lead !== undefined && isControl(lead.message) ? 'control' : 'messages'
@@ -306,18 +316,18 @@ async function openForSignal(
     isRotated: false,
     parentTurn: again,
     goesOn: again !== null,
-    principal: textIn(signal, 'principal'),
+    principal: signalText(signal, 'principal'),
     runId: null,
     traceId: newTraceId(deps),
     replyTo: null,
     members: [],
     signalId: signal.id,
-    resumes: textIn(signal, 'turn'),
+    resumes: signalText(signal, 'turn'),
     // A timer may go off long after its task was over; what comes of it is told like anything else.
     taskId: endsPause(signal) ? signal.taskId : null,
   })
   if (!(await deps.turns.open(lane, turn, []))) return undefined
-  const own = { lane: answering(lane, signal), at, turn: opened(turn), members: [], signal, edit: null }
+  const own = { lane: answering(lane, signal), at, turn: toOpenTurn(turn), members: [], signal, edit: null }
   if (again === null) return { ...own, ...begun(turn.id) }
   const past = await deps.journal.past(turn.id)
   return { ...own, joined: new Map(), ...takenUp(past), view: past.view }
@@ -327,7 +337,7 @@ async function openForSignal(
 async function rerunTurn(deps: GatewayDeps, lane: HeldLane, signal: WaitingSignal): Promise<string | null> {
   if (!endsApproval(signal)) return null
   const asked = await deps.pendingActions.load(lane.tenant, String(signal.payload['id'] ?? ''))
-  return rerunOf(asked?.resume ?? null) === undefined ? null : textIn(signal, 'turn')
+  return readRerun(asked?.resume ?? null) === undefined ? null : signalText(signal, 'turn')
 }
 
 type TurnSeed = Omit<
@@ -352,14 +362,14 @@ async function newTurn(
     attempt: 1,
     sessionId: kept ?? deps.newId(),
     isNewSession: kept === null,
-    history: historyOf(deps, at, seed, kept === null),
-    keeping: kept === null ? await decideKeeping(deps, at, { principal: seed.principal, agent: lane.agent }) : null,
+    history: chooseHistoryView(deps, at, seed, kept === null),
+    keeping: kept === null ? await decideRetention(deps, at, { principal: seed.principal, agent: lane.agent }) : null,
     deadlineMs: turnDeadlineMs(deps.turnPolicy, seed),
   }
 }
 
 /** Where nothing was said before there is nothing to show. */
-function historyOf(
+function chooseHistoryView(
   { turnPolicy }: GatewayDeps,
   { attention }: GatewayConnection,
   { kind, recall, goesOn }: Pick<NewTurn, 'kind' | 'recall' | 'goesOn'>,
@@ -372,7 +382,7 @@ function historyOf(
   return { head, tail, around: attention.remember?.messages ?? 0 }
 }
 
-function opened(turn: NewTurn): OpenTurn {
+function toOpenTurn(turn: NewTurn): OpenTurn {
   // Only an access challenge has no session, and it looks for none.
   return { ...turn, sessionId: turn.sessionId ?? '', failures: 0, deaths: 0, outageMs: null }
 }
@@ -390,7 +400,7 @@ function answering(lane: HeldLane, signal: WaitingSignal | null): HeldLane {
 }
 
 /** Facts of the run that waited. A plain timer belongs to no person: what it carries is the agent's own. */
-function textIn(signal: WaitingSignal, key: 'principal' | 'turn'): string | null {
+function signalText(signal: WaitingSignal, key: 'principal' | 'turn'): string | null {
   const value = endsPause(signal) ? signal.payload[key] : undefined
   return typeof value === 'string' && value !== '' ? value : null
 }

@@ -2,14 +2,14 @@
 // that takes the turn up tells them. A process that dies here too leaves it to the next.
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { GatewayDeps } from './deps.ts'
-import { createElsewhere } from './elsewhere.ts'
+import { createRemoteAgentCaller } from './elsewhere.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import type { RunControl } from './run-control.ts'
 import type { TurnChain } from './turn-chain.ts'
 
 const patienceMs = 5_000
 
-export type RecallScene = {
+export type CancelRemoteContext = {
   readonly control: RunControl
   readonly chain: TurnChain
   readonly lease: Pick<Lease, 'isHeld' | 'untilHeld'>
@@ -17,16 +17,16 @@ export type RecallScene = {
 }
 
 /** A remote agent that cannot be told changes nothing about the stop. */
-export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: RecallScene): Promise<void> {
+export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: CancelRemoteContext): Promise<void> {
   const { turn, lane, journalTurn } = ready
-  const calls = callsIn(await deps.journal.remoteSteps(journalTurn))
+  const calls = listUnfinishedCalls(await deps.journal.remoteSteps(journalTurn))
   const signal = AbortSignal.any([scene.signal, AbortSignal.timeout(patienceMs)])
   await Promise.all(
     calls.map(async ({ prefix, opened, asked }) => {
       const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
       if (agent?.recall === undefined) return
       const standing = { agent: agent.slug, chain: scene.chain, root: turn.id }
-      const elsewhere = createElsewhere(deps, scene.lease, standing)
+      const elsewhere = createRemoteAgentCaller(deps, scene.lease, standing)
       const isTold = await agent.recall({ opened, asked }, { elsewhere, signal }).then(
         () => true,
         () => false,
@@ -37,14 +37,14 @@ export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: 
 }
 
 type Steps = Awaited<ReturnType<GatewayDeps['journal']['remoteSteps']>>
-type LeftCall = { readonly prefix: string; readonly opened: unknown; readonly asked: unknown }
+type UnfinishedCall = { readonly prefix: string; readonly opened: unknown; readonly asked: unknown }
 
 /** What was asked and not answered; the steps of one call share what stands before their names. */
-function callsIn(steps: Steps): readonly LeftCall[] {
-  const prefixes = [...new Set(steps.map(({ step }) => prefixOf(step)))]
+function listUnfinishedCalls(steps: Steps): readonly UnfinishedCall[] {
+  const prefixes = [...new Set(steps.map(({ step }) => stepPrefix(step)))]
   return prefixes.flatMap((prefix) => {
-    const find = (name: string) => steps.find(({ step }) => step.startsWith(`${prefix}remote ${name}`))
-    const [opened, asked, answer] = ['agent', 'message', 'answer'].map(find)
+    const findRemoteStep = (name: string) => steps.find(({ step }) => step.startsWith(`${prefix}remote ${name}`))
+    const [opened, asked, answer] = ['agent', 'message', 'answer'].map(findRemoteStep)
     const isOpen = opened?.result !== undefined && asked !== undefined && answer?.state !== 'finished'
     return isOpen
       ? [{ prefix, opened: opened.result, asked: asked.state === 'finished' ? asked.result : undefined }]
@@ -52,7 +52,7 @@ function callsIn(steps: Steps): readonly LeftCall[] {
   })
 }
 
-function prefixOf(step: string): string {
+function stepPrefix(step: string): string {
   return step.slice(0, step.lastIndexOf('/') + 1)
 }
 

@@ -1,21 +1,28 @@
 // Hops 2-4: verify, normalize, accept. Ends with stored rows; only then may the transport be answered.
 import {
-  type Acceptance,
-  type Arrived,
-  type ArrivedMessage,
-  failureFacts,
-  type RawArrival,
+  type AcceptResult,
+  errorLogFields,
+  type InboundEvent,
+  type InboundMessage,
+  type RawRequest,
   type RejectReason,
   type TransportAnswer,
 } from '../contract/index.ts'
 import { changesAnything } from '../inbound/effects.ts'
 import { maxStrangerBytes } from '../inbound/leave-out.ts'
 import { isWatched } from './admissions.ts'
-import { type ArrivalLimits, tooManyMessages } from './arrival-limits.ts'
-import { type Entry, enter } from './arrivals/entry.ts'
-import { chargeStrangers, isOpen, judgeSenders, needsJudging, type Spent, weightOf } from './arrivals/judge-senders.ts'
-import { keepTurnedAway, keepUnreadable, type Unreadable } from './arrivals/keep-remains.ts'
-import { storeArrivals } from './arrivals/store-arrivals.ts'
+import { type SenderLimits, tooManyMessages } from './arrival-limits.ts'
+import { type RequestTrace, startRequestTrace } from './arrivals/entry.ts'
+import {
+  chargeUnprovenMessages,
+  countMessageBytes,
+  isOpen,
+  judgeSenders,
+  needsJudging,
+  type Spent,
+} from './arrivals/judge-senders.ts'
+import { keepUnreadable, storeRejectedEvent, type Unreadable } from './arrivals/keep-remains.ts'
+import { storeEvents } from './arrivals/store-arrivals.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { claimFiles, hasFiles } from './files/claim-files.ts'
 
@@ -39,64 +46,74 @@ export type Received =
       readonly reason: string
       readonly remedy: string
       readonly isUnproven?: boolean
-      readonly acceptances: readonly Acceptance[]
+      readonly acceptances: readonly AcceptResult[]
     }
   | {
       readonly kind: 'unreadable'
       readonly reason: string
       readonly remedy?: string
-      readonly acceptances: readonly Acceptance[]
+      readonly acceptances: readonly AcceptResult[]
     }
   /** `isUnproven`: nothing proves who sent it. */
-  | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[]; readonly isUnproven?: boolean }
+  | { readonly kind: 'stored'; readonly acceptances: readonly AcceptResult[]; readonly isUnproven?: boolean }
   /** Nothing was kept: people who are not admitted have had their share of the day, or there is too little room for them. */
   | (Spent & { readonly trace: string })
 
-export type ReceiveDeps = GatewayDeps & { readonly arrivals: ArrivalLimits }
+export type ReceiveDeps = GatewayDeps & { readonly arrivals: SenderLimits }
 
 /** `isPulled`: we fetched it ourselves, and no sender can be told to bring it later. */
 export async function receive(
   deps: ReceiveDeps,
   at: GatewayConnection,
-  arrival: RawArrival,
+  arrival: RawRequest,
   isPulled = false,
 ): Promise<Received> {
-  const entry = enter(deps, arrival.headers['traceparent'])
-  return observed(deps, at, entry, () => judge(deps, at, arrival, { entry, isPulled }))
+  const entry = startRequestTrace(deps, arrival.headers['traceparent'])
+  return withFailureLog(deps, at, entry, () => verifyRequest(deps, at, arrival, { entry, isPulled }))
 }
 
 /** Hop 4 for channels that answer their own requests: the adapter has verified and read what is taken here. */
-export function take(
+export function acceptMessages(
   deps: ReceiveDeps,
   at: GatewayConnection,
-  messages: readonly ArrivedMessage[],
-  entry: Entry,
-): Promise<readonly Acceptance[]> {
-  return observed(deps, at, entry, async () => {
+  messages: readonly InboundMessage[],
+  entry: RequestTrace,
+): Promise<readonly AcceptResult[]> {
+  return withFailureLog(deps, at, entry, async () => {
     if ((await deps.arrivals.ask(at, messages)) !== undefined) {
       deps.meter.arrived(at.key, 'limited', tooManyMessages)
       return [{ kind: 'refused', reason: tooManyMessages }]
     }
-    const bytes = weightOf(messages)
+    const bytes = countMessageBytes(messages)
     const judged = needsJudging(at, messages, bytes) ? await judgeSenders(deps, at, messages, bytes) : undefined
     if (judged?.kind === 'spent') return [{ kind: 'refused', reason: tellSpent(deps, at, judged, entry).reason }]
     const claimed = await claimFiles(deps, at, judged?.arrivals ?? messages)
     if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
-    return storeArrivals(deps, at, claimed.arrivals, entry)
+    return storeEvents(deps, at, claimed.arrivals, entry)
   })
 }
 
 /** Nothing is stored about a rejected sender. */
-export function turnAway(deps: GatewayDeps, at: GatewayConnection, reason: RejectReason, { trace }: Entry): void {
+export function logRejectedRequest(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  reason: RejectReason,
+  { trace }: RequestTrace,
+): void {
   deps.log.warn('arrival_rejected', { connection: at.key, trace, reason })
   deps.meter.arrived(at.key, 'rejected', reason)
 }
 
-async function observed<T>(deps: GatewayDeps, at: GatewayConnection, entry: Entry, work: () => Promise<T>): Promise<T> {
+async function withFailureLog<T>(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  entry: RequestTrace,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const facts = failureFacts(error, 'internal')
+    const facts = errorLogFields(error, 'internal')
     deps.log.warn('arrival_failed', { connection: at.key, trace: entry.trace, ...facts })
     deps.meter.arrived(at.key, 'failed', facts.code ?? '')
     throw error
@@ -104,16 +121,21 @@ async function observed<T>(deps: GatewayDeps, at: GatewayConnection, entry: Entr
 }
 
 /** Counted, and said by the log once a day: a flood does not fill the log either. */
-function tellSpent(deps: GatewayDeps, at: GatewayConnection, spent: Spent, { trace }: Entry): Extract<Received, Spent> {
+function tellSpent(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  spent: Spent,
+  { trace }: RequestTrace,
+): Extract<Received, Spent> {
   deps.meter.arrived(at.key, 'spent', spent.reason)
   return { ...spent, trace }
 }
 
-async function judge(
+async function verifyRequest(
   deps: ReceiveDeps,
   at: GatewayConnection,
-  arrival: RawArrival,
-  { entry, isPulled }: { readonly entry: Entry; readonly isPulled: boolean },
+  arrival: RawRequest,
+  { entry, isPulled }: { readonly entry: RequestTrace; readonly isPulled: boolean },
 ): Promise<Received> {
   // For every sender: what is left of the disk is for what has been taken already.
   if (isOpen(at) && (await deps.room?.()) === 'full') {
@@ -123,7 +145,7 @@ async function judge(
   const reception = await at.adapter.receive(arrival, at.connection)
   switch (reception.kind) {
     case 'rejected':
-      turnAway(deps, at, reception.reason, entry)
+      logRejectedRequest(deps, at, reception.reason, entry)
       return { ...reception, trace: entry.trace }
     case 'handshake':
       deps.meter.arrived(at.key, 'handshake', '')
@@ -140,7 +162,7 @@ async function judge(
         deps.meter.arrived(at.key, 'spent', reason)
         return { kind: 'turned_away', reason, remedy, acceptances: [], ...who }
       }
-      const acceptance = await keepTurnedAway(deps, at, arrival, { reception, entry })
+      const acceptance = await storeRejectedEvent(deps, at, arrival, { reception, entry })
       return { kind: 'turned_away', reason, remedy, acceptances: [acceptance], ...who }
     }
     case 'unreadable': {
@@ -152,18 +174,18 @@ async function judge(
     }
     case 'read':
       return (
-        (await limited(deps, at, reception.arrivals, { entry, isPulled })) ??
-        takeIn(deps, at, arrival, { arrivals: reception.arrivals, entry })
+        (await applySenderLimits(deps, at, reception.arrivals, { entry, isPulled })) ??
+        storeVerifiedEvents(deps, at, arrival, { arrivals: reception.arrivals, entry })
       )
   }
 }
 
 /** Undefined: it is taken. */
-async function limited(
+async function applySenderLimits(
   deps: ReceiveDeps,
   at: GatewayConnection,
-  arrivals: readonly Arrived[],
-  { entry, isPulled }: { readonly entry: Entry; readonly isPulled: boolean },
+  arrivals: readonly InboundEvent[],
+  { entry, isPulled }: { readonly entry: RequestTrace; readonly isPulled: boolean },
 ): Promise<Received | undefined> {
   const mayComeLater = at.adapter.capabilities.redelivers === true || isWatched(at)
   // What comes again by itself waits where it is fetched from: it is fetched no faster than it is taken.
@@ -176,11 +198,11 @@ async function limited(
 }
 
 /** What refers to files that are not the sender's is not taken, and nothing of it is kept. */
-async function takeIn(
+async function storeVerifiedEvents(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrival: RawArrival,
-  { arrivals, entry }: { readonly arrivals: readonly Arrived[]; readonly entry: Entry },
+  arrival: RawRequest,
+  { arrivals, entry }: { readonly arrivals: readonly InboundEvent[]; readonly entry: RequestTrace },
 ): Promise<Received> {
   // Most messages are small and have no file, and what needs no waiting is not waited for: each wait is a round through the
   // runtime's queue.
@@ -198,10 +220,10 @@ async function takeIn(
   }
   const who = judged.isUnproven ? { isUnproven: true } : {}
   if (!judged.arrivals.some(hasFiles))
-    return { kind: 'stored', acceptances: await storeArrivals(deps, at, judged.arrivals, entry), ...who }
+    return { kind: 'stored', acceptances: await storeEvents(deps, at, judged.arrivals, entry), ...who }
   const claimed = await claimFiles(deps, at, judged.arrivals)
   if (claimed.kind === 'claimed')
-    return { kind: 'stored', acceptances: await storeArrivals(deps, at, claimed.arrivals, entry), ...who }
+    return { kind: 'stored', acceptances: await storeEvents(deps, at, claimed.arrivals, entry), ...who }
   const { code: reason, remedy } = claimed
   const { subject, deliveryId } = claimed.of
   const facts = { ...(subject === undefined ? {} : { subject }), ...(deliveryId === undefined ? {} : { deliveryId }) }
@@ -214,11 +236,11 @@ async function takeIn(
 async function spentBy(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrival: RawArrival,
+  arrival: RawRequest,
   { subject }: { readonly subject?: string | undefined },
 ): Promise<Spent | undefined> {
   if (subject !== undefined) return undefined
   const bytes = arrival.bytes.byteLength
   const storedBytes = Math.min(bytes, maxStrangerBytes)
-  return chargeStrangers(deps, at, { kind: 'unproven', messages: 1, bytes, storedBytes })
+  return chargeUnprovenMessages(deps, at, { kind: 'unproven', messages: 1, bytes, storedBytes })
 }

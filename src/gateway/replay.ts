@@ -2,13 +2,13 @@
 // nothing, sends nothing, and says how what would be sent differs from what was.
 import { GatewayError } from '../contract/index.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
-import { cleanedFixture, type Fixture, type FixtureWish } from './replay/fixture.ts'
-import { type Account, canonicalJson, describeAccount, diffLines } from './replay/line-diff.ts'
+import { cleanedFixture, type Fixture, type FixtureRequest } from './replay/fixture.ts'
+import { type Account, describeAccount, diffLines, formatSortedJson } from './replay/line-diff.ts'
 import type { StepReport } from './replay/recorded-journal.ts'
 import type { ReplayStore, Stored } from './replay/replay-store.ts'
 import { runAgain } from './replay/run-again.ts'
 
-export type ReplayRequest = { readonly fixture: FixtureWish }
+export type ReplayRequest = { readonly fixture: FixtureRequest }
 
 export type ReplayReport = {
   readonly turnId: string | null
@@ -35,16 +35,16 @@ export async function replay(
   const stored = await store.find(id, deps.turnPolicy.historyHead, deps.turnPolicy.historyTail)
   if (stored === undefined)
     throw new GatewayError('not_found', '[replay] no stored message, turn or delivery has this id')
-  const at = connectionOf(deps, stored)
+  const at = findReplayConnection(deps, stored)
   refuseWhatNeverRan(stored)
-  const before = accountOf(stored)
+  const before = replayAccount(stored)
   const { today, steps, notes } = await runAgain(deps, at, stored)
   return {
     turnId: stored.turn?.id ?? null,
     inboxIds: stored.members.map((member) => member.id),
     connection: stored.connection,
     agent: stored.agent,
-    isSame: canonicalJson(before) === canonicalJson(today),
+    isSame: formatSortedJson(before) === formatSortedJson(today),
     diff: diffLines(describeAccount(before), describeAccount(today)),
     before,
     today,
@@ -54,7 +54,7 @@ export async function replay(
   }
 }
 
-function connectionOf(deps: GatewayDeps, { tenant, connection }: Stored): GatewayConnection {
+function findReplayConnection(deps: GatewayDeps, { tenant, connection }: Stored): GatewayConnection {
   const at = deps.connections.find((each) => each.key === connection && each.connection.tenant === tenant)
   if (at !== undefined) return at
   throw new GatewayError(
@@ -73,7 +73,7 @@ function refuseWhatNeverRan({ turn }: Stored): void {
 }
 
 /** What came of it, in the words the replay uses: what the vendor did with the answer is not the agent's doing. */
-function accountOf({ turn, members, calls, timers }: Stored): Account {
+function replayAccount({ turn, members, calls, timers }: Stored): Account {
   const sent = { calls, timers }
   // In an access challenge no agent ran, and what was said was the gateway's.
   if (turn === null || turn.kind === 'door') {

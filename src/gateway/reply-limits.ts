@@ -3,7 +3,7 @@
 import { type NormalizedMessage, type ReplyLimit, senderGroup, textOf } from '../contract/index.ts'
 import type { CountedReply, ReachedLimit, ReplyShare } from '../identity/limits/reply-limit-store.ts'
 import type { Absorbed } from '../sessions/absorb-edits.ts'
-import type { Ground, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
+import type { AccessBasis, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
 type LimitDeps = Pick<GatewayDeps, 'replyLimits' | 'hash' | 'log'>
@@ -17,7 +17,7 @@ export async function reachedLimit(
   { adapter, key }: GatewayConnection,
   lane: HeldLane,
   members: readonly Absorbed[],
-  decided: ReadonlyMap<string, Ground>,
+  decided: ReadonlyMap<string, AccessBasis>,
 ): Promise<ReachedLimit | undefined> {
   const { replyLimits = [] } = adapter.capabilities
   const [first] = members
@@ -25,9 +25,9 @@ export async function reachedLimit(
   if (replyLimits.length === 0 || first === undefined || lead === undefined) return undefined
   const { conversationId, agent } = lane
   const { subject, traceId } = lead.row
-  const there = isPrivate(lead.message) ? 'direct' : 'open'
+  const there = isDirectMessage(lead.message) ? 'direct' : 'open'
   const counted = replyLimits.filter((limit) => limit.in === undefined || limit.in === there)
-  const limits = (await Promise.all(counted.map((limit) => countedFor(deps, limit, lane, lead)))).flat()
+  const limits = (await Promise.all(counted.map((limit) => listCountedReplies(deps, limit, lane, lead)))).flat()
   if (limits.length === 0) return undefined
   const reached = await deps.replyLimits.spend({
     ...{ connection: key, agent, conversationId, inboxId: first.row.id, subject, traceId, limits },
@@ -48,7 +48,7 @@ function longest(reached: readonly ReachedLimit[]): Pick<ReachedLimit, 'isNews' 
 }
 
 /** A person who writes to an agent alone or among few: no machine that might answer without end. */
-export function isPrivate({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
+export function isDirectMessage({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
   return channel?.visibility === 'direct' && channel.sender_kind === 'person'
 }
 
@@ -63,7 +63,7 @@ export async function giveBackNotice(deps: LimitDeps, connection: string, inboxI
  * What strangers are told about their access goes to addresses that a machine may have made up or borrowed: only so much of it leaves in an
  * hour. A code that is not sent is still there for the operator to see, and is told when they write again.
  */
-export async function mayTellStranger(
+export async function mayReplyToUnproven(
   deps: LimitDeps,
   { key, strangers }: GatewayConnection,
   { conversationId, agent }: HeldLane,
@@ -79,7 +79,7 @@ export async function mayTellStranger(
 }
 
 /** A rule, a grant or a pairing let them in, and not merely a public connection. */
-function isAdmitted({ access }: WaitingMessage, ground: Ground | undefined): boolean {
+function isAdmitted({ access }: WaitingMessage, ground: AccessBasis | undefined): boolean {
   return (ground?.accessRule ?? 'public') !== 'public' || access.grants.some(({ effect }) => effect === 'allow')
 }
 
@@ -87,14 +87,14 @@ function isAdmitted({ access }: WaitingMessage, ground: Ground | undefined): boo
  * Every answer counts in its sender's own share; that of a stranger also in the share that all strangers have together. Who is known
  * has the first alone, which no other sender can use up.
  */
-async function countedFor(
+async function listCountedReplies(
   { hash }: LimitDeps,
   limit: ReplyLimit,
   lane: HeldLane,
   lead: Absorbed,
 ): Promise<readonly CountedReply[]> {
   const { subject } = lead.row
-  const common = commonOf(limit.per, lane, lead)
+  const common = limitScopeKey(limit.per, lane, lead)
   if (common === undefined) return []
   const group = limit.per === 'domain' ? common : null
   const isOwn = subject === null || (limit.per === 'words' && isGreeting(common))
@@ -122,7 +122,7 @@ const sharesOf: Readonly<Record<ReplyLimit['per'], readonly ReplyShare[]>> = {
 }
 
 /** What answers have in common under a limit; undefined where there is no such thing. */
-function commonOf(per: ReplyLimit['per'], lane: HeldLane, { row, message }: Absorbed): string | undefined {
+function limitScopeKey(per: ReplyLimit['per'], lane: HeldLane, { row, message }: Absorbed): string | undefined {
   switch (per) {
     case 'thread':
       return lane.conversationId
@@ -131,7 +131,7 @@ function commonOf(per: ReplyLimit['per'], lane: HeldLane, { row, message }: Abso
     case 'domain':
       return row.subject === null ? undefined : senderGroup(row.subject)
     case 'words':
-      return wordsOf(message)
+      return normalizedText(message)
   }
 }
 
@@ -141,7 +141,7 @@ function isGreeting(words: string): boolean {
 }
 
 /** As a person would call two texts the same; white space and case are a machine's doing. */
-function wordsOf({ parts }: Pick<NormalizedMessage, 'parts'>): string | undefined {
+function normalizedText({ parts }: Pick<NormalizedMessage, 'parts'>): string | undefined {
   const words = textOf(parts).toLowerCase().split(/\s+/).filter(Boolean).join(' ')
   return words === '' ? undefined : words
 }

@@ -2,7 +2,7 @@
 // stored is how the run began and what was decided: it is run again from its journal, and finds the decisions on its way.
 import type { Signal } from '../agent/agent.ts'
 import type { EndedPause } from '../agent/approvals/pauses.ts'
-import { storable } from '../agent/fields.ts'
+import { toStorableJson } from '../agent/fields.ts'
 import type { Json, JsonObject } from '../contract/index.ts'
 
 /** How the run began. */
@@ -29,11 +29,11 @@ const field = 'gw:rerun'
 /** For what is stored with a question. */
 export function withRerun(stored: JsonObject, { beginning, decided }: Rerun, key: string): JsonObject {
   // Signals and decisions were read from rows.
-  return { ...stored, [field]: storable({ beginning, decided, key }) as Json }
+  return { ...stored, [field]: toStorableJson({ beginning, decided, key }) as Json }
 }
 
 /** Undefined: the agent that the messages are for has asked, and goes on by itself. */
-export function rerunOf(stored: JsonObject | null, pause?: Approval): Rerun | undefined {
+export function readRerun(stored: JsonObject | null, pause?: Approval): Rerun | undefined {
   const found = stored?.[field]
   if (found === undefined) return undefined
   // Written above and by nothing else.

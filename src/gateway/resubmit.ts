@@ -1,8 +1,8 @@
 // Retrying dead letters: a dead turn is queued again; an inbound event that could not be read is read by today's code.
-import type { RawArrival } from '../contract/index.ts'
+import type { RawRequest } from '../contract/index.ts'
 import type { Resubmission } from '../inbound/receipt-store.ts'
-import { isTurnedAway } from '../inbound/turned-away.ts'
-import { storeArrivals } from './arrivals/store-arrivals.ts'
+import { isRejectedRaw } from '../inbound/turned-away.ts'
+import { storeEvents } from './arrivals/store-arrivals.ts'
 import type { GatewayDeps } from './deps.ts'
 import { claimFiles } from './files/claim-files.ts'
 import { newTraceId } from './trace-id.ts'
@@ -10,16 +10,18 @@ import { newTraceId } from './trace-id.ts'
 export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, how?: Resubmission): Promise<boolean> {
   if (await deps.receipts.resubmit(inboxId, by, how)) return true
   const remains = await deps.receipts.findRemains(inboxId)
-  if (remains !== undefined && isTurnedAway(remains.raw)) return false
+  if (remains !== undefined && isRejectedRaw(remains.raw)) return false
   const at = deps.connections.find((each) => each.key === remains?.connection)
   const reread = at?.adapter.reread
   if (remains === undefined || at === undefined || reread === undefined) return false
   // Nothing is kept of an inbound event that named a chain of callers and became no message: what is here named none.
-  const reception = await reread(arrivalOf(remains.raw, deps.now()), at.connection, { subject: remains.subject })
+  const reception = await reread(storedRawToRequest(remains.raw, deps.now()), at.connection, {
+    subject: remains.subject,
+  })
   if (reception?.kind !== 'read') return false
   const claimed = await claimFiles(deps, at, reception.arrivals)
   if (claimed.kind === 'refused') return false
-  const acceptances = await storeArrivals(deps, at, claimed.arrivals, {
+  const acceptances = await storeEvents(deps, at, claimed.arrivals, {
     trace: newTraceId(deps),
     startedAt: deps.monotonicMs(),
   })
@@ -29,7 +31,7 @@ export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, h
 }
 
 /** Unreadable bytes were kept as text; what was read and found empty or invalid, as its JSON. */
-export function arrivalOf(raw: Readonly<Record<string, unknown>>, now: number): RawArrival {
+export function storedRawToRequest(raw: Readonly<Record<string, unknown>>, now: number): RawRequest {
   const text = typeof raw['text'] === 'string' && Object.keys(raw).length === 1 ? raw['text'] : JSON.stringify(raw)
   return {
     bytes: new TextEncoder().encode(text),

@@ -1,11 +1,11 @@
 // Stores results until it succeeds: what a step, a turn or a delivery came to is written until it is stored. That the own lease has run out meanwhile
 // does not end this: every such write is fenced by its epoch, and answers by itself when another holder has taken over.
-import { failureFacts, isGatewayError, type Log, type LogFacts, type StoreResult } from '../contract/index.ts'
+import { errorLogFields, isGatewayError, type Log, type LogFields, type StoreWithRetry } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import { sleep } from './sleep.ts'
 
 export type ResultKeeper = {
-  readonly store: StoreResult
+  readonly store: StoreWithRetry
   /** The time to stop has come: says what is not stored, and tries no more. */
   readonly giveUp: () => void
 }
@@ -18,12 +18,12 @@ export type ResultKeeperDeps = {
 
 export function createResultKeeper({ log, random, leaseMs }: ResultKeeperDeps): ResultKeeper {
   const over = new AbortController()
-  const inHand = new Set<LogFacts>()
+  const inHand = new Set<LogFields>()
   // Well within the time that others leave a holder to come back after an outage.
   const backoff = { firstMs: 50, maxMs: Math.min(1_000, leaseMs / 16) }
 
   const tryUntilAnswered = async <T>(
-    what: LogFacts | undefined,
+    what: LogFields | undefined,
     write: (isRepeat: boolean) => Promise<T>,
   ): Promise<T> => {
     for (let tries = 1; ; tries += 1) {
@@ -31,7 +31,8 @@ export function createResultKeeper({ log, random, leaseMs }: ResultKeeperDeps): 
         return await write(tries > 1)
       } catch (error) {
         if (!isGatewayError(error, 'storage_unavailable') || over.signal.aborted) throw error
-        if (tries === 1 && what !== undefined) log.warn('result_waits', { ...what, ...failureFacts(error, 'internal') })
+        if (tries === 1 && what !== undefined)
+          log.warn('result_waits', { ...what, ...errorLogFields(error, 'internal') })
       }
       await sleep(backoffMs(tries, backoff, random), over.signal)
     }
@@ -55,8 +56,8 @@ export function createResultKeeper({ log, random, leaseMs }: ResultKeeperDeps): 
 }
 
 /** Knows which results of one turn are still on their way: whatever ends the turn waits for them. */
-export function trackResults(store: StoreResult): {
-  readonly store: StoreResult
+export function trackResults(store: StoreWithRetry): {
+  readonly store: StoreWithRetry
   readonly settled: () => Promise<void>
 } {
   const open = new Set<Promise<unknown>>()
@@ -66,8 +67,8 @@ export function trackResults(store: StoreResult): {
       // What has not begun has no result.
       if (what === undefined) return storing
       open.add(storing)
-      const forget = (): void => void open.delete(storing)
-      storing.then(forget, forget)
+      const dropStoring = (): void => void open.delete(storing)
+      storing.then(dropStoring, dropStoring)
       return storing
     },
     async settled() {

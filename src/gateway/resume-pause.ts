@@ -9,7 +9,7 @@ import type { WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { type Rerun, rerunOf } from './reruns.ts'
+import { type Rerun, readRerun } from './reruns.ts'
 import { carriedChain, type TurnChain } from './turn-chain.ts'
 
 /** The signal as the agent is given it, and where its answer belongs. */
@@ -23,11 +23,13 @@ export async function resumedSignal(
   if (found === undefined) return undefined
   const { pause, stored } = found
   const kind = pause.kind === 'approval' ? pauseSignals.approval : pauseSignals.runtimeTool
-  const rerun = pause.kind === 'approval' ? rerunOf(stored, pause) : undefined
+  const rerun = pause.kind === 'approval' ? readRerun(stored, pause) : undefined
   return {
     id,
     signal:
-      rerun === undefined ? { kind, name: signal.name, payload: payloadOf(pause), pause } : rerun.beginning.signal,
+      rerun === undefined
+        ? { kind, name: signal.name, payload: pauseEndPayload(pause), pause }
+        : rerun.beginning.signal,
     rerun,
     reply: { threadId: String(stored['thread_id'] ?? ''), inReplyTo: String(stored['in_reply_to'] ?? '') },
     chain: carriedChain(stored).chain,
@@ -93,7 +95,7 @@ function required(resume: JsonObject | null): JsonObject {
 }
 
 /** What a plain function reads. */
-export function payloadOf(pause: EndedPause): JsonObject {
+export function pauseEndPayload(pause: EndedPause): JsonObject {
   if (pause.kind === 'tool_request') {
     const { id, status, isCancelled, result, resume } = pause
     return { request: id, status, cancelled: isCancelled, result, resume }

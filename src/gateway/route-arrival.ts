@@ -1,10 +1,10 @@
 // Whom an inbound event is for where several agents share a connection (hop 4). The thread's own agent is known to the accept
 // statement only: here it is said whether that one may take it.
-import { type ArrivedMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
+import { type InboundMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
 import { mentionsIn, type TextMention } from '../identity/routing/mentions-in.ts'
 import { routeAgent } from '../identity/routing/route-agent.ts'
 import type { Route } from '../inbound/accept.ts'
-import { controlCommandOf } from '../inbound/control-command.ts'
+import { parseChatCommand } from '../inbound/control-command.ts'
 import { controlNames } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
@@ -12,10 +12,10 @@ import type { GatewayConnection, GatewayDeps } from './deps.ts'
 export const unknownAgent = 'unknown_agent'
 
 /** Undefined: one agent alone answers there, and nothing is looked at. */
-export function routeArrival(
+export function routeToAgent(
   deps: Pick<GatewayDeps, 'agents'>,
   at: GatewayConnection,
-  arrived: ArrivedMessage,
+  arrived: InboundMessage,
 ): Route | undefined {
   if (!at.isShared) return undefined
   const { agent: defaultAgent, domain } = at.connection
@@ -27,7 +27,7 @@ export function routeArrival(
   // The adapter knows it from the envelope.
   if (arrived.isAddressed === true || arrived.agent !== defaultAgent)
     return { ...sticky, agent: arrived.agent, isSticky: false, isAddressed: true }
-  const isControl = controlCommandOf(arrived.message, controlNames) !== undefined
+  const isControl = parseChatCommand(arrived.message, controlNames) !== undefined
   const mentions = addressing(arrived.message)
   if (mentions.length === 0) return sticky
   const routed = routeAgent({ mentions, defaultAgent, agents: new Set(agents), domains: new Set([domain]) })
@@ -53,7 +53,7 @@ export function namesAgent(
 
 /** The mentions a message begins with, without those that the platform itself resolves: its own account, a person. */
 function addressing(message: Pick<NormalizedMessage, 'parts' | 'channel'>): readonly TextMention[] {
-  const command = message.channel?.command ?? controlCommandOf(message, controlNames)
+  const command = message.channel?.command ?? parseChatCommand(message, controlNames)
   const text = command?.args ?? textOf(message.parts)
   if (!/^[\s,]*@/.test(text)) return []
   const known = new Set(

@@ -26,12 +26,12 @@ export function runEnd(result: ConversationResult, cause: StopCause | undefined)
   return {
     status: ended.status,
     stopReason: ended.stopReason,
-    usage: json(result.usage),
-    budgets: json(result['budgets'] ?? {}),
-    summary: json({
+    usage: cloneAsJsonObject(result.usage),
+    budgets: cloneAsJsonObject(result['budgets'] ?? {}),
+    summary: cloneAsJsonObject({
       turn_count: result.turn_count,
       tool_observability: result.tool_observability,
-      ...providerOf(result),
+      ...providerFacts(result),
       ...(result.failure === undefined ? {} : { failure_type: result.failure['type'] }),
     }),
   }
@@ -39,17 +39,17 @@ export function runEnd(result: ConversationResult, cause: StopCause | undefined)
 
 /** With what the agents used that it asked. */
 export function withUsage(end: RunEnd, elsewhere: readonly JsonObject[]): RunEnd {
-  return { ...end, usage: elsewhere.reduce((sum, used) => json(addUsage(sum, used)), end.usage) }
+  return { ...end, usage: elsewhere.reduce((sum, used) => cloneAsJsonObject(addUsage(sum, used)), end.usage) }
 }
 
 /** Opaque to us; kept so that a provider can be asked about it. */
-function providerOf({ request_metadata }: ConversationResult): JsonObject {
+function providerFacts({ request_metadata }: ConversationResult): JsonObject {
   const known = ['provider', 'model', 'answered_by', 'provider_response_id'].map(
     (key) => [key, request_metadata[key]] as const,
   )
   return Object.fromEntries(known.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 
-function json(value: unknown): JsonObject {
+function cloneAsJsonObject(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value))
 }

@@ -1,6 +1,6 @@
 // A run's log while it is written: kept back for a tenth of a second, so that a stream of words is a few rows and a fast run
 // costs no statement of its own. Only what is committed is ever shown to a client.
-import { jsonOf } from '../agent/fields.ts'
+import { toJson } from '../agent/fields.ts'
 import type { Fields, JsonObject } from '../contract/index.ts'
 import type { AppendOutcome } from '../sessions/run-store.ts'
 import type { NewRunEvent } from '../sessions/turn-store.ts'
@@ -35,19 +35,19 @@ export function createRunRecorder({ tryId, isFirstTry, append, onStored }: RunRe
   let storing: Promise<void> | undefined
   let isOver = false
 
-  const add = (type: string, metadata: Fields): void => {
+  const addRunEvent = (type: string, metadata: Fields): void => {
     if (count > maxEvents) return
     count += 1
     const event =
-      count > maxEvents ? { type: 'truncated', metadata: { max_events: maxEvents } } : bounded(type, metadata)
+      count > maxEvents ? { type: 'truncated', metadata: { max_events: maxEvents } } : limitEventSize(type, metadata)
     waiting.push({ key: `${tryId}:${count}`, event })
   }
-  const cutWords = (): void => {
-    if (words !== '') add('text_delta', { delta: words })
+  const flushTextDelta = (): void => {
+    if (words !== '') addRunEvent('text_delta', { delta: words })
     words = ''
   }
-  const store = async (): Promise<void> => {
-    cutWords()
+  const storeRunEvents = async (): Promise<void> => {
+    flushTextDelta()
     const events = waiting
     waiting = []
     try {
@@ -60,43 +60,43 @@ export function createRunRecorder({ tryId, isFirstTry, append, onStored }: RunRe
       waiting = [...events, ...waiting]
     }
   }
-  const arm = (): void => {
+  const armFlushTimer = (): void => {
     if (isOver || timer !== undefined || storing !== undefined) return
     timer = setTimeout(() => {
       timer = undefined
-      storing = store().finally(() => {
+      storing = storeRunEvents().finally(() => {
         storing = undefined
-        if (waiting.length > 0 || words !== '') arm()
+        if (waiting.length > 0 || words !== '') armFlushTimer()
       })
     }, flushMs)
   }
   // Watching clients replace what an earlier try showed.
-  if (!isFirstTry) add('reset', {})
+  if (!isFirstTry) addRunEvent('reset', {})
   return {
     emit(type, metadata) {
-      cutWords()
-      add(type, metadata)
-      arm()
+      flushTextDelta()
+      addRunEvent(type, metadata)
+      armFlushTimer()
     },
     show(delta) {
       words += delta
-      if (words.length >= maxDeltaLength) cutWords()
-      arm()
+      if (words.length >= maxDeltaLength) flushTextDelta()
+      armFlushTimer()
     },
     async rest() {
       isOver = true
       if (timer !== undefined) clearTimeout(timer)
       await storing
-      cutWords()
+      flushTextDelta()
       return waiting
     },
   }
 }
 
 /** Results as tools gave them are for observers in the process; a log holds what the transcript would. */
-function bounded(type: string, { original_result: _full, ...metadata }: Fields): JsonObject {
+function limitEventSize(type: string, { original_result: _full, ...metadata }: Fields): JsonObject {
   // A map in, a map out.
-  const event = { type, metadata: (jsonOf(metadata) ?? {}) as JsonObject }
+  const event = { type, metadata: (toJson(metadata) ?? {}) as JsonObject }
   const bytes = JSON.stringify(event).length
   return bytes <= maxEventBytes ? event : { type, metadata: { truncated: true, bytes } }
 }

@@ -8,7 +8,7 @@ import type { ReadyTurn } from './prepare-turn.ts'
 import type { RunControl } from './run-control.ts'
 import { runEnd } from './run-end.ts'
 import { tellRun } from './tell-run.ts'
-import { type TurnChain, withChain } from './turn-chain.ts'
+import { payloadWithChain, type TurnChain } from './turn-chain.ts'
 
 type MadeBy = {
   readonly control: RunControl
@@ -49,7 +49,7 @@ export function takenFrom(
         name,
         kind: 'timer',
         dueInMs,
-        payload: withChain(payload, chain),
+        payload: payloadWithChain(payload, chain),
       }),
     send(reply) {
       const extra = completeReply(reply, facts())

@@ -10,9 +10,9 @@ import {
   isGatewayError,
   type Json,
   type NormalizedResponse,
-  type StoreResult,
+  type StoreWithRetry,
 } from '../contract/index.ts'
-import { historyTurn, type Participant, participantOf } from '../sessions/codec.ts'
+import { type Participant, readParticipant, toHistoricalMessage } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import { mergeMessages } from '../sessions/merge.ts'
 import type {
@@ -23,18 +23,18 @@ import type {
   PauseResult,
   RunEnd,
 } from '../sessions/turn-store.ts'
-import { speakerOf } from './admissions.ts'
+import { resolveSpeaker } from './admissions.ts'
 import { unknownAgentReply } from './commands/agents.ts'
 import { runCommand } from './commands/run-command.ts'
 import type { GatewayDeps } from './deps.ts'
-import { createElsewhere } from './elsewhere.ts'
+import { createRemoteAgentCaller } from './elsewhere.ts'
 import { openTurnFiles } from './files/open-turn-files.ts'
-import { keepReplyFiles, type ReplyScene } from './files/reply-files.ts'
+import { keepReplyFiles, type ReplyFileContext } from './files/reply-files.ts'
 import { leasedFetch } from './leased-fetch.ts'
-import { begunAgain, type Occasion, occasionOf } from './occasion.ts'
+import { begunAgain, resolveTrigger, type TurnTrigger } from './occasion.ts'
 import { createPauses, type TurnPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
-import { readAround, readNamed } from './read-around.ts'
+import { fetchAncestors, fetchReferencedMessages } from './read-around.ts'
 import { recallRemotes } from './recall-remotes.ts'
 import type { Rerun } from './reruns.ts'
 import { trackResults } from './result-keeper.ts'
@@ -43,14 +43,14 @@ import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, stoppedEnd, withUsage } from './run-end.ts'
 import { type Made, takenFrom } from './run-made.ts'
 import { createTurnState } from './shared-state.ts'
-import { turnSiblings } from './siblings.ts'
+import { createTurnAgentCalls } from './siblings.ts'
 import { tellResumed } from './tell-run.ts'
-import { chainOf, type TurnChain } from './turn-chain.ts'
+import { createTurnChain, type TurnChain } from './turn-chain.ts'
 import type { TurnErrors } from './turn-errors.ts'
-import { replyFacts, runIdOf } from './turn-facts.ts'
+import { getRunId, replyFacts } from './turn-facts.ts'
 import { openTurnSignal, turnDeadlineMs } from './turn-signal.ts'
-import { transcriptOf } from './turn-transcript.ts'
-import { untilAborted } from './until-aborted.ts'
+import { readTurnTranscript } from './turn-transcript.ts'
+import { abortable } from './until-aborted.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
 export type RunResult = {
@@ -104,7 +104,7 @@ export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, means: RunMe
     const text = 'Started a new session. What came before is no longer in my memory.'
     return { ...nothing, reply: completeReply(text, replyFacts(ready)), run: naturalEnd }
   }
-  const occasion = await occasionOf(deps, ready)
+  const occasion = await resolveTrigger(deps, ready)
   if (occasion.kind === 'gateway')
     return { ...nothing, reply: completeReply(occasion.says, replyFacts(ready)), run: naturalEnd }
   // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
@@ -122,7 +122,7 @@ export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, means: RunMe
 type Start = RunMeans & {
   readonly agent: Agent
   readonly facts: () => ReplyFacts
-  readonly occasion: Extract<Occasion, { kind: 'agent' }>
+  readonly occasion: Extract<TurnTrigger, { kind: 'agent' }>
   /** How it would be run again, should an agent that it asks need a decision. */
   readonly rerun: Rerun
 }
@@ -133,16 +133,16 @@ type Running = Start & {
   readonly control: RunControl
   readonly pauses: TurnPauses
   readonly chain: TurnChain
-  readonly store: StoreResult
+  readonly store: StoreWithRetry
 }
 
 async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
   const control = openRunControl(deps, ready)
   start.errors.writeTo(control.recorder.emit)
-  const chain = chainOf(ready, start.occasion.chain)
+  const chain = createTurnChain(ready, start.occasion.chain)
   const pauses = createPauses(deps, ready, {
     ...start.facts(),
-    runId: runIdOf(ready),
+    runId: getRunId(ready),
     ends: start.occasion.ends,
     chain,
     rerun: start.rerun,
@@ -187,7 +187,7 @@ async function runWith(
   { step, isFinished }: Pick<Steps, 'step' | 'isFinished'>,
 ): Promise<RunResult> {
   const { agent, control, facts, pauses, occasion, chain, signal } = running
-  const remembered = await transcriptOf(deps, ready)
+  const remembered = await readTurnTranscript(deps, ready)
   const bringing = {
     ...{ deps, ready, step },
     // Made for those who bring something: most turns have no files.
@@ -195,11 +195,11 @@ async function runWith(
       return AbortSignal.any([signal, control.stop])
     },
   }
-  const silentBecause = await readNamed(bringing)
+  const silentBecause = await fetchReferencedMessages(bringing)
   if (silentBecause !== undefined) return { ...nothing, reply: undefined, run: naturalEnd, silentBecause }
-  const transcript = [...remembered, ...(await readAround(bringing, remembered))]
-  const turns = transcript.map(historyTurn).filter((turn) => turn !== undefined)
-  const { files, members, history, bring } = await untilAborted(signal, () => openTurnFiles(bringing, turns))
+  const transcript = [...remembered, ...(await fetchAncestors(bringing, remembered))]
+  const turns = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
+  const { files, members, history, bring } = await abortable(signal, () => openTurnFiles(bringing, turns))
   const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
   const client = ready.members.at(-1)?.message.channel?.client_data
   const shared = createTurnState({
@@ -229,17 +229,20 @@ async function runWith(
     toolCalled: running.errors.toolCalled,
     hear: () => control.hear(bring),
     pause: pauses.pause,
-    elsewhere: createElsewhere(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id }),
+    elsewhere: createRemoteAgentCaller(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id }),
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
   const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
-  const context = { ...given, agents: turnSiblings({ deps, ready, onUsage, chain, questions: pauses.siblings }, given) }
-  const work = (): Promise<AgentReply> | AgentReply =>
+  const context = {
+    ...given,
+    agents: createTurnAgentCalls({ deps, ready, onUsage, chain, questions: pauses.siblings }, given),
+  }
+  const startAgentRun = (): Promise<AgentReply> | AgentReply =>
     occasion.signal === null
       ? agent.run(mergeMessages(context.members, [...history]), context)
       : agent.onSignal?.(occasion.signal, context)
-  const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
-  const returned = await untilAsked(pauses, untilAborted(signal, work))
+  const participants = transcript.map(readParticipant).filter((participant) => participant !== undefined)
+  const returned = await untilAsked(pauses, abortable(signal, startAgentRun))
   const stopped = await pauses.stoppedFor()
   if (stopped !== undefined) {
     const { asked, waits } = stopped
@@ -249,7 +252,7 @@ async function runWith(
     const run = pausedEnd(waits) ?? naturalEnd
     return { ...nothing, ...waits, ...told, run, events: await control.recorder.rest() }
   }
-  const [reply, ...extras] = await keepReplyFiles({ ...given, files, ...replyScene(deps, ready) }, [
+  const [reply, ...extras] = await keepReplyFiles({ ...given, files, ...createReplyFileContext(deps, ready) }, [
     completeReply(returned, facts()),
     ...made.extras,
   ])
@@ -301,7 +304,7 @@ function forClient(
 async function whoSpeaks(deps: GatewayDeps, { members, at, lane, speaker }: ReadyTurn): Promise<AgentContext['who']> {
   if (speaker !== undefined) return speaker
   const lead = members.at(-1)
-  return lead === undefined ? {} : ((await speakerOf(deps, at, lead.row, lane.agent)) ?? {})
+  return lead === undefined ? {} : ((await resolveSpeaker(deps, at, lead.row, lane.agent)) ?? {})
 }
 
 function givenContext(
@@ -313,13 +316,16 @@ function givenContext(
     principal: ready.turn.principal ?? '',
     evidence: ready.members.at(-1)?.message.sender.identities ?? [],
     sessionId: ready.turn.sessionId,
-    runId: runIdOf(ready),
+    runId: getRunId(ready),
     attempt: ready.turn.attempt,
     commandForm: ready.at.adapter.capabilities.commandForm,
   }
 }
 
-function replyScene(deps: GatewayDeps, ready: ReadyTurn): Omit<ReplyScene, 'files' | 'step' | 'emit' | 'principal'> {
+function createReplyFileContext(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+): Omit<ReplyFileContext, 'files' | 'step' | 'emit' | 'principal'> {
   const { attachments, hash } = deps
   return { attachments, hash, turn: ready.turn, threadId: replyFacts(ready).threadId }
 }

@@ -14,11 +14,11 @@ export function createRunWatch({ runs, everyMs }: RunWatchDeps): RunWatch {
   const watched = new Map<string, (news: RunNews) => void>()
   let timer: ReturnType<typeof setInterval> | undefined
   let isAsking = false
-  const stop = (): void => {
+  const stopRunWatch = (): void => {
     if (timer !== undefined) clearInterval(timer)
     timer = undefined
   }
-  const round = async (): Promise<void> => {
+  const checkRuns = async (): Promise<void> => {
     // A slow database is asked once, not once more every round.
     if (isAsking) return
     isAsking = true
@@ -33,12 +33,12 @@ export function createRunWatch({ runs, everyMs }: RunWatchDeps): RunWatch {
   return {
     watch(turnId, onNews) {
       watched.set(turnId, onNews)
-      timer ??= setInterval(() => void round(), everyMs)
+      timer ??= setInterval(() => void checkRuns(), everyMs)
       return () => {
         watched.delete(turnId)
-        if (watched.size === 0) stop()
+        if (watched.size === 0) stopRunWatch()
       }
     },
-    stop,
+    stop: stopRunWatch,
   }
 }

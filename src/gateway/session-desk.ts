@@ -4,14 +4,14 @@ import { type Envelope, GatewayError, type NormalizedResponse, textPart } from '
 import type { ConsentOperation } from '../identity/consent/consent.ts'
 import { renderCalls } from '../outbox/enqueue.ts'
 import { assistantEnvelope } from '../sessions/codec.ts'
-import type { SessionDeskStore, SessionPlace, Spoken } from '../sessions/session-desk-store.ts'
+import type { OperatorMessage, SessionReader, SessionRoom } from '../sessions/session-desk-store.ts'
 import type { SessionStore, TranscriptLine } from '../sessions/session-store.ts'
-import { consentWords } from './commands/consent.ts'
+import { consentKeywords } from './commands/consent.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
-import { consentScene } from './keeping.ts'
+import { createConsentContext } from './keeping.ts'
 import { newTraceId } from './trace-id.ts'
 
-export type SessionDesk = {
+export type SessionTakeover = {
   /** Every line, once it may be handed on. Asked after the session was found in the caller's scope. */
   readonly exportTranscript: (sessionId: string, actor: string) => Promise<readonly TranscriptLine[]>
   readonly takeOver: (sessionId: string, actor: string) => Promise<void>
@@ -19,38 +19,44 @@ export type SessionDesk = {
   readonly say: (sessionId: string, text: string) => Promise<void>
 }
 
-type Stores = { readonly sessions: Pick<SessionStore, 'transcript'>; readonly desk: SessionDeskStore }
+type Stores = { readonly sessions: Pick<SessionStore, 'transcript'>; readonly desk: SessionReader }
 
-const takenWords = 'A person has taken over this conversation and will answer you from now on.'
-const backWords = 'The person has left. I am answering again, starting with what you have written in the meantime.'
+const takenOverNotice = 'A person has taken over this conversation and will answer you from now on.'
+const handedBackNotice =
+  'The person has left. I am answering again, starting with what you have written in the meantime.'
 const pageLines = 500
 
-export function createSessionDesk(deps: GatewayDeps, { sessions, desk }: Stores): SessionDesk {
-  const placeOf = async (sessionId: string): Promise<SessionPlace> => {
+export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Stores): SessionTakeover {
+  const findCurrentRoom = async (sessionId: string): Promise<SessionRoom> => {
     const place = await desk.place(sessionId)
     if (place === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
     return place
   }
-  const speak = async (sessionId: string, text: string, from: Spoken['from'], to: Spoken['to']): Promise<void> => {
-    const place = await placeOf(sessionId)
-    const spoken = await spokenIn(deps, place, text)
-    if (!(await desk.speak(sessionId, { ...spoken, from, to }))) throw refusal(place, from)
+  const speak = async (
+    sessionId: string,
+    text: string,
+    from: OperatorMessage['from'],
+    to: OperatorMessage['to'],
+  ): Promise<void> => {
+    const place = await findCurrentRoom(sessionId)
+    const spoken = await renderOperatorMessage(deps, place, text)
+    if (!(await desk.speak(sessionId, { ...spoken, from, to }))) throw takeoverConflict(place, from)
     deps.bells.sends.ring()
   }
   return {
     async exportTranscript(sessionId, actor) {
       const act = { sessionId, actor, action: 'session.export' } as const
-      await requireConsent(deps, await placeOf(sessionId), 'share_transcript', act)
+      await requireConsent(deps, await findCurrentRoom(sessionId), 'share_transcript', act)
       return wholeTranscript(sessions, sessionId)
     },
     async takeOver(sessionId, actor) {
-      const place = await placeOf(sessionId)
-      if (!place.isCurrent || place.mode !== 'active') throw refusal(place, 'active')
+      const place = await findCurrentRoom(sessionId)
+      if (!place.isCurrent || place.mode !== 'active') throw takeoverConflict(place, 'active')
       await requireConsent(deps, place, 'escalate_to_human', { sessionId, actor, action: 'session.take_over' })
-      await speak(sessionId, takenWords, 'active', 'operator')
+      await speak(sessionId, takenOverNotice, 'active', 'operator')
     },
     async giveBack(sessionId) {
-      await speak(sessionId, backWords, 'operator', 'active')
+      await speak(sessionId, handedBackNotice, 'operator', 'active')
       deps.bells.turns.ring()
     },
     say: (sessionId, text) => speak(sessionId, text, 'operator', 'operator'),
@@ -61,23 +67,30 @@ type Act = { readonly sessionId: string; readonly actor: string; readonly action
 
 async function requireConsent(
   deps: GatewayDeps,
-  place: SessionPlace,
+  place: SessionRoom,
   operation: ConsentOperation,
   { sessionId, actor, action }: Act,
 ): Promise<void> {
   const consent = { [operation]: await deps.consents.isAgreedIn(sessionId, operation) }
-  const decision = deps.consent(operation, { ...consentScene(connectionOf(deps, place), place.agent), consent })
+  const decision = deps.consent(operation, {
+    ...createConsentContext(findRoomConnection(deps, place), place.agent),
+    consent,
+  })
   await deps.consents.recordDecision({ id: deps.newId(), sessionId, decision, action, actor })
   if (decision.allowed) return
   const remedy =
     decision.reason === 'non_interactive_default_denied'
       ? 'no person can be asked on its connection'
-      : `ask every person who takes part to send /consent allow ${consentWords[operation]}`
+      : `ask every person who takes part to send /consent allow ${consentKeywords[operation]}`
   throw new GatewayError('consent_missing', `this needs consent to ${operation}; ${remedy}`)
 }
 
-async function spokenIn(deps: GatewayDeps, place: SessionPlace, text: string): Promise<Omit<Spoken, 'from' | 'to'>> {
-  const at = connectionOf(deps, place)
+async function renderOperatorMessage(
+  deps: GatewayDeps,
+  place: SessionRoom,
+  text: string,
+): Promise<Omit<OperatorMessage, 'from' | 'to'>> {
+  const at = findRoomConnection(deps, place)
   if (at === undefined)
     throw new GatewayError('conflict', `connection "${place.connection}" is not configured here; add it to speak there`)
   const turnId = deps.newId()
@@ -91,13 +104,19 @@ async function spokenIn(deps: GatewayDeps, place: SessionPlace, text: string): P
   const own = { adapter: at.adapter, maxParts: at.replyParts }
   const context = { ...own, newId: deps.newId, origin: turnId, orderKey: place.conversationId }
   const calls = await renderCalls({ ...context, to: place.replyTo }, [{ reply: response, purpose: 'reply' }])
-  return { turnId, traceId: newTraceId(deps), envelope: spokenLine(deps, place, at, response, turnId), response, calls }
+  return {
+    turnId,
+    traceId: newTraceId(deps),
+    envelope: operatorMessageEnvelope(deps, place, at, response, turnId),
+    response,
+    calls,
+  }
 }
 
 /** In the transcript it stands where the agent's words stand, and says that they were not the agent's. */
-function spokenLine(
+function operatorMessageEnvelope(
   deps: GatewayDeps,
-  { agent }: SessionPlace,
+  { agent }: SessionRoom,
   { connection }: GatewayConnection,
   { parts }: NormalizedResponse,
   runId: string,
@@ -107,11 +126,11 @@ function spokenLine(
   return { ...line, metadata: { ...line.metadata, spoken_by: 'operator' } }
 }
 
-function connectionOf({ connections }: GatewayDeps, { connection }: SessionPlace): GatewayConnection | undefined {
+function findRoomConnection({ connections }: GatewayDeps, { connection }: SessionRoom): GatewayConnection | undefined {
   return connections.find((each) => each.key === connection)
 }
 
-function refusal({ isCurrent }: SessionPlace, needed: SessionPlace['mode']): GatewayError {
+function takeoverConflict({ isCurrent }: SessionRoom, needed: SessionRoom['mode']): GatewayError {
   if (!isCurrent)
     return new GatewayError('conflict', 'this session is over; take over the one its conversation is in now')
   return needed === 'operator'

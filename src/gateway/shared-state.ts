@@ -2,7 +2,7 @@
 // the session, told to clients that watch as it changes, and kept by the commit that ends the turn. A try that broke off leaves
 // nothing behind, and the next one begins with the same state.
 import type { SharedState } from '../agent/agent.ts'
-import { isFields, isJson } from '../agent/fields.ts'
+import { isJsonValue, isPlainObject } from '../agent/fields.ts'
 import { type ClientData, type Fields, GatewayError, type Json, maxClientDataBytes } from '../contract/index.ts'
 
 type Change = { readonly op: 'add' | 'replace' | 'remove'; readonly path: string; readonly value?: Json }
@@ -28,52 +28,52 @@ export function createTurnState({ client, load, emit }: StateDeps): TurnState {
   /** It was told whole in this run. Programs between agent and person may know nothing else, so changes alone come after that. */
   let isTold = false
   // A page that was just loaded has nothing to say about what was there before.
-  const get = (): Promise<Json> => {
-    current ??= isEmpty(sent) ? load().then((stored) => stored ?? sent ?? {}) : Promise.resolve(sent ?? {})
+  const getSharedState = (): Promise<Json> => {
+    current ??= isEmptyState(sent) ? load().then((stored) => stored ?? sent ?? {}) : Promise.resolve(sent ?? {})
     return current
   }
-  const tell = (snapshot: Json): void => {
+  const emitSnapshot = (snapshot: Json): void => {
     isTold = true
     emit('state_snapshot', { snapshot })
   }
-  const write = async (next: Json): Promise<void> => {
-    const before = await get()
-    const after = checked(next)
+  const writeSharedState = async (next: Json): Promise<void> => {
+    const before = await getSharedState()
+    const after = checkState(next)
     const delta = changesBetween(before, after)
     isTouched = true
     if (delta.length === 0) return
     current = Promise.resolve(after)
     // A list of changes may be longer than what it changes.
     if (isTold && JSON.stringify(delta).length < JSON.stringify(after).length + 200) emit('state_delta', { delta })
-    else tell(after)
+    else emitSnapshot(after)
   }
   // One after the other: a change is told as what it changes of the one before.
   let writing = Promise.resolve()
   return {
     state: {
-      get: async () => structuredClone(await get()),
+      get: async () => structuredClone(await getSharedState()),
       set(next) {
-        const written = writing.then(() => write(next))
+        const written = writing.then(() => writeSharedState(next))
         writing = written.catch(() => {})
         return written
       },
     },
     async begin() {
-      if (sent === undefined || !isEmpty(sent)) return
-      const stored = await get()
-      if (!isEmpty(stored)) tell(stored)
+      if (sent === undefined || !isEmptyState(sent)) return
+      const stored = await getSharedState()
+      if (!isEmptyState(stored)) emitSnapshot(stored)
     },
-    ended: async () => (isTouched ? ((await get()) ?? {}) : undefined),
+    ended: async () => (isTouched ? ((await getSharedState()) ?? {}) : undefined),
   }
 }
 
-function isEmpty(state: Json | undefined): boolean {
-  return state === undefined || state === null || (isFields(state) && Object.keys(state).length === 0)
+function isEmptyState(state: Json | undefined): boolean {
+  return state === undefined || state === null || (isPlainObject(state) && Object.keys(state).length === 0)
 }
 
 /** A mistake of the agent's own, told to it: as JSON, and small enough to be sent along with every run. */
-function checked(next: Json): Json {
-  if (!isJson(next)) throw new GatewayError('state_invalid', '[agent] shared state must be JSON')
+function checkState(next: Json): Json {
+  if (!isJsonValue(next)) throw new GatewayError('state_invalid', '[agent] shared state must be JSON')
   const text = JSON.stringify(next)
   const bytes = new TextEncoder().encode(text).length
   if (bytes <= maxClientDataBytes) return JSON.parse(text)
@@ -83,7 +83,7 @@ function checked(next: Json): Json {
 
 /** RFC 6902, by the keys of objects; any other value is replaced whole. */
 function changesBetween(before: Json, after: Json, path = ''): readonly Change[] {
-  if (isFields(before) && isFields(after)) {
+  if (isPlainObject(before) && isPlainObject(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
     return keys.flatMap((key) => {
       const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`

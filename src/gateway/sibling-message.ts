@@ -1,10 +1,10 @@
 // What an agent reads that another one asks: the asker's words, under the name and the evidence of the person it works for.
 import { formatAddress, type NormalizedMessage, type Part, unverifiedSender } from '../contract/index.ts'
 import type { AgentChain } from '../identity/chain/agent-chain.ts'
-import { addressedTo } from '../identity/evidence/addressed-to.ts'
+import { readdressMessage } from '../identity/evidence/addressed-to.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 
-export type SiblingQuestion = {
+export type AgentCallQuestion = {
   readonly agent: string
   readonly parts: readonly Part[]
   readonly chain: AgentChain
@@ -13,7 +13,7 @@ export type SiblingQuestion = {
   readonly now: number
 }
 
-export function siblingMessage(ready: ReadyTurn, question: SiblingQuestion): NormalizedMessage {
+export function createAgentCallMessage(ready: ReadyTurn, question: AgentCallQuestion): NormalizedMessage {
   const { agent, parts, chain, key } = question
   const { connection, adapter } = ready.at
   const recipient = formatAddress({ local: agent, domain: connection.domain })
@@ -36,7 +36,7 @@ export function siblingMessage(ready: ReadyTurn, question: SiblingQuestion): Nor
       received_at: new Date(question.now).toISOString(),
     }
   }
-  const { channel, policy_resolution: _resolution, ...said } = addressedTo(lead, recipient)
+  const { channel, policy_resolution: _resolution, ...said } = readdressMessage(lead, recipient)
   return { ...said, ...own, in_reply_to: lead.id, ...(channel === undefined ? {} : { channel: quiet(channel) }) }
 }
 

@@ -2,11 +2,11 @@
 // cannot be had inside another one's turn.
 import type { ApprovalWish, AskedApproval, Pauses } from '../agent/approvals/pauses.ts'
 import { GatewayError } from '../contract/index.ts'
-import type { SiblingQuestions } from './pauses.ts'
+import type { AgentCallQuestions } from './pauses.ts'
 
 export type WantedApproval = { readonly wish: ApprovalWish; readonly asked: AskedApproval }
 
-export type SiblingPauses = {
+export type AgentCallPauses = {
   /** `settles`: the decision that this part of its run goes on after. */
   readonly pause: (settles: string | undefined) => Pauses
   /** What it wants decided next, in the order it asked. */
@@ -15,7 +15,7 @@ export type SiblingPauses = {
   readonly refused: () => GatewayError | undefined
 }
 
-export function siblingPauses(slug: string, questions: SiblingQuestions): SiblingPauses {
+export function createAgentCallPauses(slug: string, questions: AgentCallQuestions): AgentCallPauses {
   const wanted: WantedApproval[] = []
   let refused: GatewayError | undefined
   return {
@@ -26,7 +26,11 @@ export function siblingPauses(slug: string, questions: SiblingQuestions): Siblin
         return asked
       },
       async toolRequest() {
-        refused = refusal(slug, 'runtime_tool_pending', 'it needs a tool that only the person’s own program can run')
+        refused = agentCallDenied(
+          slug,
+          'runtime_tool_pending',
+          'it needs a tool that only the person’s own program can run',
+        )
         throw refused
       },
       settle(outcome) {
@@ -39,7 +43,7 @@ export function siblingPauses(slug: string, questions: SiblingQuestions): Siblin
 }
 
 /** Why an agent is not asked, or what it wanted cannot be had. */
-export function refusal(slug: string, reason: string, why: string): GatewayError {
+export function agentCallDenied(slug: string, reason: string, why: string): GatewayError {
   return new GatewayError('sibling_refused', `[agent] ${slug} was not asked: ${why} (${reason})`, {
     details: { agent: slug, reason },
   })

@@ -1,10 +1,10 @@
 // An agent asks another one of this gateway, inside its own turn (hop 7): the same person, the same evidence, the same lease,
 // the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
 import type { Agent, AgentContext, Signal } from '../agent/agent.ts'
-import { storable } from '../agent/fields.ts'
-import { isRemoteLine, waitingLines } from '../agent/remote/remember.ts'
+import { toStorableJson } from '../agent/fields.ts'
+import { isRemoteTaskLine, waitingTaskLines } from '../agent/remote/remember.ts'
 import { completeReply } from '../agent/reply.ts'
-import type { SiblingCall, SiblingLine, Siblings } from '../agent/siblings.ts'
+import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agent/siblings.ts'
 import {
   type Envelope,
   formatAddress,
@@ -16,31 +16,31 @@ import {
   textPart,
 } from '../contract/index.ts'
 import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/chain/agent-chain.ts'
-import { assistantEnvelope, historyTurn, userEnvelope } from '../sessions/codec.ts'
+import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/codec.ts'
 import { pauseSignals } from '../sessions/signal-store.ts'
 import { admit } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
-import { elsewhereFrom } from './elsewhere.ts'
-import type { SiblingQuestions } from './pauses.ts'
+import { remoteCallerForAgent } from './elsewhere.ts'
+import type { AgentCallQuestions } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import type { DecidedQuestion } from './reruns.ts'
-import { payloadOf } from './resume-pause.ts'
+import { pauseEndPayload } from './resume-pause.ts'
 import { runEnd } from './run-end.ts'
-import { siblingMessage } from './sibling-message.ts'
-import { refusal, type SiblingPauses, siblingPauses, type WantedApproval } from './sibling-pauses.ts'
+import { createAgentCallMessage } from './sibling-message.ts'
+import { type AgentCallPauses, agentCallDenied, createAgentCallPauses, type WantedApproval } from './sibling-pauses.ts'
 import type { TurnChain } from './turn-chain.ts'
 
 /** What an agent's context is made of before it knows the agents it may call. */
 type Context = Omit<AgentContext, 'agents'>
 
-export type SiblingScene = {
+export type AgentCallContext = {
   readonly deps: GatewayDeps
   readonly ready: ReadyTurn
   /** What the called agent's models used. */
   readonly onUsage: (usage: JsonObject) => void
   readonly chain: TurnChain
   /** For the person at the top of the chain. */
-  readonly questions: SiblingQuestions
+  readonly questions: AgentCallQuestions
 }
 
 /** Who asks: an agent, its place in the chain, and whom the chain has passed, itself last. */
@@ -55,19 +55,21 @@ type Asker = {
 }
 
 /** For the agent that the messages of a turn are for. */
-export function turnSiblings(scene: SiblingScene, context: Context): Siblings {
-  return createSiblings(scene, { context, chain: scene.chain.place, path: [context.agent], place: '', kept: [] })
+export function createTurnAgentCalls(scene: AgentCallContext, context: Context): AgentCalls {
+  return createAgentCalls(scene, { context, chain: scene.chain.place, path: [context.agent], place: '', kept: [] })
 }
 
-function createSiblings(scene: SiblingScene, asker: Asker): Siblings {
+function createAgentCalls(scene: AgentCallContext, asker: Asker): AgentCalls {
   const { agents } = scene.deps
   const calls = new Map<string, number>()
-  const mayAsk = reachable(agents, asker.context.agent)
+  const mayAsk = listCallableAgents(agents, asker.context.agent)
   const next = nextAgentChain(asker.chain)
   return {
     cue: chainCue(asker.chain),
     list: () =>
-      next.ok ? mayAsk.filter(({ slug }) => !asker.path.includes(slug)).map((agent) => lineOf(scene, agent)) : [],
+      next.ok
+        ? mayAsk.filter(({ slug }) => !asker.path.includes(slug)).map((agent) => describeCallableAgent(scene, agent))
+        : [],
     async call(slug, given, options = {}) {
       const parts = typeof given === 'string' ? [textPart(given)] : given.parts
       // Counted before anything is awaited: calls alike get their names in the order they were made, in every try.
@@ -76,12 +78,15 @@ function createSiblings(scene: SiblingScene, asker: Asker): Siblings {
       calls.set(what, use)
       try {
         const sibling = mayAsk.find((agent) => agent.slug === slug)
-        if (sibling === undefined) throw refusal(slug, 'agent_unknown', 'there is no such agent to ask from here')
-        if (isInChain(asker.path, slug)) throw refusal(slug, 'gw:agent_loop', 'it is waiting for this very answer')
-        if (!next.ok) throw refusal(slug, next.code, 'the chain of agents is at its end; answer with what you have')
+        if (sibling === undefined)
+          throw agentCallDenied(slug, 'agent_unknown', 'there is no such agent to ask from here')
+        if (isInChain(asker.path, slug))
+          throw agentCallDenied(slug, 'gw:agent_loop', 'it is waiting for this very answer')
+        if (!next.ok)
+          throw agentCallDenied(slug, next.code, 'the chain of agents is at its end; answer with what you have')
         const hash = await scene.deps.hash(what)
         const prefix = `${slug}:${hash.slice(0, 16)}${use === 1 ? '' : `#${use}`}/`
-        return await runSibling(scene, asker, { sibling, parts, prefix, chain: next.chain, options })
+        return await runCalledAgent(scene, asker, { sibling, parts, prefix, chain: next.chain, options })
       } catch (error) {
         tellRefusal(asker, slug, error)
         throw error
@@ -102,28 +107,32 @@ type Asked = {
   /** Before the names of its steps; the same in every try of the turn. */
   readonly prefix: string
   readonly chain: AgentChain
-  readonly options: SiblingCall
+  readonly options: AgentCallOptions
 }
 
-async function runSibling(scene: SiblingScene, asker: Asker, asked: Asked): Promise<NormalizedResponse | undefined> {
+async function runCalledAgent(
+  scene: AgentCallContext,
+  asker: Asker,
+  asked: Asked,
+): Promise<NormalizedResponse | undefined> {
   const { sibling, prefix, chain } = asked
-  const message = siblingMessage(scene.ready, {
+  const message = createAgentCallMessage(scene.ready, {
     agent: sibling.slug,
     parts: asked.parts,
     chain,
     key: prefix,
     now: scene.deps.now(),
   })
-  const who = await admitted(scene, sibling, message)
+  const who = await admitAgentCall(scene, sibling, message)
   const { emit } = asker.context
   emit('sibling_called', { agent: sibling.slug, hop: chain.hop, max_hops: chain.max_hops })
   const facts = { threadId: message.thread_id, inReplyTo: message.id, agent: sibling.slug }
-  const waits = siblingPauses(sibling.slug, scene.questions)
+  const waits = createAgentCallPauses(sibling.slug, scene.questions)
   const told: Told = { said: [], lines: [], usage: {} }
   const kept: Envelope[] = []
   const path = [...asker.path, sibling.slug]
-  const contextOf = (prefix: string, settles?: string): AgentContext => {
-    const own = siblingContext(scene, asker, {
+  const calleeContext = (prefix: string, settles?: string): AgentContext => {
+    const own = createCalleeContext(scene, asker, {
       ...asked,
       prefix,
       message,
@@ -133,9 +142,9 @@ async function runSibling(scene: SiblingScene, asker: Asker, asked: Asked): Prom
       pause: waits.pause(settles),
     })
     const place = `${asker.place}${prefix}`
-    return { ...own, agents: createSiblings(scene, { context: own, chain, path, place, kept }) }
+    return { ...own, agents: createAgentCalls(scene, { context: own, chain, path, place, kept }) }
   }
-  let reply = completeReply(await sibling.run(message, contextOf(prefix)), facts)
+  let reply = completeReply(await sibling.run(message, calleeContext(prefix)), facts)
   // A decision is found where it was asked for, and the sibling goes on from there as an agent of its own would in a later turn.
   for (let part = 1; ; part += 1) {
     const wanted = nextWanted(scene, waits)
@@ -144,10 +153,10 @@ async function runSibling(scene: SiblingScene, asker: Asker, asked: Asked): Prom
     const decided = scene.questions.decided(key)
     if (decided === undefined) throw scene.questions.ask(key, wanted.wish, wanted.asked)
     // What it does now has names of its own: the same call once more is another call.
-    const context = contextOf(`${prefix}~${part}/`, decided.id)
-    told.lines.push(...spokenBefore(reply, context, message.received_at))
+    const context = calleeContext(`${prefix}~${part}/`, decided.id)
+    told.lines.push(...earlierCallMessages(reply, context, message.received_at))
     const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...told.lines]
-    const history = transcript.map(historyTurn).filter((turn) => turn !== undefined)
+    const history = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
     const signal = decisionSignal(decided, wanted, context)
     reply = completeReply(await sibling.onSignal?.(signal, { ...context, transcript, history }), facts)
   }
@@ -157,14 +166,14 @@ async function runSibling(scene: SiblingScene, asker: Asker, asked: Asked): Prom
 }
 
 /** Whatever it made of it: what stopped it, or those it asked, stops its caller as well. */
-function nextWanted({ questions }: SiblingScene, waits: SiblingPauses): WantedApproval | undefined {
+function nextWanted({ questions }: AgentCallContext, waits: AgentCallPauses): WantedApproval | undefined {
   const stopped = questions.stopped() ?? waits.refused()
   if (stopped !== undefined) throw stopped
   return waits.next()
 }
 
 /** Its words beside the question; the question itself is for a person. */
-function spokenBefore(
+function earlierCallMessages(
   reply: NormalizedResponse | undefined,
   { agent, runId }: AgentContext,
   at: string,
@@ -179,9 +188,9 @@ function decisionSignal(
   { sessionId }: AgentContext,
 ): Signal {
   // What an agent wants to find again is JSON, as it would be in its row.
-  const resume = storable(wish.resume?.() ?? {}) as JsonObject
+  const resume = toStorableJson(wish.resume?.() ?? {}) as JsonObject
   const pause = { kind: 'approval', ...decided, resume, sessionId } as const
-  return { kind: pauseSignals.approval, name: decided.decision, payload: payloadOf(pause), pause }
+  return { kind: pauseSignals.approval, name: decided.decision, payload: pauseEndPayload(pause), pause }
 }
 
 /** What a sibling leaves behind while it runs. */
@@ -196,7 +205,7 @@ type Given = Asked & {
 }
 
 /** Its own where it acts, its caller's where it is bound, nothing of any memory. */
-function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Given): Context {
+function createCalleeContext(scene: AgentCallContext, { context, kept }: Asker, given: Given): Context {
   const { sibling, prefix, message, chain, told } = given
   const { slug } = sibling
   const { deps } = scene
@@ -211,17 +220,17 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
     state: {
       get: async () => null,
       set: async () => {
-        throw refusal(slug, 'no_conversation', 'it wants to write shared state and has no conversation here')
+        throw agentCallDenied(slug, 'no_conversation', 'it wants to write shared state and has no conversation here')
       },
     },
     reportClientTools: () => {},
     history: [],
     // Questions that a remote agent has asked are answered where they were asked.
-    transcript: waitingLines([...context.transcript, ...kept]),
+    transcript: waitingTaskLines([...context.transcript, ...kept]),
     step: (name, work, options) => context.step(`${prefix}${name}`, work, { label: name, ...options }),
     isFinished: (name, options) => context.isFinished(`${prefix}${name}`, options),
     schedule() {
-      throw refusal(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
+      throw agentCallDenied(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
     },
     // It speaks to whoever asked it, and to nobody else.
     send: (reply) => void told.said.push(...(completeReply(reply, given.facts)?.parts ?? [])),
@@ -234,12 +243,12 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
       told.usage = runEnd(result, undefined).usage
     },
     record(lines) {
-      const remote = lines.filter(isRemoteLine)
+      const remote = lines.filter(isRemoteTaskLine)
       kept.push(...remote)
       context.record(remote)
-      told.lines.push(...lines.filter((line) => !isRemoteLine(line)))
+      told.lines.push(...lines.filter((line) => !isRemoteTaskLine(line)))
     },
-    elsewhere: elsewhereFrom(deps, context.elsewhere, {
+    elsewhere: remoteCallerForAgent(deps, context.elsewhere, {
       agent: slug,
       chain: { ...scene.chain, place: chain },
       root: scene.ready.turn.id,
@@ -253,7 +262,11 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
  * The same access check as for every message: the connection's rule and the agent's own, for this person and at this moment. Answers
  * who they are to this agent.
  */
-async function admitted(scene: SiblingScene, sibling: Agent, message: NormalizedMessage): Promise<AgentContext['who']> {
+async function admitAgentCall(
+  scene: AgentCallContext,
+  sibling: Agent,
+  message: NormalizedMessage,
+): Promise<AgentContext['who']> {
   const { deps, ready } = scene
   const row = ready.members.at(-1)?.row
   if (row === undefined) {
@@ -261,17 +274,17 @@ async function admitted(scene: SiblingScene, sibling: Agent, message: Normalized
     // for which agent a token was made.
     const isByToken = ready.turn.principal?.startsWith('gw:token/') === true
     if (sibling.access !== undefined || isByToken)
-      throw refusal(sibling.slug, 'no_evidence', 'there is no sender whom it could let in')
+      throw agentCallDenied(sibling.slug, 'no_evidence', 'there is no sender whom it could let in')
     return {}
   }
   const spoken = { ...row, message }
   const decision = await admit(deps, ready.at, spoken, sibling.slug)
   if (decision.kind === 'admitted') return decision.speaker
   const reason = decision.kind === 'refused' ? decision.reason : 'not_paired'
-  throw refusal(sibling.slug, reason, 'it does not answer this person')
+  throw agentCallDenied(sibling.slug, reason, 'it does not answer this person')
 }
 
-function reachable(agents: GatewayDeps['agents'], slug: string): readonly Agent[] {
+function listCallableAgents(agents: GatewayDeps['agents'], slug: string): readonly Agent[] {
   const named = agents.get(slug)?.siblings
   return [...agents.values()].filter((agent) => agent.slug !== slug && (named?.includes(agent.slug) ?? true))
 }
@@ -282,7 +295,7 @@ function isInChain(path: readonly string[], slug: string): boolean {
   return loopFault([{ thread, by: 'person' }, ...visits], thread, slug) !== undefined
 }
 
-function lineOf({ ready }: SiblingScene, { slug, description, label }: Agent): SiblingLine {
+function describeCallableAgent({ ready }: AgentCallContext, { slug, description, label }: Agent): CallableAgent {
   const address = formatAddress({ local: slug, domain: ready.at.connection.domain })
   return { slug, address, description: description ?? label ?? '' }
 }

@@ -1,13 +1,13 @@
 // Sends presence (typing, reactions, status) that a platform can show; no turn waits for it, and a failure is ignored.
-import type { Adapter, JsonObject, Sign, SignFacts } from '../contract/index.ts'
+import type { Adapter, JsonObject, PresenceDetails, PresenceUpdate } from '../contract/index.ts'
 
 /** Presence updates that are under way, so that a process which is about to end can wait for them. */
-export type SignDesk = {
-  readonly show: (adapter: Adapter, to: JsonObject, what: Sign, about?: SignFacts) => Promise<void>
+export type PresenceService = {
+  readonly show: (adapter: Adapter, to: JsonObject, what: PresenceUpdate, about?: PresenceDetails) => Promise<void>
   readonly rest: (maxMs: number) => Promise<void>
 }
 
-export function createSignDesk(): SignDesk {
+export function createPresenceService(): PresenceService {
   const underWay = new Set<Promise<void>>()
   return {
     async show(adapter, to, what, about) {

@@ -1,6 +1,6 @@
 // Presence of a turn: a message was taken up, it takes a while, it is over. Outside the outbox: a lost one is no loss, and
 // no turn waits for one.
-import { type JsonObject, type Sign, type SignFacts, textOf } from '../contract/index.ts'
+import { type JsonObject, type PresenceDetails, type PresenceUpdate, textOf } from '../contract/index.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { LiveMessage } from './live-message.ts'
@@ -11,23 +11,23 @@ const everyMs = 4_000
 /** A title needs no more of what was said. */
 const maxTextLength = 500
 
-export type TurnSigns = {
+export type TurnPresence = {
   /** No more typing indicators. */
   readonly stop: () => void
-  readonly end: (outcome: NonNullable<SignFacts['outcome']>) => void
+  readonly end: (outcome: NonNullable<PresenceDetails['outcome']>) => void
 }
 
-const none: TurnSigns = { stop() {}, end() {} }
+const none: TurnPresence = { stop() {}, end() {} }
 
-export function showSigns(
+export function showTurnPresence(
   { turnPolicy, signs, now }: Pick<GatewayDeps, 'turnPolicy' | 'signs' | 'now'>,
   { at, lane, turn, members }: ReadyTurn,
   { lease, live }: { readonly lease: Lease; readonly live: Pick<LiveMessage, 'isShown'> },
-): TurnSigns {
+): TurnPresence {
   if (at.adapter.transient === undefined || turn.kind === 'control') return none
   // One after the other: removing a reaction must not overtake adding it.
   let last = Promise.resolve()
-  const show = (to: JsonObject, what: Sign, about?: SignFacts): void => {
+  const showPresence = (to: JsonObject, what: PresenceUpdate, about?: PresenceDetails): void => {
     last = last.then(() => signs.show(at.adapter, to, what, about))
   }
   const places = turn.kind === 'messages' ? members.map(({ row }) => row.replyTo) : [lane.replyTo]
@@ -36,7 +36,7 @@ export function showSigns(
       const text = textOf(message.parts).slice(0, maxTextLength).toWellFormed()
       const messageId = message.channel?.external_message_id ?? undefined
       const waitedMs = Math.max(0, now() - Date.parse(message.received_at))
-      show(row.replyTo, 'seen', { text, waitedMs, ...(messageId === undefined ? {} : { messageId }) })
+      showPresence(row.replyTo, 'seen', { text, waitedMs, ...(messageId === undefined ? {} : { messageId }) })
     }
   const timer = repeat(turnPolicy.typingAfterMs, async () => {
     if (!live.isShown() && lease.isHeld()) await last.then(() => signs.show(at.adapter, lane.replyTo, 'typing'))
@@ -46,7 +46,7 @@ export function showSigns(
     end(outcome) {
       timer.stop()
       last = last.then(timer.idle)
-      for (const to of places) show(to, 'ended', { outcome })
+      for (const to of places) showPresence(to, 'ended', { outcome })
     },
   }
 }
@@ -55,14 +55,14 @@ export function showSigns(
 function repeat(firstMs: number, work: () => Promise<void>): { stop: () => void; idle: () => Promise<void> } {
   let underWay: Promise<void> | undefined
   let timer: ReturnType<typeof setTimeout>
-  const arm = (ms: number): void => {
+  const armPresenceTimer = (ms: number): void => {
     timer = setTimeout(() => {
       underWay ??= work().finally(() => {
         underWay = undefined
       })
-      arm(everyMs)
+      armPresenceTimer(everyMs)
     }, ms)
   }
-  arm(firstMs)
+  armPresenceTimer(firstMs)
   return { stop: () => clearTimeout(timer), idle: async () => underWay }
 }

@@ -3,12 +3,12 @@
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (ms <= 0 || signal?.aborted === true) return Promise.resolve()
   return new Promise((resolve) => {
-    const wake = (): void => {
+    const wakeSleeper = (): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', wake)
+      signal?.removeEventListener('abort', wakeSleeper)
       resolve()
     }
-    const timer = setTimeout(wake, ms)
-    signal?.addEventListener('abort', wake, { once: true })
+    const timer = setTimeout(wakeSleeper, ms)
+    signal?.addEventListener('abort', wakeSleeper, { once: true })
   })
 }

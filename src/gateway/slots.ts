@@ -29,11 +29,11 @@ export function slotShares(
 ): SlotShares {
   const forAgents = agents > 1 ? reservedSlots : 0
   const forConnections = connections > 1 ? reservedSlots : 0
-  const without = (reserved: number): number => Math.max(1, slots - reserved)
+  const withoutReserved = (reserved: number): number => Math.max(1, slots - reserved)
   return {
-    agent: without(forAgents),
-    connection: without(forConnections),
-    pair: without(forAgents + forConnections),
+    agent: withoutReserved(forAgents),
+    connection: withoutReserved(forConnections),
+    pair: withoutReserved(forAgents + forConnections),
   }
 }
 
@@ -45,14 +45,14 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
   let fullSince: number | undefined
   const heldBy = (isTheirs: (pair: Pair) => boolean): number =>
     [...pairs.values()].reduce((sum, pair) => sum + (isTheirs(pair) ? pair.startedAt.size : 0), 0)
-  const isFull = ({ agent, connection, startedAt }: Pair): boolean =>
+  const isPairFull = ({ agent, connection, startedAt }: Pair): boolean =>
     startedAt.size >= shares.pair ||
     heldBy((pair) => pair.agent === agent) >= shares.agent ||
     heldBy((pair) => pair.connection === connection) >= shares.connection
   const noteFull = ({ agent, connection }: Lane): void => {
     for (const pair of pairs.values())
       if (pair.agent === agent || pair.connection === connection)
-        pair.fullSince = isFull(pair) ? (pair.fullSince ?? monotonicMs()) : undefined
+        pair.fullSince = isPairFull(pair) ? (pair.fullSince ?? monotonicMs()) : undefined
   }
   return {
     room(limit) {
@@ -60,17 +60,17 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
       const byConnection = new Map<string, number>()
       const full = { agents: [] as string[], connections: [] as string[], pairs: [] as string[] }
       let room = Math.min(limit, ...Object.values(shares))
-      const judge = (key: string, held: number, share: number, fullKeys: string[]): void => {
+      const noteIfFull = (key: string, held: number, share: number, fullKeys: string[]): void => {
         if (held >= share) fullKeys.push(key)
         else room = Math.min(room, share - held)
       }
       for (const [key, { agent, connection, startedAt }] of pairs) {
         byAgent.set(agent, (byAgent.get(agent) ?? 0) + startedAt.size)
         byConnection.set(connection, (byConnection.get(connection) ?? 0) + startedAt.size)
-        judge(key, startedAt.size, shares.pair, full.pairs)
+        noteIfFull(key, startedAt.size, shares.pair, full.pairs)
       }
-      for (const [key, held] of byAgent) judge(key, held, shares.agent, full.agents)
-      for (const [key, held] of byConnection) judge(key, held, shares.connection, full.connections)
+      for (const [key, held] of byAgent) noteIfFull(key, held, shares.agent, full.agents)
+      for (const [key, held] of byConnection) noteIfFull(key, held, shares.connection, full.connections)
       return { limit: room, full }
     },
     take({ agent = '', connection }) {

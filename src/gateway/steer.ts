@@ -9,8 +9,8 @@ import type { WaitingMessage } from '../sessions/turn-store.ts'
 import { addressRows } from './address-lane.ts'
 import { admissions } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
-import { memberOf, type ReadyTurn } from './prepare-turn.ts'
-import { runIdOf } from './turn-facts.ts'
+import { type ReadyTurn, toNewMember } from './prepare-turn.ts'
+import { getRunId } from './turn-facts.ts'
 
 /**
  * Takes what its owner wrote meanwhile into the turn, and answers it as one line for the model. Committed before the model
@@ -25,7 +25,7 @@ export async function steer(
   const { members } = ready
   // What comes after this question in the journal was done and said without them: they would be answered by nothing.
   const isPast = ready.isRerun === true || ready.joined.size > 0 || ready.steps.isCatchingUp()
-  const joining = ready.joined.get(question) ?? (isPast ? [] : await join(deps, ready, question))
+  const joining = ready.joined.get(question) ?? (isPast ? [] : await joinWaitingMessages(deps, ready, question))
   ready.joined.delete(question)
   if (joining.length === 0) return undefined
   const at = members.push(...joining) - joining.length
@@ -33,13 +33,17 @@ export async function steer(
   members.splice(at, joining.length, ...brought)
   const [first] = brought
   if (first === undefined) return undefined
-  const line = userEnvelope(first.message, { runId: runIdOf(ready) })
+  const line = userEnvelope(first.message, { runId: getRunId(ready) })
   const content = brought.map(({ message }) => partsText(message.parts)).join('\n\n')
   const metadata = { ...line.metadata, type: steeredType, interrupt_action: 'message' }
   return { ...line, type: 'text', content, payload: {}, metadata }
 }
 
-async function join(deps: GatewayDeps, ready: ReadyTurn, question: number): Promise<readonly Absorbed[]> {
+async function joinWaitingMessages(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  question: number,
+): Promise<readonly Absorbed[]> {
   const { lane, turn, members } = ready
   const { waiting, decided } = await ownersMessages(deps, ready)
   const joining = mayJoin(
@@ -48,7 +52,7 @@ async function join(deps: GatewayDeps, ready: ReadyTurn, question: number): Prom
     deps.turnPolicy.merge,
   )
   if (joining.length === 0) return []
-  const rows = joining.map(({ row }, ord) => memberOf(row, ord, turn.principal, decided))
+  const rows = joining.map(({ row }, ord) => toNewMember(row, ord, turn.principal, decided))
   return (await deps.turns.join(lane, turn.id, rows, question)) ? joining : []
 }
 

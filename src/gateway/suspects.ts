@@ -3,7 +3,7 @@
 import type { FullSlots } from '../sessions/full-slots.ts'
 import type { HeldLane } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
-import { aloneFrom, ordinaryRange, type Range, rangeOf, type SuspectShare } from './isolation.ts'
+import { aloneFrom, deathRange, ordinaryRange, type Range, type SuspectShare } from './isolation.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 
 export type Share = {
@@ -15,34 +15,40 @@ export type Share = {
 export function createShare(deps: GatewayDeps, suspects: SuspectShare | undefined): Share {
   const { maxDeaths } = deps.turnPolicy
   if (suspects !== undefined) {
-    const range = rangeOf(suspects, maxDeaths)
-    return { claim: (limit, full) => claimIn(deps, range, limit, full), run: (work) => work() }
+    const range = deathRange(suspects, maxDeaths)
+    return { claim: (limit, full) => claimSuspectLanes(deps, range, limit, full), run: (work) => work() }
   }
   const alone = createAlone(deps)
   return {
     run: alone.run,
     async claim(limit, full) {
       const { isolation } = deps
-      if (isolation?.isOffered() === true) return claimIn(deps, ordinaryRange(isolation.from, maxDeaths), limit, full)
+      if (isolation?.isOffered() === true)
+        return claimSuspectLanes(deps, ordinaryRange(isolation.from, maxDeaths), limit, full)
       // Nothing begins beside a suspect but what the gateway answers itself: to stop it, for instance.
       const suspect = await alone.claim()
       if (suspect !== undefined) return suspect.length > 0 ? suspect : deps.turns.claimControl(limit)
-      return claimIn(deps, ordinaryRange(aloneFrom, maxDeaths), limit, full)
+      return claimSuspectLanes(deps, ordinaryRange(aloneFrom, maxDeaths), limit, full)
     },
   }
 }
 
 /** A lane that turns out to be another share's is given back, untouched. */
-async function claimIn(deps: GatewayDeps, range: Range, limit: number, full?: FullSlots): Promise<readonly HeldLane[]> {
+async function claimSuspectLanes(
+  deps: GatewayDeps,
+  range: Range,
+  limit: number,
+  full?: FullSlots,
+): Promise<readonly HeldLane[]> {
   const lanes = await deps.turns.claim(limit, full, range.text)
-  const isOurs = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.deaths)
-  const ours = lanes.filter(isOurs)
+  const isInDeathRange = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.deaths)
+  const ours = lanes.filter(isInDeathRange)
   for (const { openTurn, connection, agent } of ours) {
     if (openTurn === null || openTurn.deaths === 0) continue
     const { id: turn, traceId: trace, deaths, attempt } = openTurn
     deps.log.warn('turn_suspected', { connection, trace, turn, agent, attempt, deaths })
   }
-  const others = lanes.filter((lane) => !isOurs(lane))
+  const others = lanes.filter((lane) => !isInDeathRange(lane))
   await Promise.all(others.map((lane) => deps.turns.release(lane, 0, 'untouched')))
   if (others.length > 0) deps.isolation?.wake()
   return ours
@@ -57,7 +63,7 @@ type Alone = {
 /** Where there is no other process: what runs comes to its end first, then the suspect has this one to itself. */
 function createAlone(deps: GatewayDeps): Alone {
   const { maxDeaths, pollMs } = deps.turnPolicy
-  const range = rangeOf('alone', maxDeaths)
+  const range = deathRange('alone', maxDeaths)
   let running = 0
   let isTaken = false
   let lookAt = 0
@@ -71,7 +77,7 @@ function createAlone(deps: GatewayDeps): Alone {
         return undefined
       }
       if (running > 0) return []
-      const lanes = await claimIn(deps, range, 1)
+      const lanes = await claimSuspectLanes(deps, range, 1)
       isTaken = lanes.length > 0
       return isTaken ? lanes : undefined
     },

@@ -7,7 +7,7 @@ import {
   type TaskState,
 } from '../contract/index.ts'
 import type { NewRunEvent, OpenTurn } from '../sessions/turn-store.ts'
-import type { TaskDossier } from '../tasks/task-store.ts'
+import type { TaskRecord } from '../tasks/task-store.ts'
 import type { GatewayDeps } from './deps.ts'
 
 const byRun: Readonly<Record<string, TaskState>> = {
@@ -33,7 +33,7 @@ const byPolicy: Readonly<Record<string, TaskState>> = {
   unavailable_for_legal_reasons: 'rejected',
 }
 
-export function taskStateOf(reply: NormalizedResponse | undefined, runStatus: string): TaskState {
+export function taskStateAfterRun(reply: NormalizedResponse | undefined, runStatus: string): TaskState {
   const paused = byRun[runStatus]
   if (paused !== undefined) return paused
   return policyState(reply) ?? byReply[reply?.status ?? 'completed']
@@ -53,12 +53,15 @@ export function appendedEvents(calls: readonly QueuedCall[], state: TaskState | 
     .filter((call) => call.isAppended === true)
     .map(({ clientId, call, primary, purpose }) => {
       const isLast = primary || purpose === 'apology'
-      return { key: clientId, event: { ...eventOf(call), ...(isLast && state !== null ? { task_state: state } : {}) } }
+      return {
+        key: clientId,
+        event: { ...callEvent(call), ...(isLast && state !== null ? { task_state: state } : {}) },
+      }
     })
 }
 
 /** Channels that append write their calls so. */
-function eventOf(call: JsonObject): JsonObject {
+function callEvent(call: JsonObject): JsonObject {
   return call['event'] as JsonObject
 }
 
@@ -66,7 +69,7 @@ type Watched = Pick<GatewayDeps, 'watchers'>
 type OfTurn = { readonly turn: OpenTurn }
 
 /** Something of a task was stored: clients that watch it here look at once, or have it from the commit. */
-export function tellTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskDossier | null): void {
+export function tellTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskRecord | null): void {
   if (turn.taskId !== null) watchers.tell(turn.taskId, task ?? undefined)
 }
 

@@ -21,17 +21,17 @@ export async function answeredRequest(
   const metadata = { origin: turn.id }
   const answer = submittedResult(
     reported.error === undefined
-      ? { result: contentOf(reported.content), metadata }
+      ? { result: parseJsonOrText(reported.content), metadata }
       : { error: reported.error.slice(0, 2000), metadata },
   )
   const answered = await deps.toolRequests.answer(scope, request.id, { ...answer, isTakenOn: true }, principal)
   if (answered.kind === 'refused') return { refusal: 'This result came too late: I have gone on without it.' }
-  if (answered.isDuplicate && originOf(answered.request) !== turn.id)
+  if (answered.isDuplicate && toolResultOrigin(answered.request) !== turn.id)
     return { refusal: 'This tool was answered before; the first answer stays.' }
   return { id: request.id }
 }
 
-function contentOf(content: string): Json {
+function parseJsonOrText(content: string): Json {
   try {
     return JSON.parse(content) as Json
   } catch {
@@ -39,7 +39,7 @@ function contentOf(content: string): Json {
   }
 }
 
-function originOf({ result }: ToolRequestLine): unknown {
+function toolResultOrigin({ result }: ToolRequestLine): unknown {
   const metadata = result?.['metadata']
   return typeof metadata === 'object' && metadata !== null && 'origin' in metadata ? metadata['origin'] : undefined
 }

@@ -13,7 +13,7 @@ export type TurnChain = {
 /** Beside what an agent puts there itself: no key of its own begins like this. */
 const key = 'gw:chain'
 
-export function chainOf(ready: ReadyTurn, carried: TurnChain | undefined): TurnChain {
+export function createTurnChain(ready: ReadyTurn, carried: TurnChain | undefined): TurnChain {
   const lead = ready.members.at(-1)?.message
   if (lead === undefined) return carried ?? {}
   const caller = lead.channel?.caller
@@ -22,7 +22,7 @@ export function chainOf(ready: ReadyTurn, carried: TurnChain | undefined): TurnC
 }
 
 /** For what is stored: unchanged at the top of a chain. */
-export function withChain(payload: JsonObject, { caller, place }: TurnChain): JsonObject {
+export function payloadWithChain(payload: JsonObject, { caller, place }: TurnChain): JsonObject {
   if (place === undefined && (caller === undefined || caller.chain_depth === 0)) return payload
   return {
     ...payload,

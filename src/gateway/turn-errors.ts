@@ -4,11 +4,11 @@ import type { AgentContext, ToolCallFacts } from '../agent/context.ts'
 import {
   describeError,
   type ErrorSource,
+  errorLogFields,
   type Fields,
-  failureFacts,
   isGatewayError,
   type JsonObject,
-  type LogFacts,
+  type LogFields,
 } from '../contract/index.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -45,8 +45,8 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
   const watchers = new Set<string>()
   let count = 0
   let emit: ((type: string, metadata: Fields) => void) | undefined
-  const take = (error: unknown, source: ErrorSource, isLast: boolean): JsonObject | undefined => {
-    if (known.has(error) || (count >= maxReports && !isLast) || isPassing(error)) return undefined
+  const takeError = (error: unknown, source: ErrorSource, isLast: boolean): JsonObject | undefined => {
+    if (known.has(error) || (count >= maxReports && !isLast) || isTransientTurnError(error)) return undefined
     if (typeof error === 'object') known.add(error)
     const thrown = describeError(error, [...(deps.secretValues ?? []), ...(source.hide ?? [])])
     if (source.source === 'watcher') {
@@ -56,20 +56,20 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
     }
     count += 1
     // What a try failed by has its line: `turn_failed`, with what becomes of the turn. A step's error is the agent's to catch.
-    if (!isLast && source.source !== 'step') tell(deps, ready, source, error, thrown)
+    if (!isLast && source.source !== 'step') logTurnError(deps, ready, source, error, thrown)
     const { hide: _, ...where } = source
     return { ...where, error: { ...thrown } as unknown as JsonObject }
   }
   return {
     report(error, source = { source: 'agent' }) {
-      const metadata = take(error, source, false)
+      const metadata = takeError(error, source, false)
       if (metadata !== undefined) emit?.(exceptionType, metadata)
     },
     writeTo(write) {
       emit = write
     },
     async failed(error) {
-      const metadata = take(error, { source: 'agent' }, true)
+      const metadata = takeError(error, { source: 'agent' }, true)
       if (metadata === undefined) return
       const { lane, turn } = ready
       const event = { type: exceptionType, metadata }
@@ -82,7 +82,7 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
   }
 }
 
-function tell(
+function logTurnError(
   { log }: Deps,
   ready: ReadyTurn,
   { source, name, agent }: ErrorSource,
@@ -91,14 +91,14 @@ function tell(
 ): void {
   const { lane, turn } = ready
   const { connection } = lane
-  const place: LogFacts = {
+  const place: LogFields = {
     connection,
     trace: turn.traceId,
     turn: turn.id,
     agent: agent ?? lane.agent,
     attempt: turn.attempt,
   }
-  const facts = { ...place, ...failureFacts(error, `${source}_failed`) }
+  const facts = { ...place, ...errorLogFields(error, `${source}_failed`) }
   if (source === 'tool') log.warn('tool_failed', { ...facts, tool: name ?? null }, thrown)
   else log.warn('hook_failed', { ...facts, hook: source }, thrown)
 }
@@ -123,10 +123,10 @@ async function toolCalled(
     await audit.record({ ...line, detail: { tool } })
   } catch (error) {
     // The call stays denied, and the turn goes on.
-    log.warn('audit_failed', { connection, turn: turn.id, ...failureFacts(error, 'internal') })
+    log.warn('audit_failed', { connection, turn: turn.id, ...errorLogFields(error, 'internal') })
   }
 }
 
-function isPassing(error: unknown): boolean {
+function isTransientTurnError(error: unknown): boolean {
   return isGatewayError(error) && passing.includes(error.code)
 }

@@ -3,7 +3,7 @@ import type { ReplyFacts } from '../agent/reply.ts'
 import type { WaitingMessage } from '../sessions/turn-store.ts'
 import type { GatewayConnection } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { untilAborted } from './until-aborted.ts'
+import { abortable } from './until-aborted.ts'
 
 export function replyFacts(ready: ReadyTurn): ReplyFacts {
   const lead = ready.members.at(-1)?.message
@@ -14,7 +14,7 @@ export function replyFacts(ready: ReadyTurn): ReplyFacts {
   }
 }
 
-export function runIdOf(ready: ReadyTurn): string {
+export function getRunId(ready: ReadyTurn): string {
   return ready.turn.runId ?? ready.turn.id
 }
 
@@ -28,6 +28,6 @@ export async function askSenderName(
   const { display_name: told, profile } = message.sender
   if (told !== undefined || adapter.senderName === undefined) return told ?? profile?.username
   const inTime = AbortSignal.timeout(nameTimeoutMs)
-  const asked = untilAborted(inTime, () => adapter.senderName?.(message, replyTo, inTime))
+  const asked = abortable(inTime, () => adapter.senderName?.(message, replyTo, inTime))
   return (await asked.catch(() => undefined)) ?? profile?.username
 }

@@ -4,7 +4,7 @@ import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 
 /** What was said before, as much of it as an agent is shown, and the same in every try of its turn. */
-export async function transcriptOf(
+export async function readTurnTranscript(
   deps: GatewayDeps,
   { turn, at, isFirst, view }: ReadyTurn,
 ): Promise<readonly Envelope[]> {

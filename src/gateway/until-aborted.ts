@@ -2,15 +2,15 @@
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 
 /** An agent that ignores its signal must not keep its lane: the turn ends without it. */
-export function untilAborted<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
+export function abortable<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(abortReason(signal))
-    if (signal.aborted) return onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
+    const rejectOnAbort = (): void => reject(abortReason(signal))
+    if (signal.aborted) return rejectOnAbort()
+    signal.addEventListener('abort', rejectOnAbort, { once: true })
     Promise.resolve()
       .then(work)
       .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', onAbort))
+      .finally(() => signal.removeEventListener('abort', rejectOnAbort))
   })
 }
 

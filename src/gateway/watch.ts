@@ -4,7 +4,7 @@ import type { GatewayDeps } from './deps.ts'
 
 const pollMs = 500
 
-export async function watch(deps: GatewayDeps, inboxId: string, timeoutMs: number): Promise<WatchResult> {
+export async function waitForAnswer(deps: GatewayDeps, inboxId: string, timeoutMs: number): Promise<WatchResult> {
   const until = deps.monotonicMs() + timeoutMs
   for (;;) {
     const receipt = await deps.receipts.find(inboxId)

@@ -7,10 +7,10 @@ import type { Verdict } from '../agent/approvals/pending-action-store.ts'
 import { requireResolved } from '../agent/approvals/resolution-words.ts'
 import { cleanText, GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
-import { jsonBody } from './json-body.ts'
-import { noteAct } from './note-act.ts'
-import { choiceOf, idOf, idPageOf, nextOf } from './query.ts'
-import { resolverOf } from './resolver.ts'
+import { readJsonRequest } from './json-body.ts'
+import { recordAct } from './note-act.ts'
+import { choiceParam, idParam, nextPageMark, readIdPage } from './query.ts'
+import { callerResolver } from './resolver.ts'
 
 const decisionSchema = z.strictObject({
   // Judged apart, so that a wrong word is told in the words of the original.
@@ -33,36 +33,36 @@ type Deps = Pick<AppDeps, 'gateway' | 'wake' | 'audit'>
 /** `base`: below the operator's routes, or below those of the API. */
 export function addApprovalRoutes(app: Hono, deps: Deps, base = '/admin'): void {
   const { gateway, wake } = deps
-  const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
+  const approvalResolver = (context: Context) => callerResolver(context, gateway.waits.tenant)
   app.get(`${base}/approvals`, async (context) => {
-    const page = idPageOf(context)
-    const filter = { ...page, status: choiceOf(context, 'status', pendingActionStatuses) }
-    const found = await gateway.waits.actions.list(resolverIn(context).scope, filter)
-    return context.json({ actions: found, next: nextOf(found, page.limit, (each) => each.action_id) })
+    const page = readIdPage(context)
+    const filter = { ...page, status: choiceParam(context, 'status', pendingActionStatuses) }
+    const found = await gateway.waits.actions.list(approvalResolver(context).scope, filter)
+    return context.json({ actions: found, next: nextPageMark(found, page.limit, (each) => each.action_id) })
   })
   app.get(`${base}/approvals/summary`, async (context) =>
-    context.json({ summary: await gateway.waits.actions.summary(resolverIn(context).scope) }),
+    context.json({ summary: await gateway.waits.actions.summary(approvalResolver(context).scope) }),
   )
   app.get(`${base}/approvals/:id`, async (context) => {
-    const action = await gateway.waits.actions.get(resolverIn(context).scope, idOf(context))
+    const action = await gateway.waits.actions.get(approvalResolver(context).scope, idParam(context))
     if (action === undefined)
       throw new GatewayError('not_found', `no such pending action; list them with GET ${base}/approvals`)
     return context.json({ action })
   })
-  const resolve = async (context: Context, verdict: Verdict) => {
-    const resolution = await gateway.waits.actions.resolve(idOf(context), verdict, resolverIn(context))
+  const resolveApproval = async (context: Context, verdict: Verdict) => {
+    const resolution = await gateway.waits.actions.resolve(idParam(context), verdict, approvalResolver(context))
     if (resolution.kind === 'refused') {
-      const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: idOf(context) }
-      await noteAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
+      const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: idParam(context) }
+      await recordAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
     }
     const { action, isDuplicate } = requireResolved(resolution)
     wake()
     return context.json({ action_id: action.action_id, decision: action.status, action, duplicate: isDuplicate })
   }
   app.post(`${base}/approvals/:id/resolve`, async (context) => {
-    const { decision, hash, reason } = await jsonBody(context, decisionBody)
+    const { decision, hash, reason } = await readJsonRequest(context, decisionBody)
     const bound = hash === undefined ? {} : { hash }
-    return resolve(context, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
+    return resolveApproval(context, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
   })
-  app.delete(`${base}/approvals/:id`, (context) => resolve(context, { status: 'deleted' }))
+  app.delete(`${base}/approvals/:id`, (context) => resolveApproval(context, { status: 'deleted' }))
 }

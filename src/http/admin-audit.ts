@@ -3,15 +3,17 @@ import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import type { AuditFilter, AuditPage } from '../identity/audit/audit-store.ts'
 import type { AppDeps } from './deps.ts'
-import { idPattern, limitOf, wholeNumber } from './query.ts'
+import { idPattern, limitParam, wholeNumberParam } from './query.ts'
 
-const words = ['connection', 'agent', 'actor', 'action', 'outcome', 'code'] as const
+const filterNames = ['connection', 'agent', 'actor', 'action', 'outcome', 'code'] as const
 
 export function addAuditRoutes(
   app: Hono,
   { audit, findWeakSettings }: Pick<AppDeps, 'audit' | 'findWeakSettings'>,
 ): void {
-  app.get('/admin/audit', async (context) => context.json(await audit.list(filterOf(context), pageOf(context))))
+  app.get('/admin/audit', async (context) =>
+    context.json(await audit.list(readAuditFilter(context), readAuditPage(context))),
+  )
   app.get('/admin/audit/config', async (context) => {
     if (findWeakSettings === undefined)
       throw new GatewayError('not_found', 'settings are checked where they are kept: parley audit config --files')
@@ -19,36 +21,36 @@ export function addAuditRoutes(
   })
 }
 
-function filterOf(context: Context): AuditFilter {
+function readAuditFilter(context: Context): AuditFilter {
   const { principal, inbox, since, until } = context.req.query()
   if (inbox !== undefined && !idPattern.test(inbox))
     throw new GatewayError('bad_request', 'inbox must be the id of a message, a UUID as the lists show it')
   return {
-    ...Object.fromEntries(words.map((word) => [word, context.req.query(word)])),
+    ...Object.fromEntries(filterNames.map((word) => [word, context.req.query(word)])),
     subject: principal,
     inboxId: inbox,
-    since: instantOf('since', since),
-    until: instantOf('until', until),
+    since: readInstantParam('since', since),
+    until: readInstantParam('until', until),
   }
 }
 
-function pageOf(context: Context): AuditPage {
+function readAuditPage(context: Context): AuditPage {
   const { before, after } = context.req.query()
   if (before !== undefined && after !== undefined)
     throw new GatewayError('bad_request', 'give before or after, not both: the log is read in one direction at a time')
   return {
-    limit: limitOf(context),
-    before: before === undefined ? undefined : wholeNumber('before', before, Number.MAX_SAFE_INTEGER),
-    after: after === undefined ? undefined : lineBefore(after),
+    limit: limitParam(context),
+    before: before === undefined ? undefined : wholeNumberParam('before', before, Number.MAX_SAFE_INTEGER),
+    after: after === undefined ? undefined : readAfterLine(after),
   }
 }
 
 /** Zero is before the first line. */
-function lineBefore(text: string): number {
-  return text === '0' ? 0 : wholeNumber('after', text, Number.MAX_SAFE_INTEGER)
+function readAfterLine(text: string): number {
+  return text === '0' ? 0 : wholeNumberParam('after', text, Number.MAX_SAFE_INTEGER)
 }
 
-function instantOf(name: string, text: string | undefined): string | undefined {
+function readInstantParam(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const at = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:?\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at))

@@ -1,9 +1,9 @@
 // How the connections stand, for an operator: the same facts as the details of readiness, with whose they are.
 import type { Hono } from 'hono'
-import type { ConnectionVitals } from '../vitals/readiness.ts'
+import type { ConnectionHealth } from '../vitals/readiness.ts'
 import type { AppDeps } from './deps.ts'
 
-export type ConnectionLine = ConnectionVitals & { readonly agent: string; readonly access: string }
+export type ConnectionLine = ConnectionHealth & { readonly agent: string; readonly access: string }
 
 export function addConnectionRoutes(app: Hono, deps: AppDeps): void {
   app.get('/admin/connections', async (context) => {

@@ -4,29 +4,29 @@ import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import { grantRoles } from '../identity/access/grant-store.ts'
 import type { AppDeps } from './deps.ts'
-import { jsonBody } from './json-body.ts'
-import { actorIn } from './note-act.ts'
-import { choiceOf, idOf, idPageOf, nextOf } from './query.ts'
+import { readJsonRequest } from './json-body.ts'
+import { actorName } from './note-act.ts'
+import { choiceParam, idParam, nextPageMark, readIdPage } from './query.ts'
 
 const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
 
 /** As evidence names them: no spaces, nothing that cannot be seen. */
 export const subjectSchema = z.string().regex(/^[^\s\p{C}]{1,500}$/u)
-const name = z.string().min(1).max(200).nullable().default(null)
+const nameSchema = z.string().min(1).max(200).nullable().default(null)
 
-const wishSchema = z
+const grantRequestSchema = z
   .strictObject({
     subject: subjectSchema,
     effect: z.enum(['allow', 'deny']).default('allow'),
     role: z.enum(grantRoles).nullable().default(null),
-    connection: name,
-    agent: name,
-    workspaceId: name,
+    connection: nameSchema,
+    agent: nameSchema,
+    workspaceId: nameSchema,
     expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
   })
   .refine(({ effect, role }) => effect === 'allow' || role === null, { path: ['role'] })
 export const grantBody = {
-  schema: wishSchema,
+  schema: grantRequestSchema,
   maxBytes: 4096,
   remedy:
     'send {"subject": "chat:42"} as JSON; optional are "effect" (allow, deny), "role" (viewer, operator, admin; not with deny), "connection", "agent", "workspaceId", "expiresInMs"',
@@ -37,32 +37,32 @@ export function addGrantRoutes(
   { gateway, wake, agents }: Pick<AppDeps, 'gateway' | 'wake' | 'agents'>,
 ): void {
   app.get('/admin/grants', async (context) => {
-    const page = idPageOf(context)
+    const page = readIdPage(context)
     const { subject = null } = context.req.query()
-    const state = choiceOf(context, 'state', ['active', 'all'])
+    const state = choiceParam(context, 'state', ['active', 'all'])
     const found = await gateway.people.grants.list({ ...page, subject, isEverything: state === 'all' })
-    return context.json({ grants: found, next: nextOf(found, page.limit, (each) => each.id) })
+    return context.json({ grants: found, next: nextPageMark(found, page.limit, (each) => each.id) })
   })
   app.post('/admin/grants', async (context) => {
-    const wish = await jsonBody(context, grantBody)
-    requireKnown(
+    const wish = await readJsonRequest(context, grantBody)
+    requireConfigured(
       'connection',
       wish.connection,
       gateway.connections.map(({ key }) => key),
     )
-    requireKnown(
+    requireConfigured(
       'agent',
       wish.agent,
       agents.map(({ slug }) => slug),
     )
     // Everything here belongs to the tenant's own workspace: a grant for another one would never count.
-    requireKnown('workspaceId', wish.workspaceId, [gateway.waits.tenant])
-    const added = await gateway.people.grants.add({ ...wish, createdBy: actorIn(context) })
+    requireConfigured('workspaceId', wish.workspaceId, [gateway.waits.tenant])
+    const added = await gateway.people.grants.add({ ...wish, createdBy: actorName(context) })
     wake()
     return context.json(added)
   })
   app.post('/admin/grants/:id/revoke', async (context) => {
-    const outcome = await gateway.people.grants.revoke(idOf(context), actorIn(context))
+    const outcome = await gateway.people.grants.revoke(idParam(context), actorName(context))
     switch (outcome.kind) {
       case 'revoked':
         return context.json({ grant: outcome.grant })
@@ -77,7 +77,7 @@ export function addGrantRoutes(
 }
 
 /** A grant for a place that does not exist would never count, and no operator would notice. */
-function requireKnown(what: string, given: string | null, known: readonly string[]): void {
+function requireConfigured(what: string, given: string | null, known: readonly string[]): void {
   if (given === null || known.includes(given)) return
   throw new GatewayError('bad_request', `${what} must be one of: ${known.join(', ')}`)
 }

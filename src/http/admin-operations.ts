@@ -6,8 +6,8 @@ import type { GatewayConnection } from '../gateway/deps.ts'
 import type { Done } from '../gateway/operate.ts'
 import type { AppDeps } from './deps.ts'
 import { findConnection } from './hook.ts'
-import { jsonBody } from './json-body.ts'
-import { actorIn, noteAct } from './note-act.ts'
+import { readJsonRequest } from './json-body.ts'
+import { actorName, recordAct } from './note-act.ts'
 
 export const operationBody = {
   // JSON is all that a parsed body holds.
@@ -22,16 +22,16 @@ export function addOperationRoutes(app: Hono, deps: AppDeps): void {
   app.post(operationPath, async (context) => {
     const { channel, connection, name } = context.req.param()
     const at = findConnection(deps, channel, connection)
-    if (at === undefined) throw unknownConnection(deps)
-    const input = await jsonBody(context, operationBody)
-    const { value, inboxId, isRepeat } = await asked(deps, context, at, { name, input })
+    if (at === undefined) throw connectionUnknown(deps)
+    const input = await readJsonRequest(context, operationBody)
+    const { value, inboxId, isRepeat } = await operateAndAudit(deps, context, at, { name, input })
     if (inboxId !== undefined) deps.wake()
     return context.json({ value, id: inboxId ?? null, isRepeat: isRepeat ?? false })
   })
 }
 
 /** Who only looks stands in no log; who changes something, or tried to, does. */
-async function asked(
+async function operateAndAudit(
   deps: AppDeps,
   context: Context,
   at: GatewayConnection,
@@ -39,18 +39,18 @@ async function asked(
 ): Promise<Done> {
   const line = { action: 'channel.operate', connection: at.key, detail: { operation: name.slice(0, 100) } }
   try {
-    const done = await deps.gateway.operate(at, { name, input, by: actorIn(context) })
+    const done = await deps.gateway.operate(at, { name, input, by: actorName(context) })
     const { inboxId, isRepeat = false } = done
     if (inboxId !== undefined)
-      await noteAct(deps, context, { ...line, outcome: isRepeat ? 'repeated' : 'done', inboxId })
+      await recordAct(deps, context, { ...line, outcome: isRepeat ? 'repeated' : 'done', inboxId })
     return done
   } catch (error) {
-    if (isGatewayError(error)) await noteAct(deps, context, { ...line, outcome: 'refused', code: error.code })
+    if (isGatewayError(error)) await recordAct(deps, context, { ...line, outcome: 'refused', code: error.code })
     throw error
   }
 }
 
-function unknownConnection({ gateway }: Pick<AppDeps, 'gateway'>): GatewayError {
+function connectionUnknown({ gateway }: Pick<AppDeps, 'gateway'>): GatewayError {
   const known = gateway.connections.map(({ key }) => key).join(', ')
   return new GatewayError('not_found', `no such connection; there are ${known}`)
 }

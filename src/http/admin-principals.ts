@@ -4,9 +4,9 @@ import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import { subjectSchema } from './admin-grants.ts'
 import type { AppDeps } from './deps.ts'
-import { jsonBody } from './json-body.ts'
-import { actorIn } from './note-act.ts'
-import { idPageOf, nextOf } from './query.ts'
+import { readJsonRequest } from './json-body.ts'
+import { actorName } from './note-act.ts'
+import { nextPageMark, readIdPage } from './query.ts'
 
 export const linkBody = {
   schema: z.strictObject({ subject: subjectSchema, principal: subjectSchema }),
@@ -21,18 +21,18 @@ export const unlinkBody = {
 
 export function addPrincipalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'gateway' | 'wake'>): void {
   app.get('/admin/principals', async (context) => {
-    const page = idPageOf(context)
+    const page = readIdPage(context)
     const found = await gateway.people.principals.list(page)
-    return context.json({ principals: found, next: nextOf(found, page.limit, (each) => each.id) })
+    return context.json({ principals: found, next: nextPageMark(found, page.limit, (each) => each.id) })
   })
   app.get('/admin/principals/links', async (context) =>
     context.json({ links: await gateway.people.principals.links() }),
   )
   app.post('/admin/principals/link', async (context) => {
-    const { subject, principal } = await jsonBody(context, linkBody)
+    const { subject, principal } = await readJsonRequest(context, linkBody)
     if (subject === principal)
       throw new GatewayError('bad_request', 'subject and principal are the same; name two subjects of one person')
-    const outcome = await gateway.people.principals.link(subject, principal, actorIn(context))
+    const outcome = await gateway.people.principals.link(subject, principal, actorName(context))
     wake()
     switch (outcome.kind) {
       case 'linked':
@@ -50,8 +50,8 @@ export function addPrincipalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, '
     }
   })
   app.post('/admin/principals/unlink', async (context) => {
-    const { subject } = await jsonBody(context, unlinkBody)
-    if (await gateway.people.principals.unlink(subject, actorIn(context))) return context.json({ ok: true })
+    const { subject } = await readJsonRequest(context, unlinkBody)
+    if (await gateway.people.principals.unlink(subject, actorName(context))) return context.json({ ok: true })
     throw new GatewayError(
       'not_found',
       'this subject is linked to no principal; list links with GET /admin/principals/links',

@@ -2,7 +2,7 @@
 import type { Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
-import { actorIn, noteAct } from './note-act.ts'
+import { actorName, recordAct } from './note-act.ts'
 
 export function addSecretRoutes(app: Hono, deps: Pick<AppDeps, 'secrets' | 'audit'>): void {
   const { secrets } = deps
@@ -14,8 +14,8 @@ export function addSecretRoutes(app: Hono, deps: Pick<AppDeps, 'secrets' | 'audi
     const name = typeof body === 'object' && body !== null && 'name' in body ? body.name : undefined
     if (typeof name !== 'string' || name.length > 300)
       throw new GatewayError('bad_request', 'send {"name": "…"}, as GET /admin/secrets lists it')
-    const rotated = await secrets.rotate(name, actorIn(context))
-    await noteAct(deps, context, { action: 'secret.rotate', outcome: 'done', objectId: name })
+    const rotated = await secrets.rotate(name, actorName(context))
+    await recordAct(deps, context, { action: 'secret.rotate', outcome: 'done', objectId: name })
     return context.json(rotated)
   })
   app.post('/admin/secrets/reseal', async (context) => context.json(await secrets.reseal()))

@@ -4,11 +4,11 @@ import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { cleanText, type Envelope, type Fields, GatewayError } from '../contract/index.ts'
 import type { SessionScope, TranscriptLine } from '../sessions/session-store.ts'
-import { keptCaller } from './admin-token.ts'
+import { getAdmittedCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
-import { jsonBody } from './json-body.ts'
-import { actorIn, noteAct } from './note-act.ts'
-import { idOf, idPageOf, limitOf, nextOf, wholeNumber } from './query.ts'
+import { readJsonRequest } from './json-body.ts'
+import { actorName, recordAct } from './note-act.ts'
+import { idParam, limitParam, nextPageMark, readIdPage, wholeNumberParam } from './query.ts'
 
 /** Lines, or sessions, of one answer. */
 export const maxPageSize = 100
@@ -29,29 +29,29 @@ export const titleBody = {
 export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'audit'>, base = '/admin'): void {
   const { sessions } = deps
   app.get(`${base}/sessions`, async (context) => {
-    const page = idPageOf(context, maxPageSize)
-    const found = await sessions.list(scopeOf(context), { ...page, agent: context.req.query('agent') ?? null })
-    return context.json({ sessions: found, next: nextOf(found, page.limit, (each) => each.id) })
+    const page = readIdPage(context, maxPageSize)
+    const found = await sessions.list(readSessionScope(context), { ...page, agent: context.req.query('agent') ?? null })
+    return context.json({ sessions: found, next: nextPageMark(found, page.limit, (each) => each.id) })
   })
   app.get(`${base}/sessions/:id`, async (context) => {
-    const session = await sessions.find(scopeOf(context), idOf(context))
-    if (session === undefined) throw noSession(base)
+    const session = await sessions.find(readSessionScope(context), idParam(context))
+    if (session === undefined) throw sessionNotFound(base)
     const before = context.req.query('before')
-    const from = before === undefined ? null : wholeNumber('before', before, Number.MAX_SAFE_INTEGER)
-    const lines = await sessions.transcript(session.id, limitOf(context, maxPageSize), from)
+    const from = before === undefined ? null : wholeNumberParam('before', before, Number.MAX_SAFE_INTEGER)
+    const lines = await sessions.transcript(session.id, limitParam(context, maxPageSize), from)
     const first = lines.at(0)?.seq ?? 0
-    return context.json({ session, messages: lines.map(shownLine), next: first > 0 ? first : null })
+    return context.json({ session, messages: lines.map(transcriptLineView), next: first > 0 ? first : null })
   })
   app.post(`${base}/sessions/:id/title`, async (context) => {
-    const { title } = await jsonBody(context, titleBody)
-    if (!(await sessions.rename(scopeOf(context), idOf(context), title))) throw noSession(base)
+    const { title } = await readJsonRequest(context, titleBody)
+    if (!(await sessions.rename(readSessionScope(context), idParam(context), title))) throw sessionNotFound(base)
     return context.json({ ok: true, title })
   })
   app.delete(`${base}/sessions/:id`, async (context) => {
-    const outcome = await sessions.delete(scopeOf(context), idOf(context), actorIn(context))
+    const outcome = await sessions.delete(readSessionScope(context), idParam(context), actorName(context))
     if (outcome !== 'deleted') {
-      const attempt = { action: 'session.delete', outcome: 'refused', objectId: idOf(context) }
-      await noteAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
+      const attempt = { action: 'session.delete', outcome: 'refused', objectId: idParam(context) }
+      await recordAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
     }
     switch (outcome) {
       case 'deleted':
@@ -59,14 +59,14 @@ export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'au
       case 'busy':
         throw new GatewayError('conflict', 'the agent is answering in this session; stop it, or try again in a moment')
       case 'none':
-        throw noSession(base)
+        throw sessionNotFound(base)
     }
   })
 }
 
 /** Whose sessions these are is what the token says; a caller that names another owner is told so instead of being narrowed. */
-export function scopeOf(context: Context): SessionScope {
-  const caller = keptCaller(context)
+export function readSessionScope(context: Context): SessionScope {
+  const caller = getAdmittedCaller(context)
   const asked = context.req.query('owner')
   if (caller.kind === 'operator') return { owner: asked }
   if (asked !== undefined && asked !== caller.principal)
@@ -75,12 +75,12 @@ export function scopeOf(context: Context): SessionScope {
 }
 
 /** A line for reading: who spoke, by address alone; names and proofs stay in the store. */
-export function shownLine({ seq, envelope }: TranscriptLine): Fields {
+export function transcriptLineView({ seq, envelope }: TranscriptLine): Fields {
   const { sender, ...metadata } = envelope.metadata as Fields & { readonly sender?: { readonly address?: unknown } }
   const from = sender?.address === undefined ? {} : { sender: { address: sender.address } }
   return { seq, ...envelope, metadata: { ...metadata, ...from } } satisfies Envelope & Fields
 }
 
-export function noSession(base = '/admin'): GatewayError {
+export function sessionNotFound(base = '/admin'): GatewayError {
   return new GatewayError('not_found', `no such session; list them with GET ${base}/sessions`)
 }

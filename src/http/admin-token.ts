@@ -2,7 +2,7 @@
 import type { Context } from 'hono'
 import { GatewayError, type WorkspaceScope } from '../contract/index.ts'
 import type { TokenHolder } from '../identity/tokens/token-store.ts'
-import { bearerIn, tokenHolder } from '../identity/tokens/tokens.ts'
+import { authenticateToken, parseBearerHeader } from '../identity/tokens/tokens.ts'
 import { equalInConstantTime, sha256Hex } from '../verification/index.ts'
 import type { AppDeps } from './deps.ts'
 
@@ -20,18 +20,18 @@ export type Caller =
   | { readonly kind: 'runner'; readonly label: string }
 
 /** Undefined: no token, or one that is not valid. */
-export async function callerOf(
+export async function readTokenCaller(
   deps: Pick<AppDeps, 'adminToken' | 'tokens'>,
   context: Context,
 ): Promise<Caller | undefined> {
-  const given = bearerIn(context.req.header('authorization')) ?? ''
+  const given = parseBearerHeader(context.req.header('authorization')) ?? ''
   if (equalInConstantTime(given, deps.adminToken.reveal()))
     return { kind: 'operator', label: 'first token', mayChange: true }
-  const holder = await tokenHolder({ tokens: deps.tokens, hash: sha256Hex }, given)
-  return holder === undefined ? undefined : roleOf(holder)
+  const holder = await authenticateToken({ tokens: deps.tokens, hash: sha256Hex }, given)
+  return holder === undefined ? undefined : callerRole(holder)
 }
 
-function roleOf({ label, scopes, principal, workspace }: TokenHolder): Caller {
+function callerRole({ label, scopes, principal, workspace }: TokenHolder): Caller {
   const isAdmin = scopes.includes('admin')
   // A principal narrows whatever the scopes say.
   if (principal !== null) {
@@ -47,7 +47,7 @@ export async function holdsOperatorToken(
   deps: Pick<AppDeps, 'adminToken' | 'tokens'>,
   context: Context,
 ): Promise<boolean> {
-  return (await callerOf(deps, context))?.kind === 'operator'
+  return (await readTokenCaller(deps, context))?.kind === 'operator'
 }
 
 const callerKey = 'caller'
@@ -55,12 +55,12 @@ const callerKey = 'caller'
 /** The caller that passed the check of the operator's routes. */
 export type AdmittedCaller = Exclude<Caller, { readonly kind: 'runner' }>
 
-export function keepCaller(context: Context, caller: AdmittedCaller): void {
+export function setAdmittedCaller(context: Context, caller: AdmittedCaller): void {
   context.set(callerKey, caller)
 }
 
 /** Behind the check of the operator's routes there is always one. */
-export function keptCaller(context: Context): AdmittedCaller {
+export function getAdmittedCaller(context: Context): AdmittedCaller {
   const caller = context.get(callerKey) as AdmittedCaller | undefined
   if (caller === undefined) throw new GatewayError('unauthorized', 'send Authorization: Bearer with a valid token')
   return caller

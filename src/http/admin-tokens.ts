@@ -11,21 +11,21 @@ import {
   workspaceKey,
 } from '../contract/index.ts'
 import { type TokenScope, tokenScopes } from '../identity/tokens/token-store.ts'
-import { createToken, type TokenWish } from '../identity/tokens/tokens.ts'
+import { createToken, type TokenRequest } from '../identity/tokens/tokens.ts'
 import { sha256Hex } from '../verification/index.ts'
 import type { AppDeps } from './deps.ts'
-import { jsonBody } from './json-body.ts'
-import { actorIn, noteAct } from './note-act.ts'
+import { readJsonRequest } from './json-body.ts'
+import { actorName, recordAct } from './note-act.ts'
 
 const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
 
-const line = z
+const labelSchema = z
   .string()
   .transform((text) => cleanText(text).replace(/\s+/g, ' ').trim())
   .pipe(z.string().min(1).max(100))
 
-const wishSchema = z.strictObject({
-  label: line,
+const tokenRequestSchema = z.strictObject({
+  label: labelSchema,
   scopes: z.array(z.enum(tokenScopes)).min(1).optional(),
   /** Whom it speaks for: a subject as evidence names it. */
   principal: z.string().trim().max(500).refine(isPlainSubject).nullable().default(null),
@@ -39,12 +39,12 @@ const wishSchema = z.strictObject({
     .max(64)
     .nullable()
     .default(null),
-  clientId: line.nullable().default(null),
+  clientId: labelSchema.nullable().default(null),
   expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
 })
 
 export const tokenBody = {
-  schema: wishSchema,
+  schema: tokenRequestSchema,
   maxBytes: 8192,
   remedy: `send {"label": "…"} as JSON; optional are "scopes" (of ${tokenScopes.join(', ')}), "principal" (such as "space:T1/U2"), "agent", "workspace" ({"workspace_type", "workspace_id"}), "allowedCapabilities", "clientId" and "expiresInMs"`,
 }
@@ -54,15 +54,15 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
   const made = { tokens: deps.tokens, newId: createIdSource(deps.now, fillRandom), fillRandom, hash: sha256Hex }
   app.get('/admin/tokens', async (context) => context.json({ tokens: await deps.tokens.list() }))
   app.post('/admin/tokens', async (context) => {
-    const { token, line: shown } = await createToken(made, await readWish(deps, context))
+    const { token, line: shown } = await createToken(made, await readTokenRequest(deps, context))
     const about = { objectId: shown.id, detail: { scopes: [...shown.scopes] } }
-    await noteAct(deps, context, { action: 'token.create', outcome: 'done', ...about })
+    await recordAct(deps, context, { action: 'token.create', outcome: 'done', ...about })
     return context.json({ token: token.reveal(), ...shown })
   })
   app.post('/admin/tokens/:id/revoke', async (context) => {
-    const { kind } = await deps.tokens.revoke(meantBy(context))
+    const { kind } = await deps.tokens.revoke(tokenIdParam(context))
     const outcome = kind === 'revoked' ? { outcome: 'done' } : { outcome: 'refused', code: kind }
-    await noteAct(deps, context, { action: 'token.revoke', ...outcome, objectId: meantBy(context) })
+    await recordAct(deps, context, { action: 'token.revoke', ...outcome, objectId: tokenIdParam(context) })
     if (kind === 'revoked') return context.json({ ok: true })
     throw kind === 'ambiguous'
       ? new GatewayError('conflict', 'two tokens begin like this; give the whole id, as GET /admin/tokens shows it')
@@ -70,14 +70,14 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
   })
 }
 
-async function readWish(deps: Pick<AppDeps, 'agents' | 'gateway'>, context: Context): Promise<TokenWish> {
-  const { scopes: asked, workspace, ...wish } = await jsonBody(context, tokenBody)
+async function readTokenRequest(deps: Pick<AppDeps, 'agents' | 'gateway'>, context: Context): Promise<TokenRequest> {
+  const { scopes: asked, workspace, ...wish } = await readJsonRequest(context, tokenBody)
   const scopes = [...new Set<TokenScope>(asked ?? [wish.principal === null ? 'admin' : 'own'])]
   const own = { workspace_type: 'tenant', workspace_id: deps.gateway.waits.tenant }
   const problem =
     scopeProblem(scopes, wish.principal) ?? agentProblem(deps, wish.agent) ?? workspaceProblem(own, workspace)
   if (problem !== undefined) throw new GatewayError('bad_request', problem)
-  return { ...wish, scopes, workspace: own, createdBy: actorIn(context) }
+  return { ...wish, scopes, workspace: own, createdBy: actorName(context) }
 }
 
 function scopeProblem(scopes: readonly TokenScope[], principal: string | null): string | undefined {
@@ -100,7 +100,7 @@ function workspaceProblem(own: WorkspaceScope, asked: WorkspaceScope | null): st
 }
 
 /** An id, a prefix as the list shows it, or its digits. */
-function meantBy(context: Context): string {
+function tokenIdParam(context: Context): string {
   const given = context.req.param('id') ?? ''
   const meant = /^(?:parley_)?([0-9a-f]{8})$|^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(given)
   const id = meant?.[1] ?? meant?.[2]

@@ -19,25 +19,25 @@ import { admitCaller } from './admit-caller.ts'
 import { agentView } from './agent-view.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
-import { addForgetRoute } from './forget.ts'
-import { actorIn, noteAct } from './note-act.ts'
-import { idOf, limitOf, nextOf, wholeNumber } from './query.ts'
-import { noteRefusedCallers } from './refused-callers.ts'
+import { addEraseRoute } from './forget.ts'
+import { actorName, recordAct } from './note-act.ts'
+import { idParam, limitParam, nextPageMark, wholeNumberParam } from './query.ts'
+import { recordRefusedCallers } from './refused-callers.ts'
 import { addRetryRoute } from './retry-deliveries.ts'
 import { addRunRoutes } from './runs.ts'
-import { addSessionDeskRoutes } from './session-desk.ts'
+import { addSessionTakeoverRoutes } from './session-desk.ts'
 
 /** `bounced`: delivered, and a server on the way said that it came back or is late. */
 const failedStates = ['unknown', 'refused', 'dead', 'bounced'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
 
-const nothingToDo: Readonly<Record<string, string>> = {
+const nothingToDoRemedies: Readonly<Record<string, string>> = {
   'message.resubmit':
     'nothing to do: it does not exist, it is not in a failed state, or a message of its turn is gone or was run anew; then anew=true runs this one alone',
 }
 
 /** Each below a path of its own. */
-const more: readonly ((app: Hono, deps: AppDeps) => void)[] = [
+const resourceRoutes: readonly ((app: Hono, deps: AppDeps) => void)[] = [
   addRetryRoute,
   addRunRoutes,
   addTokenRoutes,
@@ -51,14 +51,14 @@ const more: readonly ((app: Hono, deps: AppDeps) => void)[] = [
   addGrantRoutes,
   addConnectionRoutes,
   addPrincipalRoutes,
-  addSessionDeskRoutes,
-  addForgetRoute,
+  addSessionTakeoverRoutes,
+  addEraseRoute,
   addOperationRoutes,
   addSecretRoutes,
 ]
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
-  app.use('/admin/*', (context, next) => noteRefusedCallers(deps, context, next))
+  app.use('/admin/*', (context, next) => recordRefusedCallers(deps, context, next))
   app.use('/admin/*', (context, next) => admitCaller(deps, context, next))
   app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
   app.get('/admin/agents', (context) =>
@@ -67,76 +67,81 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   addExplainRoute(app, deps)
   for (const state of ['dead', 'refused', 'ignored'] as const) {
     app.get(`/admin/${state}`, async (context) => {
-      const page = pageOf(context)
-      return context.json(listed(state, await deps.receipts.list(state, page), page))
+      const page = readSeqPage(context)
+      return context.json(seqPageBody(state, await deps.receipts.list(state, page), page))
     })
   }
   app.get('/admin/dead/:id/effects', async (context) => {
-    if ((await deps.receipts.find(idOf(context))) === undefined)
+    if ((await deps.receipts.find(idParam(context))) === undefined)
       throw new GatewayError('not_found', 'no such message; list them with GET /admin/dead')
-    return context.json({ effects: await deps.receipts.mayRepeat(idOf(context)) })
+    return context.json({ effects: await deps.receipts.mayRepeat(idParam(context)) })
   })
   app.post('/admin/dead/:id/resubmit', async (context) => {
     const how = { isAnew: context.req.query('anew') === 'true' }
-    return done(deps, context, 'message.resubmit', await deps.gateway.resubmit(idOf(context), actorIn(context), how))
+    return answerChange(
+      deps,
+      context,
+      'message.resubmit',
+      await deps.gateway.resubmit(idParam(context), actorName(context), how),
+    )
   })
   app.get('/admin/deliveries', async (context) => {
-    const page = pageOf(context)
-    return context.json(listed('deliveries', await deps.deliveries.list(statesOf(context), page), page))
+    const page = readSeqPage(context)
+    return context.json(seqPageBody('deliveries', await deps.deliveries.list(readDeliveryStates(context), page), page))
   })
   app.get('/admin/deliveries/:id', async (context) => {
-    const delivery = await deps.deliveries.show(idOf(context))
+    const delivery = await deps.deliveries.show(idParam(context))
     if (delivery === undefined)
       throw new GatewayError('not_found', 'no such delivery; list them with GET /admin/deliveries')
     return context.json({ delivery })
   })
   app.post('/admin/deliveries/:id/retry', async (context) =>
-    done(deps, context, 'delivery.retry', await deps.deliveries.retry(idOf(context), actorIn(context))),
+    answerChange(deps, context, 'delivery.retry', await deps.deliveries.retry(idParam(context), actorName(context))),
   )
   app.post('/admin/deliveries/:id/drop', async (context) =>
-    done(deps, context, 'delivery.drop', await deps.deliveries.drop(idOf(context), actorIn(context))),
+    answerChange(deps, context, 'delivery.drop', await deps.deliveries.drop(idParam(context), actorName(context))),
   )
   app.post('/admin/replay/:id', async (context) => {
     const asked = context.req.query('fixture')
     const fixture = asked === 'with_text' || asked === 'cleaned' ? asked : 'none'
-    const replayed = await deps.replay(idOf(context), { fixture })
-    await noteAct(deps, context, {
+    const replayed = await deps.replay(idParam(context), { fixture })
+    await recordAct(deps, context, {
       action: 'message.replay',
       outcome: 'done',
-      inboxId: idOf(context),
+      inboxId: idParam(context),
       detail: { fixture },
     })
     return context.json({ replay: replayed })
   })
-  for (const add of more) add(app, deps)
+  for (const add of resourceRoutes) add(app, deps)
 }
 
-async function done(deps: AppDeps, context: Context, action: string, isDone: boolean): Promise<Response> {
+async function answerChange(deps: AppDeps, context: Context, action: string, isDone: boolean): Promise<Response> {
   if (!isDone) {
-    await noteAct(deps, context, { action, outcome: 'refused', code: 'nothing_to_do', objectId: idOf(context) })
+    await recordAct(deps, context, { action, outcome: 'refused', code: 'nothing_to_do', objectId: idParam(context) })
     throw new GatewayError(
       'conflict',
-      nothingToDo[action] ?? 'nothing to do: it does not exist, or it is not in a failed state',
+      nothingToDoRemedies[action] ?? 'nothing to do: it does not exist, or it is not in a failed state',
     )
   }
   deps.wake()
   return context.json({ ok: true })
 }
 
-function pageOf(context: Context): Page {
+function readSeqPage(context: Context): Page {
   const { before, connection } = context.req.query()
   return {
-    limit: limitOf(context),
-    before: before === undefined ? null : wholeNumber('before', before, Number.MAX_SAFE_INTEGER),
+    limit: limitParam(context),
+    before: before === undefined ? null : wholeNumberParam('before', before, Number.MAX_SAFE_INTEGER),
     connection: connection ?? null,
   }
 }
 
-function listed(name: string, rows: readonly { readonly seq: number }[], { limit }: Page): object {
-  return { [name]: rows, next: nextOf(rows, limit, (row) => row.seq) }
+function seqPageBody(name: string, rows: readonly { readonly seq: number }[], { limit }: Page): object {
+  return { [name]: rows, next: nextPageMark(rows, limit, (row) => row.seq) }
 }
 
-function statesOf(context: Context): readonly string[] {
+function readDeliveryStates(context: Context): readonly string[] {
   const states = context.req.query('state')?.split(',') ?? failedStates
   if (states.every((state) => deliveryStates.includes(state))) return states
   throw new GatewayError('bad_request', `state must be among ${deliveryStates.join(', ')}, several with commas`)

@@ -1,7 +1,7 @@
 // Which of the operator's routes a token opens. Whatever is not listed here is for a token that may do everything.
 import type { Context, Next } from 'hono'
 import { GatewayError } from '../contract/index.ts'
-import { type AdmittedCaller, type Caller, callerOf, keepCaller } from './admin-token.ts'
+import { type AdmittedCaller, type Caller, readTokenCaller, setAdmittedCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 
 /** Routes that answer by owner: a token with a principal reaches these and no others. */
@@ -23,12 +23,12 @@ export async function admitCaller(deps: AppDeps, context: Context, next: Next): 
     throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
   // A caller who can open the socket can read the first token beside it. A token that is not valid is never taken for none.
   const needsToken = !isLocal || context.req.header('authorization') !== undefined
-  const caller = needsToken ? await callerOf(deps, context) : socketHolder
-  keepCaller(context, requireAdmitted(caller, context.req))
+  const caller = needsToken ? await readTokenCaller(deps, context) : socketHolder
+  setAdmittedCaller(context, requireTokenScope(caller, context.req))
   await next()
 }
 
-function requireAdmitted(
+function requireTokenScope(
   caller: Caller | undefined,
   { method, path }: Pick<Context['req'], 'method' | 'path'>,
 ): AdmittedCaller {
@@ -50,7 +50,8 @@ function requireAdmitted(
         'this token shows what belongs to its principal; for this route use an operator token (parley tokens create without --principal)',
       )
     case 'operator':
-      if (caller.mayChange || (isReading(method) && withoutContent.some((route) => route.test(path)))) return caller
+      if (caller.mayChange || (isReadingMethod(method) && withoutContent.some((route) => route.test(path))))
+        return caller
       throw new GatewayError(
         'forbidden',
         'this token reads what holds no content; for this route use one with the scope admin (parley tokens create)',
@@ -58,6 +59,6 @@ function requireAdmitted(
   }
 }
 
-function isReading(method: string): boolean {
+function isReadingMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }

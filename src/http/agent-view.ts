@@ -4,11 +4,11 @@ import { formatAddress } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 
 /** `own`: the account is this agent's. `default`: it answers where no agent is named. `mention`: a message begins with its name. */
-export type Reach = { readonly connection: string; readonly by: 'own' | 'default' | 'mention' }
+export type AgentReach = { readonly connection: string; readonly by: 'own' | 'default' | 'mention' }
 
 export type AgentView = ReturnType<typeof agentLine> & {
   readonly address: string
-  readonly connections: readonly Reach[]
+  readonly connections: readonly AgentReach[]
 }
 
 export function agentView(agent: AgentFacts, connections: readonly GatewayConnection[]): AgentView {
@@ -16,11 +16,11 @@ export function agentView(agent: AgentFacts, connections: readonly GatewayConnec
   return {
     ...agentLine(agent),
     address: formatAddress({ local: agent.slug, domain }),
-    connections: connections.flatMap((at) => reachOf(agent.slug, at)),
+    connections: connections.flatMap((at) => agentReach(agent.slug, at)),
   }
 }
 
-function reachOf(slug: string, { key, isShared, connection }: GatewayConnection): readonly Reach[] {
+function agentReach(slug: string, { key, isShared, connection }: GatewayConnection): readonly AgentReach[] {
   if (connection.agent === slug) return [{ connection: key, by: isShared ? 'default' : 'own' }]
   return isShared ? [{ connection: key, by: 'mention' }] : []
 }

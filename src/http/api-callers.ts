@@ -1,10 +1,10 @@
 // Who calls a route of the API that takes no message: judged as if they had sent one, so that what is theirs here is theirs
 // there. The adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
 import type {
-  ArrivedMessage,
+  InboundMessage,
   JsonObject,
   PolicySender,
-  RawArrival,
+  RawRequest,
   RejectReason,
   StoredAccess,
 } from '../contract/index.ts'
@@ -34,11 +34,11 @@ export type CallerVerdict =
   /** No connection answers the API here. */
   | { readonly kind: 'absent' }
 
-export type CallerRequest = Pick<RawArrival, 'headers' | 'receivedAt' | 'from'>
+export type CallerRequest = Pick<RawRequest, 'headers' | 'receivedAt' | 'from'>
 
 /** What a caller says through another route than the run route, read as if it had come there. Nothing is stored. */
-export type Introduced =
-  | { readonly kind: 'read'; readonly at: GatewayConnection; readonly arrived: ArrivedMessage }
+export type CallerMessageResult =
+  | { readonly kind: 'read'; readonly at: GatewayConnection; readonly arrived: InboundMessage }
   | { readonly kind: 'unreadable'; readonly reason: string; readonly remedy: string | undefined }
   | Extract<CallerVerdict, { kind: 'rejected' | 'absent' }>
 
@@ -46,7 +46,7 @@ export interface ApiCallers {
   /** Turned away by its headers alone, before anything of a body is read. */
   screen(request: CallerRequest): Extract<CallerVerdict, { kind: 'rejected' }> | undefined
   identify(request: CallerRequest): Promise<CallerVerdict>
-  introduce(request: CallerRequest, body: JsonObject): Promise<Introduced>
+  introduce(request: CallerRequest, body: JsonObject): Promise<CallerMessageResult>
 }
 
 type Deps = Pick<GatewayDeps, 'connections' | 'access' | 'principals' | 'agents' | 'chains' | 'host'> & {
@@ -54,7 +54,7 @@ type Deps = Pick<GatewayDeps, 'connections' | 'access' | 'principals' | 'agents'
 }
 
 /** What a caller would have to send to be answered. Only the adapter that judges its headers reads it. */
-const nothingSaid = new TextEncoder().encode(
+const emptyRunRequest = new TextEncoder().encode(
   JSON.stringify({ threadId: 'none', runId: 'none', messages: [{ id: 'none', role: 'user', content: 'none' }] }),
 )
 
@@ -68,40 +68,48 @@ export function createApiCallers(deps: Deps): ApiCallers {
     },
     async identify(request) {
       if (at === undefined) return { kind: 'absent' }
-      const read = await readBy(at, request, { headers: headersThatCount(request.headers), bytes: nothingSaid })
+      const read = await readCallerMessage(at, request, {
+        headers: callerHeadersOnly(request.headers),
+        bytes: emptyRunRequest,
+      })
       if (read.kind === 'rejected' || read.kind === 'absent') return read
       if (read.kind === 'unreadable' || read.arrived.subject === undefined)
         return { kind: 'rejected', reason: 'malformed_request', connection: at.key }
-      return admitted(deps, at, read.arrived, read.arrived.subject)
+      return admitApiCaller(deps, at, read.arrived, read.arrived.subject)
     },
     async introduce(request, body) {
       if (at === undefined) return { kind: 'absent' }
       // Here the chain of agents counts: this is a visit.
       const headers = { ...request.headers, 'content-type': 'application/json' }
-      return readBy(at, request, { headers, bytes: new TextEncoder().encode(JSON.stringify(body)) })
+      return readCallerMessage(at, request, { headers, bytes: new TextEncoder().encode(JSON.stringify(body)) })
     },
   }
 }
 
-async function readBy(
+async function readCallerMessage(
   at: GatewayConnection,
   request: CallerRequest,
-  said: Pick<RawArrival, 'headers' | 'bytes'>,
-): Promise<Introduced> {
-  const rejected = (reason: RejectReason): Introduced => ({ kind: 'rejected', reason, connection: at.key })
+  said: Pick<RawRequest, 'headers' | 'bytes'>,
+): Promise<CallerMessageResult> {
+  const rejectRequest = (reason: RejectReason): CallerMessageResult => ({
+    kind: 'rejected',
+    reason,
+    connection: at.key,
+  })
   // Guests speak on the run route and nowhere else: what is listed, kept or read back belongs to a caller who can be known again.
-  if (request.from === 'guest' && request.headers['authorization'] === undefined) return rejected('missing_credential')
+  if (request.from === 'guest' && request.headers['authorization'] === undefined)
+    return rejectRequest('missing_credential')
   const reception = await at.adapter.receive({ ...request, ...said }, at.connection)
   if (reception.kind === 'rejected') return { ...reception, connection: at.key }
   if (reception.kind === 'unreadable') return { kind: 'unreadable', reason: reception.reason, remedy: reception.remedy }
   const [arrived] = reception.kind === 'read' ? reception.arrivals : []
-  return arrived?.kind === 'message' ? { kind: 'read', at, arrived } : rejected('malformed_request')
+  return arrived?.kind === 'message' ? { kind: 'read', at, arrived } : rejectRequest('malformed_request')
 }
 
-async function admitted(
+async function admitApiCaller(
   deps: Deps,
   at: GatewayConnection,
-  { message, agent }: ArrivedMessage,
+  { message, agent }: InboundMessage,
   subject: string,
 ): Promise<CallerVerdict> {
   const access = await deps.readAccess(message.sender, at.key)
@@ -129,6 +137,6 @@ async function admitted(
 }
 
 /** Not the chain of agents: it counts a visit, and asking for a file is none. */
-function headersThatCount({ authorization }: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function callerHeadersOnly({ authorization }: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) }
 }

@@ -6,23 +6,23 @@ import type { ApiLimits } from '../config/limits.ts'
 import type { Config } from '../config.ts'
 import type { Log, Meter, RequestSource, Secret } from '../contract/index.ts'
 import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
-import type { SessionDesk } from '../gateway/session-desk.ts'
+import type { SessionTakeover } from '../gateway/session-desk.ts'
 import type { Gateway } from '../gateway.ts'
 import type { AuditStore } from '../identity/audit/audit-store.ts'
-import type { ForgetStore } from '../identity/forget/forget-store.ts'
+import type { EraseStore } from '../identity/forget/forget-store.ts'
 import type { TokenIssuers } from '../identity/issuers/token-issuer.ts'
 import type { LimitStore } from '../identity/limits/limit-store.ts'
 import type { TokenStore } from '../identity/tokens/token-store.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Finding } from '../operator/audit-config/finding.ts'
-import type { Explained } from '../operator/explain.ts'
+import type { ExplainResult } from '../operator/explain.ts'
 import type { Rejections } from '../operator/rejections.ts'
-import type { SecretDesk } from '../operator/secrets.ts'
+import type { SecretService } from '../operator/secrets.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
 import type { ThreadStore } from '../sessions/thread-store.ts'
 import type { Readiness } from '../vitals/readiness.ts'
-import type { VitalSign } from '../vitals/vitals-store.ts'
+import type { HealthSample } from '../vitals/vitals-store.ts'
 import type { ApiCallers } from './api-callers.ts'
 
 export type AppDeps = {
@@ -31,11 +31,11 @@ export type AppDeps = {
   readonly receipts: ReceiptStore
   readonly deliveries: DeliveryStore
   readonly sessions: SessionStore
-  readonly desk: SessionDesk
+  readonly desk: SessionTakeover
   /** What became of whatever goes by this id, on any connection or on the given one. */
-  readonly explain: (id: string, connection?: string) => Promise<Explained>
+  readonly explain: (id: string, connection?: string) => Promise<ExplainResult>
   readonly tokens: TokenStore
-  readonly forget: ForgetStore
+  readonly forget: EraseStore
   readonly audit: AuditStore
   /** Weak settings of this gateway; absent where the process does not see its surroundings. */
   readonly findWeakSettings?: () => Promise<readonly Finding[]>
@@ -47,7 +47,7 @@ export type AppDeps = {
   readonly wake: () => void
   readonly files: AssembledFiles
   /** The keys that this gateway makes for itself; absent where it cannot change them. */
-  readonly secrets?: SecretDesk
+  readonly secrets?: SecretService
   /** Who calls a route of the API that takes no message. */
   readonly callers: ApiCallers
   readonly threads: ThreadStore
@@ -59,7 +59,7 @@ export type AppDeps = {
   readonly readReadiness: () => Promise<Readiness>
   readonly metrics: {
     readonly access: Config['metrics']
-    readonly readSigns: () => Promise<readonly VitalSign[]>
+    readonly readSigns: () => Promise<readonly HealthSample[]>
     /** What this process counted, in the same text format; absent where a process says nothing about the whole. */
     readonly readProcess?: () => Promise<string>
   }

@@ -2,10 +2,10 @@
 import type { Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { withoutErrorTexts } from '../operator/explain.ts'
-import { keptCaller } from './admin-token.ts'
+import { getAdmittedCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 
-const unknownId =
+const unknownIdRemedy =
   'nothing here goes by that id; give an inbox, turn or outbox id, a message id, the platform id (conversation:message), ' +
   'a delivery id or the id the platform gave to a reply'
 
@@ -14,7 +14,7 @@ export function addExplainRoute(app: Hono, { explain }: Pick<AppDeps, 'explain'>
     const explained = await explain(context.req.param('id'), context.req.query('connection'))
     switch (explained.kind) {
       case 'explained': {
-        const caller = keptCaller(context)
+        const caller = getAdmittedCaller(context)
         const seesTexts = caller.kind === 'operator' && caller.mayChange
         const { explanation } = explained
         return context.json({ explanation: seesTexts ? explanation : withoutErrorTexts(explanation) })
@@ -22,7 +22,7 @@ export function addExplainRoute(app: Hono, { explain }: Pick<AppDeps, 'explain'>
       case 'ambiguous':
         return context.json({ candidates: explained.candidates })
       case 'unknown':
-        throw new GatewayError('not_found', unknownId)
+        throw new GatewayError('not_found', unknownIdRemedy)
     }
   })
 }

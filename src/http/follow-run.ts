@@ -3,7 +3,7 @@
 import type { Gateway } from '../gateway.ts'
 import type { Run, RunEvent } from '../sessions/run-store.ts'
 
-export type Followed = {
+export type RunEventStream = {
   readonly body: ReadableStream<Uint8Array>
   /** Resolves when the client has left, or there is nothing more to hear. */
   readonly closed: Promise<void>
@@ -17,11 +17,11 @@ const heartbeatMs = 15_000
 type Runs = Pick<Gateway, 'runs' | 'waitForEvents'>
 
 /** Paused runs are over: what comes of them is a run of its own. */
-export function isOver({ status }: Pick<Run, 'status'>): boolean {
+export function isRunOver({ status }: Pick<Run, 'status'>): boolean {
   return status !== 'running'
 }
 
-export function followRun(gateway: Runs, run: Run, after: number): Followed {
+export function streamRunEvents(gateway: Runs, run: Run, after: number): RunEventStream {
   const { promise: closed, resolve: close } = Promise.withResolvers<void>()
   const encoder = new TextEncoder()
   let seen = after
@@ -30,7 +30,7 @@ export function followRun(gateway: Runs, run: Run, after: number): Followed {
     // Asked for when the listener has read what it was given: a slow one is not written ahead of.
     async pull(controller) {
       try {
-        const { text, isLast, lastSeq } = await nextFrames(gateway, run.id, seen, () => isCancelled)
+        const { text, isLast, lastSeq } = await nextEventFrames(gateway, run.id, seen, () => isCancelled)
         seen = lastSeq
         if (isCancelled) return
         controller.enqueue(encoder.encode(text))
@@ -52,26 +52,26 @@ export function followRun(gateway: Runs, run: Run, after: number): Followed {
 
 type Frames = { readonly text: string; readonly lastSeq: number; readonly isLast: boolean }
 
-async function nextFrames(gateway: Runs, id: string, after: number, isGone: () => boolean): Promise<Frames> {
+async function nextEventFrames(gateway: Runs, id: string, after: number, isGone: () => boolean): Promise<Frames> {
   for (let waitedMs = 0; waitedMs < heartbeatMs && !isGone(); waitedMs += pollMs) {
     // In this order: what ended the run was stored with its last events.
     const [run] = await gateway.runs.find(id)
     const events = await gateway.runs.events(id, after, batchSize)
     const lastSeq = events.at(-1)?.seq ?? after
-    const isLast = (run === undefined || isOver(run)) && events.length < batchSize
-    const end = isLast ? endFrame(run?.status ?? 'forgotten') : ''
-    if (events.length > 0 || isLast) return { text: events.map(frame).join('') + end, lastSeq, isLast }
+    const isLast = (run === undefined || isRunOver(run)) && events.length < batchSize
+    const end = isLast ? runEndFrame(run?.status ?? 'forgotten') : ''
+    if (events.length > 0 || isLast) return { text: events.map(runEventFrame).join('') + end, lastSeq, isLast }
     await gateway.waitForEvents(pollMs)
   }
   return { text: ': still running\n\n', lastSeq: after, isLast: false }
 }
 
 /** JSON has no line breaks of its own, so one data line holds it. */
-function frame({ seq, attempt, createdAt, event }: RunEvent): string {
+function runEventFrame({ seq, attempt, createdAt, event }: RunEvent): string {
   const name = typeof event['type'] === 'string' ? event['type'].replace(/[^\w.-]/g, '_') : 'event'
   return `id: ${seq}\nevent: ${name}\ndata: ${JSON.stringify({ seq, attempt, createdAt, ...event })}\n\n`
 }
 
-function endFrame(status: string): string {
+function runEndFrame(status: string): string {
   return `event: end\ndata: ${JSON.stringify({ status })}\n\n`
 }

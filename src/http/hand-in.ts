@@ -1,27 +1,27 @@
 // Inbound events that an adapter delivers by itself, from a port or a request of its own: received like a webhook, answered in words that
 // every protocol has.
-import { isGatewayError, type ListenAnswer, type RawArrival } from '../contract/index.ts'
+import { isGatewayError, type ListenResult, type RawRequest } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { Received } from '../gateway/receive.ts'
 import type { AppDeps } from './deps.ts'
-import { receiveArrival } from './hook.ts'
-import { hookAnswer } from './status.ts'
+import { receiveRawRequest } from './hook.ts'
+import { webhookAnswer } from './status.ts'
 
 /** The gateway has written down what failed; the caller is told to come again, unless that could never help. */
-export async function handIn(
+export async function deliverInbound(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
-  arrival: RawArrival,
-): Promise<ListenAnswer> {
+  arrival: RawRequest,
+): Promise<ListenResult> {
   try {
-    return answerOf(await receiveArrival(deps, at, arrival))
+    return toListenAnswer(await receiveRawRequest(deps, at, arrival))
   } catch (error) {
     if (isGatewayError(error, 'storage_refused_row')) return { kind: 'unreadable', reason: error.code }
     return { kind: 'later', reason: isGatewayError(error) ? error.code : 'internal' }
   }
 }
 
-function answerOf(received: Received): ListenAnswer {
+function toListenAnswer(received: Received): ListenResult {
   switch (received.kind) {
     case 'stored':
       return {
@@ -36,7 +36,7 @@ function answerOf(received: Received): ListenAnswer {
       return { kind: 'rejected', reason: 'malformed_request', answer: received.answer }
     case 'limited': {
       const { reason, trace } = received
-      return { kind: 'later', reason, trace, answer: hookAnswer(received) }
+      return { kind: 'later', reason, trace, answer: webhookAnswer(received) }
     }
     case 'rejected':
     case 'later':

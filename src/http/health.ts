@@ -2,43 +2,45 @@
 // callers through the socket of the data folder, and callers with an operator's token, which may be one for reading.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
-import { expose, expositionType } from '../vitals/exposition.ts'
-import { vitalMetrics } from '../vitals/vital-metrics.ts'
+import { formatPrometheus, prometheusContentType } from '../vitals/exposition.ts'
+import { healthMetrics } from '../vitals/vital-metrics.ts'
 import { holdsOperatorToken } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
-import { json, notReady } from './status.ts'
+import { jsonBodyAnswer, notReadyAnswer } from './status.ts'
 
 export function addHealthRoutes(app: Hono, deps: AppDeps): void {
-  app.get('/healthz', () => answer(json(200, { status: 'up' })))
-  app.get('/readyz', (context) => readyz(deps, context))
-  app.get('/metrics', (context) => metrics(deps, context))
+  app.get('/healthz', () => uncachedResponse(jsonBodyAnswer(200, { status: 'up' })))
+  app.get('/readyz', (context) => answerReadyz(deps, context))
+  app.get('/metrics', (context) => answerMetrics(deps, context))
 }
 
 /** Reasons name connections and statements: strangers learn the colour. */
-const untold = {
+const hiddenReasons = {
   code: 'not_ready',
   remedy:
     'ask with Authorization: Bearer and an operator token for the reasons, or through the socket in the data folder',
 } as const
 
-async function readyz(deps: AppDeps, context: Context): Promise<Response> {
+async function answerReadyz(deps: AppDeps, context: Context): Promise<Response> {
   const { problems, warnings, detail } = await deps.readReadiness()
-  const isShown = await mayLook(deps, context)
+  const isShown = await maySeeDetails(deps, context)
   const shown = isShown ? detail : {}
   const [first] = problems
   const all = [...problems, ...warnings]
-  if (all.length === 0) return answer(json(200, { status: 'ready', ...shown }))
+  if (all.length === 0) return uncachedResponse(jsonBodyAnswer(200, { status: 'ready', ...shown }))
   // A load balancer goes on sending requests here: what is wrong concerns people who are not admitted, or files.
   if (first === undefined)
-    return answer(json(200, { status: 'degraded', ...(isShown ? { problems: all } : {}), ...shown }))
-  if (!isShown) return answer(notReady(untold, { status: 'not_ready' }))
-  return answer(notReady(first, { status: 'not_ready', problems: all, ...shown }))
+    return uncachedResponse(
+      jsonBodyAnswer(200, { status: 'degraded', ...(isShown ? { problems: all } : {}), ...shown }),
+    )
+  if (!isShown) return uncachedResponse(notReadyAnswer(hiddenReasons, { status: 'not_ready' }))
+  return uncachedResponse(notReadyAnswer(first, { status: 'not_ready', problems: all, ...shown }))
 }
 
-async function metrics(deps: AppDeps, context: Context): Promise<Response> {
+async function answerMetrics(deps: AppDeps, context: Context): Promise<Response> {
   const { access, readSigns, readProcess } = deps.metrics
   if (access === 'off') throw new GatewayError('not_found', 'metrics are switched off; unset PARLEY_METRICS')
-  if (access !== 'public' && !(await mayLook(deps, context))) {
+  if (access !== 'public' && !(await maySeeDetails(deps, context))) {
     throw new GatewayError(
       'unauthorized',
       'send Authorization: Bearer with an operator token (parley tokens create --scope read), or scrape through the socket in the data folder, or set PARLEY_METRICS=public',
@@ -47,14 +49,14 @@ async function metrics(deps: AppDeps, context: Context): Promise<Response> {
   const connections = deps.gateway.connections.map((each) => each.key)
   // Without the database there is still a process to look at.
   const [signs, own] = await Promise.all([readSigns().catch(() => undefined), readProcess?.() ?? ''])
-  const body = own + expose(vitalMetrics(signs, connections))
-  return answer({ status: 200, headers: { 'content-type': expositionType }, body })
+  const body = own + formatPrometheus(healthMetrics(signs, connections))
+  return uncachedResponse({ status: 200, headers: { 'content-type': prometheusContentType }, body })
 }
 
-async function mayLook(deps: AppDeps, context: Context): Promise<boolean> {
+async function maySeeDetails(deps: AppDeps, context: Context): Promise<boolean> {
   return deps.sourceOf(context) === 'local' || holdsOperatorToken(deps, context)
 }
 
-function answer({ status, headers, body }: ReturnType<typeof json>): Response {
+function uncachedResponse({ status, headers, body }: ReturnType<typeof jsonBodyAnswer>): Response {
   return new Response(body ?? null, { status, headers: { ...headers, 'cache-control': 'no-store' } })
 }

@@ -1,12 +1,12 @@
 // Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer. What is more than
 // the contract's two kinds of parts stands beside a text that says the same.
-import { codeOf } from '../agent/approvals/question.ts'
+import { approvalCode } from '../agent/approvals/question.ts'
 import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import { type Envelope, type Fields, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
-import { historyTurn } from '../sessions/codec.ts'
+import { toHistoricalMessage } from '../sessions/codec.ts'
 import type { ThreadLine, ThreadWait } from '../sessions/thread-store.ts'
 import type { ApiCaller } from './api-callers.ts'
-import { isServed } from './attachments.ts'
+import { isServedToCaller } from './attachments.ts'
 import type { AppDeps } from './deps.ts'
 
 type Files = AppDeps['files']
@@ -50,36 +50,36 @@ export async function messagesWithParts(
   lines: readonly ThreadLine[],
 ): Promise<readonly HistoryMessage[]> {
   const turns = lines.flatMap((line) => {
-    const turn = historyTurn(line.envelope)
-    return turn === undefined ? [] : [{ ...turn, id: idOf(line), line }]
+    const turn = toHistoricalMessage(line.envelope)
+    return turn === undefined ? [] : [{ ...turn, id: threadLineId(line), line }]
   })
-  const wanted = turns.flatMap(({ parts }) => parts.filter(isFile))
+  const wanted = turns.flatMap(({ parts }) => parts.filter(isFileOrArtifact))
   const found = await files.desk.find(wanted.flatMap(({ attachment }) => attachment?.id ?? []))
   const known = new Map(found.map((each) => [each.id, each]))
   return Promise.all(
     turns.map(async ({ id, role, parts, line }) => {
       const shelf = { files, caller, known, waits: line.waits ?? [] }
-      const content = await Promise.all(parts.map((part) => contentOf(shelf, part)))
-      return { id, role, content: content.flat(), ...toolCallsIn(line, parts) }
+      const content = await Promise.all(parts.map((part) => toContentParts(shelf, part)))
+      return { id, role, content: content.flat(), ...toolCallsView(line, parts) }
     }),
   )
 }
 
-type Shelf = {
+type FileContext = {
   readonly files: Files
   readonly caller: ApiCaller
   readonly known: ReadonlyMap<string, AttachmentDescriptor>
   readonly waits: readonly ThreadWait[]
 }
 
-async function contentOf(shelf: Shelf, part: Part): Promise<readonly ContentPart[]> {
+async function toContentParts(shelf: FileContext, part: Part): Promise<readonly ContentPart[]> {
   if (!isKnownPart(part)) return []
   switch (part.kind) {
     case 'text': {
       // A function asks in words of its own: the command that decides stands in them.
-      const asked = shelf.waits.find(({ id }) => part.content.includes(`/approve ${codeOf(id)}`))
+      const asked = shelf.waits.find(({ id }) => part.content.includes(`/approve ${approvalCode(id)}`))
       const policy = asked && { kind: 'approval_required', message: part.content, action_id: asked.id }
-      return [{ type: 'text', text: part.content, ...(policy && { policy: policyOf(policy, shelf.waits) }) }]
+      return [{ type: 'text', text: part.content, ...(policy && { policy: policyView(policy, shelf.waits) }) }]
     }
     case 'link': {
       const { kind: _kind, ...link } = part
@@ -87,9 +87,9 @@ async function contentOf(shelf: Shelf, part: Part): Promise<readonly ContentPart
     }
     case 'file':
     case 'artifact':
-      return [await binaryOf(shelf, part)]
+      return [await fileContentPart(shelf, part)]
     case 'policy':
-      return [{ type: 'text', text: part.policy.message, policy: policyOf(part.policy, shelf.waits) }]
+      return [{ type: 'text', text: part.policy.message, policy: policyView(part.policy, shelf.waits) }]
     case 'tool_call':
       return []
     default:
@@ -97,7 +97,7 @@ async function contentOf(shelf: Shelf, part: Part): Promise<readonly ContentPart
   }
 }
 
-function policyOf(policy: Extract<KnownPart, { kind: 'policy' }>['policy'], waits: readonly ThreadWait[]): Policy {
+function policyView(policy: Extract<KnownPart, { kind: 'policy' }>['policy'], waits: readonly ThreadWait[]): Policy {
   const wait = waits.find(({ id }) => id === policy['action_id'] || id === policy['request_id'])
   if (wait === undefined) return policy
   const { state, decidedBy, decidedAt } = wait
@@ -110,7 +110,7 @@ function policyOf(policy: Extract<KnownPart, { kind: 'policy' }>['policy'], wait
 }
 
 /** What a model called stands in lines of its own, what a function tells of in parts of its reply; one call is told once. */
-function toolCallsIn({ tools }: ThreadLine, parts: readonly Part[]): { readonly toolCalls?: readonly ToolCall[] } {
+function toolCallsView({ tools }: ThreadLine, parts: readonly Part[]): { readonly toolCalls?: readonly ToolCall[] } {
   const calls = new Map<string, ToolCall>()
   for (const part of parts) {
     if (!isKnownPart(part) || part.kind !== 'tool_call') continue
@@ -121,43 +121,46 @@ function toolCallsIn({ tools }: ThreadLine, parts: readonly Part[]): { readonly 
   for (const { type, payload, metadata } of tools ?? []) {
     const id = String(metadata['tool_call_id'] ?? '')
     const call = { ...calls.get(id), id, name: String(metadata['declared_name'] ?? payload['tool_name'] ?? '') }
-    calls.set(id, type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...endOf(payload) })
+    calls.set(
+      id,
+      type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...toolCallEnd(payload) },
+    )
   }
   return calls.size === 0 ? {} : { toolCalls: [...calls.values()] }
 }
 
-function endOf({ success, result, error }: Envelope['payload']): Pick<ToolCall, 'success' | 'result' | 'error'> {
+function toolCallEnd({ success, result, error }: Envelope['payload']): Pick<ToolCall, 'success' | 'result' | 'error'> {
   if (success === true) return { success, result: result ?? null }
   return { success: false, ...(typeof error === 'string' ? { error } : {}) }
 }
 
-async function binaryOf({ files, caller, known }: Shelf, part: FilePart): Promise<ContentPart> {
-  const descriptor = known.get(part.attachment?.id ?? '') ?? (await legacyFile(files, caller, part))
+async function fileContentPart({ files, caller, known }: FileContext, part: FilePart): Promise<ContentPart> {
+  const descriptor = known.get(part.attachment?.id ?? '') ?? (await findLegacyAttachment(files, caller, part))
   const mimeType = descriptor?.mimeType ?? part.mime ?? 'application/octet-stream'
-  const unavailable = (reason: string): ContentPart => ({ type: 'binary', mimeType, unavailable: true, reason })
-  if (descriptor === undefined || descriptor.status === 'deleted') return unavailable('gone')
-  if (!isServed(descriptor, caller)) return unavailable('not_available')
+  const unavailableFile = (reason: string): ContentPart => ({ type: 'binary', mimeType, unavailable: true, reason })
+  if (descriptor === undefined || descriptor.status === 'deleted') return unavailableFile('gone')
+  if (!isServedToCaller(descriptor, caller)) return unavailableFile('not_available')
   try {
     // One byte: a URL to an object that is not there any more would be a promise that breaks later.
     const probe = await files.desk.open(descriptor, { start: 0, end: 0 })
-    if (probe === undefined) return unavailable('gone')
+    if (probe === undefined) return unavailableFile('gone')
     await probe.cancel()
     const { url } = await files.desk.handle(descriptor, { principal: descriptor.owner.principal, kind: 'person' })
     return { type: 'binary', mimeType, url }
   } catch {
-    return unavailable('not_available')
+    return unavailableFile('not_available')
   }
 }
 
 /** A line of the older format, which names one object and no ids: found by its place, if it is theirs. */
-async function legacyFile(
+async function findLegacyAttachment(
   files: Files,
   caller: ApiCaller,
   { bytes_ref: ref }: FilePart,
 ): Promise<AttachmentDescriptor | undefined> {
   const { bucket, path } = ref.kind === 'channel' ? ref.ref : {}
   if (typeof bucket !== 'string' || typeof path !== 'string') return undefined
-  return (await files.byAddress(bucket, path)).find((each) => isServed(each, caller))
+  return (await files.byAddress(bucket, path)).find((each) => isServedToCaller(each, caller))
 }
 
 /** The later revision: text and metadata; a caller that wants a file asks for its URL by bucket and path. */
@@ -167,23 +170,30 @@ export function linesWithMetadata(lines: readonly ThreadLine[]): readonly Fields
     // Who spoke and how that was proven stays in the store.
     const { sender: _sender, handle: _handle, ...metadata } = envelope.metadata
     const content = typeof envelope.content === 'string' ? envelope.content : JSON.stringify(envelope.content)
-    const parts = historyTurn(envelope)?.parts ?? []
+    const parts = toHistoricalMessage(envelope)?.parts ?? []
     const policies = parts.flatMap((part) =>
-      isKnownPart(part) && part.kind === 'policy' ? [policyOf(part.policy, line.waits ?? [])] : [],
+      isKnownPart(part) && part.kind === 'policy' ? [policyView(part.policy, line.waits ?? [])] : [],
     )
     return {
-      ...{ id: idOf(line), seq, role: envelope.role, content, metadata, timestamp: envelope.created_at ?? null },
+      ...{
+        id: threadLineId(line),
+        seq,
+        role: envelope.role,
+        content,
+        metadata,
+        timestamp: envelope.created_at ?? null,
+      },
       ...(policies.length === 0 ? {} : { policies }),
-      ...toolCallsIn(line, parts),
+      ...toolCallsView(line, parts),
     }
   })
 }
 
-function idOf({ envelope, sessionId, seq }: ThreadLine): string {
+function threadLineId({ envelope, sessionId, seq }: ThreadLine): string {
   const id = envelope.metadata['message_id']
   return typeof id === 'string' ? id : `${sessionId}-${seq}`
 }
 
-function isFile(part: Part): part is FilePart {
+function isFileOrArtifact(part: Part): part is FilePart {
   return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact')
 }

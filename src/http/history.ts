@@ -4,15 +4,15 @@ import * as z from 'zod'
 import { callerId, GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
 import { linesWithMetadata, messagesWithParts } from './history-view.ts'
-import { identified } from './identified.ts'
-import { queryIn } from './openapi/operation.ts'
+import { identifyApiCaller } from './identified.ts'
+import { readQueryParams } from './openapi/operation.ts'
 
 const maxLines = 200
-const name = callerId()
+const callerNameSchema = callerId()
 
 export const historyQuery = z.object({
-  threadId: name.meta({ description: 'As it was given to the run route' }),
-  before: name.optional().meta({ description: 'The id of a message: only what was said before it' }),
+  threadId: callerNameSchema.meta({ description: 'As it was given to the run route' }),
+  before: callerNameSchema.optional().meta({ description: 'The id of a message: only what was said before it' }),
   limit: z.coerce.number().int().min(1).max(maxLines).default(50),
   format: z
     .enum(['parts', 'metadata'])
@@ -20,13 +20,13 @@ export const historyQuery = z.object({
     .meta({ description: 'metadata: text and metadata, without URLs' }),
 })
 
-type Deps = Parameters<typeof identified>[0] & Pick<AppDeps, 'files' | 'threads' | 'agents' | 'gateway'>
+type Deps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'files' | 'threads' | 'agents' | 'gateway'>
 
 export function addHistoryRoute(app: Hono, deps: Deps): void {
   app.get('/api/v1/agent/history', async (context) => {
-    const caller = await identified(deps, context)
+    const caller = await identifyApiCaller(deps, context)
     if (caller instanceof Response) return caller
-    const { threadId, before = null, limit, format } = queryIn(context, { query: historyQuery })
+    const { threadId, before = null, limit, format } = readQueryParams(context, { query: historyQuery })
     const lines = await deps.threads.read({
       connection: caller.at.key,
       agents: deps.agents.map(({ slug }) => slug),

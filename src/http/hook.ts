@@ -1,17 +1,17 @@
 // Answers a webhook once its body is read: handed to the gateway, and what became of it as an answer. The same for every ingress.
 import {
-  type ArrivalHead,
-  failureFacts,
+  errorLogFields,
   isGatewayError,
-  type RawArrival,
+  type RawRequest,
+  type RequestHead,
   type TransportAnswer,
 } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { Received } from '../gateway/receive.ts'
 import type { AppDeps } from './deps.ts'
-import { failureAnswer, hookAnswer } from './status.ts'
+import { failureAnswer, webhookAnswer } from './status.ts'
 
-type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint'>
+type WebhookReceiveDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint'>
 
 export function findConnection(
   { gateway }: Pick<AppDeps, 'gateway'>,
@@ -22,10 +22,10 @@ export function findConnection(
 }
 
 /** Turned away by its headers, and nothing of the body was read. Undefined: the body is worth reading. */
-export function screenHook(
+export function screenWebhook(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
-  head: ArrivalHead,
+  head: RequestHead,
 ): TransportAnswer | undefined {
   const screened = at.adapter.screenHeaders?.(head)
   if (screened === undefined) return undefined
@@ -41,26 +41,30 @@ export function screenHook(
     reason,
     trace,
   })
-  return hookAnswer({ ...screened, trace })
+  return webhookAnswer({ ...screened, trace })
 }
 
-export async function answerHook(deps: HookDeps, at: GatewayConnection, arrival: RawArrival): Promise<TransportAnswer> {
-  const received = await receiveArrival(deps, at, arrival)
+export async function answerWebhook(
+  deps: WebhookReceiveDeps,
+  at: GatewayConnection,
+  arrival: RawRequest,
+): Promise<TransportAnswer> {
+  const received = await receiveRawRequest(deps, at, arrival)
   if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
-  return arrivalAnswer(at, received)
+  return receivedAnswer(at, received)
 }
 
 /** What is stored may be answered by the adapter, whatever became of it; the rest by the table. */
-export function arrivalAnswer({ adapter }: GatewayConnection, received: Received): TransportAnswer {
+export function receivedAnswer({ adapter }: GatewayConnection, received: Received): TransportAnswer {
   const isKept = received.kind === 'stored' || received.kind === 'turned_away'
-  return (isKept ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ?? hookAnswer(received)
+  return (isKept ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ?? webhookAnswer(received)
 }
 
 /** A rejected request leaves no row; it can be asked about for a while all the same. */
-export async function receiveArrival(
+export async function receiveRawRequest(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
-  arrival: RawArrival,
+  arrival: RawRequest,
 ): Promise<Received> {
   const received = await deps.gateway.receive(at, arrival)
   if (received.kind === 'rejected' || received.kind === 'limited' || received.kind === 'spent') {
@@ -73,12 +77,12 @@ export async function receiveArrival(
 }
 
 /** The one place where exceptions become answers: a code and a remedy, never a stack. */
-export function failure(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: unknown): TransportAnswer {
+export function errorToAnswer(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: unknown): TransportAnswer {
   const trace = deps.newTrace()
   if (isGatewayError(error)) {
-    deps.log.warn('request_failed', { ...failureFacts(error, 'internal'), trace })
+    deps.log.warn('request_failed', { ...errorLogFields(error, 'internal'), trace })
     return failureAnswer(error.code, error.message, trace)
   }
-  deps.log.error('request_crashed', { ...failureFacts(error, 'internal'), trace })
+  deps.log.error('request_crashed', { ...errorLogFields(error, 'internal'), trace })
   return failureAnswer('internal', 'the gateway failed on this request; its log says where', trace)
 }

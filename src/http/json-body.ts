@@ -18,7 +18,7 @@ export function isJsonType(contentType: string | undefined): boolean {
   return jsonType.test(contentType?.trim() ?? '')
 }
 
-export async function jsonBody<Schema extends z.ZodType>(
+export async function readJsonRequest<Schema extends z.ZodType>(
   context: Context,
   { schema, maxBytes, remedy }: BodyShape<Schema>,
 ): Promise<z.output<Schema>> {

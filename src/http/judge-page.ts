@@ -2,18 +2,18 @@
 // the gateway's own, so that what is open to this machine is not open to every page that is looked at on it.
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AppDeps } from './deps.ts'
-import { hookAnswer, respond } from './status.ts'
+import { toResponse, webhookAnswer } from './status.ts'
 
-type Headers = (name: string) => string | undefined
+type HeaderReader = (name: string) => string | undefined
 
 /** Names that only this machine answers to, or that no name server can be made to lead elsewhere. */
-const ownName = /^(?:localhost|parley\.localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+const localHostName = /^(?:localhost|parley\.localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
 /**
  * True where the browser says that the page is not ours (Fetch metadata, RFC 6454). Programs say nothing of this kind.
  * A page that reached us through a name of its own is not ours either, whatever it calls itself.
  */
-function isForeignPage(header: Headers, publicUrl: string | undefined): boolean {
+function isForeignPage(header: HeaderReader, publicUrl: string | undefined): boolean {
   const site = header('sec-fetch-site')
   if (site !== undefined && site !== 'none' && site !== 'same-origin') return true
   const origin = header('origin')
@@ -22,17 +22,17 @@ function isForeignPage(header: Headers, publicUrl: string | undefined): boolean 
   if (origin === 'null') return site !== 'same-origin'
   if (publicUrl !== undefined && origin === new URL(publicUrl).origin) return false
   const host = header('host') ?? ''
-  return !ownName.test(host) || (origin !== `http://${host}` && origin !== `https://${host}`)
+  return !localHostName.test(host) || (origin !== `http://${host}` && origin !== `https://${host}`)
 }
 
 /** Platforms prove themselves by a signature over what they send, servers of the fediverse by one in a header. */
-const provenOtherwise = /^\/hooks\/[^/]+\/[^/]+$/
+const webhookPath = /^\/hooks\/[^/]+\/[^/]+$/
 
-function carriesCredential(header: Headers): boolean {
+function carriesCredential(header: HeaderReader): boolean {
   return header('authorization') !== undefined || header('signature') !== undefined
 }
 
-function changesNothing(method: string): boolean {
+function isSafeMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 
@@ -41,25 +41,28 @@ type Deps = Pick<AppDeps, 'publicUrl' | 'rejections' | 'log' | 'newTrace' | 'now
 /** In front of every route: what would change something is refused. Looking is answered as it is to strangers. */
 export function refuseForeignPages(deps: Deps): MiddlewareHandler {
   return async (context, next) => {
-    const header = headerIn(context)
-    const isLooking = changesNothing(context.req.method)
-    if (isLooking || provenOtherwise.test(context.req.path) || carriesCredential(header)) return next()
+    const header = requestHeaders(context)
+    const isLooking = isSafeMethod(context.req.method)
+    if (isLooking || webhookPath.test(context.req.path) || carriesCredential(header)) return next()
     if (!isForeignPage(header, deps.publicUrl)) return next()
     const [trace, reason] = [deps.newTrace(), 'foreign_page'] as const
     deps.meter.callerRefused(reason)
     deps.log.warn('caller_refused', { trace, reason })
     const at = new Date(deps.now()).toISOString()
     deps.rejections.add({ at, connection: 'http', isLocal: false, bytes: null, reason, trace })
-    return respond(hookAnswer({ kind: 'rejected', reason, trace }))
+    return toResponse(webhookAnswer({ kind: 'rejected', reason, trace }))
   }
 }
 
 /** A request from a foreign page is neither the local user's nor a guest's. */
-export function judgedSource({ sourceOf, publicUrl }: Pick<AppDeps, 'sourceOf' | 'publicUrl'>): AppDeps['sourceOf'] {
-  return (context) => (isForeignPage(headerIn(context), publicUrl) ? 'remote' : sourceOf(context))
+export function crossSiteAwareSource({
+  sourceOf,
+  publicUrl,
+}: Pick<AppDeps, 'sourceOf' | 'publicUrl'>): AppDeps['sourceOf'] {
+  return (context) => (isForeignPage(requestHeaders(context), publicUrl) ? 'remote' : sourceOf(context))
 }
 
-function headerIn(context: Context): Headers {
+function requestHeaders(context: Context): HeaderReader {
   // Without a server there is no such header, only the address that was asked for.
   return (name) => context.req.header(name) ?? (name === 'host' ? new URL(context.req.url).host : undefined)
 }

@@ -4,35 +4,35 @@ import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { addApprovalRoutes } from './admin-approvals.ts'
 import { addSessionRoutes } from './admin-sessions.ts'
-import { keptCaller } from './admin-token.ts'
+import { getAdmittedCaller } from './admin-token.ts'
 import { addToolRequestRoutes } from './admin-tool-requests.ts'
 import { admitOwner } from './admit-owner.ts'
-import { cancelRun } from './cancel-run.ts'
+import { requestRunCancel } from './cancel-run.ts'
 import type { AppDeps } from './deps.ts'
 
 export const ownBase = '/api/v1/agent'
-const doors = ['sessions/*', 'approvals/*', 'tool-requests/*', 'runs/:id/cancel']
+const ownPaths = ['sessions/*', 'approvals/*', 'tool-requests/*', 'runs/:id/cancel']
 /** No run has a longer name, so one that is cut names no run. */
 const maxIdLength = 256
 
-export function addOwnRoutes(app: Hono, deps: AppDeps): void {
-  for (const door of doors) app.use(`${ownBase}/${door}`, (context, next) => admitOwner(deps, context, next))
+export function addMeRoutes(app: Hono, deps: AppDeps): void {
+  for (const door of ownPaths) app.use(`${ownBase}/${door}`, (context, next) => admitOwner(deps, context, next))
   addSessionRoutes(app, deps, ownBase)
   addApprovalRoutes(app, deps, ownBase)
   addToolRequestRoutes(app, deps, ownBase)
-  app.post(`${ownBase}/runs/:id/cancel`, (context) => cancelOwn(deps, context))
+  app.post(`${ownBase}/runs/:id/cancel`, (context) => cancelOwnRun(deps, context))
 }
 
-async function cancelOwn(deps: AppDeps, context: Context): Promise<Response> {
+async function cancelOwnRun(deps: AppDeps, context: Context): Promise<Response> {
   const id = (context.req.param('id') ?? '').slice(0, maxIdLength + 1)
-  const caller = keptCaller(context)
+  const caller = getAdmittedCaller(context)
   const owner = caller.kind === 'owner' ? caller.principal : undefined
-  const find = async () => {
+  const findOwnRun = async () => {
     const [run, other] = await deps.gateway.runs.find(id, owner)
     // Ids are the caller's own choice: the same one in two threads names two runs, and the newer is meant.
     return other !== undefined && other.id === id ? other : run
   }
-  const outcome = await cancelRun(deps, context, { id, owner }, find)
+  const outcome = await requestRunCancel(deps, context, { id, owner }, findOwnRun)
   if (outcome === undefined)
     throw new GatewayError('not_found', 'no such run of yours; give the runId it was sent with')
   return context.json(outcome)

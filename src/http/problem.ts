@@ -6,7 +6,7 @@ import type { TransportAnswer } from '../contract/index.ts'
 export const traceHeader = 'x-parley-trace'
 const problemType = 'application/problem+json'
 
-export type Trouble = {
+export type ProblemFacts = {
   readonly code: string
   readonly remedy: string
   readonly message?: string | undefined
@@ -33,13 +33,13 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Not available right now',
 }
 
-export function problemAnswer(status: number, trouble: Trouble, more: object = {}): TransportAnswer {
+export function problemAnswer(status: number, trouble: ProblemFacts, more: object = {}): TransportAnswer {
   const { trace } = trouble
   const headers = { 'content-type': problemType, ...(trace === undefined ? {} : { [traceHeader]: trace }) }
   return { status, headers, body: JSON.stringify({ ...problemBody(status, trouble), ...more }) }
 }
 
-function problemBody(status: number, { code, remedy, message, trace }: Trouble): object {
+function problemBody(status: number, { code, remedy, message, trace }: ProblemFacts): object {
   const asked = trace === undefined ? {} : { trace }
   return {
     type: `/docs/api#${code}`,
@@ -57,7 +57,7 @@ function problemBody(status: number, { code, remedy, message, trace }: Trouble):
 export function asProblem(answer: TransportAnswer): TransportAnswer {
   const { status, headers = {}, body = '' } = answer
   if (status < 400 || !(headers['content-type'] ?? '').startsWith('application/json')) return answer
-  const { error, ...more } = JSON.parse(body) as { readonly error?: Partial<Trouble> }
+  const { error, ...more } = JSON.parse(body) as { readonly error?: Partial<ProblemFacts> }
   if (typeof error?.code !== 'string' || typeof error.remedy !== 'string') return answer
   const { code, remedy, message, trace } = error
   const problem = problemAnswer(status, { code, remedy, message, trace }, more)

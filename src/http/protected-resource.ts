@@ -1,24 +1,24 @@
 // GET /.well-known/oauth-protected-resource: who issues tokens for this gateway (RFC 9728), public.
 import type { Context, Hono } from 'hono'
-import { hasIssuers, protectedResource, resourcePath } from '../identity/issuers/protected-resource.ts'
+import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/protected-resource.ts'
 import type { AppDeps } from './deps.ts'
-import { json, respond } from './status.ts'
+import { jsonBodyAnswer, toResponse } from './status.ts'
 
-type Deps = Pick<AppDeps, 'tokenIssuers' | 'publicUrl'>
+type ResourceDeps = Pick<AppDeps, 'tokenIssuers' | 'publicUrl'>
 
 /** Paths of ours, and nothing that only looks like one. */
 const plainPath = /^(?:\/[\w.@~-]{1,128}){0,8}$/
 
-export function addResourceRoute(app: Hono, { tokenIssuers, publicUrl }: Deps): void {
-  if (tokenIssuers === undefined || !hasIssuers(tokenIssuers)) return
-  const answer = async (context: Context, next: () => Promise<void>): Promise<Response | undefined> => {
+export function addProtectedResourceRoute(app: Hono, { tokenIssuers, publicUrl }: ResourceDeps): void {
+  if (tokenIssuers === undefined || !hasTokenIssuers(tokenIssuers)) return
+  const answerResourceMetadata = async (context: Context, next: () => Promise<void>): Promise<Response | undefined> => {
     const { origin, pathname } = new URL(context.req.url)
     const path = pathname.slice(resourcePath.length)
     if (!plainPath.test(path)) return void (await next())
     const resource = `${publicUrl === undefined ? origin : new URL(publicUrl).origin}${path}`
-    const document = json(200, protectedResource(tokenIssuers, resource))
-    return respond({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
+    const document = jsonBodyAnswer(200, protectedResource(tokenIssuers, resource))
+    return toResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
   }
-  app.get(resourcePath, answer)
-  app.get(`${resourcePath}/*`, answer)
+  app.get(resourcePath, answerResourceMetadata)
+  app.get(`${resourcePath}/*`, answerResourceMetadata)
 }

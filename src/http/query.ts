@@ -6,13 +6,13 @@ const pageSize = 50
 const maxPageSize = 500
 export const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function wholeNumber(name: string, text: string, max: number): number {
+export function wholeNumberParam(name: string, text: string, max: number): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= 1 && value <= max) return value
   throw new GatewayError('bad_request', `${name} must be a whole number from 1 to ${max}`)
 }
 
-export function idOf(context: Context): string {
+export function idParam(context: Context): string {
   return requireId(context.req.param('id') ?? '')
 }
 
@@ -21,27 +21,27 @@ function requireId(id: string): string {
   return id
 }
 
-export function limitOf(context: Context, max = maxPageSize): number {
+export function limitParam(context: Context, max = maxPageSize): number {
   const limit = context.req.query('limit')
-  return limit === undefined ? pageSize : wholeNumber('limit', limit, max)
+  return limit === undefined ? pageSize : wholeNumberParam('limit', limit, max)
 }
 
 export type IdPage = { readonly limit: number; readonly before: string | null }
 
 /** For lists whose ids sort by time. */
-export function idPageOf(context: Context, max = maxPageSize): IdPage {
+export function readIdPage(context: Context, max = maxPageSize): IdPage {
   const before = context.req.query('before')
-  return { limit: limitOf(context, max), before: before === undefined ? null : requireId(before) }
+  return { limit: limitParam(context, max), before: before === undefined ? null : requireId(before) }
 }
 
 /** What `before` must be for the page after this one; null on the last. */
-export function nextOf<Row, Mark>(rows: readonly Row[], limit: number, markOf: (row: Row) => Mark): Mark | null {
+export function nextPageMark<Row, Mark>(rows: readonly Row[], limit: number, markOf: (row: Row) => Mark): Mark | null {
   const last = rows.at(-1)
   return last === undefined || rows.length < limit ? null : markOf(last)
 }
 
 /** One of a closed list of words; null: not asked for. */
-export function choiceOf<Word extends string>(context: Context, name: string, known: readonly Word[]): Word | null {
+export function choiceParam<Word extends string>(context: Context, name: string, known: readonly Word[]): Word | null {
   const given = context.req.query(name)
   if (given === undefined) return null
   const word = known.find((each) => each === given)

@@ -1,36 +1,36 @@
 // How often callers of the API may ask. Counted in rows, so that replicas count together, and only where a limit is set: else no
 // request pays for it. Who is over is remembered here until their window ends, so that asking on costs us nothing.
 import type { Context, MiddlewareHandler } from 'hono'
-import { type ApiLimits, dailyLimit, type Limit } from '../config/limits.ts'
+import { type ApiLimits, type Limit, limitPerDay } from '../config/limits.ts'
 import type { Counted, Spent } from '../identity/limits/limit-store.ts'
 import { sha256Hex } from '../verification/index.ts'
-import { callerOf } from './admin-token.ts'
+import { readTokenCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
-import { type identified, verdictOn } from './identified.ts'
-import { limited, respond } from './status.ts'
+import { callerVerdict, type identifyApiCaller } from './identified.ts'
+import { rateLimitAnswer, toResponse } from './status.ts'
 
 const runPaths = new Set(['/api/v1/agent/run', '/api/v1/agent/runs', '/api/v1/tasks/run-task'])
 /** Callers over their limit; beyond this many they are not remembered, and looked up in the database. */
 const maxRemembered = 10_000
 
-type Deps = Parameters<typeof identified>[0] & Pick<AppDeps, 'adminToken' | 'limits' | 'tokens'>
-type Over = { readonly until: number; readonly headers: Readonly<Record<string, string>> }
+type Deps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'adminToken' | 'limits' | 'tokens'>
+type ExceededLimit = { readonly until: number; readonly headers: Readonly<Record<string, string>> }
 
 /** Undefined: no limit is set. */
 export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
   const { limits, now } = deps
   if (limits === undefined || Object.values(limits.rules).every((rule) => rule === undefined)) return undefined
-  const over = new Map<string, Over>()
+  const over = new Map<string, ExceededLimit>()
   return async (context, next) => {
-    const principal = await principalOf(deps, context)
+    const principal = await limitedPrincipal(deps, context)
     // A rejected caller is told so by the route, and leaves no row.
     if (principal === undefined) return next()
-    const counted = await countedFor(limits.rules, context, principal)
+    const counted = await limitCounters(limits.rules, context, principal)
     const known = counted.flatMap(({ scope }) => over.get(scope) ?? []).find(({ until }) => until > now())
-    if (known !== undefined) return refusal(deps, known)
+    if (known !== undefined) return rateLimitedResponse(deps, known)
     if (counted.length === 0) return next()
     const spent = await limits.store.spend(counted)
-    const tightest = tightestOf(counted, spent)
+    const tightest = tightestLimit(counted, spent)
     if (tightest.left >= 0) {
       await next()
       for (const [name, value] of Object.entries(tightest.headers)) context.res.headers.set(name, value)
@@ -39,34 +39,34 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
     if (over.size >= maxRemembered) over.clear()
     const found = { until: now() + tightest.resetMs, headers: tightest.headers }
     over.set(tightest.scope, found)
-    return refusal(deps, found)
+    return rateLimitedResponse(deps, found)
   }
 }
 
 /** A caller that may talk to agents, or holds a token for looking at what is theirs. */
-async function principalOf(deps: Deps, context: Context): Promise<string | undefined> {
+async function limitedPrincipal(deps: Deps, context: Context): Promise<string | undefined> {
   // Guests are counted together: each thread they name makes them another caller.
   if (deps.sourceOf(context) === 'guest' && context.req.header('authorization') === undefined) return 'gw:guest'
-  const verdict = await verdictOn(deps, context)
+  const verdict = await callerVerdict(deps, context)
   if (verdict.kind === 'admitted') return verdict.caller.principal
-  const known = context.req.header('authorization') === undefined ? undefined : await callerOf(deps, context)
+  const known = context.req.header('authorization') === undefined ? undefined : await readTokenCaller(deps, context)
   return known?.kind === 'owner' ? known.principal : undefined
 }
 
-function refusal({ log, now }: Pick<Deps, 'log' | 'now'>, { until, headers }: Over): Response {
+function rateLimitedResponse({ log, now }: Pick<Deps, 'log' | 'now'>, { until, headers }: ExceededLimit): Response {
   const seconds = Math.max(1, Math.ceil((until - now()) / 1000))
   log.warn('caller_limited', { reason: 'rate_limited' })
-  return respond(limited(seconds, { ...headers, 'ratelimit-reset': String(seconds) }))
+  return toResponse(rateLimitAnswer(seconds, { ...headers, 'ratelimit-reset': String(seconds) }))
 }
 
 /** People and tokens stand in the scope by a hash: the counters do not tell whom. */
-async function countedFor(rules: ApiLimits, context: Context, principal: string): Promise<readonly Counted[]> {
+async function limitCounters(rules: ApiLimits, context: Context, principal: string): Promise<readonly Counted[]> {
   const token = context.req.header('authorization')
   const isRun = context.req.method === 'POST' && runPaths.has(context.req.path)
   const wanted: readonly (readonly [kind: string, limit: Limit | undefined, who: string | undefined])[] = [
     ['principal', rules.perPrincipal, principal],
     ['token', rules.perToken, token],
-    ['runs', rules.runsPerDay === undefined || !isRun ? undefined : dailyLimit(rules.runsPerDay), principal],
+    ['runs', rules.runsPerDay === undefined || !isRun ? undefined : limitPerDay(rules.runsPerDay), principal],
   ]
   const counted = await Promise.all(
     wanted.map(async ([kind, limit, who]) =>
@@ -78,7 +78,7 @@ async function countedFor(rules: ApiLimits, context: Context, principal: string)
   return counted.flat()
 }
 
-function tightestOf(counted: readonly Counted[], spent: readonly Spent[]) {
+function tightestLimit(counted: readonly Counted[], spent: readonly Spent[]) {
   const lines = spent.flatMap(({ scope, used, resetMs }) => {
     const limit = counted.find((each) => each.scope === scope)
     if (limit === undefined) return []

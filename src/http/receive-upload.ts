@@ -1,10 +1,10 @@
 // The body of an upload: fields first, then one file, which flows into the store while it comes in.
-import type { AttachmentDesk, StoreOutcome } from '../attachments/desk.ts'
+import type { AttachmentService, StoreOutcome } from '../attachments/desk.ts'
 import { callerId, GatewayError, plainIdRemedy } from '../contract/index.ts'
 import { type FormPart, type Multipart, readMultipart } from './multipart/read-multipart.ts'
 
 export type UploadDeps = {
-  readonly store: AttachmentDesk['store']
+  readonly store: AttachmentService['store']
   /** Whose it is and where it came from, once the fields before the file are known. */
   readonly receivedVia: string
   readonly principal: string
@@ -15,7 +15,7 @@ export type UploadFields = { readonly threadId: string | null }
 const maxFieldBytes = 2048
 const maxThreadId = 512
 
-export const fieldsFirst = 'put threadId and runId before the file, and send one file per request'
+export const fieldsFirstRemedy = 'put threadId and runId before the file, and send one file per request'
 
 /** What came of the file, and whether what came after it was as it should be: only then may it be kept. */
 export type ReceivedUpload = { readonly outcome: StoreOutcome; readonly isInOrder: boolean }
@@ -29,17 +29,17 @@ export async function receiveUpload(
   let threadId: string | null = null
   for (let part = await form.next(); part !== undefined; part = await form.next()) {
     if (part.filename === undefined) {
-      const value = await fieldOf(part)
+      const value = await readFormField(part)
       if (part.name === 'threadId') threadId = readThreadId(value)
       continue
     }
-    const outcome = await storePart(deps, part, { threadId })
-    return { outcome, isInOrder: outcome.kind === 'refused' || (await isNothingLeft(form)) }
+    const outcome = await storeFormFile(deps, part, { threadId })
+    return { outcome, isInOrder: outcome.kind === 'refused' || (await hasNoLateFields(form)) }
   }
   throw new GatewayError('bad_request', 'there is no file in the form; send one, as curl -F file=@name does')
 }
 
-function storePart({ store, principal, receivedVia }: UploadDeps, part: FormPart, { threadId }: UploadFields) {
+function storeFormFile({ store, principal, receivedVia }: UploadDeps, part: FormPart, { threadId }: UploadFields) {
   const { body, contentType, filename = '' } = part
   return store({
     body,
@@ -51,11 +51,11 @@ function storePart({ store, principal, receivedVia }: UploadDeps, part: FormPart
 }
 
 /** An unknown field may stand anywhere; one that says whose the file is came too late. */
-async function isNothingLeft(form: Multipart): Promise<boolean> {
+async function hasNoLateFields(form: Multipart): Promise<boolean> {
   try {
     for (let part = await form.next(); part !== undefined; part = await form.next()) {
       if (part.filename !== undefined || part.name === 'threadId') return false
-      await fieldOf(part)
+      await readFormField(part)
     }
     return true
   } catch (error) {
@@ -64,7 +64,7 @@ async function isNothingLeft(form: Multipart): Promise<boolean> {
   }
 }
 
-async function fieldOf({ name, body }: FormPart): Promise<string> {
+async function readFormField({ name, body }: FormPart): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   let size = 0

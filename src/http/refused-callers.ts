@@ -1,16 +1,16 @@
 // Callers of the operator's routes who were rejected: counted, logged, remembered for a while, and at most one line a
 // minute and kind in the audit log, with how many they were. A write per forged request would be an invitation.
 import type { Context, Next } from 'hono'
-import { failureFacts, isGatewayError } from '../contract/index.ts'
+import { errorLogFields, isGatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
-import { traced } from './status.ts'
+import { addTraceToProblem } from './status.ts'
 
 type Deps = Pick<AppDeps, 'audit' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections' | 'sourceOf'>
 
 /** Around the check of the token: an error it threw has been made an answer by now. */
-export async function noteRefusedCallers(deps: Deps, context: Context, next: Next): Promise<void> {
+export async function recordRefusedCallers(deps: Deps, context: Context, next: Next): Promise<void> {
   await next()
-  const reason = refusalOf(context)
+  const reason = callerRefusal(context)
   if (reason === undefined) return
   const trace = deps.newTrace()
   deps.meter.callerRefused(reason)
@@ -19,7 +19,7 @@ export async function noteRefusedCallers(deps: Deps, context: Context, next: Nex
     at: new Date(deps.now()).toISOString(),
     ...{ trace, reason, connection: 'admin', bytes: null, isLocal: deps.sourceOf(context) !== 'remote' },
   })
-  const told = await traced(context.res, trace)
+  const told = await addTraceToProblem(context.res, trace)
   // Headers of an answer that is there already would win over those of the one that takes its place.
   context.res = undefined
   context.res = told
@@ -29,11 +29,11 @@ export async function noteRefusedCallers(deps: Deps, context: Context, next: Nex
   // The caller is refused, whether or not that can be written down.
   await deps.audit
     .record(line)
-    .catch((error) => deps.log.warn('audit_failed', { trace, ...failureFacts(error, 'internal') }))
+    .catch((error) => deps.log.warn('audit_failed', { trace, ...errorLogFields(error, 'internal') }))
 }
 
 /** `forbidden` also says that a valid token decided wrongly about something of its own; only rejected callers count here. */
-function refusalOf(context: Context): string | undefined {
+function callerRefusal(context: Context): string | undefined {
   const { error } = context
   if (isGatewayError(error, 'unauthorized'))
     return context.req.header('authorization') === undefined ? 'no_token' : 'bad_token'

@@ -2,8 +2,8 @@
 import type { Hono } from 'hono'
 import * as z from 'zod'
 import type { AppDeps } from './deps.ts'
-import { jsonBody } from './json-body.ts'
-import { actorIn } from './note-act.ts'
+import { readJsonRequest } from './json-body.ts'
+import { actorName } from './note-act.ts'
 
 export const retryBody = {
   schema: z.strictObject({
@@ -25,13 +25,13 @@ export const retriedSchema = z.object({
 
 export function addRetryRoute(app: Hono, { deliveries, wake }: Pick<AppDeps, 'deliveries' | 'wake'>): void {
   app.post('/admin/deliveries/retry', async (context) => {
-    const { limit, dry_run, ...asked } = await jsonBody(context, retryBody)
+    const { limit, dry_run, ...asked } = await readJsonRequest(context, retryBody)
     const failed = { ...asked, connection: asked.connection ?? null }
     const matching = await deliveries.countFailed(failed)
     let retried = 0
     // Each in a commit of its own, as one by one: an operator who is interrupted asks again, and finds the rest.
     for (const id of dry_run ? [] : await deliveries.findFailed(failed, limit))
-      if (await deliveries.retry(id, actorIn(context))) retried += 1
+      if (await deliveries.retry(id, actorName(context))) retried += 1
     if (retried > 0) wake()
     return context.json({ matching, retried })
   })

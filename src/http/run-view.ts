@@ -23,7 +23,7 @@ export function runView(run: Run): RunView {
     run_id: run.runId,
     status: isStopping ? 'cancelling' : run.status,
     timestamps: { started_at: run.createdAt, ...(run.endedAt === null ? {} : { ended_at: run.endedAt }) },
-    error: errorOf(run),
+    error: runError(run),
     cancellation:
       cancelRequestedAt === null ? {} : { requested_at: cancelRequestedAt, requested_by: cancelledBy ?? '' },
     metadata: { ...summary, usage, budgets, ...(run.stopReason === null ? {} : { stop_reason: run.stopReason }) },
@@ -42,6 +42,6 @@ export function runView(run: Run): RunView {
   }
 }
 
-function errorOf({ status, stopReason, summary }: Run): JsonObject {
+function runError({ status, stopReason, summary }: Run): JsonObject {
   return status === 'failed' ? { code: summary['failure_type'] ?? stopReason ?? 'failed' } : {}
 }

@@ -1,11 +1,11 @@
 // The request context of a channel that answers a request itself: how it delivers what the request says, and the trace of it.
 import type { Context } from 'hono'
-import { failureFacts, type ServeDoor } from '../contract/index.ts'
+import { errorLogFields, type ServeContext } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from './deps.ts'
-import { handIn } from './hand-in.ts'
+import { deliverInbound } from './hand-in.ts'
 
-export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context): ServeDoor {
+export function createServeContext(deps: AppDeps, at: GatewayConnection, context: Context): ServeContext {
   const entry = deps.gateway.enter(context.req.header('traceparent'))
   const receivedAt = new Date(deps.now()).toISOString()
   const from = deps.sourceOf(context)
@@ -18,7 +18,7 @@ export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context
       return acceptances
     },
     async receive(arrival) {
-      const answer = await handIn(deps, at, arrival)
+      const answer = await deliverInbound(deps, at, arrival)
       deps.bodyTaken?.(context)
       if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
       return answer
@@ -30,7 +30,7 @@ export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context
       return trace
     },
     fail(error) {
-      deps.log.error('request_crashed', { trace: entry.trace, ...failureFacts(error, 'internal') })
+      deps.log.error('request_crashed', { trace: entry.trace, ...errorLogFields(error, 'internal') })
       return entry.trace
     },
     keepOpen: (work) => deps.keepOpen?.(work),

@@ -2,7 +2,7 @@
 import type { SignedUrlCode } from '../attachments/signed-url-code.ts'
 import {
   bearerChallenge,
-  bearerErrorOf,
+  bearerErrorCode,
   type ErrorCode,
   type RejectReason,
   type TransportAnswer,
@@ -10,7 +10,9 @@ import {
 import type { Received } from '../gateway/receive.ts'
 import { asProblem, problemAnswer, traceHeader } from './problem.ts'
 
-const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; retryAfterSeconds?: number }>> = {
+const rejectionStatuses: Readonly<
+  Record<RejectReason, { status: number; remedy: string; retryAfterSeconds?: number }>
+> = {
   missing_credential: {
     status: 401,
     remedy:
@@ -65,7 +67,7 @@ const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; 
   malformed_request: { status: 415, remedy: 'send Content-Type: application/json' },
 }
 
-const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSeconds?: number }>>> = {
+const errorStatuses: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSeconds?: number }>>> = {
   storage_unavailable: { status: 503, retryAfterSeconds: 1 },
   storage_overloaded: { status: 503, retryAfterSeconds: 2 },
   storage_full: { status: 507, retryAfterSeconds: 600 },
@@ -86,7 +88,7 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
 }
 
 /** Why a file, or a handle of one, is refused. What is not theirs to know about is not there. */
-const refusedFiles: Readonly<Record<SignedUrlCode, number>> = {
+const fileRefusalStatuses: Readonly<Record<SignedUrlCode, number>> = {
   SU_SCHEME: 400,
   SU_HOST: 400,
   SU_CREDENTIALS: 400,
@@ -109,17 +111,17 @@ const refusedFiles: Readonly<Record<SignedUrlCode, number>> = {
 }
 
 /** Why a task is not run or not found, in the words of its contract. */
-const refusedTasks = {
+const taskRefusals = {
   agents_task_invalid_input: 400,
   agents_task_no_handler: 422,
   agents_task_run_already_started: 409,
   agents_task_run_not_found: 404,
 } as const
 
-export type TaskRefusal = keyof typeof refusedTasks
+export type TaskRefusal = keyof typeof taskRefusals
 
 /** What is refused by its head, size or pace, before anything of it is judged. */
-const refusedRequests = {
+const requestRefusals = {
   bodies_full: {
     status: 503,
     remedy: 'too much is being received at once; send the same again in a moment',
@@ -133,7 +135,7 @@ const refusedRequests = {
   malformed_http: { status: 400, remedy: 'this is not a request that HTTP/1.1 knows' },
 } as const
 
-export type RequestRefusal = keyof typeof refusedRequests
+export type RequestRefusal = keyof typeof requestRefusals
 
 export const tooLarge = { status: 413, code: 'body_too_large' } as const
 export const notFound = { status: 404, code: 'not_found' } as const
@@ -152,24 +154,24 @@ const spent = {
 } as const
 
 /** The answer to a webhook. A stored event is a success whatever it held: delivering it again would change nothing. */
-export function hookAnswer(received: Received): TransportAnswer {
+export function webhookAnswer(received: Received): TransportAnswer {
   switch (received.kind) {
     case 'handshake':
       return received.answer
     case 'rejected': {
       const { reason, trace } = received
-      const { status, remedy, retryAfterSeconds } = rejected[reason]
+      const { status, remedy, retryAfterSeconds } = rejectionStatuses[reason]
       const answer = problemAnswer(status, { code: reason, remedy, trace })
       // RFC 6750 section 3: what is wrong with the token stands in a header as well.
-      const challenge = received.challenge ?? (bearerErrorOf(reason) && bearerChallenge({ reason }))
+      const challenge = received.challenge ?? (bearerErrorCode(reason) && bearerChallenge({ reason }))
       const why = challenge === undefined || status === 503 ? {} : { 'www-authenticate': challenge }
       const later = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
       return { ...answer, headers: { ...answer.headers, ...why, ...later } }
     }
     case 'limited':
       return received.isDropped
-        ? json(200, { ok: true, outcomes: ['limited'], reason: received.reason })
-        : limited(received.seconds, {})
+        ? jsonBodyAnswer(200, { ok: true, outcomes: ['limited'], reason: received.reason })
+        : rateLimitAnswer(received.seconds, {})
     case 'later': {
       const remedy = 'it cannot be judged right now; send the same again in a while'
       const answer = problemAnswer(503, { code: received.reason, remedy, trace: received.trace })
@@ -182,38 +184,38 @@ export function hookAnswer(received: Received): TransportAnswer {
       return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfterSeconds) } }
     }
     case 'turned_away':
-      return json(200, { ok: true, outcomes: ['ignored'], reason: received.reason })
+      return jsonBodyAnswer(200, { ok: true, outcomes: ['ignored'], reason: received.reason })
     case 'unreadable':
-      return json(200, { ok: true, outcomes: ['dead'], reason: received.reason })
+      return jsonBodyAnswer(200, { ok: true, outcomes: ['dead'], reason: received.reason })
     case 'stored':
-      return json(200, { ok: true, outcomes: received.acceptances.map((acceptance) => acceptance.kind) })
+      return jsonBodyAnswer(200, { ok: true, outcomes: received.acceptances.map((acceptance) => acceptance.kind) })
   }
 }
 
 /** The same for a request that waits for an answer: here no platform delivers again by itself, so bad input is the caller's. */
-export function watchRefusal(received: Received): TransportAnswer | undefined {
+export function waitRefusedAnswer(received: Received): TransportAnswer | undefined {
   if (received.kind === 'unreadable')
     return errorAnswer(400, received.reason, received.remedy ?? 'correct the request body and send it again')
   if (received.kind === 'turned_away') return errorAnswer(422, received.reason, received.remedy)
-  return received.kind === 'stored' ? undefined : hookAnswer(received)
+  return received.kind === 'stored' ? undefined : webhookAnswer(received)
 }
 
 export function failureAnswer(code: ErrorCode | 'internal', message: string, trace?: string): TransportAnswer {
-  const entry = code === 'internal' ? undefined : failed[code]
+  const entry = code === 'internal' ? undefined : errorStatuses[code]
   const answer = problemAnswer(entry?.status ?? 500, { code, remedy: message, trace })
   const seconds = entry?.retryAfterSeconds
   return seconds === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
 }
 
 /** Asked too often: when to ask again, and what the limit is. */
-export function limited(seconds: number, headers: Readonly<Record<string, string>>): TransportAnswer {
+export function rateLimitAnswer(seconds: number, headers: Readonly<Record<string, string>>): TransportAnswer {
   const remedy = `wait ${seconds} s, then go on more slowly; the operator of this gateway sets the limits`
   const answer = problemAnswer(429, { code: 'rate_limited', message: 'too many requests', remedy })
   return { ...answer, headers: { ...answer.headers, ...headers, 'retry-after': String(seconds) } }
 }
 
-export function requestRefused(code: RequestRefusal): TransportAnswer {
-  const { status, remedy, ...more } = refusedRequests[code]
+export function requestRefusedAnswer(code: RequestRefusal): TransportAnswer {
+  const { status, remedy, ...more } = requestRefusals[code]
   const answer = problemAnswer(status, { code, remedy })
   return 'seconds' in more ? { ...answer, headers: { ...answer.headers, 'retry-after': String(more.seconds) } } : answer
 }
@@ -221,26 +223,26 @@ export function requestRefused(code: RequestRefusal): TransportAnswer {
 export const noContent = 204
 
 /** The size is said in the unit people say it in. */
-export function fileRefused(
+export function fileRefusedAnswer(
   { code, remedy }: { readonly code: SignedUrlCode; readonly remedy: string },
   maxBytes: number,
 ): TransportAnswer {
   const limit = `${Math.floor((maxBytes / 1024 / 1024) * 10) / 10} MB`
   const words = code === 'SU_TOO_LARGE' ? `the file is too large; send at most ${limit} (${maxBytes} bytes)` : remedy
-  const answer = errorAnswer(refusedFiles[code], code, words)
+  const answer = errorAnswer(fileRefusalStatuses[code], code, words)
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
 }
 
-export function taskRefused(code: TaskRefusal, remedy: string, more: object = {}): TransportAnswer {
-  return problemAnswer(refusedTasks[code], { code, remedy }, more)
+export function taskRefusedAnswer(code: TaskRefusal, remedy: string, more: object = {}): TransportAnswer {
+  return problemAnswer(taskRefusals[code], { code, remedy }, more)
 }
 
 /** Taken, and not done yet. */
-export function taskTaken(body: unknown, isDone: boolean): TransportAnswer {
-  return json(isDone ? 200 : 202, body)
+export function taskTakenAnswer(body: unknown, isDone: boolean): TransportAnswer {
+  return jsonBodyAnswer(isDone ? 200 : 202, body)
 }
 
-export function unsupportedType(): TransportAnswer {
+export function unsupportedTypeAnswer(): TransportAnswer {
   return errorAnswer(
     415,
     'unsupported_media_type',
@@ -248,19 +250,22 @@ export function unsupportedType(): TransportAnswer {
   )
 }
 
-export function created(body: unknown): TransportAnswer {
-  const answer = json(201, body)
+export function createdAnswer(body: unknown): TransportAnswer {
+  const answer = jsonBodyAnswer(201, body)
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-store' } }
 }
 
 /** What an adapter answers in its own words is told like any other error, if it is one. */
-export function respond(given: TransportAnswer): Response {
+export function toResponse(given: TransportAnswer): Response {
   const { status, headers, body } = asProblem(given)
   return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
 }
 
 /** Red, with the first problem as the error and all of them in the body. */
-export function notReady(first: { readonly code: string; readonly remedy: string }, more: object): TransportAnswer {
+export function notReadyAnswer(
+  first: { readonly code: string; readonly remedy: string },
+  more: object,
+): TransportAnswer {
   const answer = problemAnswer(503, { code: first.code, remedy: first.remedy }, more)
   return { ...answer, headers: { ...answer.headers, 'retry-after': '1' } }
 }
@@ -270,29 +275,31 @@ export function errorAnswer(status: number, code: string, remedy: string): Trans
 }
 
 /** An error that was answered already, with the trace it can be asked by. */
-export async function traced(response: Response, trace: string): Promise<Response> {
+export async function addTraceToProblem(response: Response, trace: string): Promise<Response> {
   const { error, ...body } = (await response.json()) as { error: object }
   const headers = { ...Object.fromEntries(response.headers), [traceHeader]: trace }
   const told = JSON.stringify({ ...body, trace, error: { ...error, trace } })
   return new Response(told, { status: response.status, headers })
 }
 
-export function text(status: number, body: string): TransportAnswer {
+export function plainTextAnswer(status: number, body: string): TransportAnswer {
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body }
 }
 
-export function json(status: number, body: unknown): TransportAnswer {
+export function jsonBodyAnswer(status: number, body: unknown): TransportAnswer {
   return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(body) }
 }
 
 /** Why a request may be rejected, for people who look a code up: code, status, what to do. */
 export function knownProblems(): readonly (readonly [code: string, status: number, remedy: string])[] {
-  const remedies = Object.entries(rejected).map(([code, { status, remedy }]) => [code, status, remedy] as const)
+  const remedies = Object.entries(rejectionStatuses).map(
+    ([code, { status, remedy }]) => [code, status, remedy] as const,
+  )
   const told = 'the answer says what to do'
-  const failures = Object.entries(failed).map(([code, { status }]) => [code, status, told] as const)
-  const files = Object.entries(refusedFiles).map(([code, status]) => [code, status, told] as const)
-  const tasks = Object.entries(refusedTasks).map(([code, status]) => [code, status, told] as const)
-  const requests = Object.entries(refusedRequests).map(([code, { status, remedy }]) => [code, status, remedy] as const)
+  const failures = Object.entries(errorStatuses).map(([code, { status }]) => [code, status, told] as const)
+  const files = Object.entries(fileRefusalStatuses).map(([code, status]) => [code, status, told] as const)
+  const tasks = Object.entries(taskRefusals).map(([code, status]) => [code, status, told] as const)
+  const requests = Object.entries(requestRefusals).map(([code, { status, remedy }]) => [code, status, remedy] as const)
   const shares = Object.entries(spent).map(([code, { status, remedy }]) => [code, status, remedy] as const)
   const others = [['rate_limited', 429, told] as const, [tooLarge.code, tooLarge.status, told] as const]
   return [...remedies, ...failures, ...files, ...tasks, ...requests, ...shares, ...others].sort(([one], [other]) =>

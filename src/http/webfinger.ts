@@ -1,48 +1,59 @@
 // GET /.well-known/webfinger (RFC 7033): where an agent of ours is found. Channels say where, the core says whose it is.
 import type { Context, Hono } from 'hono'
-import { type AgentPlaces, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
+import { type AgentUrls, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import { agentJrd, type Jrd } from '../identity/discovery/jrd.ts'
 import type { AppDeps } from './deps.ts'
-import { failureAnswer, json, respond } from './status.ts'
+import { failureAnswer, jsonBodyAnswer, toResponse } from './status.ts'
 
 export const webfingerPath = '/.well-known/webfinger'
 
 /** Public, also for pages of other origins. */
-const openly = { 'access-control-allow-origin': '*' } as const
+const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const
 const maxResourceLength = 2_048
 
 type Deps = Pick<AppDeps, 'gateway' | 'publicUrl'>
-type Known = { readonly connection: GatewayConnection['connection']; readonly discovery: DiscoveryVerbs }
+type DiscoverableConnection = {
+  readonly connection: GatewayConnection['connection']
+  readonly discovery: DiscoveryVerbs
+}
 
 export function addWebfingerRoute(app: Hono, deps: Deps): void {
   const known = deps.gateway.connections.flatMap(({ connection, adapter: { discovery } }) =>
     discovery === undefined ? [] : [{ connection, discovery }],
   )
-  if (known.length > 0) app.get(webfingerPath, (context) => answer(deps, known, context))
+  if (known.length > 0) app.get(webfingerPath, (context) => answerWebfinger(deps, known, context))
 }
 
-async function answer(deps: Deps, known: readonly Known[], context: Context): Promise<Response> {
+async function answerWebfinger(
+  deps: Deps,
+  known: readonly DiscoverableConnection[],
+  context: Context,
+): Promise<Response> {
   const resource = context.req.query('resource') ?? ''
   if (resource === '' || resource.length > maxResourceLength)
-    return refused('bad_request', 'ask with ?resource=acct:name@domain')
-  const found = await find(deps, known, resource)
-  if (found === undefined) return refused('not_found', 'no agent has that address here')
-  if (found === 'gone') return refused('content_erased', 'the agent that had this address is no longer here')
+    return webfingerRefusal('bad_request', 'ask with ?resource=acct:name@domain')
+  const found = await findJrd(deps, known, resource)
+  if (found === undefined) return webfingerRefusal('not_found', 'no agent has that address here')
+  if (found === 'gone') return webfingerRefusal('content_erased', 'the agent that had this address is no longer here')
   const rels = context.req.queries('rel') ?? []
   const links = rels.length === 0 ? found.links : found.links.filter(({ rel }) => rels.includes(rel))
   const headers = { 'content-type': 'application/jrd+json; charset=utf-8', 'cache-control': 'public, max-age=300' }
-  return respond({ ...json(200, { ...found, links }), headers: { ...headers, ...openly } })
+  return toResponse({ ...jsonBodyAnswer(200, { ...found, links }), headers: { ...headers, ...anyOriginHeaders } })
 }
 
-async function find({ publicUrl }: Deps, known: readonly Known[], resource: string): Promise<Jrd | 'gone' | undefined> {
-  const asked = readResource(resource, known)
+async function findJrd(
+  { publicUrl }: Deps,
+  known: readonly DiscoverableConnection[],
+  resource: string,
+): Promise<Jrd | 'gone' | undefined> {
+  const asked = readWebfingerResource(resource, known)
   if (asked === undefined) return undefined
   const all = await Promise.all(known.map(({ discovery }) => discovery.places(asked.agent)))
   const places = all.filter((each) => each !== undefined && each !== 'gone')
   if (places.length === 0) return all.includes('gone') ? 'gone' : undefined
   // Where two name the same place the first one counts: connections stand in the order of the configuration.
-  const merged = Object.assign({}, ...places.toReversed()) as AgentPlaces
+  const merged = Object.assign({}, ...places.toReversed()) as AgentUrls
   const own = known[0]?.connection.domain ?? ''
   const hosts = [own, merged.domain, publicUrl === undefined ? undefined : new URL(publicUrl).host]
   if (asked.host !== undefined && !hosts.includes(asked.host)) return undefined
@@ -53,9 +64,9 @@ async function find({ publicUrl }: Deps, known: readonly Known[], resource: stri
 }
 
 /** The agent that a client asks for, by account or by an address that a channel knows as one of its own. */
-function readResource(
+function readWebfingerResource(
   resource: string,
-  known: readonly Known[],
+  known: readonly DiscoverableConnection[],
 ): { readonly agent: string; readonly host?: string } | undefined {
   if (/^https?:/i.test(resource)) {
     if (!URL.canParse(resource)) return undefined
@@ -72,7 +83,7 @@ function readResource(
   return isLocal ? { agent: local.toLowerCase(), host: parseAddress(account)?.domain ?? host } : undefined
 }
 
-function refused(code: 'bad_request' | 'not_found' | 'content_erased', words: string): Response {
+function webfingerRefusal(code: 'bad_request' | 'not_found' | 'content_erased', words: string): Response {
   const { headers, ...rest } = failureAnswer(code, words)
-  return respond({ ...rest, headers: { ...headers, ...openly } })
+  return toResponse({ ...rest, headers: { ...headers, ...anyOriginHeaders } })
 }

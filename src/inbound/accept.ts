@@ -1,19 +1,19 @@
 // Hop 4: an inbound event becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
 import type {
-  Acceptance,
-  ArrivedMessage,
-  ArrivedNothing,
+  AcceptResult,
   Bounce,
   Connection,
+  IgnoredEvent,
+  InboundMessage,
   JsonObject,
   NormalizedMessage,
   OnceClaim,
   TaskClaim,
 } from '../contract/index.ts'
 import { cleanText, isGatewayError, recipientLane } from '../contract/index.ts'
-import { besideThread, controlCommandOf, plainThread } from './control-command.ts'
-import { contentKey, dedupeKey, remainsKey } from './dedupe-key.ts'
-import type { ArrivalChanges } from './effects.ts'
+import { besideThread, parseChatCommand, plainThread } from './control-command.ts'
+import { contentKey, dedupeKey, rejectedEventKey } from './dedupe-key.ts'
+import type { RecordChanges } from './effects.ts'
 import type { Committer } from './group-commit.ts'
 import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
@@ -47,27 +47,27 @@ export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & 
 export async function acceptDrafts(
   deps: Pick<AcceptDeps, 'committer'>,
   given: readonly InboxDraft[],
-): Promise<readonly Acceptance[]> {
-  const drafts = asOneArrival(given)
+): Promise<readonly AcceptResult[]> {
+  const drafts = withSharedEventId(given)
   try {
-    return (await commit(deps, drafts)).map(acceptance)
+    return (await commit(deps, drafts)).map(toAcceptResult)
   } catch (error) {
     if (!isGatewayError(error, 'storage_refused_row')) throw error
     // The database cannot hold this content. Keep the receipt without it: nothing authenticated vanishes.
-    return (await commitRefused(deps, drafts)).map(acceptance)
+    return (await commitRefused(deps, drafts)).map(toAcceptResult)
   }
 }
 
 /** What came together shares the proofs that count once: none of it is the replay of another. */
-function asOneArrival(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
+function withSharedEventId(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
   const arrivalId = drafts[0]?.id ?? ''
   return drafts.length === 1 ? drafts : drafts.map((draft) => ({ ...draft, arrivalId }))
 }
 
 /** All that it changes, or nothing: the operator who asks for it is there to be told. */
-export async function acceptWhole(deps: Pick<AcceptDeps, 'committer'>, draft: InboxDraft): Promise<Acceptance> {
+export async function acceptWhole(deps: Pick<AcceptDeps, 'committer'>, draft: InboxDraft): Promise<AcceptResult> {
   const [outcome] = await commit(deps, [draft])
-  return acceptance(outcome ?? { kind: 'again' })
+  return toAcceptResult(outcome ?? { kind: 'again' })
 }
 
 /** The database does not say whose content it is: each is tried without its own, so that the others keep theirs if they can. */
@@ -89,8 +89,8 @@ async function commitRefused(
 }
 
 /** What is kept of an inbound event; `content` tells apart what has no delivery id of its own. */
-export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed' | 'bounce' | 'once'> &
-  ArrivalChanges & {
+export type KeptEventFacts = Pick<IgnoredEvent, 'reason' | 'deliveryId' | 'raw' | 'renamed' | 'bounce' | 'once'> &
+  RecordChanges & {
     readonly state: 'ignored' | 'dead'
     readonly content: string
     /** Who had proven to be its sender, if that was known before it could not be read. */
@@ -100,14 +100,18 @@ export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 're
   }
 
 /** An inbound event that asks for nothing, or that could not be read, kept so that it can be found and replayed. */
-export function remainsDraft(deps: Pick<AcceptDeps, 'newId'>, remains: Remains, context: AcceptContext): InboxDraft {
+export function createRejectedEventDraft(
+  deps: Pick<AcceptDeps, 'newId'>,
+  remains: KeptEventFacts,
+  context: AcceptContext,
+): InboxDraft {
   return {
     ...emptyDraft(deps, context),
     kind: 'remains',
     state: remains.state,
     reason: remains.reason,
     subject: remains.subject,
-    dedupe: remainsKey(remains.key ?? remains.deliveryId),
+    dedupe: rejectedEventKey(remains.key ?? remains.deliveryId),
     content: cleanText(remains.content),
     deliveryId: cleanText(remains.deliveryId).slice(0, 512),
     // The names of a thread that got another one: the statement gives its conversations that name too.
@@ -135,7 +139,7 @@ async function commit(
   return outcomes.map((outcome) => (outcome.kind === 'again' ? (known.shift() ?? outcome) : outcome))
 }
 
-function acceptance(outcome: InboxOutcome): Acceptance {
+function toAcceptResult(outcome: InboxOutcome): AcceptResult {
   switch (outcome.kind) {
     case 'accepted':
       return {
@@ -158,7 +162,7 @@ function acceptance(outcome: InboxOutcome): Acceptance {
 
 export function messageDraft(
   deps: Pick<AcceptDeps, 'newId'>,
-  arrived: ArrivedMessage,
+  arrived: InboundMessage,
   context: AcceptContext,
   route?: Route,
 ): InboxDraft {
@@ -166,7 +170,7 @@ export function messageDraft(
   const { channel } = arrived.message
   // A deletion may quote what it takes back.
   const kept = channel?.event === 'delete' ? null : redactRaw(raw)
-  const isControl = controlCommandOf(arrived.message, context.controlNames) !== undefined
+  const isControl = parseChatCommand(arrived.message, context.controlNames) !== undefined
   const named = plainThread(arrived.thread)
   const thread = isControl ? besideThread(named) : named
   const obligation = route?.obligation ?? arrived.obligation ?? (isControl ? 'command' : null)
@@ -216,7 +220,7 @@ function storableClaims(once: readonly OnceClaim[] = []): readonly OnceClaim[] {
 /** Nothing proves who sent it: it is in no conversation and no lane, and its row is its end. */
 export function refusedDraft(
   deps: Pick<AcceptDeps, 'newId'>,
-  arrived: ArrivedMessage,
+  arrived: InboundMessage,
   context: AcceptContext,
   reason: string,
 ): InboxDraft {
@@ -228,7 +232,7 @@ export function refusedDraft(
 /** What a task was asked with goes where the message goes, and is erased with it. */
 function storedMessage(
   message: Omit<NormalizedMessage, 'raw'>,
-  { task, leftOut }: Pick<ArrivedMessage, 'task' | 'leftOut'>,
+  { task, leftOut }: Pick<InboundMessage, 'task' | 'leftOut'>,
 ): JsonObject {
   // The message was validated against its schema, and JSON is all it holds.
   const stored = message as unknown as JsonObject
@@ -249,7 +253,7 @@ function draftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTas
  * changes whom another person talks with. Where the platform confirms the thread it also counts for every participant, once
  * they are let in.
  */
-function draftRouting({ thread, subject }: ArrivedMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
+function draftRouting({ thread, subject }: InboundMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
   const named = thread.candidates[0] ?? thread.fresh
   return {
     own: subject === undefined ? null : ownThread(subject, named),
@@ -330,7 +334,7 @@ function plainBounce({ clientId, kind, reason, at }: Bounce): Bounce {
 }
 
 /** Near enough for limits, and cheaper than serializing twice. */
-function approximateBytes(arrived: ArrivedMessage): number {
+function approximateBytes(arrived: InboundMessage): number {
   let bytes = 512
   for (const part of arrived.message.parts) bytes += 'content' in part ? String(part.content).length : 256
   return bytes

@@ -2,11 +2,11 @@
 import { isKnownPart, type KnownPart, type NormalizedMessage, type Part } from '../contract/index.ts'
 import { safeHtml } from '../rendering/index.ts'
 
-export function cleanMessage(message: NormalizedMessage): NormalizedMessage {
-  return message.parts.some(isHtml) ? { ...message, parts: message.parts.map(cleanPart) } : message
+export function sanitizeMessage(message: NormalizedMessage): NormalizedMessage {
+  return message.parts.some(isHtml) ? { ...message, parts: message.parts.map(sanitizePart) } : message
 }
 
-function cleanPart(part: Part): Part {
+function sanitizePart(part: Part): Part {
   return isHtml(part) ? { ...part, content: safeHtml(part.content) } : part
 }
 

@@ -1,16 +1,16 @@
 // Commands for the gateway itself: answered at once, whatever the conversation is busy with.
-import { type ArrivedMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
+import { type InboundMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
 import { controlPrefix } from './thread-names.ts'
 
 export type ControlCommand = { readonly name: string; readonly args: string }
 
 /** The command a message is, if it is one of `names`. Where the channel marks no commands, its text says so. */
-export function controlCommandOf(
+export function parseChatCommand(
   { channel, parts }: Pick<NormalizedMessage, 'channel' | 'parts'>,
   names: ReadonlySet<string>,
 ): ControlCommand | undefined {
   if ((channel?.event ?? 'new') !== 'new' || channel?.from_self === true) return undefined
-  const command = channel?.command ?? commandIn(textOf(parts))
+  const command = channel?.command ?? parseSlashCommand(textOf(parts))
   return command !== undefined && names.has(command.name) ? command : undefined
 }
 
@@ -18,22 +18,22 @@ export function controlCommandOf(
  * The same claim to a thread, made to the conversation beside it. Where each message has a name of its own, what is beside is called
  * after the thread that is meant: by the message alone it could not be found what the command is about.
  */
-export function besideThread(thread: ArrivedMessage['thread']): ArrivedMessage['thread'] {
+export function besideThread(thread: InboundMessage['thread']): InboundMessage['thread'] {
   const fresh = thread.vouched ? thread.fresh : (thread.candidates[0] ?? thread.fresh)
   return renamed({ ...thread, fresh }, (name) => `${controlPrefix}${name}`)
 }
 
 /** A sender may call a thread what only the gateway calls one: then it is called otherwise, and by that for good. */
-export function plainThread(thread: ArrivedMessage['thread']): ArrivedMessage['thread'] {
+export function plainThread(thread: InboundMessage['thread']): InboundMessage['thread'] {
   return renamed(thread, (name) => (/^~+control /.test(name) ? `~${name}` : name))
 }
 
-function renamed(thread: ArrivedMessage['thread'], rename: (name: string) => string): ArrivedMessage['thread'] {
+function renamed(thread: InboundMessage['thread'], rename: (name: string) => string): InboundMessage['thread'] {
   const also = thread.also === undefined ? {} : { also: thread.also.map(rename) }
   return { ...thread, candidates: thread.candidates.map(rename), fresh: rename(thread.fresh), ...also }
 }
 
-function commandIn(text: string): ControlCommand | undefined {
+function parseSlashCommand(text: string): ControlCommand | undefined {
   const [, name, args = ''] = /^\/([a-z]{1,32})(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name: name.toLowerCase(), args: args.trim() }
 }

@@ -1,25 +1,25 @@
 // What an inbound event changes besides its own row, within what the database can hold: names are in indexes, which take no long ones.
-import { type ArrivedNothing, type Effect, isOrderKey, type JsonObject } from '../contract/index.ts'
+import { type IgnoredEvent, isOrderKey, type JsonObject, type RecordWrite } from '../contract/index.ts'
 
 const maxFamilyLength = 100
 const maxValueLength = 64 * 1024
 /** An inbound event changes and answers a few things; more is a fault of the adapter. */
 const maxChanges = 100
 
-export type ArrivalChanges = Pick<ArrivedNothing, 'effects' | 'sends' | 'cancels' | 'isFarewell'>
+export type RecordChanges = Pick<IgnoredEvent, 'effects' | 'sends' | 'cancels' | 'isFarewell'>
 
 export function isStorableRecord(family: string, key: string, value: JsonObject): boolean {
   const isShort = family.length <= maxFamilyLength && isOrderKey(family) && isOrderKey(key)
   return isShort && JSON.stringify(value).length <= maxValueLength
 }
 
-export function changesAnything({ effects = [], sends = [], cancels, isFarewell = false }: ArrivalChanges): boolean {
+export function changesAnything({ effects = [], sends = [], cancels, isFarewell = false }: RecordChanges): boolean {
   return effects.length > 0 || sends.length > 0 || cancels !== undefined || isFarewell
 }
 
 /** False: none of it can be done as it was asked for, and nothing of it is done. */
 export function areStorable(
-  changes: ArrivalChanges & { readonly subject?: string | undefined },
+  changes: RecordChanges & { readonly subject?: string | undefined },
   atMost = maxChanges,
 ): boolean {
   const { effects = [], sends = [], cancels, isFarewell = false, subject } = changes
@@ -34,6 +34,6 @@ export function areStorable(
   )
 }
 
-function isStorable(effect: Effect): boolean {
+function isStorable(effect: RecordWrite): boolean {
   return isStorableRecord(effect.family, effect.key, effect.kind === 'put' ? effect.value : {})
 }

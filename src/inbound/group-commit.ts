@@ -3,10 +3,10 @@
 import { isGatewayError } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from './inbox-store.ts'
 import {
+  acceptUnavailable,
   createWaitingRoom,
   rejectRows,
   resolveRows,
-  unavailable,
   type WaitingLimits,
   type WaitingRows,
 } from './waiting-rows.ts'
@@ -47,7 +47,7 @@ export function createGroupCommit(
   let isFlushing = false
   let hanging = 0
 
-  const flush = async (): Promise<void> => {
+  const flushWaitingRows = async (): Promise<void> => {
     if (isFlushing) return
     isFlushing = true
     while (waiting.size() > 0 && hanging < limits.maxHanging) {
@@ -63,7 +63,7 @@ export function createGroupCommit(
         hanging -= 1
       })
       // A commit past its deadline goes on alone: its rows were answered "not stored" and will be delivered again.
-      if ((await within(limits.deadlineMs, work)) === 'late') void work.then(flush)
+      if ((await resolveOrLate(limits.deadlineMs, work)) === 'late') void work.then(flushWaitingRows)
     }
     isFlushing = false
   }
@@ -72,9 +72,9 @@ export function createGroupCommit(
     isAnswered: () => hanging < limits.maxHanging,
     commit(drafts) {
       if (hanging >= limits.maxHanging)
-        return Promise.reject(unavailable('cannot be stored: the database does not answer'))
+        return Promise.reject(acceptUnavailable('cannot be stored: the database does not answer'))
       const outcomes = waiting.add(drafts)
-      void flush()
+      void flushWaitingRows()
       return outcomes
     },
   }
@@ -83,7 +83,7 @@ export function createGroupCommit(
 /** Stores a batch; a fault that one inbound event may have caused is cornered by halving, so it takes no other along. */
 async function commitBatch(store: InboxStore, batch: readonly WaitingRows[]): Promise<void> {
   try {
-    const outcomes = await store.accept(batch.flatMap(counted))
+    const outcomes = await store.accept(batch.flatMap(withCopyCount))
     let at = 0
     for (const rows of batch) {
       const own = rows.drafts.map((_, index) => outcomes[at + index] ?? ({ kind: 'again' } as const))
@@ -102,7 +102,7 @@ async function commitBatch(store: InboxStore, batch: readonly WaitingRows[]): Pr
 }
 
 /** Every request after the first holds a copy of the same. */
-function counted({ drafts, askers }: WaitingRows): readonly InboxDraft[] {
+function withCopyCount({ drafts, askers }: WaitingRows): readonly InboxDraft[] {
   return askers.length <= 1 ? drafts : drafts.map((draft) => ({ ...draft, copies: askers.length - 1 }))
 }
 
@@ -112,7 +112,7 @@ function mayBeOneRow(error: unknown): boolean {
   return error.code === 'storage_refused_row' || error.details['sqlstate'] === '57014'
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T | 'late'> {
+async function resolveOrLate<T>(ms: number, work: Promise<T>): Promise<T | 'late'> {
   const late = Promise.withResolvers<'late'>()
   const timer = setTimeout(() => late.resolve('late'), ms)
   try {

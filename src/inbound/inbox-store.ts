@@ -1,5 +1,5 @@
 // The port of hop 4: claims messages once, stores them and queues them, all in one commit.
-import type { Bounce, Effect, JsonObject, OnceClaim, ProtocolSend, Task } from '../contract/index.ts'
+import type { Bounce, JsonObject, OnceClaim, ProtocolReply, RecordWrite, Task } from '../contract/index.ts'
 
 /** One inbound event on its way into the inbox. Only `queued` rows enter a lane. */
 export type InboxDraft = {
@@ -52,9 +52,9 @@ export type InboxDraft = {
   /** Of what we sent: that it came back. */
   readonly bounce: Bounce | null
   /** What it changes in the channel's records. */
-  readonly effects: readonly Effect[]
+  readonly effects: readonly RecordWrite[]
   /** What its protocol answers, each with the id of its delivery. */
-  readonly sends: readonly (ProtocolSend & { readonly id: string })[]
+  readonly sends: readonly (ProtocolReply & { readonly id: string })[]
   /** Deliveries whose order key begins so are not to leave any more. */
   readonly cancels: string | null
   /** Its sender has left: what they said until now is to be erased. */

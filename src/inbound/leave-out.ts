@@ -1,11 +1,11 @@
 // What is kept of a message whose sender is not admitted: a few kilobytes of text, no files, no original. Pure.
 import {
-  type ArrivedMessage,
-  type ArrivedNothing,
   cleanName,
+  type IgnoredEvent,
+  type InboundMessage,
   isKnownPart,
-  type LeftOut,
   type NormalizedMessage,
+  type OmittedContent,
   type Part,
   textPart,
 } from '../contract/index.ts'
@@ -18,11 +18,11 @@ const maxNames = 10
 const maxNameLength = 80
 
 /** Anything larger, and whatever has files, is looked at before it is stored: is its sender admitted? */
-export function isHeavy({ message }: ArrivedMessage, arrivedBytes: number): boolean {
-  return arrivedBytes > maxStrangerBytes || message.parts.some(isFile)
+export function isHeavy({ message }: InboundMessage, arrivedBytes: number): boolean {
+  return arrivedBytes > maxStrangerBytes || message.parts.some(isFilePartKind)
 }
 
-export function leaveOut(arrived: ArrivedMessage): ArrivedMessage {
+export function trimStrangerMessage(arrived: InboundMessage): InboundMessage {
   const { originals: _kept, toKeep: _bytes, ...rest } = arrived
   const { message, task } = arrived
   const { parts, leftOut } = smallParts(message.parts)
@@ -37,7 +37,7 @@ export function leaveOut(arrived: ArrivedMessage): ArrivedMessage {
 }
 
 /** What asks for nothing is kept to be looked at, where any server can send it, and only if it is small. */
-export function leaveOutRaw(arrived: ArrivedNothing): ArrivedNothing {
+export function leaveOutRaw(arrived: IgnoredEvent): IgnoredEvent {
   return isSmall(arrived.raw, maxStrangerBytes) ? arrived : { ...arrived, raw: omitted }
 }
 
@@ -67,38 +67,38 @@ function smallChannel(channel: NonNullable<NormalizedMessage['channel']>): NonNu
   return { ...rest, mentions: [], ...(isCommand ? { command } : {}) }
 }
 
-function smallParts(parts: readonly Part[]): { readonly parts: Part[]; readonly leftOut: LeftOut } {
+function smallParts(parts: readonly Part[]): { readonly parts: Part[]; readonly leftOut: OmittedContent } {
   const kept: Part[] = []
   const files: string[] = []
   let fileCount = 0
   let left = maxStrangerBytes
   let isCut = false
   for (const part of parts) {
-    if (isFile(part)) {
+    if (isFilePartKind(part)) {
       fileCount += 1
-      if (files.length < maxNames) files.push(nameOf(part['name'] ?? part['mime']))
+      if (files.length < maxNames) files.push(cleanFileLabel(part['name'] ?? part['mime']))
       continue
     }
     const small = smallPart(part, left)
     if (small !== part) isCut = true
     if (small === undefined) continue
-    left -= bytesOf(small)
+    left -= countPartBytes(small)
     kept.push(small)
   }
   const leftOut = { files, more_files: fileCount - files.length, is_text_cut: isCut }
-  return { parts: [...kept, ...notes(leftOut)], leftOut }
+  return { parts: [...kept, ...leftOutNotes(leftOut)], leftOut }
 }
 
 /** Undefined: there is no room for any of it. */
 function smallPart(part: Part, left: number): Part | undefined {
-  if (bytesOf(part) <= left) return part
+  if (countPartBytes(part) <= left) return part
   if (!isKnownPart(part) || part.kind !== 'text' || left <= 0) return undefined
-  const content = firstBytes(part.content, left)
+  const content = truncateToBytes(part.content, left)
   return content === '' ? undefined : { ...part, content }
 }
 
 /** In words, for agent and model to read. */
-function notes({ files, more_files, is_text_cut }: LeftOut): Part[] {
+function leftOutNotes({ files, more_files, is_text_cut }: OmittedContent): Part[] {
   const names = [...files, ...(more_files > 0 ? [`${more_files} more`] : [])]
   const why = 'not kept, its sender was not known yet and is asked to send it again'
   return [
@@ -109,11 +109,11 @@ function notes({ files, more_files, is_text_cut }: LeftOut): Part[] {
 
 type FilePart = Part & { readonly kind: 'file' | 'artifact' }
 
-function isFile(part: Part): part is FilePart {
+function isFilePartKind(part: Part): part is FilePart {
   return part.kind === 'file' || part.kind === 'artifact'
 }
 
-function nameOf(given: unknown): string {
+function cleanFileLabel(given: unknown): string {
   const shown = cleanName(typeof given === 'string' ? given : '').slice(0, maxNameLength)
   return shown === '' ? 'without a name' : shown
 }
@@ -121,12 +121,12 @@ function nameOf(given: unknown): string {
 const encoder = new TextEncoder()
 
 /** No character is cut in two. */
-function firstBytes(text: string, bytes: number): string {
+function truncateToBytes(text: string, bytes: number): string {
   const { read } = encoder.encodeInto(text, new Uint8Array(bytes))
   return text.slice(0, read)
 }
 
-function bytesOf(part: Part): number {
+function countPartBytes(part: Part): number {
   const isText = isKnownPart(part) && part.kind === 'text'
   return encoder.encode(isText ? part.content : JSON.stringify(part)).byteLength
 }

@@ -40,7 +40,11 @@ export type EndedMessage = {
   readonly receivedAt: string
 }
 
-export type KeptRemains = { readonly connection: string; readonly raw: JsonObject; readonly subject: string | null }
+export type StoredRejectedEvent = {
+  readonly connection: string
+  readonly raw: JsonObject
+  readonly subject: string | null
+}
 
 /** `isAnew`: as if nothing had been done for it. Else its turn goes on with its journal. */
 export type Resubmission = { readonly isAnew: boolean }
@@ -56,7 +60,7 @@ export interface ReceiptStore {
   /** What was done for a message, or may have been: anew, it may happen again. */
   mayRepeat(inboxId: string): Promise<readonly PastEffect[]>
   /** What was kept of an unparsable event, to be read by a newer release. */
-  findRemains(inboxId: string): Promise<KeptRemains | undefined>
+  findRemains(inboxId: string): Promise<StoredRejectedEvent | undefined>
   /** The event has become a message of its own; what was kept of it no longer counts. */
   markRedriven(inboxId: string, by: string): Promise<void>
 }

@@ -20,7 +20,7 @@ type Size = { atMost: number }
 export function redactRaw(raw: unknown): JsonObject {
   const size: Size = { atMost: 0 }
   const copy = redact(raw, 0, size)
-  const kept: JsonObject = isObject(copy) ? copy : { value: copy }
+  const kept: JsonObject = isPlainObject(copy) ? copy : { value: copy }
   if (size.atMost * maxEscaped <= maxBytes) return kept
   const bytes = JSON.stringify(kept).length
   return bytes <= maxBytes ? kept : { omitted: 'larger than the stored limit', bytes }
@@ -32,7 +32,7 @@ function redact(value: unknown, depth: number, size: Size): Json {
   if (typeof value === 'string') return redactText(value, size)
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1, size))
-  if (typeof value === 'object') return redactFields(value as Record<string, unknown>, depth, size)
+  if (typeof value === 'object') return redactRawFields(value as Record<string, unknown>, depth, size)
   return null
 }
 
@@ -44,7 +44,7 @@ function redactText(text: string, size: Size): string {
   return shown
 }
 
-function redactFields(fields: Record<string, unknown>, depth: number, size: Size): JsonObject {
+function redactRawFields(fields: Record<string, unknown>, depth: number, size: Size): JsonObject {
   const copy: Record<string, Json> = {}
   for (const key of Object.keys(fields)) {
     const value = fields[key]
@@ -61,6 +61,6 @@ function isSignature(key: string, fields: Record<string, unknown>): boolean {
   return key === 'value' && fields['type'] === 'signed-attestation'
 }
 
-function isObject(value: Json): value is JsonObject {
+function isPlainObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,11 +6,11 @@ import type { DayShare } from '../contract/index.ts'
  * we sent, known by a token of ours. Counted apart: a flood of forgeries keeps no newcomer from asking to be
  * let in, and no report from being heard.
  */
-export type StrangerKind = 'unproven' | 'unknown' | 'report'
+export type UnprovenSenderKind = 'unproven' | 'unknown' | 'report'
 
-export type StrangerCharge = {
+export type UnprovenSenderCharge = {
   readonly connection: string
-  readonly kind: StrangerKind
+  readonly kind: UnprovenSenderKind
   readonly messages: number
   readonly receivedBytes: number
   readonly storedBytes: number
@@ -21,7 +21,7 @@ export type Charged =
   | { readonly kind: 'within' }
   | { readonly kind: 'spent'; readonly isFirst: boolean; readonly secondsLeft: number }
 
-export interface StrangerStore {
+export interface UnprovenSenderStore {
   /** Counts what came in one inbound event, if the day's share allows it. */
-  charge(charge: StrangerCharge, share: DayShare): Promise<Charged>
+  charge(charge: UnprovenSenderCharge, share: DayShare): Promise<Charged>
 }

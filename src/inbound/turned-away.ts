@@ -4,10 +4,10 @@ import type { JsonObject } from '../contract/index.ts'
 
 const field = 'turned_away'
 
-export function turnedAwayRaw(text: string): JsonObject {
+export function rejectedRaw(text: string): JsonObject {
   return { [field]: text }
 }
 
-export function isTurnedAway(raw: JsonObject): boolean {
+export function isRejectedRaw(raw: JsonObject): boolean {
   return field in raw
 }

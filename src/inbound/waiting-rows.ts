@@ -29,13 +29,13 @@ export function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
   const perConnection = new Map<string, number>()
   let bytes = 0
 
-  const count = (weight: Weight, by: 1 | -1): void => {
+  const countWeight = (weight: Weight, by: 1 | -1): void => {
     bytes += by * weight.bytes
     const left = (perConnection.get(weight.place) ?? 0) + by * weight.rows
     if (left > 0) perConnection.set(weight.place, left)
     else perConnection.delete(weight.place)
   }
-  const isFull = (weight: Weight): boolean =>
+  const isQueueFull = (weight: Weight): boolean =>
     bytes + weight.bytes > limits.maxWaitingBytes ||
     (perConnection.get(weight.place) ?? 0) + weight.rows > limits.maxWaitingPerConnection
 
@@ -44,16 +44,16 @@ export function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
     add(drafts) {
       const [first] = drafts
       if (first === undefined) return Promise.resolve([])
-      const weight = { ...weightOf(drafts), place: JSON.stringify([first.tenant, first.connection]) }
-      if (isFull(weight)) return Promise.reject(overloaded())
-      count(weight, 1)
-      return withDeadline(limits.deadlineMs, (asker) => {
-        const key = `${weight.place}${drafts.length === 1 ? keyOf(first) : JSON.stringify(drafts.map(keyOf))}`
+      const weight = { ...measureDrafts(drafts), place: JSON.stringify([first.tenant, first.connection]) }
+      if (isQueueFull(weight)) return Promise.reject(overloaded())
+      countWeight(weight, 1)
+      return rejectAtDeadline(limits.deadlineMs, (asker) => {
+        const key = `${weight.place}${drafts.length === 1 ? draftKey(first) : JSON.stringify(drafts.map(draftKey))}`
         const rows = waiting.get(key) ?? { drafts, askers: [] }
         waiting.set(key, rows)
         rows.askers.push(asker)
         return {
-          done: () => count(weight, -1),
+          done: () => countWeight(weight, -1),
           withdraw() {
             rows.askers.splice(rows.askers.indexOf(asker), 1)
             // No request waits for it any more and it will be delivered again: an outage must not fill the memory with it.
@@ -66,7 +66,7 @@ export function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
       const batch: WaitingRows[] = []
       let size = { rows: 0, bytes: 0 }
       for (const [key, rows] of waiting) {
-        const weight = weightOf(rows.drafts)
+        const weight = measureDrafts(rows.drafts)
         size = { rows: size.rows + weight.rows, bytes: size.bytes + weight.bytes }
         if (batch.length > 0 && (size.rows > limits.maxRows || size.bytes > limits.maxBytes)) break
         waiting.delete(key)
@@ -79,14 +79,14 @@ export function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
 
 type Weight = { readonly place: string; readonly rows: number; readonly bytes: number }
 
-function weightOf(drafts: readonly InboxDraft[]): Pick<Weight, 'rows' | 'bytes'> {
+function measureDrafts(drafts: readonly InboxDraft[]): Pick<Weight, 'rows' | 'bytes'> {
   let bytes = 0
   for (const draft of drafts) bytes += draft.bytes
   return { rows: drafts.length, bytes }
 }
 
 /** JSON texts and the rest: where one ends the next begins, so no content can imitate another key. */
-function keyOf({ dedupe, content, once }: InboxDraft): string {
+function draftKey({ dedupe, content, once }: InboxDraft): string {
   // A copy that is proven otherwise is stored on its own: what it is proven by is used up, too.
   const proofs = once.length === 0 ? '' : JSON.stringify(once.map(({ key }) => key))
   return `${JSON.stringify(dedupe)}${proofs}${content}`
@@ -104,11 +104,11 @@ export function resolveRows({ askers }: WaitingRows, outcomes: Outcomes): void {
 }
 
 export function rejectRows({ askers }: WaitingRows, error: unknown): void {
-  const reason = isGatewayError(error) ? error : unavailable('could not be stored', error)
+  const reason = isGatewayError(error) ? error : acceptUnavailable('could not be stored', error)
   for (const asker of askers) asker.reject(reason)
 }
 
-export function unavailable(what: string, cause?: unknown): GatewayError {
+export function acceptUnavailable(what: string, cause?: unknown): GatewayError {
   const message = `[inbound] the message ${what}; deliver it again`
   return new GatewayError('storage_unavailable', message, { retryable: true, cause })
 }
@@ -121,24 +121,24 @@ function overloaded(): GatewayError {
 type Asked = { readonly done: () => void; readonly withdraw: () => void }
 
 /** `ask` answers how to withdraw what was asked, and what to do when it is over. */
-function withDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<Outcomes> {
+function rejectAtDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<Outcomes> {
   return new Promise((resolve, reject) => {
-    const end = (): void => {
+    const endWait = (): void => {
       clearTimeout(timer)
       asked.done()
     }
     const timer = setTimeout(() => {
       asked.withdraw()
-      end()
-      reject(unavailable('was not stored in time'))
+      endWait()
+      reject(acceptUnavailable('was not stored in time'))
     }, ms)
     const asked = ask({
       resolve(outcomes) {
-        end()
+        endWait()
         resolve(outcomes)
       },
       reject(error) {
-        end()
+        endWait()
         reject(error)
       },
     })

@@ -13,21 +13,21 @@ export async function readAdminToken(configured: Secret | undefined, dataDir: st
   const stored = await storedAdminToken(dataDir)
   if (stored !== undefined) return { token: stored, isNew: false }
   await makeDataDir(dataDir)
-  return putNewToken(dataDir)
+  return storeNewAdminToken(dataDir)
 }
 
 /** What an earlier start left in the data folder. */
 export async function storedAdminToken(dataDir: string): Promise<Secret | undefined> {
-  const stored = await readFile(pathIn(dataDir), 'utf8').catch(() => '')
+  const stored = await readFile(adminTokenPath(dataDir), 'utf8').catch(() => '')
   return stored.trim().length >= 16 ? secret(stored.trim()) : undefined
 }
 
 /** A new one in the file, which every process of this folder takes from then on. */
 export async function replaceAdminToken(dataDir: string): Promise<string> {
   const made = randomBytes(24).toString('base64url')
-  const draft = `${pathIn(dataDir)}.${randomBytes(6).toString('hex')}`
+  const draft = `${adminTokenPath(dataDir)}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, `${made}\n`, { mode: 0o600, flush: true })
-  await rename(draft, pathIn(dataDir))
+  await rename(draft, adminTokenPath(dataDir))
   return made
 }
 
@@ -38,19 +38,19 @@ const tokenLiveMs = 1_000
 export function followAdminToken({ token }: AdminToken, dataDir: string): Secret {
   let known = token
   let lookedAt = Date.now()
-  const current = (): string => {
+  const readCurrentToken = (): string => {
     if (Date.now() - lookedAt > tokenLiveMs) {
       lookedAt = Date.now()
-      known = readNow(dataDir) ?? known
+      known = readAdminTokenSync(dataDir) ?? known
     }
     return known.reveal()
   }
-  return Object.freeze({ ...secret(''), reveal: current })
+  return Object.freeze({ ...secret(''), reveal: readCurrentToken })
 }
 
-function readNow(dataDir: string): Secret | undefined {
+function readAdminTokenSync(dataDir: string): Secret | undefined {
   try {
-    const text = readFileSync(pathIn(dataDir), 'utf8').trim()
+    const text = readFileSync(adminTokenPath(dataDir), 'utf8').trim()
     return text.length >= 16 ? secret(text) : undefined
   } catch {
     return undefined
@@ -58,23 +58,23 @@ function readNow(dataDir: string): Secret | undefined {
 }
 
 /** Whole or not at all, and of replicas that start together in one folder only one prints the token they all take. */
-async function putNewToken(dataDir: string): Promise<AdminToken> {
+async function storeNewAdminToken(dataDir: string): Promise<AdminToken> {
   const made = randomBytes(24).toString('base64url')
-  const draft = `${pathIn(dataDir)}.${randomBytes(6).toString('hex')}`
+  const draft = `${adminTokenPath(dataDir)}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, `${made}\n`, { mode: 0o600 })
   try {
-    await link(draft, pathIn(dataDir))
+    await link(draft, adminTokenPath(dataDir))
   } catch {
     const stored = await storedAdminToken(dataDir)
     if (stored !== undefined) return { token: stored, isNew: false }
     // What lies there is no token.
-    await rename(draft, pathIn(dataDir))
+    await rename(draft, adminTokenPath(dataDir))
   } finally {
     await rm(draft, { force: true })
   }
   return { token: secret(made), isNew: true }
 }
 
-function pathIn(dataDir: string): string {
+function adminTokenPath(dataDir: string): string {
   return join(dataDir, 'admin-token')
 }

@@ -3,9 +3,9 @@
 import { sweepRound } from '../assemble/sweep-round.ts'
 import type { Assembled } from '../assemble.ts'
 import type { Config } from '../config.ts'
-import { failureFacts } from '../contract/index.ts'
+import { errorLogFields } from '../contract/index.ts'
 import type { Database } from '../storage/database.ts'
-import { inTime } from '../vitals/in-time.ts'
+import { withDatabaseTimeout } from '../vitals/in-time.ts'
 import { startClockWatch } from './clock-watch.ts'
 import type { SuspectChildren } from './isolation.ts'
 
@@ -30,7 +30,7 @@ export function startBackground(
     if (isSweeping) return
     isSweeping = true
     sweepRound({ config, database, deps, log })
-      .catch((error: unknown) => log.warn('sweep_failed', failureFacts(error, 'internal')))
+      .catch((error: unknown) => log.warn('sweep_failed', errorLogFields(error, 'internal')))
       .finally(() => {
         isSweeping = false
       })
@@ -46,7 +46,7 @@ export function startBackground(
       await Promise.all([Promise.race([drained, late]), children?.stop(graceMs)])
       deps.results.giveUp()
       // It was stopped, and did not die: nothing is held against the turn.
-      await inTime(leaveMs, deps.suspects.leave()).catch(() => {})
+      await withDatabaseTimeout(leaveMs, deps.suspects.leave()).catch(() => {})
     },
   }
 }

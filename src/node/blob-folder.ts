@@ -3,17 +3,17 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import type { BlobStore, ByteRange } from '../attachments/blob-store.ts'
-import { assertKey } from '../attachments/drivers/object-key.ts'
+import { assertObjectKey } from '../attachments/drivers/object-key.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { makeDataDir } from './data-dir.ts'
-import type { Room } from './free-space.ts'
+import type { FreeSpace } from './free-space.ts'
 
 export type FolderStoreOptions = {
   readonly folder: string
   readonly name?: string
   readonly bucket?: string
   /** What the disk has room for; without it: everything. */
-  readonly room?: (() => Promise<Room>) | undefined
+  readonly room?: (() => Promise<FreeSpace>) | undefined
 }
 
 const chunkBytes = 64 * 1024
@@ -23,32 +23,32 @@ const createOnly = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | 
 /** The folder is made if need be, closed to other users, and nothing outside of it is ever reached, links included. */
 export async function createFolderStore(options: FolderStoreOptions): Promise<BlobStore> {
   const { name = 'folder', bucket = 'agent-files' } = options
-  assertKey(bucket)
+  assertObjectKey(bucket)
   const root = await makeDataDir(join(options.folder, bucket))
   return {
     name,
     bucket,
     write: (key, body) =>
-      told('written', async () => {
+      withStorageErrors('written', async () => {
         if ((await options.room?.()) === 'full') {
           await body.cancel().catch(() => {})
-          throw full()
+          throw diskFullError()
         }
-        return writeFile(root, key, body)
+        return writeBlobFile(root, key, body)
       }),
-    read: (key, range) => told('read', () => readFile(root, key, range)),
-    remove: (key) => told('removed', () => removeFile(root, key)),
+    read: (key, range) => withStorageErrors('read', () => readBlobFile(root, key, range)),
+    remove: (key) => withStorageErrors('removed', () => removeBlobFile(root, key)),
   }
 }
 
-async function writeFile(root: string, key: string, body: ReadableStream<Uint8Array>): Promise<void> {
+async function writeBlobFile(root: string, key: string, body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader()
-  const { target, draft } = placesOf(root, key)
+  const { target, draft } = blobPaths(root, key)
   try {
     await makeFolders(root, key)
-    await writeDraft(draft, reader)
+    await writeBlobDraft(draft, reader)
     await rename(draft, target)
-    await flushFolder(dirname(target))
+    await fsyncStoreFolder(dirname(target))
   } catch (error) {
     await reader.cancel(error).catch(() => {})
     await rm(draft, { force: true })
@@ -56,7 +56,7 @@ async function writeFile(root: string, key: string, body: ReadableStream<Uint8Ar
   }
 }
 
-async function writeDraft(draft: string, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+async function writeBlobDraft(draft: string, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const file = await open(draft, createOnly, 0o600)
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) await writeAll(file, read.value)
@@ -70,25 +70,25 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.byteLength; ) at += (await file.write(bytes, at, bytes.byteLength - at)).bytesWritten
 }
 
-async function readFile(
+async function readBlobFile(
   root: string,
   key: string,
   range: ByteRange | undefined,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
-  const { target } = placesOf(root, key)
-  if (!(await isInside(root, target))) return undefined
-  const file = await open(target, readOnly).catch(absent)
+  const { target } = blobPaths(root, key)
+  if (!(await isInsideStoreFolder(root, target))) return undefined
+  const file = await open(target, readOnly).catch(undefinedIfNoBlob)
   if (file === undefined) return undefined
   const facts = await file.stat()
   if (!facts.isFile()) {
     await file.close()
     return undefined
   }
-  return streamOf(file, range?.start ?? 0, Math.min(range?.end ?? facts.size - 1, facts.size - 1))
+  return streamFileRange(file, range?.start ?? 0, Math.min(range?.end ?? facts.size - 1, facts.size - 1))
 }
 
 /** One chunk in memory at a time; the file is closed after its last byte, on failure, and when the reader goes away. */
-function streamOf(file: FileHandle, start: number, end: number): ReadableStream<Uint8Array> {
+function streamFileRange(file: FileHandle, start: number, end: number): ReadableStream<Uint8Array> {
   let at = start
   return new ReadableStream<Uint8Array>(
     {
@@ -102,7 +102,7 @@ function streamOf(file: FileHandle, start: number, end: number): ReadableStream<
           controller.close()
         } catch (error) {
           await file.close().catch(() => {})
-          throw storageError('read', error)
+          throw blobStorageError('read', error)
         }
       },
       cancel: () => file.close(),
@@ -111,17 +111,17 @@ function streamOf(file: FileHandle, start: number, end: number): ReadableStream<
   )
 }
 
-async function removeFile(root: string, key: string): Promise<void> {
-  const { target, draft } = placesOf(root, key)
-  if (!(await isInside(root, target))) return
+async function removeBlobFile(root: string, key: string): Promise<void> {
+  const { target, draft } = blobPaths(root, key)
+  if (!(await isInsideStoreFolder(root, target))) return
   // What a process that died has left of the same key goes with it.
   await rm(draft, { force: true })
   await rm(target, { force: true })
 }
 
 /** The draft has a name of its key's own, so that the sweeper of the key finds it. */
-function placesOf(root: string, key: string): { readonly target: string; readonly draft: string } {
-  assertKey(key)
+function blobPaths(root: string, key: string): { readonly target: string; readonly draft: string } {
+  assertObjectKey(key)
   const target = join(root, key)
   return { target, draft: join(dirname(target), `.${basename(target)}.part`) }
 }
@@ -132,19 +132,19 @@ async function makeFolders(root: string, key: string): Promise<void> {
   for (const segment of key.split('/').slice(0, -1)) {
     folder = join(folder, segment)
     await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
-      if (codeOf(error) !== 'EEXIST') throw error
+      if (systemErrorCode(error) !== 'EEXIST') throw error
     })
     if (!(await lstat(folder)).isDirectory()) throw new Error('not a folder')
   }
 }
 
-async function isInside(root: string, target: string): Promise<boolean> {
-  const folder = await realpath(dirname(target)).catch(absent)
+async function isInsideStoreFolder(root: string, target: string): Promise<boolean> {
+  const folder = await realpath(dirname(target)).catch(undefinedIfNoBlob)
   return folder !== undefined && folder === dirname(target) && `${folder}${sep}`.startsWith(`${root}${sep}`)
 }
 
 /** A rename is durable once its folder is. */
-async function flushFolder(folder: string): Promise<void> {
+async function fsyncStoreFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY)
   try {
     await handle.sync()
@@ -153,36 +153,36 @@ async function flushFolder(folder: string): Promise<void> {
   }
 }
 
-function absent(error: unknown): undefined {
-  const code = codeOf(error)
+function undefinedIfNoBlob(error: unknown): undefined {
+  const code = systemErrorCode(error)
   // ELOOP: a link stands where the file should be.
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return undefined
   throw error
 }
 
-async function told<Result>(done: string, work: () => Promise<Result>): Promise<Result> {
+async function withStorageErrors<Result>(done: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
-    throw isGatewayError(error) ? error : storageError(done, error)
+    throw isGatewayError(error) ? error : blobStorageError(done, error)
   }
 }
 
-function full(): GatewayError {
+function diskFullError(): GatewayError {
   const remedy = 'free some of it, or set disk.fullBytes lower'
   return new GatewayError('storage_full', `[attachments] the disk of the data folder is nearly full; ${remedy}`, {
     retryable: true,
   })
 }
 
-function storageError(done: string, error: unknown): GatewayError {
+function blobStorageError(done: string, error: unknown): GatewayError {
   return new GatewayError(
     'storage_unavailable',
-    `[attachments] a file could not be ${done} (${codeOf(error) ?? 'unknown'}); check the folder, its owner and its free space`,
+    `[attachments] a file could not be ${done} (${systemErrorCode(error) ?? 'unknown'}); check the folder, its owner and its free space`,
     { retryable: true },
   )
 }
 
-function codeOf(error: unknown): string | undefined {
+function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }

@@ -69,32 +69,32 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
   const sums = { held: 0, large: 0, leaving: 0 }
 
   /** What is being refused counts in the whole until it is gone, and in no client's share. */
-  const share = ({ isLarge, facts: { address } }: Entry, bytes: number): void => {
+  const addToShares = ({ isLarge, facts: { address } }: Entry, bytes: number): void => {
     if (isLarge) sums.large += bytes
     if (address === undefined) return
     const sum = (byAddress.get(address) ?? 0) + bytes
     if (sum <= 0) byAddress.delete(address)
     else byAddress.set(address, sum)
   }
-  const hold = (entry: Entry, bytes: number): void => {
+  const holdBytes = (entry: Entry, bytes: number): void => {
     entry.held += bytes
     sums.held += bytes
     if (entry.state === 'refused') sums.leaving += bytes
-    else share(entry, bytes)
+    else addToShares(entry, bytes)
   }
-  const grow = (entry: Entry): void => {
+  const markLargeBody = (entry: Entry): void => {
     if (entry.isLarge || Math.max(entry.received, entry.facts.declaredBytes ?? 0) <= smallBytes) return
     entry.isLarge = true
     sums.large += entry.held
   }
-  const refuse = (entry: Entry, reason: BodyRefusal): void => {
+  const refuseBody = (entry: Entry, reason: BodyRefusal): void => {
     entry.state = 'refused'
     sums.leaving += entry.held
-    share(entry, -entry.held)
+    addToShares(entry, -entry.held)
     entry.facts.refuse(reason)
   }
   /** Who has to make room before this one may have so many bytes more; undefined: there is room. */
-  const crowd = ({ isLarge, facts }: Entry, bytes: number): ((other: Entry) => boolean) | undefined => {
+  const crowdingBodies = ({ isLarge, facts }: Entry, bytes: number): ((other: Entry) => boolean) | undefined => {
     const isFull = sums.held + bytes > total * (1 + leavingShare) || sums.held - sums.leaving + bytes > total
     if (isFull) return () => true
     if (isLarge && sums.large + bytes > total * largeShare) return (other) => other.isLarge
@@ -103,39 +103,39 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
       return (other) => other.facts.address === address
     return undefined
   }
-  const oldestOf = (isCrowding: (other: Entry) => boolean): Entry | undefined => {
+  const oldestCrowdingBody = (isCrowding: (other: Entry) => boolean): Entry | undefined => {
     for (const each of entries) if (each.state === 'reading' && isCrowding(each)) return each
     return undefined
   }
-  const isRoom = (entry: Entry, bytes: number): boolean => {
-    const isCrowding = crowd(entry, bytes)
+  const makeRoomForBytes = (entry: Entry, bytes: number): boolean => {
+    const isCrowding = crowdingBodies(entry, bytes)
     if (isCrowding === undefined) return true
-    const oldest = oldestOf(isCrowding)
+    const oldest = oldestCrowdingBody(isCrowding)
     if (oldest === undefined || oldest === entry || now() - oldest.startedAt < minAgeMs) return false
-    refuse(oldest, 'bodies_full')
-    return crowd(entry, bytes) === undefined
+    refuseBody(oldest, 'bodies_full')
+    return crowdingBodies(entry, bytes) === undefined
   }
-  const take = (entry: Entry, bytes: number): boolean => {
+  const takeBodyBytes = (entry: Entry, bytes: number): boolean => {
     if (entry.state !== 'reading') return false
     entry.received += bytes
     entry.pieces += 1
-    grow(entry)
+    markLargeBody(entry)
     if (entry.pieces > freePieces + entry.received / minPieceBytes) {
-      refuse(entry, 'body_fragmented')
+      refuseBody(entry, 'body_fragmented')
       return false
     }
     // What was declared is held already; a body that does not say its length is given room step by step.
     const more = entry.received + entry.pieces * pieceBytes - entry.held
     if (more <= 0) return true
-    if (isRoom(entry, more + stepBytes)) {
-      hold(entry, more + stepBytes)
+    if (makeRoomForBytes(entry, more + stepBytes)) {
+      holdBytes(entry, more + stepBytes)
       return true
     }
-    refuse(entry, 'bodies_full')
+    refuseBody(entry, 'bodies_full')
     return false
   }
-  const letGo = (entry: Entry): void => hold(entry, -entry.held)
-  const deadlineOf = ({ startedAt, received, facts }: Entry): number => {
+  const releaseBodyBytes = (entry: Entry): void => holdBytes(entry, -entry.held)
+  const bodyDeadline = ({ startedAt, received, facts }: Entry): number => {
     const more = facts.isWebhook ? 0 : (received / limits.minBodyBytesPerSecond) * 1000
     return startedAt + limits.bodyTimeoutMs + more
   }
@@ -151,13 +151,13 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
         state: 'reading',
       }
       const wanted = stepBytes + (facts.declaredBytes ?? 0)
-      if (!isRoom(entry, wanted)) return undefined
+      if (!makeRoomForBytes(entry, wanted)) return undefined
       entries.add(entry)
-      hold(entry, wanted)
+      holdBytes(entry, wanted)
       let isReleased = false
       return {
         take(bytes) {
-          if (!isReleased) return take(entry, bytes)
+          if (!isReleased) return takeBodyBytes(entry, bytes)
           entry.received += bytes
           return entry.state === 'reading'
         },
@@ -166,10 +166,10 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
         },
         release() {
           isReleased = true
-          if (entry.state !== 'refused') letGo(entry)
+          if (entry.state !== 'refused') releaseBodyBytes(entry)
         },
         end() {
-          letGo(entry)
+          releaseBodyBytes(entry)
           entry.state = 'ended'
           entries.delete(entry)
         },
@@ -178,7 +178,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
     sweep() {
       const at = now()
       for (const entry of [...entries])
-        if (entry.state === 'reading' && at >= deadlineOf(entry)) refuse(entry, 'body_timeout')
+        if (entry.state === 'reading' && at >= bodyDeadline(entry)) refuseBody(entry, 'body_timeout')
     },
     use: () => ({ bytes: sums.held, bodies: entries.size, limitBytes: total }),
   }

@@ -12,7 +12,7 @@ export type ClockWatch = { readonly stop: () => void }
 /** The first look is now: the clock may have gone back while no gateway ran. */
 export function startClockWatch({ deps, wake }: Assembled, database: Database, log: Log): ClockWatch {
   let isLooking = false
-  const look = async (): Promise<void> => {
+  const compareClocks = async (): Promise<void> => {
     if (isLooking) return
     isLooking = true
     // A database that is away is told of by those who need it.
@@ -22,7 +22,7 @@ export function startClockWatch({ deps, wake }: Assembled, database: Database, l
     log.error('clock_went_back', { ms: Math.round(step.wentBackMs), rows: step.rows })
     wake()
   }
-  void look()
-  const timer = setInterval(() => void look(), everyMs)
+  void compareClocks()
+  const timer = setInterval(() => void compareClocks(), everyMs)
   return { stop: () => clearInterval(timer) }
 }

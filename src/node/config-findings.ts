@@ -3,18 +3,18 @@ import { stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import type { TokenLine } from '../identity/tokens/token-store.ts'
 import { auditConfig } from '../operator/audit-config/audit-config.ts'
-import { configFacts } from '../operator/audit-config/config-facts.ts'
+import { readConfigFacts } from '../operator/audit-config/config-facts.ts'
 import type { Finding } from '../operator/audit-config/finding.ts'
-import type { PublicUrlVitals } from '../vitals/readiness.ts'
+import type { PublicUrlHealth } from '../vitals/readiness.ts'
 
 /** `tokens`, `publicUrlFound` undefined: no gateway runs that could look, so nothing is said about them. */
 export async function readConfigFindings(
   config: Config,
   tokens: readonly TokenLine[] | undefined,
-  publicUrlFound?: PublicUrlVitals,
+  publicUrlFound?: PublicUrlHealth,
 ): Promise<readonly Finding[]> {
   const folder = await stat(config.dataDir).catch(() => undefined)
   // The first token is made at the first start, whatever else is set.
   const around = { now: Date.now(), tokens, dataDirMode: folder?.mode, hasFirstToken: true, publicUrlFound }
-  return auditConfig(configFacts(config, around))
+  return auditConfig(readConfigFacts(config, around))
 }

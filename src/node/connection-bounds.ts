@@ -7,7 +7,7 @@ export type ConnectionRefusal = 'connections_full' | 'address_full' | 'half_open
 
 export type ConnectionUse = { readonly open: number; readonly halfOpen: number; readonly idle: number }
 
-export type ConnectionBounds = {
+export type ConnectionLimits = {
   /** A new one: it is let in, with an older one closed for it where that is needed, or it is closed. */
   readonly admit: (socket: Socket) => void
   /** A request began on it. False: there are too many on it at once, and it was closed. */
@@ -28,11 +28,11 @@ const minAgeMs = 1_000
 
 type Known = { readonly address: string | undefined; readonly openedAt: number; requests: number }
 
-export function createConnectionBounds(
+export function createConnectionLimits(
   limits: Pick<HttpLimits, 'maxConnections' | 'maxHalfOpen' | 'addressShare'>,
   onRefused: (reason: ConnectionRefusal) => void,
   now: () => number,
-): ConnectionBounds {
+): ConnectionLimits {
   const known = new Map<Socket, Known>()
   const byAddress = new Map<string, number>()
   // In the order in which they came to be so.
@@ -40,7 +40,7 @@ export function createConnectionBounds(
   const idle = new Set<Socket>()
   const perAddress = Math.max(1, Math.floor(limits.maxConnections * limits.addressShare))
 
-  const forget = (socket: Socket): void => {
+  const forgetSocket = (socket: Socket): void => {
     const entry = known.get(socket)
     if (entry === undefined) return
     known.delete(socket)
@@ -51,36 +51,36 @@ export function createConnectionBounds(
     if (left === 0) byAddress.delete(entry.address)
     else byAddress.set(entry.address, left)
   }
-  const close = (socket: Socket, reason: ConnectionRefusal): void => {
+  const closeSocket = (socket: Socket, reason: ConnectionRefusal): void => {
     onRefused(reason)
-    forget(socket)
+    forgetSocket(socket)
     socket.destroy()
   }
   const closeOldest = (from: Set<Socket>, reason: ConnectionRefusal, ageMs = minAgeMs): boolean => {
     const [oldest] = from
     if (oldest === undefined || now() - (known.get(oldest)?.openedAt ?? 0) < ageMs) return false
-    close(oldest, reason)
+    closeSocket(oldest, reason)
     return true
   }
   return {
     admit(socket) {
       const address = sharedAddress(socket.remoteAddress)
       if (address !== undefined && (byAddress.get(address) ?? 0) >= perAddress) {
-        close(socket, 'address_full')
+        closeSocket(socket, 'address_full')
         return
       }
       const isFull = known.size >= limits.maxConnections
       const hasRoom =
         !isFull || closeOldest(halfOpen, 'connections_full', 0) || closeOldest(idle, 'connections_full', 0)
       if (!hasRoom) {
-        close(socket, 'connections_full')
+        closeSocket(socket, 'connections_full')
         return
       }
       if (halfOpen.size >= limits.maxHalfOpen) closeOldest(halfOpen, 'half_open')
       known.set(socket, { address, openedAt: now(), requests: 0 })
       halfOpen.add(socket)
       if (address !== undefined) byAddress.set(address, (byAddress.get(address) ?? 0) + 1)
-      socket.once('close', () => forget(socket))
+      socket.once('close', () => forgetSocket(socket))
     },
     begin(socket) {
       const entry = known.get(socket)
@@ -89,7 +89,7 @@ export function createConnectionBounds(
       idle.delete(socket)
       entry.requests += 1
       if (entry.requests <= maxPipelined) return true
-      close(socket, 'pipelined')
+      closeSocket(socket, 'pipelined')
       return false
     },
     finish(socket) {
@@ -119,11 +119,11 @@ export function sharedAddress(remote: string | undefined): string | undefined {
   if (remote === undefined) return undefined
   const address = remote.replace(/^::ffff:(?=\d)/i, '')
   if (ownNetwork.test(address)) return undefined
-  return address.includes(':') ? prefixOf(address) : address
+  return address.includes(':') ? ipv6Prefix(address) : address
 }
 
 /** The first four groups, written out. */
-function prefixOf(address: string): string {
+function ipv6Prefix(address: string): string {
   const [head = '', tail] = address.toLowerCase().split('%', 1)[0]?.split('::') ?? []
   const front = head === '' ? [] : head.split(':')
   const back = tail === undefined || tail === '' ? [] : tail.split(':')

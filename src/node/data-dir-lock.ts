@@ -5,8 +5,8 @@ import { mkdir, rm, stat } from 'node:fs/promises'
 import { createConnection, type Server } from 'node:net'
 import { join } from 'node:path'
 import { GatewayError } from '../contract/index.ts'
-import { closeDataDir, makeDataDir } from './data-dir.ts'
-import { shortFolder } from './socket-path.ts'
+import { makeDataDir, restrictDataDirAccess } from './data-dir.ts'
+import { shortSocketFolder } from './socket-path.ts'
 
 /** `lock`: the embedded database's folder is in use. `control`: a gateway on a database server, reachable from here. */
 export type SocketKind = 'lock' | 'control'
@@ -18,29 +18,29 @@ const takeoverStaleMs = 10_000
 
 /** The folder must exist. */
 export async function socketPathFor(dataDir: string, kind: SocketKind): Promise<string> {
-  return join(await shortFolder(dataDir, socketNames.control), socketNames[kind])
+  return join(await shortSocketFolder(dataDir, socketNames.control), socketNames[kind])
 }
 
 /** Listens on the folder's socket or refuses, naming the way out. */
 export async function lockDataDir(dataDir: string, server: Server): Promise<() => Promise<void>> {
   await makeDataDir(dataDir)
-  await closeDataDir(dataDir)
+  await restrictDataDirAccess(dataDir)
   const path = await socketPathFor(dataDir, 'lock')
-  if (!(await tryListen(server, path))) {
-    if (await isAnswered(path)) throw lockedError(dataDir)
-    await takeOver(dataDir, server, path)
+  if (!(await tryListenOnSocket(server, path))) {
+    if (await isSocketAnswered(path)) throw dataDirLockedError(dataDir)
+    await takeOverSocket(dataDir, server, path)
   }
   return () => closeServer(server)
 }
 
 /** Listens for the command line. Undefined: another replica with the same folder does already, or the folder cannot be used. */
-export async function offerControl(dataDir: string, server: Server): Promise<(() => Promise<void>) | undefined> {
+export async function openControlSocket(dataDir: string, server: Server): Promise<(() => Promise<void>) | undefined> {
   try {
     await makeDataDir(dataDir)
     const path = await socketPathFor(dataDir, 'control')
-    if (!(await tryListen(server, path))) {
-      if (await isAnswered(path)) return undefined
-      await takeOver(dataDir, server, path)
+    if (!(await tryListenOnSocket(server, path))) {
+      if (await isSocketAnswered(path)) return undefined
+      await takeOverSocket(dataDir, server, path)
     }
     return () => closeServer(server)
   } catch {
@@ -54,18 +54,18 @@ function closeServer(server: Server): Promise<void> {
 }
 
 /** The socket file outlived its process. Two starters may find it at once: only one may remove it. */
-async function takeOver(dataDir: string, server: Server, path: string): Promise<void> {
+async function takeOverSocket(dataDir: string, server: Server, path: string): Promise<void> {
   const guard = `${path}.takeover`
   await removeStaleGuard(guard)
   try {
     await mkdir(guard)
   } catch {
-    throw lockedError(dataDir)
+    throw dataDirLockedError(dataDir)
   }
   try {
-    if (await isAnswered(path)) throw lockedError(dataDir)
+    if (await isSocketAnswered(path)) throw dataDirLockedError(dataDir)
     await rm(path, { force: true })
-    if (!(await tryListen(server, path))) throw lockedError(dataDir)
+    if (!(await tryListenOnSocket(server, path))) throw dataDirLockedError(dataDir)
   } finally {
     await rm(guard, { recursive: true, force: true })
   }
@@ -77,7 +77,7 @@ async function removeStaleGuard(guard: string): Promise<void> {
     await rm(guard, { recursive: true, force: true })
 }
 
-function tryListen(server: Server, path: string): Promise<boolean> {
+function tryListenOnSocket(server: Server, path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void =>
       error.code === 'EADDRINUSE' ? resolve(false) : reject(error)
@@ -92,7 +92,7 @@ function tryListen(server: Server, path: string): Promise<boolean> {
   })
 }
 
-function isAnswered(path: string): Promise<boolean> {
+function isSocketAnswered(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path)
     socket.once('connect', () => {
@@ -103,7 +103,7 @@ function isAnswered(path: string): Promise<boolean> {
   })
 }
 
-function lockedError(dataDir: string): GatewayError {
+function dataDirLockedError(dataDir: string): GatewayError {
   return new GatewayError(
     'data_dir_locked',
     `[storage] another Parley process uses ${dataDir}; stop it, or choose another folder with PARLEY_DATA_DIR, or set DATABASE_URL to share one database`,

@@ -6,7 +6,7 @@ import { GatewayError, type Log } from '../contract/index.ts'
 /** Its path without links. Node's own recursive mkdir never returns below /proc, so each folder is made by itself. */
 export async function makeDataDir(dataDir: string): Promise<string> {
   try {
-    await makeFolder(resolve(dataDir))
+    await makePrivateFolder(resolve(dataDir))
     return await realpath(dataDir)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
@@ -17,7 +17,7 @@ export async function makeDataDir(dataDir: string): Promise<string> {
   }
 }
 
-async function makeFolder(path: string): Promise<void> {
+async function makePrivateFolder(path: string): Promise<void> {
   try {
     // Tokens and the control socket lie in here: closed to other users.
     await mkdir(path, { mode: 0o700 })
@@ -26,7 +26,7 @@ async function makeFolder(path: string): Promise<void> {
     if (code === 'EEXIST') return
     const parent = dirname(path)
     if (code !== 'ENOENT' || parent === path) throw error
-    await makeFolder(parent)
+    await makePrivateFolder(parent)
     await mkdir(path, { mode: 0o700 }).catch((again: NodeJS.ErrnoException) => {
       if (again.code !== 'EEXIST') throw again
     })
@@ -45,23 +45,23 @@ const volumesOwn = 'lost+found'
  * A folder that others may look into is closed before anything is read or written in it, and refused where that cannot be: its
  * files hold tokens, keys and what people said. One that holds other things as well is not ours to close. Nothing is made here.
  */
-export async function closeDataDir(dataDir: string, log?: Log): Promise<void> {
+export async function restrictDataDirAccess(dataDir: string, log?: Log): Promise<void> {
   // Where there are no users to tell apart there are no modes.
   if (process.getuid === undefined) return
   const found = await stat(dataDir).catch(() => undefined)
   if (found === undefined || !found.isDirectory()) return
   if ((found.mode & openToOthers) !== 0) {
-    if ((found.mode & sticky) !== 0 || !(await isOurs(dataDir)))
-      throw openFolder(dataDir, found.mode, 'it is shared with others, or holds something else')
+    if ((found.mode & sticky) !== 0 || !(await looksLikeDataDir(dataDir)))
+      throw folderTooOpenError(dataDir, found.mode, 'it is shared with others, or holds something else')
     await chmod(dataDir, 0o700).catch((error: NodeJS.ErrnoException) => {
-      throw openFolder(dataDir, found.mode, `it cannot be closed (${error.code ?? 'unknown'})`)
+      throw folderTooOpenError(dataDir, found.mode, `it cannot be closed (${error.code ?? 'unknown'})`)
     })
     if (((await stat(dataDir)).mode & openToOthers) !== 0)
-      throw openFolder(dataDir, found.mode, 'its file system keeps no modes')
+      throw folderTooOpenError(dataDir, found.mode, 'its file system keeps no modes')
     log?.warn('data_dir_closed', { path: dataDir })
   }
   for (const [name, mode] of [...secretFiles, ['postgres', 0o700] as const])
-    await closeInside(join(dataDir, name), mode)
+    await restrictFileAccess(join(dataDir, name), mode)
 }
 
 const secretFiles = [
@@ -70,17 +70,17 @@ const secretFiles = [
 ] as const
 
 /** Also where other users cannot enter the folder any more: it may be moved, or opened by hand. */
-async function closeInside(path: string, mode: number): Promise<void> {
+async function restrictFileAccess(path: string, mode: number): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (found !== undefined && (found.mode & 0o077) !== 0) await chmod(path, mode).catch(() => {})
 }
 
-async function isOurs(dataDir: string): Promise<boolean> {
+async function looksLikeDataDir(dataDir: string): Promise<boolean> {
   const names = (await readdir(dataDir)).filter((name) => name !== volumesOwn)
   return names.length === 0 || names.some((name) => ownNames.includes(name))
 }
 
-function openFolder(dataDir: string, mode: number, why: string): GatewayError {
+function folderTooOpenError(dataDir: string, mode: number, why: string): GatewayError {
   const shown = (mode & 0o777).toString(8).padStart(3, '0')
   return new GatewayError(
     'config_invalid',

@@ -5,11 +5,11 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { RequestSource } from '../contract/index.ts'
 import { createApp } from '../http/app.ts'
 import type { AppDeps } from '../http/deps.ts'
-import { busyResponse } from './busy.ts'
-import { createHookListener } from './hook-listener.ts'
+import { startingResponse } from './busy.ts'
+import { createWebhookListener } from './hook-listener.ts'
 import type { PublicUrlCheck } from './public-url-check.ts'
 
-export type EdgeListener = {
+export type HttpListener = {
   readonly listener: RequestListener
   /** From now on the gateway answers. */
   readonly open: (deps: AppDeps) => void
@@ -18,7 +18,7 @@ export type EdgeListener = {
 type Handle = (request: Request, env: object) => Response | Promise<Response>
 
 /** A request may have been refused while its body came in: what the app says afterwards comes too late. */
-function inTime(
+function unlessAlreadySent(
   response: Response,
   { outgoing }: { readonly outgoing: Pick<ServerResponse, 'headersSent'> },
 ): Response {
@@ -26,14 +26,16 @@ function inTime(
 }
 
 /** `answerCheck`: true where a request was for the check of the public URL, which is told before there is an app. */
-export function createEdgeListener(
+export function createHttpListener(
   sourceOf: (incoming: IncomingMessage) => RequestSource,
   answerCheck: PublicUrlCheck['answer'],
-): EdgeListener {
-  let handle: Handle = busyResponse
+): HttpListener {
+  let handle: Handle = startingResponse
   const answer = getRequestListener((request, env) => {
     const response = handle(request, env)
-    return response instanceof Promise ? response.then((late) => inTime(late, env)) : inTime(response, env)
+    return response instanceof Promise
+      ? response.then((late) => unlessAlreadySent(late, env))
+      : unlessAlreadySent(response, env)
   })
   // It answers every failure itself; its promise only tells when it is done.
   const serve: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
@@ -44,7 +46,7 @@ export function createEdgeListener(
     },
     open(deps) {
       handle = createApp(deps).fetch
-      listen = createHookListener({ ...deps, sourceOf }, serve)
+      listen = createWebhookListener({ ...deps, sourceOf }, serve)
     },
   }
 }

@@ -4,15 +4,15 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import type { HttpLimits } from '../config/http-limits.ts'
 import type { Log, TransportAnswer } from '../contract/index.ts'
-import { type RequestRefusal, requestRefused } from '../http/status.ts'
-import type { EdgeUse } from '../vitals/edge-use.ts'
+import { type RequestRefusal, requestRefusedAnswer } from '../http/status.ts'
+import type { HttpListenerUse } from '../vitals/edge-use.ts'
 import { createBodyBudget } from './body-budget.ts'
-import { createConnectionBounds, sharedAddress } from './connection-bounds.ts'
+import { createConnectionLimits, sharedAddress } from './connection-bounds.ts'
 import { TrackedMessage } from './tracked-message.ts'
 
-export type EdgeServer = { readonly server: Server; readonly use: () => EdgeUse }
+export type HttpServer = { readonly server: Server; readonly use: () => HttpListenerUse }
 
-type EdgeDeps = { readonly monotonicMs: () => number; readonly log: Log }
+type HttpServerDeps = { readonly monotonicMs: () => number; readonly log: Log }
 
 const sweepMs = 500
 /** So long a caller that is still sending has to hear its answer. */
@@ -21,13 +21,13 @@ const lingerMs = 500
 const maxRefusalMs = 2_000
 const logEveryMs = 60_000
 
-export function createEdgeServer(listener: RequestListener, limits: HttpLimits, deps: EdgeDeps): EdgeServer {
+export function createHttpServer(listener: RequestListener, limits: HttpLimits, deps: HttpServerDeps): HttpServer {
   const refusals = countRefusals(deps)
   const budget = createBodyBudget(limits, deps.monotonicMs)
-  const bounds = createConnectionBounds(limits, refusals.add, deps.monotonicMs)
+  const bounds = createConnectionLimits(limits, refusals.add, deps.monotonicMs)
   const answering = new WeakMap<Socket, ServerResponse>()
 
-  const refuse = (incoming: TrackedMessage, outgoing: ServerResponse, reason: RequestRefusal): void => {
+  const refuseRequest = (incoming: TrackedMessage, outgoing: ServerResponse, reason: RequestRefusal): void => {
     refusals.add(reason)
     incoming.isRefused = true
     const { socket } = incoming
@@ -35,10 +35,10 @@ export function createEdgeServer(listener: RequestListener, limits: HttpLimits, 
       socket.destroy()
       return
     }
-    send(outgoing, requestRefused(reason))
+    sendRefusal(outgoing, requestRefusedAnswer(reason))
     setTimeout(() => socket.destroy(), maxRefusalMs).unref()
   }
-  const track = (incoming: TrackedMessage, outgoing: ServerResponse): boolean => {
+  const trackBody = (incoming: TrackedMessage, outgoing: ServerResponse): boolean => {
     const { headers, socket, url = '' } = incoming
     const declared = headers['content-length']
     if (headers['transfer-encoding'] === undefined && Number(declared ?? 0) === 0) return true
@@ -46,26 +46,26 @@ export function createEdgeServer(listener: RequestListener, limits: HttpLimits, 
       address: sharedAddress(socket.remoteAddress),
       declaredBytes: declared === undefined ? undefined : Number(declared),
       isWebhook: url.startsWith('/hooks/'),
-      refuse: (reason) => refuse(incoming, outgoing, reason),
+      refuse: (reason) => refuseRequest(incoming, outgoing, reason),
     })
     incoming.tracked = body
     // Closed once it is answered or the caller is gone: by then nothing holds the bytes.
     outgoing.once('close', () => {
       body?.end()
       // What was not read would keep the connection for as long as the rest takes.
-      if (!incoming.complete && !socket.destroyed) setTimeout(() => closeUnread(incoming), lingerMs).unref()
+      if (!incoming.complete && !socket.destroyed) setTimeout(() => closeUnreadConnection(incoming), lingerMs).unref()
     })
     return body !== undefined
   }
-  const handle = (incoming: TrackedMessage, outgoing: ServerResponse, isAsked: boolean): void => {
+  const handleIncoming = (incoming: TrackedMessage, outgoing: ServerResponse, isAsked: boolean): void => {
     const { socket } = incoming
     if (!bounds.begin(socket)) return
     answering.set(socket, outgoing)
     outgoing.once('close', () => bounds.finish(socket))
-    const hasRoom = track(incoming, outgoing)
+    const hasRoom = trackBody(incoming, outgoing)
     const reason = incoming.rawHeaders.length > limits.maxHeaders * 2 ? 'too_many_headers' : 'bodies_full'
     if (!hasRoom || reason === 'too_many_headers') {
-      refuse(incoming, outgoing, reason)
+      refuseRequest(incoming, outgoing, reason)
       return
     }
     // Not before a handler wants the body: a client refused by its headers never sends it.
@@ -85,19 +85,19 @@ export function createEdgeServer(listener: RequestListener, limits: HttpLimits, 
       maxHeaderSize: limits.maxHeaderBytes,
       connectionsCheckingInterval: sweepMs,
     },
-    (incoming, outgoing) => handle(incoming, outgoing, false),
+    (incoming, outgoing) => handleIncoming(incoming, outgoing, false),
   )
-  server.on('checkContinue', (incoming: TrackedMessage, outgoing) => handle(incoming, outgoing, true))
+  server.on('checkContinue', (incoming: TrackedMessage, outgoing) => handleIncoming(incoming, outgoing, true))
   server.on('connection', bounds.admit)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const reason = refusalOf(error)
+    const reason = parserErrorRefusal(error)
     if (reason !== undefined) refusals.add(reason)
     const isAnswering = bounds.isBusy(socket) && answering.get(socket)?.headersSent === true
     if (reason === undefined || !socket.writable || isAnswering) {
       socket.destroy()
       return
     }
-    socket.end(asText(requestRefused(reason)))
+    socket.end(toHttpText(requestRefusedAnswer(reason)))
     setTimeout(() => socket.destroy(), lingerMs).unref()
   })
   const sweeping = setInterval(() => {
@@ -109,32 +109,32 @@ export function createEdgeServer(listener: RequestListener, limits: HttpLimits, 
   return { server, use: () => ({ bodies: budget.use(), connections: bounds.use(), refused: refusals.counts() }) }
 }
 
-function closeUnread({ complete, socket }: TrackedMessage): void {
+function closeUnreadConnection({ complete, socket }: TrackedMessage): void {
   if (!complete) socket.destroy()
 }
 
 /** The connection ends a moment after the answer: closed while the caller still sends, it would take the answer with it. */
-function send(outgoing: ServerResponse, { status, headers, body = '' }: TransportAnswer): void {
+function sendRefusal(outgoing: ServerResponse, { status, headers, body = '' }: TransportAnswer): void {
   outgoing.writeHead(status, { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) })
   outgoing.write(body)
   setTimeout(() => outgoing.end(), lingerMs).unref()
 }
 
 /** Where there is no response object: what was said was no request. */
-function asText({ status, headers, body = '' }: TransportAnswer): string {
+function toHttpText({ status, headers, body = '' }: TransportAnswer): string {
   const fields = { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${body}`
 }
 
 /** Undefined: the caller broke off, which is not an error. */
-function refusalOf({ code = '' }: NodeJS.ErrnoException): RequestRefusal | undefined {
+function parserErrorRefusal({ code = '' }: NodeJS.ErrnoException): RequestRefusal | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'headers_timeout'
   return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE' ? 'malformed_http' : undefined
 }
 
-function countRefusals({ monotonicMs, log }: EdgeDeps) {
+function countRefusals({ monotonicMs, log }: HttpServerDeps) {
   const counts = new Map<string, number>()
   let untold = 0
   let last = ''

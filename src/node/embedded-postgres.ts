@@ -20,12 +20,12 @@ import {
   findServer,
   type Server,
   type ServerPlace,
+  serverStuckError,
   startServer,
   stopServer,
-  stuckError,
 } from './embedded-postgres/server.ts'
-import { supervise } from './embedded-postgres/supervise.ts'
-import { shortFolder } from './socket-path.ts'
+import { superviseServer } from './embedded-postgres/supervise.ts'
+import { shortSocketFolder } from './socket-path.ts'
 
 export type EmbeddedPostgres = {
   readonly url: string
@@ -50,7 +50,7 @@ export function embeddedFolder(dataDir: string): string {
 
 /** Where the embedded PostgreSQL of a data folder answers while it runs. */
 export async function embeddedUrl(dataDir: string, database: string = roleName): Promise<string> {
-  const host = await shortFolder(embeddedFolder(dataDir), socketName)
+  const host = await shortSocketFolder(embeddedFolder(dataDir), socketName)
   return `postgres://${roleName}@localhost/${database}?host=${encodeURIComponent(host)}`
 }
 
@@ -65,15 +65,15 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   if (isNew) await createCluster(programs)
   await requireSameVersion(folder)
   const place = { ...programs, settings: options.settings ?? {} }
-  const server = await unlessQuick(
-    findOrStart(place, dataDir),
+  const server = await tellWhenSlow(
+    findOrStartServer(place, dataDir),
     options.tell,
     'Starting PostgreSQL; after a crash it first reads back its journal …',
   )
-  return { url: await embeddedUrl(dataDir), stop: supervise(place, server, options.log) }
+  return { url: await embeddedUrl(dataDir), stop: superviseServer(place, server, options.log) }
 }
 
-async function unlessQuick<T>(work: Promise<T>, tell: ((line: string) => void) | undefined, line: string): Promise<T> {
+async function tellWhenSlow<T>(work: Promise<T>, tell: ((line: string) => void) | undefined, line: string): Promise<T> {
   const timer = setTimeout(() => tell?.(line), slowMs)
   try {
     return await work
@@ -83,7 +83,7 @@ async function unlessQuick<T>(work: Promise<T>, tell: ((line: string) => void) |
 }
 
 /** A server that runs but does not answer, frozen for instance, is ended: it works in our folder, whose lock we hold. */
-async function findOrStart(place: ServerPlace, dataDir: string): Promise<Server> {
+async function findOrStartServer(place: ServerPlace, dataDir: string): Promise<Server> {
   const found = await findServer(place)
   if (found !== undefined) {
     try {
@@ -114,7 +114,7 @@ async function prepareDatabase(server: Server, dataDir: string): Promise<void> {
   } catch (error) {
     throw error instanceof GatewayError && error.details['sqlstate'] === '53100'
       ? error
-      : stuckError(server.pid, embeddedFolder(dataDir), 'does not answer')
+      : serverStuckError(server.pid, embeddedFolder(dataDir), 'does not answer')
   } finally {
     await admin.close()
   }

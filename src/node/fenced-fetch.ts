@@ -28,11 +28,11 @@ export function createFencedFetch(
       dispatch: (options, handler) => {
         const { body } = options
         // With a body the head is written together with its first piece, which may come long after `onConnect`.
-        if (!isAsyncIterable(body)) return sender.dispatch(options, fenced(handler, isFenced, onSend))
+        if (!isAsyncIterable(body)) return sender.dispatch(options, fenceHandler(handler, isFenced, onSend))
         const sent = { ...options, body: fencedPieces(body, isFenced, onSend) }
         return sender.dispatch(
           sent,
-          fenced(handler, isFenced, () => {}),
+          fenceHandler(handler, isFenced, () => {}),
         )
       },
     }
@@ -47,13 +47,13 @@ export async function prepareFencedFetch(): Promise<void> {
 }
 
 /** `onConnect` is called right before the first byte of a request without a body is written, in the same breath. */
-function fenced(handler: Handler, isFenced: () => boolean, onSend: () => void): Handler {
+function fenceHandler(handler: Handler, isFenced: () => boolean, onSend: () => void): Handler {
   const { onConnect } = handler
   if (onConnect === undefined) return handler
   return {
     ...handler,
     onConnect(this: Handler, abort, ...rest) {
-      if (isFenced()) return abort(tooLate())
+      if (isFenced()) return abort(tooLateToSendError())
       onSend()
       onConnect.call(this, abort, ...rest)
     },
@@ -71,8 +71,8 @@ async function* fencedPieces(
   for (;;) {
     const next = await pieces.next()
     // What has begun to leave goes on: half a request tells the receiver nothing.
-    if (!hasLeft && isFenced()) throw tooLate()
-    const isLeaving = next.done === true || !isEmpty(next.value)
+    if (!hasLeft && isFenced()) throw tooLateToSendError()
+    const isLeaving = next.done === true || !isEmptyChunk(next.value)
     if (!hasLeft && isLeaving) onSend()
     hasLeft ||= isLeaving
     if (next.done === true) return
@@ -80,11 +80,11 @@ async function* fencedPieces(
   }
 }
 
-function isEmpty(piece: unknown): boolean {
+function isEmptyChunk(piece: unknown): boolean {
   return piece instanceof Uint8Array && piece.byteLength === 0
 }
 
-function tooLate(): DOMException {
+function tooLateToSendError(): DOMException {
   return new DOMException('too late to be sent', 'TimeoutError')
 }
 

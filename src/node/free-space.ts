@@ -1,10 +1,10 @@
 // How much room the disk of the data folder has left, and what there is still room for.
 import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.ts'
-import { cached } from '../vitals/cached.ts'
+import { cachePromise } from '../vitals/cached.ts'
 
 /** `low`: nothing more of people who are not admitted. `full`: no mail and no file of any sender. Undefined: room for all. */
-export type Room = 'low' | 'full' | undefined
+export type FreeSpace = 'low' | 'full' | undefined
 
 /** Every arrival may ask; the disk is looked at no more often than this. */
 const freshMs = 2_000
@@ -14,16 +14,16 @@ const usualLowShare = 0.05
 type DiskConfig = Pick<Config, 'dataDir' | 'disk' | 'databaseUrl' | 'attachments'>
 
 /** Undefined: neither rows nor files are kept on this disk. */
-export function createRoom(config: DiskConfig): (() => Promise<Room>) | undefined {
+export function createFreeSpaceCheck(config: DiskConfig): (() => Promise<FreeSpace>) | undefined {
   if (config.databaseUrl !== undefined && config.attachments.store !== undefined) return undefined
-  return cached(
+  return cachePromise(
     freshMs,
     () => performance.now(),
-    () => readRoom(config),
+    () => readFreeSpace(config),
   )
 }
 
-async function readRoom({ dataDir, disk }: DiskConfig): Promise<Room> {
+async function readFreeSpace({ dataDir, disk }: DiskConfig): Promise<FreeSpace> {
   // A disk that cannot be asked says nothing about its room; what is written there fails by itself.
   const facts = await statfs(dataDir).catch(() => undefined)
   if (facts === undefined) return undefined

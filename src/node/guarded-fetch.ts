@@ -4,8 +4,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
-import type { FetchRefusal, GuardedFetch } from '../contract/index.ts'
-import { createGuardedFetch, type DialRequest, isPublicAddress, tooLate } from '../verification/index.ts'
+import type { FetchRefusal, SafeFetch } from '../contract/index.ts'
+import { createSafeFetch, type DialRequest, isPublicAddress, tooLateError } from '../verification/index.ts'
 
 export type PinnedFetchOptions = {
   /** All addresses of a name; without it the system's resolver. */
@@ -13,18 +13,18 @@ export type PinnedFetchOptions = {
   readonly isPublic?: (address: string) => boolean
 }
 
-export function createPinnedFetch(options: PinnedFetchOptions = {}): GuardedFetch {
+export function createPinnedFetch(options: PinnedFetchOptions = {}): SafeFetch {
   const { resolve = systemResolve, isPublic = isPublicAddress } = options
-  return createGuardedFetch({
+  return createSafeFetch({
     pins: true,
     isPublic,
     async dial(request) {
       const { url, literal, signal } = request
-      const addresses = literal === undefined ? await untilAborted(signal, resolve(url.hostname)) : [literal]
+      const addresses = literal === undefined ? await abortable(signal, resolve(url.hostname)) : [literal]
       if (addresses.length === 0) throw new Error('no address')
       // One that is private among public ones is how a name is made to lead inside.
       if (!addresses.every(isPublic)) return 'address'
-      return readable(await connect(request, addresses))
+      return toReadableResponse(await connectPinned(request, addresses))
     },
   })
 }
@@ -34,7 +34,7 @@ async function systemResolve(host: string): Promise<readonly string[]> {
 }
 
 /** No agent: a connection made for one judged address is not used for another request. */
-function connect(target: DialRequest, addresses: readonly string[]): Promise<IncomingMessage> {
+function connectPinned(target: DialRequest, addresses: readonly string[]): Promise<IncomingMessage> {
   const { url, method, headers, body, signal, mayLeave } = target
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ function connect(target: DialRequest, addresses: readonly string[]): Promise<Inc
         method,
         headers: { 'accept-encoding': 'identity', ...headers },
         agent: false,
-        lookup: pinned(addresses),
+        lookup: pinnedLookup(addresses),
         signal,
       },
       resolve,
@@ -54,14 +54,14 @@ function connect(target: DialRequest, addresses: readonly string[]): Promise<Inc
     outgoing.once('socket', (socket) => {
       socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
         if (mayLeave()) outgoing.end(body)
-        else outgoing.destroy(tooLate())
+        else outgoing.destroy(tooLateError())
       })
     })
   })
 }
 
 /** A second lookup is told what was judged, and nothing newer. */
-function pinned(addresses: readonly string[]): LookupFunction {
+function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_host, { all }, answer) => {
     const [first] = known
@@ -70,14 +70,14 @@ function pinned(addresses: readonly string[]): LookupFunction {
   }
 }
 
-function readable(incoming: IncomingMessage): Response | FetchRefusal {
+function toReadableResponse(incoming: IncomingMessage): Response | FetchRefusal {
   const headers = new Headers()
   for (const [name, value] of Object.entries(incoming.headers)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value)
   }
   // Node's own stream types and the web's differ in name only.
   const raw = Readable.toWeb(incoming) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>
-  const body = decoded(raw, headers.get('content-encoding'))
+  const body = decodeContent(raw, headers.get('content-encoding'))
   if (body === undefined) {
     incoming.destroy()
     return 'encoding'
@@ -89,7 +89,7 @@ function readable(incoming: IncomingMessage): Response | FetchRefusal {
 }
 
 /** We ask for plain bytes; a server that compresses all the same is unpacked piece by piece, under the same limit. */
-function decoded(
+function decodeContent(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   encoding: string | null,
 ): ReadableStream<Uint8Array> | undefined {
@@ -108,11 +108,11 @@ function decoded(
 }
 
 /** A resolver takes no signal. */
-function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+    const rejectOnAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', rejectOnAbort, { once: true })
+    if (signal.aborted) rejectOnAbort()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', rejectOnAbort))
   })
 }

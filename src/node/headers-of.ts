@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 
 /** Names in lower case, repeated ones joined as the Fetch standard joins them. */
-export function headersOf(context: Context): Readonly<Record<string, string>> {
+export function nodeRequestHeaders(context: Context): Readonly<Record<string, string>> {
   // The Node server puts the incoming message into the environment of every context.
   const { incoming } = context.env as { incoming?: IncomingMessage }
   return incoming === undefined ? context.req.header() : joinedHeaders(incoming.rawHeaders)

@@ -1,14 +1,17 @@
 // Webhooks as Node hands them over, past the app: making a web Request and Response of each costs more than the signature and
 // the JSON together. Only the plain case is taken; whatever is unusual goes to the app, which answers the same.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { ArrivalHead, RequestSource, TransportAnswer } from '../contract/index.ts'
+import type { RequestHead, RequestSource, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from '../http/deps.ts'
-import { answerHook, failure, findConnection, screenHook } from '../http/hook.ts'
+import { answerWebhook, errorToAnswer, findConnection, screenWebhook } from '../http/hook.ts'
 import { asProblem } from '../http/problem.ts'
 import { joinedHeaders } from './headers-of.ts'
 
-type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint' | 'log' | 'maxBodyBytes' | 'newTrace' | 'now'> & {
+type WebhookListenerDeps = Pick<
+  AppDeps,
+  'gateway' | 'rejections' | 'failpoint' | 'log' | 'maxBodyBytes' | 'newTrace' | 'now'
+> & {
   readonly sourceOf: (incoming: IncomingMessage) => RequestSource
 }
 
@@ -19,7 +22,7 @@ const plainText = { 'content-type': 'text/plain;charset=UTF-8' }
 const length = /^\d{1,10}$/
 
 /** `rest` serves everything that is not a plain webhook of a known connection. */
-export function createHookListener(deps: HookDeps, rest: RequestListener): RequestListener {
+export function createWebhookListener(deps: WebhookListenerDeps, rest: RequestListener): RequestListener {
   const known = new Map<string, GatewayConnection | undefined>()
   for (const { adapter, connection } of deps.gateway.connections) {
     const path = `/hooks/${adapter.channel}/${connection.id}`
@@ -28,23 +31,23 @@ export function createHookListener(deps: HookDeps, rest: RequestListener): Reque
   return (incoming, outgoing) => {
     const at = incoming.method === 'POST' ? known.get(incoming.url ?? '') : undefined
     const headers = at === undefined ? {} : joinedHeaders(incoming.rawHeaders)
-    if (at === undefined || !isPlain(headers, deps.maxBodyBytes)) return rest(incoming, outgoing)
+    if (at === undefined || !isPlainWebhook(headers, deps.maxBodyBytes)) return rest(incoming, outgoing)
     const receivedAt = new Date(deps.now()).toISOString()
-    const head: ArrivalHead = { headers, receivedAt, from: deps.sourceOf(incoming) }
-    const screened = screenHook(deps, at, head)
-    if (screened !== undefined) return send(outgoing, asProblem(screened))
+    const head: RequestHead = { headers, receivedAt, from: deps.sourceOf(incoming) }
+    const screened = screenWebhook(deps, at, head)
+    if (screened !== undefined) return sendWebhookAnswer(outgoing, asProblem(screened))
     // A request that breaks off is dropped: nothing of it is taken, and no client waits for an answer.
-    return collect(incoming, (bytes) => void take(deps, at, { bytes, head, outgoing }))
+    return collectBody(incoming, (bytes) => void handleWebhookExchange(deps, at, { bytes, head, outgoing }))
   }
 }
 
 /** A declared length is enforced by the server. Without one, or with too much, the app decides. */
-function isPlain(headers: Readonly<Record<string, string>>, maxBytes: number): boolean {
+function isPlainWebhook(headers: Readonly<Record<string, string>>, maxBytes: number): boolean {
   const declared = headers['content-length'] ?? ''
   return length.test(declared) && Number(declared) <= maxBytes && headers['transfer-encoding'] === undefined
 }
 
-function collect(incoming: IncomingMessage, done: (bytes: Uint8Array) => void): void {
+function collectBody(incoming: IncomingMessage, done: (bytes: Uint8Array) => void): void {
   const chunks: Uint8Array[] = []
   incoming.on('data', (chunk: Uint8Array) => chunks.push(chunk))
   incoming.on('end', () => done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
@@ -52,21 +55,25 @@ function collect(incoming: IncomingMessage, done: (bytes: Uint8Array) => void): 
 
 type Exchange = {
   readonly bytes: Uint8Array
-  readonly head: ArrivalHead
+  readonly head: RequestHead
   readonly outgoing: ServerResponse
 }
 
-async function take(deps: HookDeps, at: GatewayConnection, exchange: Exchange): Promise<void> {
+async function handleWebhookExchange(
+  deps: WebhookListenerDeps,
+  at: GatewayConnection,
+  exchange: Exchange,
+): Promise<void> {
   const { bytes, head, outgoing } = exchange
   try {
-    send(outgoing, asProblem(await answerHook(deps, at, { ...head, bytes })))
+    sendWebhookAnswer(outgoing, asProblem(await answerWebhook(deps, at, { ...head, bytes })))
   } catch (error) {
-    send(outgoing, failure(deps, error))
+    sendWebhookAnswer(outgoing, errorToAnswer(deps, error))
   }
 }
 
 /** The head is written with the length in it and leaves with the body: one packet. */
-function send(outgoing: ServerResponse, { status, headers, body }: TransportAnswer): void {
+function sendWebhookAnswer(outgoing: ServerResponse, { status, headers, body }: TransportAnswer): void {
   if (outgoing.headersSent || outgoing.destroyed) return
   if (body === undefined) outgoing.writeHead(status, { ...headers, 'content-length': 0 }).end()
   else outgoing.writeHead(status, { ...plainText, ...headers, 'content-length': Buffer.byteLength(body) }).end(body)

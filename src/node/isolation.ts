@@ -3,7 +3,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { GatewayDeps } from '../gateway/deps.ts'
-import { type Isolation, type SuspectShare, shareOf } from '../gateway/isolation.ts'
+import { type Isolation, type SuspectShare, suspectShare } from '../gateway/isolation.ts'
 import { beatMs, childPrefix, type FromSuspects, type ToSuspects } from './suspect-message.ts'
 
 /** Starts this program again, as a process that calls `runSuspects`. */
@@ -28,37 +28,37 @@ const pauseMs = 60_000
 
 export function createIsolation(fork: ForkSuspects | undefined): NodeIsolation {
   let pausedUntil = 0
-  let look = (): void => {}
-  const isOffered = (): boolean => fork !== undefined && performance.now() >= pausedUntil
-  const pause = (): void => {
+  let lookForSuspectsLater = (): void => {}
+  const isForkOffered = (): boolean => fork !== undefined && performance.now() >= pausedUntil
+  const pauseIsolation = (): void => {
     pausedUntil = performance.now() + pauseMs
   }
   return {
     from: 1,
-    isOffered,
-    wake: () => look(),
+    isOffered: isForkOffered,
+    wake: () => lookForSuspectsLater(),
     start(deps) {
       if (fork === undefined) return undefined
-      const children = runChildren({ ...deps, fork, isOffered, pause })
-      look = children.look
+      const children = runSuspectChildren({ ...deps, fork, isOffered: isForkOffered, pause: pauseIsolation })
+      lookForSuspectsLater = children.look
       return children
     },
   }
 }
 
-type Means = ChildrenDeps & {
+type SuspectChildrenDeps = ChildrenDeps & {
   readonly fork: ForkSuspects
   readonly isOffered: () => boolean
   readonly pause: () => void
 }
 
-function runChildren(means: Means): SuspectChildren & { readonly look: () => void } {
+function runSuspectChildren(means: SuspectChildrenDeps): SuspectChildren & { readonly look: () => void } {
   const children = new Map<SuspectShare, Child>()
   let isStopping = false
   let looking: Promise<void> | undefined
 
-  const begin = (share: SuspectShare): void => {
-    const child = startChild(means, share)
+  const startSuspectChild = (share: SuspectShare): void => {
+    const child = forkChild(means, share)
     const ended = child.gone.then(async (isReady) => {
       // Without the database its leases run out by themselves, and count as a death.
       await means.suspects.bury(child.holder, isStopping ? 'ended' : 'died').catch(() => {})
@@ -68,34 +68,34 @@ function runChildren(means: Means): SuspectChildren & { readonly look: () => voi
         means.pause()
       }
       means.wake()
-      look()
+      lookForSuspects()
     })
     children.set(share, { ...child, ended })
   }
-  const find = async (): Promise<void> => {
+  const startNextSuspects = async (): Promise<void> => {
     if (isStopping || !means.isOffered()) return
     for (const { deaths } of await means.suspects.find()) {
-      const share = shareOf(deaths, means.turnPolicy.maxDeaths)
-      if (share !== undefined && !children.has(share) && !isStopping) begin(share)
+      const share = suspectShare(deaths, means.turnPolicy.maxDeaths)
+      if (share !== undefined && !children.has(share) && !isStopping) startSuspectChild(share)
     }
   }
-  const look = (): void => {
-    looking ??= find()
+  const lookForSuspects = (): void => {
+    looking ??= startNextSuspects()
       // The database is away; the next look finds the same.
       .catch(() => {})
       .finally(() => {
         looking = undefined
       })
   }
-  const timer = setInterval(look, lookMs)
-  look()
+  const timer = setInterval(lookForSuspects, lookMs)
+  lookForSuspects()
   return {
-    look,
+    look: lookForSuspects,
     async stop(graceMs) {
       isStopping = true
       clearInterval(timer)
       await looking
-      await Promise.all([...children.values()].map((child) => stopChild(child, graceMs)))
+      await Promise.all([...children.values()].map((child) => stopSuspectChild(child, graceMs)))
     },
   }
 }
@@ -108,7 +108,7 @@ type Started = {
 }
 type Child = Started & { readonly ended: Promise<void> }
 
-function startChild({ fork, url, wake, turnPolicy }: Means, share: SuspectShare): Started {
+function forkChild({ fork, url, wake, turnPolicy }: SuspectChildrenDeps, share: SuspectShare): Started {
   const holder = `${childPrefix}${randomUUID()}`
   const child = fork()
   let isReady = false
@@ -128,17 +128,17 @@ function startChild({ fork, url, wake, turnPolicy }: Means, share: SuspectShare)
     // One that could not be started has no exit.
     child.on('error', () => child.pid === undefined && resolve(false))
   }).finally(() => clearInterval(watch))
-  tell(child, { type: 'run', share, holder, url })
+  sendToChild(child, { type: 'run', share, holder, url })
   return { holder, process: child, gone }
 }
 
-async function stopChild({ process: child, ended }: Child, graceMs: number): Promise<void> {
-  tell(child, { type: 'stop' })
+async function stopSuspectChild({ process: child, ended }: Child, graceMs: number): Promise<void> {
+  sendToChild(child, { type: 'stop' })
   const late = setTimeout(() => child.kill('SIGKILL'), graceMs)
   await ended
   clearTimeout(late)
 }
 
-function tell(child: ChildProcess, message: ToSuspects): void {
+function sendToChild(child: ChildProcess, message: ToSuspects): void {
   if (child.connected) child.send(message, () => {})
 }

@@ -1,15 +1,15 @@
 // Connections with a port of their own, on the edge that stays: what a caller hands in is received like a webhook.
 import type { Assembled } from '../assemble.ts'
-import type { ListenDoor, RawArrival } from '../contract/index.ts'
+import type { IngressContext, RawRequest } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
-import { type ListenerSign, type RunningListeners, runListeners } from '../gateway/listeners/run-listeners.ts'
+import { type ListenerState, type RunningListeners, runListeners } from '../gateway/listeners/run-listeners.ts'
 import type { AppDeps } from '../http/deps.ts'
-import { handIn } from '../http/hand-in.ts'
+import { deliverInbound } from '../http/hand-in.ts'
 
 export type NodeListeners = {
   /** Resolves when every port was tried once. */
   readonly start: () => Promise<void>
-  readonly signs: () => readonly ListenerSign[]
+  readonly signs: () => readonly ListenerState[]
   readonly stop: () => Promise<void>
 }
 
@@ -18,16 +18,16 @@ export function createNodeListeners(
   rejections: AppDeps['rejections'],
 ): NodeListeners {
   let running: RunningListeners | undefined
-  const doorOf = (at: GatewayConnection): ListenDoor => ({
-    async receive(arrival: RawArrival) {
-      const answer = await handIn({ gateway, rejections }, at, arrival)
+  const createListenDoor = (at: GatewayConnection): IngressContext => ({
+    async receive(arrival: RawRequest) {
+      const answer = await deliverInbound({ gateway, rejections }, at, arrival)
       if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
       return answer
     },
   })
   return {
     start() {
-      running ??= runListeners({ ...deps, doorOf })
+      running ??= runListeners({ ...deps, doorOf: createListenDoor })
       return running.tried
     },
     signs: () => running?.signs() ?? [],

@@ -16,7 +16,7 @@ const maxWords = 200
 export function createNodeMeter(): NodeMeter {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const { counter, histogram } = makers(registry)
+  const { counter, histogram } = createMetricFactories(registry)
   const arrivals = counter('arrivals_total', 'Arrivals by what became of them.', 'connection', 'outcome', 'reason')
   const commits = histogram('commit_seconds', 'From looking at an arrival to its commit.', commitSeconds)
   const claims = counter('claims_total', 'Times a loop asked for work.', 'loop', 'found')
@@ -30,7 +30,7 @@ export function createNodeMeter(): NodeMeter {
   const sendTimes = histogram('send_seconds', 'How long vendors took to answer.', sendSeconds)
   const toolCalls = counter('tool_calls_total', 'Tool calls of models by what became of them.', 'tool', 'outcome')
   const toolTimes = histogram('tool_seconds', 'How long tool calls took that ran.', toolSeconds, 'tool')
-  const word = createBoundedWords()
+  const word = createBoundedLabels()
   return {
     arrived: (connection, outcome, reason) => arrivals.inc({ connection, outcome, reason: word('arrival', reason) }),
     committed: (connection, ms) => commits.observe({ connection }, ms / 1000),
@@ -59,7 +59,7 @@ export function createNodeMeter(): NodeMeter {
   }
 }
 
-function makers(registry: Registry) {
+function createMetricFactories(registry: Registry) {
   const registers = [registry]
   return {
     counter: (name: string, help: string, ...labelNames: string[]) =>
@@ -70,7 +70,7 @@ function makers(registry: Registry) {
 }
 
 /** Codes and names of tools are words; anything else, and whatever comes after too many of them, is `other`. */
-function createBoundedWords(): (label: string, text: string) => string {
+function createBoundedLabels(): (label: string, text: string) => string {
   const known = new Map<string, Set<string>>()
   return (label, text) => {
     const words = known.get(label) ?? new Set()

@@ -12,30 +12,30 @@ type Pads = { readonly inner: Uint8Array; readonly outer: Uint8Array }
 
 export function nodeHmac(): Hmac {
   const known = new Map<string, Pads>()
-  const padsFor = (secret: string): Pads => {
+  const cachedHmacPads = (secret: string): Pads => {
     const found = known.get(secret)
     if (found !== undefined) return found
     const oldest = known.size >= maxKeys ? known.keys().next().value : undefined
     if (oldest !== undefined) known.delete(oldest)
-    const pads = padsOf(Buffer.from(secret))
+    const pads = hmacPads(Buffer.from(secret))
     known.set(secret, pads)
     return pads
   }
   return {
     sha256(secret, bytes) {
-      const { inner, outer } = padsFor(secret)
-      return hash('sha256', joined(outer, hash('sha256', joined(inner, bytes), 'buffer')), 'buffer')
+      const { inner, outer } = cachedHmacPads(secret)
+      return hash('sha256', concatBytes(outer, hash('sha256', concatBytes(inner, bytes), 'buffer')), 'buffer')
     },
   }
 }
 
-function padsOf(secret: Uint8Array): Pads {
+function hmacPads(secret: Uint8Array): Pads {
   const key = new Uint8Array(blockBytes)
   key.set(secret.length > blockBytes ? hash('sha256', secret, 'buffer').subarray(0, digestBytes) : secret)
   return { inner: key.map((byte) => byte ^ 0x36), outer: key.map((byte) => byte ^ 0x5c) }
 }
 
-function joined(head: Uint8Array, rest: Uint8Array): Uint8Array {
+function concatBytes(head: Uint8Array, rest: Uint8Array): Uint8Array {
   const whole = Buffer.allocUnsafe(head.length + rest.length)
   whole.set(head)
   whole.set(rest, head.length)

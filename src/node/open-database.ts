@@ -32,11 +32,11 @@ export type OpenOptions = {
 const embeddedConnections = { maxConnections: 4, acceptConnections: 1 } as const
 
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
-  const opened = await open(options)
+  const opened = await openServerOrEmbedded(options)
   try {
     if (options.mayMigrate === false) await requireSchema(opened.database)
     else await migrate(opened.database, options.migrationsFolder)
-    if (options.config.databaseUrl === undefined) await freeWhatTheDeadHeld(opened.database)
+    if (options.config.databaseUrl === undefined) await releaseLeasesOfDeadGateway(opened.database)
   } catch (error) {
     await opened.close()
     throw error
@@ -61,12 +61,18 @@ export async function joinDatabase(config: OpenOptions['config'], failpoint?: Fa
 }
 
 /** The folder's lock says that the gateway that worked here before is dead: what it held goes on at once. */
-async function freeWhatTheDeadHeld(database: Database): Promise<void> {
+async function releaseLeasesOfDeadGateway(database: Database): Promise<void> {
   await database.query(expireLanes, [childPrefix])
   for (const free of [freeSendLanes, freeSources]) await database.query(free, [])
 }
 
-async function open({ config, lockServer, failpoint, log, tell }: OpenOptions): Promise<OpenedDatabase> {
+async function openServerOrEmbedded({
+  config,
+  lockServer,
+  failpoint,
+  log,
+  tell,
+}: OpenOptions): Promise<OpenedDatabase> {
   const hook = failpoint === undefined ? {} : { failpoint }
   if (config.databaseUrl !== undefined) {
     const url = config.databaseUrl.reveal()

@@ -3,9 +3,9 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSeal } from '../assemble/seal.ts'
 import type { Config } from '../config.ts'
-import { createSecretDesk, type OwnKeyLine, type SecretDesk } from '../operator/secrets.ts'
+import { createSecretService, type OwnKeyLine, type SecretService } from '../operator/secrets.ts'
 import type { Database } from '../storage/database.ts'
-import { resealAll } from '../storage/reseal.ts'
+import { resealEverySecret } from '../storage/reseal.ts'
 import { listOwnKeys, markOwnKeyStale, signingKeyAge } from '../storage/statements/own-secrets.ts'
 import { replaceAdminToken } from './admin-token.ts'
 import { addSealKey, readSealKeys, sealKeyPath } from './seal-key.ts'
@@ -13,23 +13,23 @@ import { addSealKey, readSealKeys, sealKeyPath } from './seal-key.ts'
 /** Shorter than a caller waits; the next call goes on. */
 const resealMs = 15_000
 
-export function createOwnSecrets(
+export function createGatewaySecrets(
   { tenant, dataDir, sealKeys, adminToken }: Config,
   database: Database,
   rotateHandles: (actor: string) => Promise<void>,
-): SecretDesk {
+): SecretService {
   const seal = createSeal(() => readSealKeys(sealKeys, dataDir))
-  const since = (path: string) => async (): Promise<string | null> =>
+  const fileModifiedAt = (path: string) => async (): Promise<string | null> =>
     (await stat(path).catch(() => undefined))?.mtime.toISOString() ?? null
-  return createSecretDesk({
+  return createSecretService({
     sealingKey: {
       isConfigured: sealKeys.length > 0,
-      since: since(sealKeyPath(dataDir)),
+      since: fileModifiedAt(sealKeyPath(dataDir)),
       add: () => addSealKey(dataDir),
     },
     adminToken: {
       isConfigured: adminToken !== undefined,
-      since: since(join(dataDir, 'admin-token')),
+      since: fileModifiedAt(join(dataDir, 'admin-token')),
       replace: () => replaceAdminToken(dataDir),
     },
     fileHandles: {
@@ -41,6 +41,6 @@ export function createOwnSecrets(
       markStale: async (connection, name) =>
         (await database.query(markOwnKeyStale, [tenant, connection, name])).length > 0,
     },
-    reseal: () => resealAll(database, { tenant, seal, now: Date.now, maxMs: resealMs }),
+    reseal: () => resealEverySecret(database, { tenant, seal, now: Date.now, maxMs: resealMs }),
   })
 }

@@ -3,14 +3,14 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log, PublicUrlState } from '../contract/index.ts'
-import type { PublicUrlVitals } from '../vitals/readiness.ts'
-import { isForwardingHeader, looksNear } from './request-source.ts'
+import type { PublicUrlHealth } from '../vitals/readiness.ts'
+import { isForwardingHeader, isFromThisMachine } from './request-source.ts'
 
 export type PublicUrlCheck = {
   /** True where the request was for the check, and is answered. */
   readonly answer: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
   /** What is known; asks again in the background where that is old. Undefined: there is no public URL. */
-  readonly read: () => PublicUrlVitals | undefined
+  readonly read: () => PublicUrlHealth | undefined
   /** The same once it is known: whoever asks meanwhile waits for the same request. */
   readonly settled: () => Promise<PublicUrlState | undefined>
   readonly stop: () => void
@@ -42,29 +42,29 @@ const remedies: Readonly<Partial<Record<PublicUrlState, string>>> = {
     'PARLEY_PUBLIC_URL could not be reached from here; check its name, its certificate and the proxy (some networks do not lead back to themselves)',
 }
 
-type Deps = {
+type PublicUrlCheckDeps = {
   readonly publicUrl: string | undefined
   readonly log: Log
   readonly fetch: typeof fetch
   readonly monotonicMs: () => number
 }
-type Seen = Pick<PublicUrlVitals, 'forwardedBy' | 'host'> & { readonly looksNear: boolean }
+type Seen = Pick<PublicUrlHealth, 'forwardedBy' | 'host'> & { readonly looksNear: boolean }
 type Asked = { readonly proof: string; seen: Seen | undefined }
 
-export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }: Deps): PublicUrlCheck {
+export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }: PublicUrlCheckDeps): PublicUrlCheck {
   const open = new Map<string, Asked>()
   const stopping = new AbortController()
-  let found: PublicUrlVitals = { state: 'checking' }
+  let found: PublicUrlHealth = { state: 'checking' }
   let asking: Promise<void> | undefined
   let askedAt = Number.NEGATIVE_INFINITY
 
-  const check = async (url: string): Promise<void> => {
+  const checkPublicUrl = async (url: string): Promise<void> => {
     askedAt = monotonicMs()
     const nonce = randomBytes(16).toString('hex')
     const asked: Asked = { proof: randomBytes(16).toString('hex'), seen: undefined }
     open.set(nonce, asked)
-    const now = await askFor(`${url}${checkPath}${nonce}`, asked, ask, stopping.signal).catch(
-      (): PublicUrlVitals => ({ state: 'unreachable' }),
+    const now = await fetchNonce(`${url}${checkPath}${nonce}`, asked, ask, stopping.signal).catch(
+      (): PublicUrlHealth => ({ state: 'unreachable' }),
     )
     open.delete(nonce)
     asking = undefined
@@ -79,9 +79,9 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
       ...(remedy === undefined ? {} : { problem: remedy }),
     })
   }
-  const refresh = (): void => {
+  const refreshIfStale = (): void => {
     if (publicUrl === undefined || asking !== undefined || stopping.signal.aborted) return
-    if (monotonicMs() - askedAt >= freshMs[found.state]) asking = check(publicUrl)
+    if (monotonicMs() - askedAt >= freshMs[found.state]) asking = checkPublicUrl(publicUrl)
   }
   return {
     answer(incoming, outgoing) {
@@ -90,18 +90,18 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
       // A proxy may leave a part of its own in front.
       if (publicUrl === undefined || incoming.method !== 'GET' || at === -1 || path.length > 512) return false
       const asked = open.get(path.slice(at + checkPath.length))
-      if (asked !== undefined) asked.seen = seenIn(incoming, publicUrl)
+      if (asked !== undefined) asked.seen = observeRequest(incoming, publicUrl)
       const status = asked === undefined ? 404 : 200
       outgoing.writeHead(status, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
       outgoing.end(asked?.proof ?? otherProcess)
       return true
     },
     read() {
-      refresh()
+      refreshIfStale()
       return publicUrl === undefined ? undefined : found
     },
     async settled() {
-      refresh()
+      refreshIfStale()
       await asking
       return publicUrl === undefined ? undefined : found.state
     },
@@ -109,10 +109,15 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
   }
 }
 
-async function askFor(url: string, asked: Asked, ask: typeof fetch, stopping: AbortSignal): Promise<PublicUrlVitals> {
+async function fetchNonce(
+  url: string,
+  asked: Asked,
+  ask: typeof fetch,
+  stopping: AbortSignal,
+): Promise<PublicUrlHealth> {
   const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), stopping])
   const response = await ask(url, { redirect: 'manual', signal, headers: { connection: 'close' } })
-  const said = await firstBytes(response)
+  const said = await readFirstBytes(response)
   if (said === otherProcess) return { state: 'another_gateway' }
   if (said !== asked.proof || asked.seen === undefined) return { state: 'other_server' }
   const { looksNear: isNear, ...seen } = asked.seen
@@ -120,7 +125,7 @@ async function askFor(url: string, asked: Asked, ask: typeof fetch, stopping: Ab
 }
 
 /** Never more than was asked for, whatever is there. */
-async function firstBytes({ body }: Response): Promise<string> {
+async function readFirstBytes({ body }: Response): Promise<string> {
   const reader = body?.getReader()
   let said = ''
   for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
@@ -131,8 +136,8 @@ async function firstBytes({ body }: Response): Promise<string> {
   return said
 }
 
-function seenIn(incoming: IncomingMessage, publicUrl: string): Seen {
+function observeRequest(incoming: IncomingMessage, publicUrl: string): Seen {
   const names = Object.keys(incoming.headers).filter(isForwardingHeader).slice(0, maxHeaders)
   const isPassedOn = incoming.headers.host === new URL(publicUrl).host
-  return { looksNear: looksNear(incoming), forwardedBy: names, host: isPassedOn ? 'passed_on' : 'replaced' }
+  return { looksNear: isFromThisMachine(incoming), forwardedBy: names, host: isPassedOn ? 'passed_on' : 'replaced' }
 }

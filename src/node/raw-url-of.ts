@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 
-export function rawUrlOf(context: Context): string {
+export function rawRequestUrl(context: Context): string {
   // The Node server puts the incoming message into the environment of every context.
   const { incoming } = context.env as { incoming?: IncomingMessage }
   return incoming?.url ?? context.req.url

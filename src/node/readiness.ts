@@ -3,8 +3,8 @@ import type { Assembled } from '../assemble.ts'
 import type { InboxStore } from '../inbound/inbox-store.ts'
 import type { Database } from '../storage/database.ts'
 import { probeStorage } from '../storage/storage-probe.ts'
-import { cached } from '../vitals/cached.ts'
-import { inTime } from '../vitals/in-time.ts'
+import { cachePromise } from '../vitals/cached.ts'
+import { withDatabaseTimeout } from '../vitals/in-time.ts'
 import type { ReadinessDeps } from '../vitals/readiness.ts'
 
 export type Probe = ReadinessDeps['probe']
@@ -16,16 +16,16 @@ const probeLateMs = 2_500
 /** A loop that says nothing for so long hangs or has died. */
 const loopPatienceMs = 15_000
 
-export function createProbe(database: Database, tenant: string): Probe {
-  return cached(
+export function createDatabaseProbe(database: Database, tenant: string): Probe {
+  return cachePromise(
     probeFreshMs,
     () => performance.now(),
-    () => inTime(probeLateMs, probeStorage(database, tenant)),
+    () => withDatabaseTimeout(probeLateMs, probeStorage(database, tenant)),
   )
 }
 
 /** A commit that failed is looked into at once, also while readiness is not asked for. */
-export function probingAfterFailure(store: InboxStore, probe: Probe): InboxStore {
+export function probeAfterFailedCommit(store: InboxStore, probe: Probe): InboxStore {
   return {
     async accept(drafts) {
       try {
@@ -45,7 +45,7 @@ type Signs = Pick<
   readonly database: Pick<Database, 'faults'>
 }
 
-export function nodeReadiness({ deps, gateway }: Assembled, { database, ...signs }: Signs): ReadinessDeps {
+export function createNodeReadiness({ deps, gateway }: Assembled, { database, ...signs }: Signs): ReadinessDeps {
   return {
     ...signs,
     faults: database.faults,

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
 import type { RequestSource } from '../contract/index.ts'
-import { isLoopbackHost } from '../operator/audit-config/facts.ts'
+import { isLoopbackHostName } from '../operator/audit-config/facts.ts'
 
 const loopbackAddress = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/
 const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|parley\.localhost)(:\d{1,5})?$/i
@@ -31,7 +31,7 @@ const clientsOwn = /^proxy-(connection|authorization)$/i
 const localSockets = new WeakSet<Socket>()
 
 /** From now on callers of this server are the local user. Only for a server on a socket that others cannot open. */
-export function trustSocketsOf(server: Server): void {
+export function trustSocketsOfServer(server: Server): void {
   // Told by the server: a TCP connection that is over has no address either.
   server.on('connection', (socket: Socket) => localSockets.add(socket))
 }
@@ -41,10 +41,10 @@ export function isForwardingHeader(name: string): boolean {
   return forwardingHeader.test(name) && !clientsOwn.test(name)
 }
 
-type Arrived = Pick<IncomingMessage, 'socket' | 'rawHeaders' | 'httpVersion'>
+type IncomingSocket = Pick<IncomingMessage, 'socket' | 'rawHeaders' | 'httpVersion'>
 
 /** Whether it looks as if a process of this machine had asked: what a forwarded request can look like, too. */
-export function looksNear({ socket, rawHeaders, httpVersion }: Arrived): boolean {
+export function isFromThisMachine({ socket, rawHeaders, httpVersion }: IncomingSocket): boolean {
   const isHere = localSockets.has(socket) || loopbackAddress.test(socket.remoteAddress ?? '')
   // Proxies with their defaults speak 1.0 to what is behind them; clients of today do not.
   if (!isHere || httpVersion !== '1.1') return false
@@ -60,22 +60,22 @@ export function looksNear({ socket, rawHeaders, httpVersion }: Arrived): boolean
 }
 
 /** How this gateway is reached decides whether there are guests: behind a public address every TCP caller may be a stranger. */
-export type Reachability = { readonly host: string; readonly publicUrl: string | undefined }
+export type GatewayReachability = { readonly host: string; readonly publicUrl: string | undefined }
 
-export function takesGuests({ host, publicUrl }: Reachability): boolean {
-  return publicUrl === undefined && isLoopbackHost(host)
+export function allowsLocalGuests({ host, publicUrl }: GatewayReachability): boolean {
+  return publicUrl === undefined && isLoopbackHostName(host)
 }
 
-export function createSourceOf(reach: Reachability): (incoming: Arrived) => RequestSource {
-  const hasGuests = takesGuests(reach)
+export function createRequestSource(reach: GatewayReachability): (incoming: IncomingSocket) => RequestSource {
+  const hasGuests = allowsLocalGuests(reach)
   return (incoming) => {
-    if (!looksNear(incoming)) return 'remote'
+    if (!isFromThisMachine(incoming)) return 'remote'
     if (localSockets.has(incoming.socket)) return 'local'
     return hasGuests ? 'guest' : 'remote'
   }
 }
 
 /** The Node server puts the incoming message into the environment of every context. */
-export function incomingOf(context: Context): IncomingMessage | undefined {
+export function getIncomingMessage(context: Context): IncomingMessage | undefined {
   return (context.env as { incoming?: IncomingMessage }).incoming
 }

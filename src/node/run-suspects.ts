@@ -1,12 +1,12 @@
 // The process that runs suspects for a gateway: it joins the gateway's database, takes its share of the turns on which a process
 // died, and ends when there are none left. It has no port, sends nothing and starts nothing: that remains the gateway's.
 import { Worker } from 'node:worker_threads'
-import { assemble } from '../assemble.ts'
+import { assembleGateway } from '../assemble.ts'
 import { GatewayError } from '../contract/index.ts'
 import { joinDatabase } from './open-database.ts'
-import { openFiles } from './open-files.ts'
-import { createProbe } from './readiness.ts'
-import { nodeRuntime, type RuntimeOptions } from './runtime.ts'
+import { openFileStores } from './open-files.ts'
+import { createDatabaseProbe } from './readiness.ts'
+import { createNodeRuntime, type RuntimeOptions } from './runtime.ts'
 import { beatMs, type FromSuspects, orphanGraceMs, type SuspectOrder, type ToSuspects } from './suspect-message.ts'
 
 /** Resolves when nothing is left to run, or it was told to stop. Its caller ends the process then, whatever agents left running. */
@@ -24,7 +24,7 @@ export async function runSuspects(load: () => Promise<RuntimeOptions>): Promise<
     })
   })
   const order = await nextOrder(stopping)
-  const beat = setInterval(() => say({ type: 'beat' }), beatMs)
+  const beat = setInterval(() => sendToGateway({ type: 'beat' }), beatMs)
   try {
     await drainSuspects(await load(), order, { deadline: stopping.signal, orphaned })
   } finally {
@@ -41,10 +41,10 @@ async function drainSuspects(
   const { config, failpoint } = options
   const database = await joinDatabase(config, failpoint)
   try {
-    const files = await openFiles(config, url)
-    const runtime = await nodeRuntime(options, createProbe(database, config.tenant))
-    const assembled = assemble(config, database, { ...runtime, files, holder })
-    say({ type: 'ready' })
+    const files = await openFileStores(config, url)
+    const runtime = await createNodeRuntime(options, createDatabaseProbe(database, config.tenant))
+    const assembled = assembleGateway(config, database, { ...runtime, files, holder })
+    sendToGateway({ type: 'ready' })
     try {
       await Promise.race([assembled.gateway.drain({ deadline, untilIdle: true, suspects: share }), orphaned])
       // Of what did not get to its next step: its gateway died, and not of this.
@@ -67,7 +67,7 @@ function nextOrder(stopping: AbortController): Promise<SuspectOrder> {
   })
 }
 
-function say(message: FromSuspects): void {
+function sendToGateway(message: FromSuspects): void {
   // The gateway may be gone; that is heard elsewhere.
   if (process.connected) process.send?.(message, undefined, {}, () => {})
 }

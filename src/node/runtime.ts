@@ -9,8 +9,8 @@ import { createFencedFetch, prepareFencedFetch } from './fenced-fetch.ts'
 import { createPinnedFetch } from './guarded-fetch.ts'
 import { createMcpConnect } from './mcp/connect.ts'
 import { nodeHmac } from './node-hmac.ts'
-import { type Probe, probingAfterFailure } from './readiness.ts'
-import { takesGuests } from './request-source.ts'
+import { type Probe, probeAfterFailedCommit } from './readiness.ts'
+import { allowsLocalGuests } from './request-source.ts'
 import { readSealKeys } from './seal-key.ts'
 
 const secretNames = /token|secret|password|passphrase|credential|key|auth|dsn|database_url/i
@@ -18,7 +18,7 @@ const secretNames = /token|secret|password|passphrase|credential|key|auth|dsn|da
 const shortestSecret = 8
 
 /** What the environment holds under names of secrets, and passwords in its URLs. */
-export function secretValuesIn(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+export function secretValuesInEnvironment(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const named = Object.entries(env).flatMap(([name, value = '']) => (secretNames.test(name) ? [value] : []))
   const passwords = Object.values(env).flatMap((value = '') => [
     /^[\w+.-]+:\/\/[^\s/@:]*:([^\s/@]+)@/.exec(value)?.[1] ?? '',
@@ -28,14 +28,14 @@ export function secretValuesIn(env: Readonly<Record<string, string | undefined>>
 
 export type RuntimeOptions = { readonly config: Config; readonly log: Log; readonly failpoint?: Failpoint }
 
-export async function nodeRuntime({ config, log, failpoint }: RuntimeOptions, probe: Probe): Promise<Runtime> {
+export async function createNodeRuntime({ config, log, failpoint }: RuntimeOptions, probe: Probe): Promise<Runtime> {
   const monotonicMs = (): number => performance.now()
   await prepareFencedFetch()
   return {
     fetch,
     fenceFetch: (mayLeave, onSend) => createFencedFetch(mayLeave, monotonicMs, onSend),
     guardedFetch: createPinnedFetch(),
-    isLocalOnly: takesGuests(config),
+    isLocalOnly: allowsLocalGuests(config),
     now: Date.now,
     monotonicMs,
     hmac: nodeHmac(),
@@ -45,12 +45,12 @@ export async function nodeRuntime({ config, log, failpoint }: RuntimeOptions, pr
     // After the sockets that are ready have been read.
     committer: (store) =>
       createGroupCommit(
-        probingAfterFailure(store, probe),
+        probeAfterFailedCommit(store, probe),
         defaultLimits,
         () => new Promise((resolve) => setImmediate(resolve)),
       ),
     log,
-    secretValues: secretValuesIn(process.env),
+    secretValues: secretValuesInEnvironment(process.env),
     ...(failpoint === undefined ? {} : { failpoint }),
   }
 }

@@ -11,10 +11,10 @@ export async function readSealKeys(
   dataDir: string,
 ): Promise<readonly Uint8Array<ArrayBuffer>[]> {
   // Also beside a configured one: what it sealed before still opens.
-  const known = [...configured, ...(await storedKeys(dataDir))]
+  const known = [...configured, ...(await readStoredSealKeys(dataDir))]
   if (known.length > 0) return known.map(sealKeyBytes)
   await makeDataDir(dataDir)
-  return [sealKeyBytes(await putNewKey(dataDir))]
+  return [sealKeyBytes(await storeNewSealKey(dataDir))]
 }
 
 /**
@@ -35,20 +35,20 @@ export async function addSealKey(dataDir: string): Promise<void> {
 }
 
 /** The newest first; in the file it is the last line. */
-async function storedKeys(dataDir: string): Promise<readonly Secret[]> {
+async function readStoredSealKeys(dataDir: string): Promise<readonly Secret[]> {
   const text = await readFile(sealKeyPath(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw unreadable(dataDir)
+    throw unreadableSealKeyError(dataDir)
   })
   if (text === undefined) return []
   const lines = text.split('\n').map((line) => line.trim())
   const keys = lines.filter((line) => /^[0-9a-f]{64}$/i.test(line))
-  if (keys.length === 0) throw unreadable(dataDir)
+  if (keys.length === 0) throw unreadableSealKeyError(dataDir)
   return keys.reverse().map((key) => secret(key))
 }
 
 /** Whole or not at all; of processes that start together, one makes it. */
-async function putNewKey(dataDir: string): Promise<Secret> {
+async function storeNewSealKey(dataDir: string): Promise<Secret> {
   const draft = `${sealKeyPath(dataDir)}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
   try {
@@ -58,12 +58,12 @@ async function putNewKey(dataDir: string): Promise<Secret> {
   } finally {
     await rm(draft, { force: true })
   }
-  const [stored] = await storedKeys(dataDir)
-  if (stored === undefined) throw unreadable(dataDir)
+  const [stored] = await readStoredSealKeys(dataDir)
+  if (stored === undefined) throw unreadableSealKeyError(dataDir)
   return stored
 }
 
-function unreadable(dataDir: string): GatewayError {
+function unreadableSealKeyError(dataDir: string): GatewayError {
   const advice = 'restore it from a backup, or set PARLEY_SEAL_KEY and install anew'
   return new GatewayError(
     'config_invalid',

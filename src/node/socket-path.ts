@@ -10,10 +10,10 @@ import { GatewayError } from '../contract/index.ts'
 const maxSocketPath = 100
 
 /** `folder` exists; `longestName` is the longest name of a socket in it. */
-export async function shortFolder(folder: string, longestName: string): Promise<string> {
+export async function shortSocketFolder(folder: string, longestName: string): Promise<string> {
   const real = await realpath(folder)
   if (Buffer.byteLength(join(real, longestName)) <= maxSocketPath) return real
-  const link = join(await privateFolder(), createHash('sha256').update(real).digest('hex').slice(0, 20))
+  const link = join(await privateSocketFolder(), createHash('sha256').update(real).digest('hex').slice(0, 20))
   if ((await readlink(link).catch(() => '')) !== real) {
     // Made under another name and renamed: two processes may make it at once.
     const fresh = `${link}-${process.pid}`
@@ -24,7 +24,7 @@ export async function shortFolder(folder: string, longestName: string): Promise<
 }
 
 /** In a shared temporary folder another user can put a link under our name: it must be ours, and closed to others. */
-async function privateFolder(): Promise<string> {
+async function privateSocketFolder(): Promise<string> {
   const uid = process.getuid?.() ?? userInfo().uid
   const runtime = process.env['XDG_RUNTIME_DIR'] ?? ''
   const shared = Buffer.byteLength(tmpdir()) <= 60 ? tmpdir() : '/tmp'

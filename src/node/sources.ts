@@ -1,12 +1,12 @@
 // Connections that pull, on the edge that stays: what came is received like a webhook, and answered by the same table.
 import type { Assembled } from '../assemble.ts'
-import { type RunningSources, runSources, type SourceSign } from '../gateway/sources/run-sources.ts'
-import { arrivalAnswer } from '../http/hook.ts'
+import { type RunningSources, runSources, type SourceState } from '../gateway/sources/run-sources.ts'
+import { receivedAnswer } from '../http/hook.ts'
 import { failureAnswer } from '../http/status.ts'
 
 export type NodeSources = {
   readonly start: () => void
-  readonly signs: () => readonly SourceSign[]
+  readonly signs: () => readonly SourceState[]
   readonly stop: () => Promise<void>
 }
 
@@ -18,7 +18,7 @@ export function createNodeSources({ gateway, deps, sources }: Assembled): NodeSo
         ...deps,
         sources,
         receive: (at, arrival) => gateway.receive(at, arrival, true),
-        answerOf: arrivalAnswer,
+        answerOf: receivedAnswer,
         refusal: (error) => failureAnswer(error.code, error.message),
       })
     },

@@ -28,7 +28,7 @@ export class TrackedMessage extends IncomingMessage {
 }
 
 /** It is known whose the body is, or it flows on to where it is kept: it counts no more among what is held for strangers. */
-export function bodyTaken(context: Context): void {
+export function releaseTrackedBody(context: Context): void {
   // The Node server puts the incoming message into the environment of every context.
   const { incoming } = (context.env ?? {}) as { incoming?: IncomingMessage }
   if (incoming instanceof TrackedMessage) incoming.tracked?.release()

@@ -4,12 +4,12 @@ import type { Assembled } from '../assemble.ts'
 import type { Adapter, ProbeRequest } from '../contract/index.ts'
 import { type RunningProbes, runProbes } from '../gateway/probes/run-probes.ts'
 import type { AppDeps } from '../http/deps.ts'
-import { problemsSeen } from '../vitals/connection-signs.ts'
+import { observedProblems } from '../vitals/connection-signs.ts'
 import type { ReadinessDeps } from '../vitals/readiness.ts'
 import { createNodeListeners } from './listeners.ts'
 import { createNodeSources } from './sources.ts'
 
-export type WaysIn = {
+export type NodeIngress = {
   /** Resolves when every port was tried once. */
   readonly start: () => Promise<void>
   /** What their adapters want said at the start, by connection. */
@@ -34,11 +34,11 @@ export type ProbeSchedule = {
   readonly toldWithinMs?: number
 }
 
-export function createWaysIn(
+export function createNodeIngress(
   assembled: Assembled,
   rejections: AppDeps['rejections'],
   { everyMs, agents, inboundAges, publicUrl, toldWithinMs = 0 }: ProbeSchedule,
-): WaysIn {
+): NodeIngress {
   const { gateway, deps } = assembled
   let probes: RunningProbes | undefined
   let models: RunningProbes | undefined
@@ -52,8 +52,8 @@ export function createWaysIn(
       probes ??= runProbes({
         ...deps,
         ...{ everyMs, publicUrl, toldWithinMs },
-        probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: probeOf(adapter, opened) })),
-        seenHere: (connection) => problemsSeen(connection, sources.signs(), listeners.signs()),
+        probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: probeOnceOpened(adapter, opened) })),
+        seenHere: (connection) => observedProblems(connection, sources.signs(), listeners.signs()),
         async lastInboundAt(connection) {
           const age = (await inboundAges()).get(connection) ?? null
           return age === null ? undefined : deps.now() - age
@@ -87,7 +87,7 @@ export function createWaysIn(
   }
 }
 
-function probeOf(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
+function probeOnceOpened(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
   const probe = adapter.probe?.bind(adapter)
   if (probe === undefined || adapter.listen === undefined) return probe
   return async (request) => {

@@ -71,23 +71,24 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
   let waitedMs = 0
   let isClosed = false
 
-  const count = ({ call }: Job, outcome: JobOutcome): void => {
+  const countJob = ({ call }: Job, outcome: JobOutcome): void => {
     const key = `${call.name} ${outcome}`
     const counted = ended.get(key) ?? { job: call.name, outcome, count: 0 }
     counted.count += 1
     ended.set(key, counted)
   }
-  const refuse = (job: Job, failure: OffloadFailure, cause?: unknown): void => {
-    count(job, failure)
+  const refuseJob = (job: Job, failure: OffloadFailure, cause?: unknown): void => {
+    countJob(job, failure)
     if (failure !== 'busy') log.warn('offloaded_job_ended', { action: job.call.name, outcome: failure })
     job.settle.reject(new OffloadError(failure, cause))
   }
-  const isLarge = ({ call }: Job): boolean => call.bytes > limits.largeBytes
-  const mayRun = (job: Job): boolean =>
-    !isLarge(job) || slots.filter((each) => each.job !== undefined && isLarge(each.job)).length < limits.threads - 1
+  const isLargeJob = ({ call }: Job): boolean => call.bytes > limits.largeBytes
+  const mayRunJob = (job: Job): boolean =>
+    !isLargeJob(job) ||
+    slots.filter((each) => each.job !== undefined && isLargeJob(each.job)).length < limits.threads - 1
 
   /** The thread is of no more use: whatever it still says counts for nothing. */
-  const drop = (slot: Slot): void => {
+  const dropThread = (slot: Slot): void => {
     clearTimeout(slot.timer)
     const { worker } = slot
     Object.assign(slot, { worker: undefined, job: undefined, timer: undefined })
@@ -96,29 +97,29 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
     worker?.on('error', () => {})
     void worker?.terminate()
   }
-  const fail = (slot: Slot, failure: OffloadFailure, cause?: unknown): void => {
+  const failJob = (slot: Slot, failure: OffloadFailure, cause?: unknown): void => {
     const { job } = slot
-    drop(slot)
-    if (job !== undefined) refuse(job, failure, cause)
-    dispatch()
+    dropThread(slot)
+    if (job !== undefined) refuseJob(job, failure, cause)
+    dispatchJobs()
   }
-  const finish = (slot: Slot, reply: Reply): void => {
+  const finishJob = (slot: Slot, reply: Reply): void => {
     const { job, worker } = slot
     if (job === undefined) return
     clearTimeout(slot.timer)
     slot.job = undefined
     worker?.unref()
-    slot.timer = setTimeout(() => drop(slot), limits.idleMs).unref()
+    slot.timer = setTimeout(() => dropThread(slot), limits.idleMs).unref()
     if ('value' in reply) {
-      count(job, 'done')
+      countJob(job, 'done')
       job.settle.resolve(reply.value)
     } else {
-      count(job, 'failed')
+      countJob(job, 'failed')
       job.settle.reject(new Error(reply.error))
     }
-    dispatch()
+    dispatchJobs()
   }
-  const open = (slot: Slot): Worker => {
+  const openThread = (slot: Slot): Worker => {
     const worker = new Worker(source, {
       eval: true,
       // Nothing of the environment: no secret is needed to compute, and what strangers send is read there.
@@ -126,40 +127,40 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: limits.heapMb, maxYoungGenerationSizeMb: 32 },
     })
-    worker.on('message', (reply: Reply) => finish(slot, reply))
-    worker.on('messageerror', (error) => fail(slot, 'crashed', error))
-    worker.on('error', (error) => fail(slot, 'crashed', error))
-    worker.on('exit', () => fail(slot, 'crashed'))
+    worker.on('message', (reply: Reply) => finishJob(slot, reply))
+    worker.on('messageerror', (error) => failJob(slot, 'crashed', error))
+    worker.on('error', (error) => failJob(slot, 'crashed', error))
+    worker.on('exit', () => failJob(slot, 'crashed'))
     return worker
   }
-  const begin = (slot: Slot, job: Job): void => {
+  const beginJob = (slot: Slot, job: Job): void => {
     const { module, name, input } = job.call
     clearTimeout(slot.timer)
     slot.job = job
-    slot.timer = setTimeout(() => fail(slot, 'timeout'), limits.deadlineMs)
+    slot.timer = setTimeout(() => failJob(slot, 'timeout'), limits.deadlineMs)
     try {
-      slot.worker ??= open(slot)
+      slot.worker ??= openThread(slot)
       slot.worker.ref()
       const { value, transfer = [] } = input()
       slot.worker.postMessage({ module: module.href, name, input: value }, transfer)
     } catch (error) {
-      fail(slot, 'crashed', error)
+      failJob(slot, 'crashed', error)
     }
   }
-  function dispatch(): void {
+  function dispatchJobs(): void {
     for (const slot of slots) {
       if (slot.job !== undefined) continue
-      const at = waiting.findIndex(mayRun)
+      const at = waiting.findIndex(mayRunJob)
       const [job] = at === -1 ? [] : waiting.splice(at, 1)
       if (job === undefined) return
       const waited = performance.now() - job.queuedAt
       waitedMs += waited
       if (waited > limits.waitMs) {
-        refuse(job, 'busy')
-        dispatch()
+        refuseJob(job, 'busy')
+        dispatchJobs()
         return
       }
-      begin(slot, job)
+      beginJob(slot, job)
     }
   }
 
@@ -168,11 +169,11 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
       new Promise((resolve, reject) => {
         const job: Job = { call, queuedAt: performance.now(), settle: { resolve, reject } }
         if (isClosed || waiting.length >= limits.waiting) {
-          refuse(job, 'busy')
+          refuseJob(job, 'busy')
           return
         }
         waiting.push(job)
-        dispatch()
+        dispatchJobs()
       }),
     use: () => ({
       running: slots.filter(({ job }) => job !== undefined).length,
@@ -182,11 +183,11 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
     }),
     close() {
       isClosed = true
-      for (const job of waiting.splice(0)) refuse(job, 'busy')
+      for (const job of waiting.splice(0)) refuseJob(job, 'busy')
       for (const slot of slots) {
         const { job } = slot
-        drop(slot)
-        if (job !== undefined) refuse(job, 'busy')
+        dropThread(slot)
+        if (job !== undefined) refuseJob(job, 'busy')
       }
     },
   }

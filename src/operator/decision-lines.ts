@@ -1,49 +1,62 @@
 // Who decided what about a message, from the audit log: every decision in its order, with the ground it stands on.
 import type { DecisionFacts, Facts, MessageFacts } from './explain-store.ts'
-import { reasonWords, ruleWords } from './reason-words.ts'
-import { line, type StoryLine } from './story.ts'
+import { accessRuleText, reasonText } from './reason-words.ts'
+import { type TimelineEntry, timelineEntry } from './story.ts'
 
-export function decisionLines(message: MessageFacts, { decisions, turns }: Facts): readonly StoryLine[] {
+export function decisionEntries(message: MessageFacts, { decisions, turns }: Facts): readonly TimelineEntry[] {
   // A held sender was told a code, and no more.
   const isTold = turns.at(-1)?.kind === 'door' && message.pairing === null
   // A pairing tells by itself that its sender had to wait for it.
   const told = decisions.filter(({ outcome }) => message.pairing === null || outcome !== 'held')
   return told.map((each) => {
-    if (each.action === 'message.admit') return admission(each, message, isTold)
-    return each.action === 'forget' ? parting(each) : act(each)
+    if (each.action === 'message.admit') return admissionEntry(each, message, isTold)
+    return each.action === 'forget' ? erasureEntry(each) : auditedActEntry(each)
   })
 }
 
 /** Its sender deleted their account, which asks for their erasure. */
-function parting({ at, outcome }: DecisionFacts): StoryLine {
+function erasureEntry({ at, outcome }: DecisionFacts): TimelineEntry {
   const isDone = outcome === 'done'
-  return line(at, 'Forgotten', isDone ? 'what they had said was erased.' : 'what they had said is to be erased.')
+  return timelineEntry(
+    at,
+    'Forgotten',
+    isDone ? 'what they had said was erased.' : 'what they had said is to be erased.',
+  )
 }
 
-function admission(decision: DecisionFacts, { principal, state }: MessageFacts, isTold: boolean): StoryLine {
+function admissionEntry(decision: DecisionFacts, { principal, state }: MessageFacts, isTold: boolean): TimelineEntry {
   const { at, outcome, code, person } = decision
-  const why = reasonWords(code ?? outcome)
+  const why = reasonText(code ?? outcome)
   switch (outcome) {
     case 'admitted':
-      return line(at, 'Admitted', `as ${principal ?? person ?? 'an unknown sender'}.${ground(decision)}`)
+      return timelineEntry(
+        at,
+        'Admitted',
+        `as ${principal ?? person ?? 'an unknown sender'}.${decisionGroundText(decision)}`,
+      )
     case 'held':
       // Once it is over, what it waited for is history.
       return state === 'held'
-        ? line(at, 'Held', `${why}.${ground(decision)} It is answered once an operator lets them in.`, 'wait')
-        : line(at, 'Held', `${why}.${ground(decision)}`)
+        ? timelineEntry(
+            at,
+            'Held',
+            `${why}.${decisionGroundText(decision)} It is answered once an operator lets them in.`,
+            'wait',
+          )
+        : timelineEntry(at, 'Held', `${why}.${decisionGroundText(decision)}`)
     default: {
       const told = isTold ? 'The sender was told so.' : 'No answer was sent.'
-      return line(at, 'Refused', `${why}.${ground(decision)} ${told}`, 'bad')
+      return timelineEntry(at, 'Refused', `${why}.${decisionGroundText(decision)} ${told}`, 'bad')
     }
   }
 }
 
-function act({ at, action, outcome, code, actor, person }: DecisionFacts): StoryLine {
+function auditedActEntry({ at, action, outcome, code, actor, person }: DecisionFacts): TimelineEntry {
   const result = code === null ? outcome : `${outcome} (${code})`
-  return line(at, 'Decision', `${actor ?? person ?? 'the gateway'}: ${action}, ${result}.`)
+  return timelineEntry(at, 'Decision', `${actor ?? person ?? 'the gateway'}: ${action}, ${result}.`)
 }
 
-function ground({ rule, evidence }: DecisionFacts): string {
-  const decided = rule === null ? '' : ` What decided: ${ruleWords(rule)}.`
+function decisionGroundText({ rule, evidence }: DecisionFacts): string {
+  const decided = rule === null ? '' : ` What decided: ${accessRuleText(rule)}.`
   return evidence === null ? decided : `${decided} On ${evidence.assurance} evidence of ${evidence.issuer}.`
 }

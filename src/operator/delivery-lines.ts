@@ -1,18 +1,18 @@
 // Deliveries in words: every try of every call, and what an unknown outcome means.
 import type { DeliveryEvent, DeliveryFacts, Facts } from './explain-store.ts'
-import { reasonWords } from './reason-words.ts'
-import { spanWords } from './span-words.ts'
-import { line, type StoryLine } from './story.ts'
+import { reasonText } from './reason-words.ts'
+import { durationText } from './span-words.ts'
+import { type TimelineEntry, timelineEntry } from './story.ts'
 
-export function deliveryLines(delivery: DeliveryFacts, { deliveries }: Facts): readonly StoryLine[] {
-  const what = callName(delivery, deliveries)
+export function deliveryEntries(delivery: DeliveryFacts, { deliveries }: Facts): readonly TimelineEntry[] {
+  const what = outboundCallName(delivery, deliveries)
   const tries = delivery.history
     .filter((event) => event.what !== 'cancelled')
-    .map((event, index, events) => tried(event, events.slice(0, index), what))
-  return [...tries, ...now(delivery, what)]
+    .map((event, index, events) => deliveryAttemptEntry(event, events.slice(0, index), what))
+  return [...tries, ...deliveryStateEntries(delivery, what)]
 }
 
-const names: Readonly<Record<string, string>> = {
+const purposeNames: Readonly<Record<string, string>> = {
   message: 'an extra message',
   protocol: 'the answer of the protocol',
   live: 'the growing reply',
@@ -22,97 +22,121 @@ const names: Readonly<Record<string, string>> = {
 }
 
 /** `the reply`, `part 2 of 3 of the reply`, `the apology`. */
-export function callName(delivery: DeliveryFacts, all: readonly DeliveryFacts[]): string {
+export function outboundCallName(delivery: DeliveryFacts, all: readonly DeliveryFacts[]): string {
   const alike = all.filter((each) => each.turnId === delivery.turnId && each.purpose === delivery.purpose)
-  const name = names[delivery.purpose] ?? `the ${delivery.purpose}`
+  const name = purposeNames[delivery.purpose] ?? `the ${delivery.purpose}`
   return alike.length === 1 ? name : `part ${alike.indexOf(delivery) + 1} of ${alike.length} of ${name}`
 }
 
-function tried(event: DeliveryEvent, before: readonly DeliveryEvent[], what: string): StoryLine {
+function deliveryAttemptEntry(event: DeliveryEvent, before: readonly DeliveryEvent[], what: string): TimelineEntry {
   const { at } = event
-  const why = reasonWords(event.reason ?? event.what)
-  const later = event.retryInMs === undefined ? '' : ` ${wait(event.retryInMs)}`
+  const why = reasonText(event.reason ?? event.what)
+  const later = event.retryInMs === undefined ? '' : ` ${retryDelayText(event.retryInMs)}`
   switch (event.what) {
     case 'delivered': {
       const name = event.vendorId === undefined ? '' : ` as ${event.vendorId}`
-      const how = event.reason === undefined ? tryWords(before) : `: ${why}`
-      return line(at, 'Delivered', `${what} arrived${name}${how}.`, 'good')
+      const how = event.reason === undefined ? attemptCountText(before) : `: ${why}`
+      return timelineEntry(at, 'Delivered', `${what} arrived${name}${how}.`, 'good')
     }
     case 'retry':
-      return line(at, 'Retry', `${what} was not delivered yet: ${why}.${later}`, 'wait')
+      return timelineEntry(at, 'Retry', `${what} was not delivered yet: ${why}.${later}`, 'wait')
     case 'unknown':
-      return unknown(event, before, what)
+      return unknownOutcomeEntry(event, before, what)
     case 'decided_meanwhile':
-      return line(
+      return timelineEntry(
         at,
         'Outdated',
         `${what} arrived as ${event.vendorId ?? 'a message'}, but ${why}. It is changed.`,
         'wait',
       )
     case 'refused':
-      return line(at, 'Refused', `${what} was refused by the platform: ${why}. It will not be tried again.`, 'bad')
+      return timelineEntry(
+        at,
+        'Refused',
+        `${what} was refused by the platform: ${why}. It will not be tried again.`,
+        'bad',
+      )
     case 'dead':
-      return line(at, 'Given up', `${what} was not delivered: ${why}.`, 'bad')
+      return timelineEntry(at, 'Given up', `${what} was not delivered: ${why}.`, 'bad')
     case 'abandoned':
-      return line(
+      return timelineEntry(
         at,
         'Interrupted',
         `${what} was being sent when its process died; another one goes on from here.`,
         'wait',
       )
     case 'restored':
-      return line(at, 'Restored', `A backup was restored in which ${what} waited; it may have been sent since.`, 'wait')
+      return timelineEntry(
+        at,
+        'Restored',
+        `A backup was restored in which ${what} waited; it may have been sent since.`,
+        'wait',
+      )
     case 'bounced':
       return event.kind === 'delayed'
-        ? line(at, 'Delayed', `${what} is late on its way, as a server there says: ${why}.`, 'wait')
-        : line(at, 'Came back', `${what} was taken and came back: ${why}. The recipient did not get it.`, 'bad')
+        ? timelineEntry(at, 'Delayed', `${what} is late on its way, as a server there says: ${why}.`, 'wait')
+        : timelineEntry(
+            at,
+            'Came back',
+            `${what} was taken and came back: ${why}. The recipient did not get it.`,
+            'bad',
+          )
     case 'blocked':
-      return line(at, 'Not sent', `${what} was not sent: the recipient wants nothing more from here.`, 'bad')
+      return timelineEntry(at, 'Not sent', `${what} was not sent: the recipient wants nothing more from here.`, 'bad')
     case 'resent_by_operator':
-      return line(at, 'Resent', `An operator had ${what} sent again.`)
+      return timelineEntry(at, 'Resent', `An operator had ${what} sent again.`)
     case 'dropped_by_operator':
-      return line(at, 'Dropped', `An operator let ${what} go; it will not be sent.`)
+      return timelineEntry(at, 'Dropped', `An operator let ${what} go; it will not be sent.`)
     default:
-      return line(at, 'Delivery', `${what}: ${event.what}.`)
+      return timelineEntry(at, 'Delivery', `${what}: ${event.what}.`)
   }
 }
 
-function unknown(event: DeliveryEvent, before: readonly DeliveryEvent[], what: string): StoryLine {
-  const why = reasonWords(event.reason ?? 'unknown')
+function unknownOutcomeEntry(event: DeliveryEvent, before: readonly DeliveryEvent[], what: string): TimelineEntry {
+  const why = reasonText(event.reason ?? 'unknown')
   const doubt = 'It may or may not have arrived'
   if (event.isFinal !== true) {
     const next =
-      event.retryInMs === undefined ? '' : ` It is looked up at the platform in ${spanWords(event.retryInMs)}.`
-    return line(event.at, 'Unknown', `${what}: ${why}. ${doubt}.${next}`, 'wait')
+      event.retryInMs === undefined ? '' : ` It is looked up at the platform in ${durationText(event.retryInMs)}.`
+    return timelineEntry(event.at, 'Unknown', `${what}: ${why}. ${doubt}.${next}`, 'wait')
   }
   const wasLookedUp = before.at(-1)?.what === 'unknown'
   const end = wasLookedUp
     ? 'the platform could not tell for as long as it was asked'
     : 'this channel offers no way to find out, and sending again could show it twice'
-  return line(event.at, 'Unknown', `${what}: ${why}. ${doubt}; ${end}. So it was not repeated.`, 'bad')
+  return timelineEntry(event.at, 'Unknown', `${what}: ${why}. ${doubt}; ${end}. So it was not repeated.`, 'bad')
 }
 
 /** What is still open, or ended without a try. */
-function now(delivery: DeliveryFacts, what: string): readonly StoryLine[] {
+function deliveryStateEntries(delivery: DeliveryFacts, what: string): readonly TimelineEntry[] {
   const { state, reason, settledAt, notBefore } = delivery
-  if (state === 'queued') return [line(null, 'To be sent', `${what} waits to be sent.`, 'wait')]
-  if (state === 'sending') return [line(delivery.sendingAt, 'Sending', `${what} is on its way.`, 'wait')]
+  if (state === 'queued') return [timelineEntry(null, 'To be sent', `${what} waits to be sent.`, 'wait')]
+  if (state === 'sending') return [timelineEntry(delivery.sendingAt, 'Sending', `${what} is on its way.`, 'wait')]
   if (state === 'retry' || (state === 'unknown' && settledAt === null)) {
-    return [line(null, 'To be tried', `${what} is tried again${notBefore === null ? '' : ` at ${notBefore}`}.`, 'wait')]
+    return [
+      timelineEntry(
+        null,
+        'To be tried',
+        `${what} is tried again${notBefore === null ? '' : ` at ${notBefore}`}.`,
+        'wait',
+      ),
+    ]
   }
   const isByHand = reason === 'dropped_by_operator'
   if (state !== 'cancelled' || isByHand) return []
-  const text = `${what} was not sent: ${reasonWords(reason ?? 'cancelled')}.`
+  const text = `${what} was not sent: ${reasonText(reason ?? 'cancelled')}.`
   return [
-    reason === 'question_decided' ? line(settledAt, 'Withdrawn', text) : line(settledAt, 'Cancelled', text, 'bad'),
+    reason === 'question_decided'
+      ? timelineEntry(settledAt, 'Withdrawn', text)
+      : timelineEntry(settledAt, 'Cancelled', text, 'bad'),
   ]
 }
 
-function tryWords(before: readonly DeliveryEvent[]): string {
+function attemptCountText(before: readonly DeliveryEvent[]): string {
   const tries = before.filter((event) => event.what === 'retry' || event.what === 'unknown').length
   return tries === 0 ? ' at the first try' : ` after ${tries === 1 ? 'one more try' : `${tries} more tries`}`
 }
 
-function wait(ms: number): string {
-  return ms <= 0 ? 'Tried again at once.' : `Tried again after ${spanWords(ms)}.`
+function retryDelayText(ms: number): string {
+  return ms <= 0 ? 'Tried again at once.' : `Tried again after ${durationText(ms)}.`
 }

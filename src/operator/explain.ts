@@ -1,10 +1,10 @@
 // `explain`: from any id an operator may hold to the whole life of the message behind it.
-import { dedupeKeysOf } from '../inbound/dedupe-key.ts'
+import { listDedupeKeys } from '../inbound/dedupe-key.ts'
 import type { ExplainStore, Facts, Hit } from './explain-store.ts'
-import { tellRejection } from './rejected-story.ts'
+import { rejectionTimeline } from './rejected-story.ts'
 import type { Rejections } from './rejections.ts'
-import type { Story } from './story.ts'
-import { tellStory } from './tell-story.ts'
+import type { Timeline } from './story.ts'
+import { buildTimeline } from './tell-story.ts'
 
 export type ExplainDeps = {
   readonly store: ExplainStore
@@ -17,10 +17,10 @@ export type Explanation = {
   readonly asked: string
   readonly matched: Hit['matched']
   readonly facts: Facts
-  readonly story: Story
+  readonly story: Timeline
 }
 
-export type Explained =
+export type ExplainResult =
   | { readonly kind: 'explained'; readonly explanation: Explanation }
   /** Several things go by this id; the newest of them, each with an id that names nothing else. */
   | { readonly kind: 'ambiguous'; readonly candidates: readonly Hit[] }
@@ -29,16 +29,16 @@ export type Explained =
 const maxCandidates = 20
 
 /** `connection` narrows an id that several connections know. */
-export async function explain(deps: ExplainDeps, asked: string, connection?: string): Promise<Explained> {
-  const isWanted = (hit: Hit): boolean => connection === undefined || hit.connection === connection
-  const known = await deps.store.search(asked, dedupeKeysOf(asked, deps.agents), maxCandidates)
+export async function explainById(deps: ExplainDeps, asked: string, connection?: string): Promise<ExplainResult> {
+  const isOnAskedConnection = (hit: Hit): boolean => connection === undefined || hit.connection === connection
+  const known = await deps.store.search(asked, listDedupeKeys(asked, deps.agents), maxCandidates)
   const hits = known.length > 0 ? known : await deps.store.searchNewest(asked, maxCandidates)
-  const candidates = withoutRepeats(hits.filter(isWanted))
+  const candidates = uniqueHits(hits.filter(isOnAskedConnection))
   const [only, ...others] = candidates
   if (only === undefined) return explainRejected(deps, asked, connection)
   if (others.length > 0) return { kind: 'ambiguous', candidates: candidates.slice(0, maxCandidates) }
   const facts = await deps.store.read(only)
-  return { kind: 'explained', explanation: { asked, matched: only.matched, facts, story: tellStory(facts) } }
+  return { kind: 'explained', explanation: { asked, matched: only.matched, facts, story: buildTimeline(facts) } }
 }
 
 /** For callers who may see nothing that was said: an error may quote it, so only its class and its place are left. */
@@ -53,21 +53,21 @@ export function withoutErrorTexts(explanation: Explanation): Explanation {
     })),
   }))
   const facts = { ...explanation.facts, turns: bare }
-  return { ...explanation, facts, story: tellStory(facts) }
+  return { ...explanation, facts, story: buildTimeline(facts) }
 }
 
-function explainRejected({ rejections }: ExplainDeps, trace: string, connection: string | undefined): Explained {
+function explainRejected({ rejections }: ExplainDeps, trace: string, connection: string | undefined): ExplainResult {
   const [rejection] = rejections?.list({ limit: 1, trace, connection }) ?? []
   if (rejection === undefined) return { kind: 'unknown' }
   const facts = { message: null, decisions: [], turns: [], deliveries: [], edits: [], rejection }
   return {
     kind: 'explained',
-    explanation: { asked: trace, matched: 'trace id', facts, story: tellRejection(rejection) },
+    explanation: { asked: trace, matched: 'trace id', facts, story: rejectionTimeline(rejection) },
   }
 }
 
 /** One message found in two ways is one message. Newest first. */
-function withoutRepeats(hits: readonly Hit[]): readonly Hit[] {
+function uniqueHits(hits: readonly Hit[]): readonly Hit[] {
   const unique = new Map(hits.toReversed().map((hit) => [`${hit.kind} ${hit.id}`, hit]))
   return [...unique.values()].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
 }

@@ -1,29 +1,29 @@
 // What an operator can do about a message now, as commands ready to be typed.
-import { callName } from './delivery-lines.ts'
+import { outboundCallName } from './delivery-lines.ts'
 import type { DeliveryFacts, Facts, MessageFacts } from './explain-store.ts'
 import { admissionSteps, pairingSteps } from './pairing-lines.ts'
-import type { Fate, NextStep } from './story.ts'
+import type { MessageOutcome, NextStep } from './story.ts'
 
 const failedStates: ReadonlySet<string> = new Set(['unknown', 'refused', 'dead'])
 
-export function nextSteps(fate: Fate, { message, deliveries }: Facts): readonly NextStep[] {
+export function nextSteps(fate: MessageOutcome, { message, deliveries }: Facts): readonly NextStep[] {
   const failed = deliveries.filter((each) => failedStates.has(each.state) && each.settledAt !== null)
   const left = deliveries.filter((each) => each.reason === 'earlier_part_failed')
   return [
-    ...failed.map((each) => sendAgain(each, callName(each, deliveries))),
+    ...failed.map((each) => retryDeliveryStep(each, outboundCallName(each, deliveries))),
     ...left.map((each) => ({
-      text: `then ${callName(each, deliveries)}, which was cancelled with it`,
+      text: `then ${outboundCallName(each, deliveries)}, which was cancelled with it`,
       command: `parley deliveries retry ${each.id}`,
     })),
     ...failed.map((each) => ({
-      text: `or let ${callName(each, deliveries)} go`,
+      text: `or let ${outboundCallName(each, deliveries)} go`,
       command: `parley deliveries drop ${each.id}`,
     })),
-    ...(message === null ? [] : aboutMessage(fate, message)),
+    ...(message === null ? [] : messageSteps(fate, message)),
   ]
 }
 
-function sendAgain({ id, state }: DeliveryFacts, name: string): NextStep {
+function retryDeliveryStep({ id, state }: DeliveryFacts, name: string): NextStep {
   const text =
     state === 'unknown'
       ? `look whether ${name} is in the conversation; if not, send it again (marked as possibly repeated)`
@@ -31,7 +31,7 @@ function sendAgain({ id, state }: DeliveryFacts, name: string): NextStep {
   return { text, command: `parley deliveries retry ${id}` }
 }
 
-function aboutMessage(fate: Fate, message: MessageFacts): readonly NextStep[] {
+function messageSteps(fate: MessageOutcome, message: MessageFacts): readonly NextStep[] {
   const resubmit = `parley dead resubmit ${message.id}`
   switch (fate) {
     case 'dead_turn':

@@ -1,44 +1,52 @@
 // A message that had to wait for its sender to be let in, in words.
-import { shownCode } from '../identity/pairing/pairing-code.ts'
+import { formatPairingCode } from '../identity/pairing/pairing-code.ts'
 import type { MessageFacts, PairingFacts } from './explain-store.ts'
-import { between } from './span-words.ts'
-import { line, type NextStep, type StoryLine } from './story.ts'
+import { durationBetween } from './span-words.ts'
+import { type NextStep, type TimelineEntry, timelineEntry } from './story.ts'
 
-export function pairingLines({ pairing, connection, receivedAt }: MessageFacts): readonly StoryLine[] {
+export function pairingEntries({ pairing, connection, receivedAt }: MessageFacts): readonly TimelineEntry[] {
   if (pairing === null) return []
   const where = pairing.agent === '*' ? connection : `the agent ${pairing.agent} on ${connection}`
-  const code = shownCode(pairing.code)
+  const code = formatPairingCode(pairing.code)
   // A later message of a stranger waits for the pairing that their first one opened.
   const at = pairing.createdAt < receivedAt ? receivedAt : pairing.createdAt
   const held = `Its sender was not known to ${where}; the code to let them in is ${code}, valid until ${pairing.expiresAt}.`
-  return [line(at, 'Held', held, pairing.status === 'pending' ? 'wait' : 'plain'), ...decided(pairing)]
+  return [
+    timelineEntry(at, 'Held', held, pairing.status === 'pending' ? 'wait' : 'plain'),
+    ...pairingDecisionEntries(pairing),
+  ]
 }
 
-function decided({ status, decidedAt, decidedBy, createdAt }: PairingFacts): readonly StoryLine[] {
+function pairingDecisionEntries({ status, decidedAt, decidedBy, createdAt }: PairingFacts): readonly TimelineEntry[] {
   if (decidedAt === null) return []
-  const after = `${between(createdAt, decidedAt)} after the code was given`
+  const after = `${durationBetween(createdAt, decidedAt)} after the code was given`
   switch (status) {
     case 'approved':
       return [
-        line(decidedAt, 'Let in', `by ${decidedBy}, ${after}. What had been held went back to the queue.`, 'good'),
+        timelineEntry(
+          decidedAt,
+          'Let in',
+          `by ${decidedBy}, ${after}. What had been held went back to the queue.`,
+          'good',
+        ),
       ]
     case 'rejected':
-      return [line(decidedAt, 'Turned away', `by ${decidedBy}, ${after}.`, 'bad')]
+      return [timelineEntry(decidedAt, 'Turned away', `by ${decidedBy}, ${after}.`, 'bad')]
     default:
-      return [line(decidedAt, 'Expired', `No operator decided about the sender, ${after}.`, 'bad')]
+      return [timelineEntry(decidedAt, 'Expired', `No operator decided about the sender, ${after}.`, 'bad')]
   }
 }
 
 export function pairingSteps({ pairing }: MessageFacts): readonly NextStep[] {
   if (pairing === null) return []
-  const code = shownCode(pairing.code)
+  const code = formatPairingCode(pairing.code)
   return [
     { text: 'to let the sender in, and have this answered', command: `parley pairings approve ${code}` },
     { text: 'or turn them away', command: `parley pairings reject ${code}` },
   ]
 }
 
-const shutOut: ReadonlySet<string> = new Set([
+const notAdmittedReasons: ReadonlySet<string> = new Set([
   'not_on_allow_list',
   'not_paired',
   'too_many_held',
@@ -50,9 +58,9 @@ const shutOut: ReadonlySet<string> = new Set([
 /** What lets the sender of a refused message in the next time. The message itself is over. */
 export function admissionSteps({ reason, subject, connection }: MessageFacts): readonly NextStep[] {
   if (reason === null || subject === null) return []
-  const who = quoted(subject)
+  const who = quoteForShell(subject)
   if (reason === 'blocked') return [{ text: 'to take the block back', command: `parley grants unblock ${who}` }]
-  if (!shutOut.has(reason)) return []
+  if (!notAdmittedReasons.has(reason)) return []
   return [
     {
       text: 'to let the sender in from now on; then ask them to write again',
@@ -62,6 +70,6 @@ export function admissionSteps({ reason, subject, connection }: MessageFacts): r
 }
 
 /** A subject is whatever a platform calls a user: it must not become more than one word of a command. */
-function quoted(subject: string): string {
+function quoteForShell(subject: string): string {
   return /^[\w:/@.+#=-]+$/.test(subject) ? subject : `'${subject.replaceAll("'", `'\\''`)}'`
 }

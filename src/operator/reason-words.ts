@@ -1,6 +1,6 @@
 // Reason codes in plain words. A code without words here is one an adapter gave; it is shown as it is.
 
-const words: Readonly<Record<string, string>> = {
+const reasonTexts: Readonly<Record<string, string>> = {
   // Verify and normalize: what machines write to machines, and what is turned away.
   auto_submitted: 'it says that a machine wrote it by itself, and machines are not answered',
   auto_response_suppressed: 'it asks machines not to answer it',
@@ -122,7 +122,7 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /** What a server says of something it does not take, by the subject of its code (RFC 3463, 3). */
-const subjects: Readonly<Record<string, string>> = {
+const serverReasonSubjects: Readonly<Record<string, string>> = {
   1: 'the address is not known there',
   2: 'the mailbox there takes nothing now',
   3: 'the server there cannot take it',
@@ -132,34 +132,34 @@ const subjects: Readonly<Record<string, string>> = {
   7: 'the server there does not want it',
 }
 
-function serverWords(code: string): string | undefined {
+function serverReasonText(code: string): string | undefined {
   const [, subject = ''] = /^[45]\.([1-7])\.\d{1,3}$/.exec(code) ?? []
-  return subjects[subject]
+  return serverReasonSubjects[subject]
 }
 
 /** False for codes that only an adapter knows. */
-export function hasReasonWords(code: string): boolean {
-  return words[code] !== undefined
+export function hasReasonText(code: string): boolean {
+  return reasonTexts[code] !== undefined
 }
 
 /** `words (code)`, or the code alone. */
-export function reasonWords(code: string): string {
+export function reasonText(code: string): string {
   const [head = '', ...rest] = code.split(':')
-  if (head === 'gave_up') return `it was tried for as long as allowed; the last time: ${reasonWords(rest.join(':'))}`
+  if (head === 'gave_up') return `it was tried for as long as allowed; the last time: ${reasonText(rest.join(':'))}`
   if (head === 'place_closed') return `the platform had said that nothing can be sent there any more: ${rest.join(':')}`
-  const known = words[code] ?? serverWords(code)
+  const known = reasonTexts[code] ?? serverReasonText(code)
   return known === undefined ? code : `${known} (${code})`
 }
 
-const rules: Readonly<Record<string, string>> = {
+const accessRuleTexts: Readonly<Record<string, string>> = {
   public: 'the connection is open to every verified sender',
   allow_list: 'the connection answers only those on its allow list',
   pairing: 'the connection answers only those who were paired with it',
   closed: 'the connection answers no sender',
 }
 
-export function ruleWords(rule: string): string {
+export function accessRuleText(rule: string): string {
   if (rule.startsWith('limit ')) return `the ${rule}`
   if (rule.startsWith('grant ')) return `${rule}: what an operator wrote down about the sender`
-  return `${rule}: ${rules[rule] ?? 'a rule of the configuration'}`
+  return `${rule}: ${accessRuleTexts[rule] ?? 'a rule of the configuration'}`
 }

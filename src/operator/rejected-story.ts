@@ -1,10 +1,10 @@
 // A rejected arrival in words: there is no row to tell from, only what this process remembers.
 import type { Rejection } from './rejections.ts'
-import { line, type Story } from './story.ts'
+import { type Timeline, timelineEntry } from './story.ts'
 
-type Words = { readonly why: string; readonly remedy: string }
+type RejectionText = { readonly why: string; readonly remedy: string }
 
-const words: Readonly<Record<string, Words>> = {
+const rejectionTexts: Readonly<Record<string, RejectionText>> = {
   strangers_spent: {
     why: 'its sender is not admitted, and such senders have had their share of the day on this connection',
     remedy: 'let the sender in with parley grants add, wait for midnight UTC, or raise strangers of the connection',
@@ -100,17 +100,19 @@ const words: Readonly<Record<string, Words>> = {
   wrong_scope: { why: 'its token is not for that route', remedy: 'use a token whose scopes cover it' },
 }
 
-const places: Readonly<Record<string, string>> = { admin: "the operator's routes", http: 'some route' }
+const routeNames: Readonly<Record<string, string>> = { admin: "the operator's routes", http: 'some route' }
 
-export function tellRejection({ at, connection, reason, isLocal, bytes }: Rejection): Story {
-  const { why, remedy } = words[reason] ?? { why: 'it did not prove its origin', remedy: 'look at the reason' }
+export function rejectionTimeline({ at, connection, reason, isLocal, bytes }: Rejection): Timeline {
+  const { why, remedy } = rejectionTexts[reason] ?? { why: 'it did not prove its origin', remedy: 'look at the reason' }
   const size = bytes === null ? '' : `, ${bytes} bytes`
-  const where = places[connection] ?? connection
+  const where = routeNames[connection] ?? connection
   const from = isLocal ? 'from this machine' : 'from elsewhere'
   return {
     fate: 'rejected',
     headline: `Rejected: ${why} (${reason}). Nothing of it was stored.`,
-    lines: [line(at, 'Rejected', `on ${where}, ${from}${size}: ${why}. It was answered with the reason.`, 'bad')],
+    lines: [
+      timelineEntry(at, 'Rejected', `on ${where}, ${from}${size}: ${why}. It was answered with the reason.`, 'bad'),
+    ],
     next: [{ text: remedy, command: null }],
   }
 }

@@ -28,7 +28,7 @@ export type Rejections = {
 }
 
 /** Of each connection, so that noise on one does not push out what happened on another. */
-const kept = 500
+const maxKeptRejections = 500
 const lineEveryMs = 60_000
 
 export function createRejections(): Rejections {
@@ -39,7 +39,7 @@ export function createRejections(): Rejections {
       const ring = byConnection.get(rejection.connection) ?? []
       byConnection.set(rejection.connection, ring)
       ring.push(rejection)
-      if (ring.length > kept) ring.shift()
+      if (ring.length > maxKeptRejections) ring.shift()
     },
     list({ limit, connection, trace }) {
       const rings = connection === undefined ? [...byConnection.values()] : [byConnection.get(connection) ?? []]

@@ -3,7 +3,7 @@ import { GatewayError } from '../contract/index.ts'
 import type { Resealed } from '../storage/reseal.ts'
 
 /** Every kind there is. Keys of channels are called `connection#name`, by the name they are kept under. */
-export const ownSecrets = [
+export const secretKinds = [
   {
     kind: 'sealing-key',
     protects: 'all of the others at rest, and credentials of installed apps',
@@ -30,7 +30,7 @@ export const ownSecrets = [
   { kind: 'admin-token', protects: 'the operator’s routes', old: 'ends at once' },
 ] as const
 
-export type SecretKind = (typeof ownSecrets)[number]['kind']
+export type SecretKind = (typeof secretKinds)[number]['kind']
 
 export type SecretLine = {
   readonly name: string
@@ -46,7 +46,7 @@ export type SecretLine = {
   readonly isRotated: boolean
 }
 
-export type Rotated = {
+export type RotatedSecret = {
   readonly name: string
   /** A token that only its holder knows; shown this once. */
   readonly token?: string
@@ -54,14 +54,14 @@ export type Rotated = {
   readonly note?: string
 }
 
-export interface SecretDesk {
+export interface SecretService {
   list(): Promise<readonly SecretLine[]>
-  rotate(name: string, actor: string): Promise<Rotated>
+  rotate(name: string, actor: string): Promise<RotatedSecret>
   /** Seals anew what an older key sealed, for some seconds. */
   reseal(): Promise<Resealed>
 }
 
-export type SecretPlaces = {
+export type SecretSources = {
   readonly sealingKey: {
     readonly isConfigured: boolean
     readonly since: () => Promise<string | null>
@@ -86,27 +86,27 @@ export type SecretPlaces = {
 
 export type OwnKeyLine = { readonly connection: string; readonly name: string; readonly since: string }
 
-export function createSecretDesk(places: SecretPlaces): SecretDesk {
+export function createSecretService(places: SecretSources): SecretService {
   const { sealingKey, adminToken, fileHandles, ownKeys } = places
   return {
     reseal: places.reseal,
     async list() {
       const own = actorsOnce(await ownKeys.list())
       return [
-        line(
+        secretLine(
           'sealing-key',
-          placeOf(sealingKey, 'PARLEY_SEAL_KEY', 'seal-key in the data folder'),
+          variableOrFile(sealingKey, 'PARLEY_SEAL_KEY', 'seal-key in the data folder'),
           await sealingKey.since(),
           !sealingKey.isConfigured,
         ),
-        line('file-handles', 'the database, sealed', await fileHandles.since(), true),
+        secretLine('file-handles', 'the database, sealed', await fileHandles.since(), true),
         ...own.map(({ connection, name, kind, since }) => ({
-          ...line(kind, 'the database, sealed', since, true),
+          ...secretLine(kind, 'the database, sealed', since, true),
           name: `${connection}#${name}`,
         })),
-        line(
+        secretLine(
           'admin-token',
-          placeOf(adminToken, 'PARLEY_ADMIN_TOKEN', 'admin-token in the data folder'),
+          variableOrFile(adminToken, 'PARLEY_ADMIN_TOKEN', 'admin-token in the data folder'),
           await adminToken.since(),
           !adminToken.isConfigured,
         ),
@@ -130,7 +130,7 @@ export function createSecretDesk(places: SecretPlaces): SecretDesk {
         return { name, token: await adminToken.replace() }
       }
       const [connection = '', ...rest] = name.split('#')
-      const kind = kindOf(rest.join('#'))
+      const kind = channelKeyKind(rest.join('#'))
       if (kind === undefined || kind === 'actor' || !(await ownKeys.markStale(connection, rest.join('#'))))
         throw new GatewayError('not_found', 'there is no such key here; list them with parley secrets list')
       return { name }
@@ -138,25 +138,25 @@ export function createSecretDesk(places: SecretPlaces): SecretDesk {
   }
 }
 
-function line(kind: SecretKind, place: string, since: string | null, isRotated: boolean): SecretLine {
-  const { protects, old } = ownSecrets.find((each) => each.kind === kind) ?? { protects: '', old: '' }
+function secretLine(kind: SecretKind, place: string, since: string | null, isRotated: boolean): SecretLine {
+  const { protects, old } = secretKinds.find((each) => each.kind === kind) ?? { protects: '', old: '' }
   return { name: kind, kind, protects, old, place, since, isRotated }
 }
 
-function placeOf({ isConfigured }: { readonly isConfigured: boolean }, variable: string, file: string): string {
+function variableOrFile({ isConfigured }: { readonly isConfigured: boolean }, variable: string, file: string): string {
   return isConfigured ? variable : file
 }
 
-function kindOf(name: string): SecretKind | undefined {
+function channelKeyKind(name: string): SecretKind | undefined {
   if (/^(rsa|ed25519):/.test(name)) return 'actor'
-  return ownSecrets.find(({ kind }) => kind === name)?.kind
+  return secretKinds.find(({ kind }) => kind === name)?.kind
 }
 
 /** An actor has two keys of each generation: `agent:slug` or `instance` stands for them, with the age of the newest. */
 function actorsOnce(keys: readonly OwnKeyLine[]): readonly (OwnKeyLine & { readonly kind: SecretKind })[] {
   const found = new Map<string, OwnKeyLine & { readonly kind: SecretKind }>()
   for (const key of keys) {
-    const kind = kindOf(key.name)
+    const kind = channelKeyKind(key.name)
     if (kind === undefined) continue
     const name = kind === 'actor' ? key.name.replace(/^\w+:/, '').replace(/:\d+$/, '') : key.name
     const known = found.get(`${key.connection}#${name}`)

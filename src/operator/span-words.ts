@@ -6,7 +6,7 @@ const units = [
   { ms: 60_000, name: 'min' },
 ] as const
 
-export function spanWords(ms: number): string {
+export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 60_000) return `${Number((ms / 1_000).toFixed(1))} s`
   const index = units.findIndex((unit) => ms >= unit.ms)
@@ -18,6 +18,6 @@ export function spanWords(ms: number): string {
   return left === 0 ? `${count} ${large?.name}` : `${count} ${large?.name} ${left} ${small?.name ?? 's'}`
 }
 
-export function between(from: string, to: string): string {
-  return spanWords(Date.parse(to) - Date.parse(from))
+export function durationBetween(from: string, to: string): string {
+  return durationText(Date.parse(to) - Date.parse(from))
 }

@@ -3,7 +3,7 @@
 export type Tone = 'plain' | 'good' | 'bad' | 'wait'
 
 /** One line of the timeline; `at` is null for what has no moment of its own. */
-export type StoryLine = {
+export type TimelineEntry = {
   readonly at: string | null
   readonly title: string
   readonly text: string
@@ -15,7 +15,7 @@ export type StoryLine = {
 /** What an operator can do; `command` is ready to be typed. */
 export type NextStep = { readonly text: string; readonly command: string | null }
 
-export type Fate =
+export type MessageOutcome =
   | 'waiting'
   | 'held'
   | 'pairing'
@@ -32,17 +32,17 @@ export type Fate =
   | 'unreadable'
   | 'turn'
 
-export type Story = {
-  readonly fate: Fate
+export type Timeline = {
+  readonly fate: MessageOutcome
   readonly headline: string
-  readonly lines: readonly StoryLine[]
+  readonly lines: readonly TimelineEntry[]
   readonly next: readonly NextStep[]
 }
 
-export function line(at: string | null, title: string, text: string, tone: Tone = 'plain'): StoryLine {
-  return { at, title, text: sentence(text), tone }
+export function timelineEntry(at: string | null, title: string, text: string, tone: Tone = 'plain'): TimelineEntry {
+  return { at, title, text: toSentence(text), tone }
 }
 
-export function sentence(text: string): string {
+export function toSentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }

@@ -1,25 +1,25 @@
 // From facts to a story a person can read: what became of the message, how it came to that, what can be done. Pure.
-import { cameBack } from './came-back.ts'
-import { deliveryLines } from './delivery-lines.ts'
+import { bounceReason } from './came-back.ts'
+import { deliveryEntries } from './delivery-lines.ts'
 import type { Facts, MessageFacts } from './explain-store.ts'
-import { messageLines, nameOf } from './message-lines.ts'
+import { messageEntries, messageName } from './message-lines.ts'
 import { nextSteps } from './next-steps.ts'
-import { hasReasonWords, reasonWords } from './reason-words.ts'
-import { between } from './span-words.ts'
-import { type Fate, type Story, type StoryLine, sentence } from './story.ts'
-import { turnLines } from './turn-lines.ts'
+import { hasReasonText, reasonText } from './reason-words.ts'
+import { durationBetween } from './span-words.ts'
+import { type MessageOutcome, type Timeline, type TimelineEntry, toSentence } from './story.ts'
+import { turnEntries } from './turn-lines.ts'
 
-export function tellStory(facts: Facts): Story {
-  const fate = fateOf(facts)
+export function buildTimeline(facts: Facts): Timeline {
+  const fate = messageOutcome(facts)
   const lines = [
-    ...(facts.message === null ? [] : messageLines(facts.message, facts)),
-    ...facts.turns.flatMap((turn) => turnLines(turn, facts)),
-    ...facts.deliveries.flatMap((delivery) => deliveryLines(delivery, facts)),
+    ...(facts.message === null ? [] : messageEntries(facts.message, facts)),
+    ...facts.turns.flatMap((turn) => turnEntries(turn, facts)),
+    ...facts.deliveries.flatMap((delivery) => deliveryEntries(delivery, facts)),
   ]
-  return { fate, headline: headline(fate, facts), lines: inOrder(lines), next: nextSteps(fate, facts) }
+  return { fate, headline: timelineHeadline(fate, facts), lines: sortEntries(lines), next: nextSteps(fate, facts) }
 }
 
-function fateOf({ message, turns }: Facts): Fate {
+function messageOutcome({ message, turns }: Facts): MessageOutcome {
   if (message === null) return 'turn'
   const { state, reason, lane, turnId } = message
   switch (state) {
@@ -41,10 +41,10 @@ function fateOf({ message, turns }: Facts): Fate {
   }
 }
 
-function headline(fate: Fate, facts: Facts): string {
+function timelineHeadline(fate: MessageOutcome, facts: Facts): string {
   const { message } = facts
   if (message === null) return turnHeadline(facts)
-  const why = reasonWords(message.reason ?? message.state)
+  const why = reasonText(message.reason ?? message.state)
   switch (fate) {
     case 'waiting':
       return 'Waiting: it is stored and queued, and no turn has taken it yet.'
@@ -66,11 +66,11 @@ function headline(fate: Fate, facts: Facts): string {
       return `Refused: ${why}.`
     case 'ignored':
       if (message.kind === 'operation') return `Done: an operator asked it of the channel (${message.reason}).`
-      return hasReasonWords(message.reason ?? '')
+      return hasReasonText(message.reason ?? '')
         ? `Ignored: ${why}.`
         : `Ignored: nothing in it asks for an answer (${message.reason}).`
     case 'dead_turn':
-      return `Dead: the agent could not answer it. ${sentence(why)}.`
+      return `Dead: the agent could not answer it. ${toSentence(why)}.`
     case 'dead_send':
       return `Dead: ${why}.`
     case 'unknown_send':
@@ -85,36 +85,36 @@ function headline(fate: Fate, facts: Facts): string {
 }
 
 function answeredHeadline(message: MessageFacts, facts: Facts): string {
-  const returned = cameBack(facts)
+  const returned = bounceReason(facts)
   return returned === undefined
-    ? `Answered: the reply arrived ${since(message)} after the message was received.`
-    : `Came back: the reply was taken ${since(message)} after the message was received, and sent back later: ${reasonWords(returned)}.`
+    ? `Answered: the reply arrived ${timeTakenText(message)} after the message was received.`
+    : `Came back: the reply was taken ${timeTakenText(message)} after the message was received, and sent back later: ${reasonText(returned)}.`
 }
 
 function mergedHeadline(message: MessageFacts, facts: Facts): string {
   if (message.event !== 'new') return `Recorded: it changed ${message.editOf}, and is answered by nothing of its own.`
   if (message.reason === 'question_decided')
-    return `Merged: ${reasonWords(message.reason)}. It is answered by what the decision led to.`
+    return `Merged: ${reasonText(message.reason)}. It is answered by what the decision led to.`
   const members = facts.turns.at(-1)?.members ?? []
   const lead = members.findLast((member) => member.event === 'new')
-  const returned = cameBack(facts)
-  const end = returned === undefined ? '' : ` The reply came back later: ${reasonWords(returned)}.`
-  return `Merged: answered together with ${lead === undefined ? 'its neighbours' : nameOf(lead)}, ${since(message)} after it was received.${end}`
+  const returned = bounceReason(facts)
+  const end = returned === undefined ? '' : ` The reply came back later: ${reasonText(returned)}.`
+  return `Merged: answered together with ${lead === undefined ? 'its neighbours' : messageName(lead)}, ${timeTakenText(message)} after it was received.${end}`
 }
 
 function turnHeadline({ turns, deliveries }: Facts): string {
   const turn = turns.at(-1)
   if (turn === undefined) return `A call that belongs to no turn: ${deliveries[0]?.state ?? 'unknown'}.`
   const cause = turn.signal === null ? 'a turn whose messages have moved on' : `a turn begun by a ${turn.signal}`
-  return `${sentence(cause)}: ${turn.state}.`
+  return `${toSentence(cause)}: ${turn.state}.`
 }
 
-function since({ receivedAt, endedAt }: MessageFacts): string {
-  return endedAt === null ? 'some time' : between(receivedAt, endedAt)
+function timeTakenText({ receivedAt, endedAt }: MessageFacts): string {
+  return endedAt === null ? 'some time' : durationBetween(receivedAt, endedAt)
 }
 
 /** By time. A line without a time stays behind the one it was told after. */
-function inOrder(lines: readonly StoryLine[]): readonly StoryLine[] {
+function sortEntries(lines: readonly TimelineEntry[]): readonly TimelineEntry[] {
   let last = ''
   const keyed = lines.map((each) => {
     last = each.at ?? last

@@ -6,10 +6,10 @@ type About = { readonly id: string; readonly connection: string; readonly agent:
 
 export function transcriptMarkdown({ id, connection, agent, createdAt }: About, lines: readonly Line[]): string {
   const head = [`# Session ${id}`, '', `With ${agent}, on ${connection}, since ${new Date(createdAt).toISOString()}.`]
-  return [...head, ...lines.map(({ seq, envelope }) => lineMarkdown(seq, envelope)), ''].join('\n')
+  return [...head, ...lines.map(({ seq, envelope }) => transcriptLineMarkdown(seq, envelope)), ''].join('\n')
 }
 
-function lineMarkdown(seq: number, { role, type, content, created_at, metadata }: Envelope): string {
+function transcriptLineMarkdown(seq: number, { role, type, content, created_at, metadata }: Envelope): string {
   const kind = type === 'text' ? '' : ` (${type})`
   const by = metadata['spoken_by'] === 'operator' ? ' (a person)' : metadata['overheard'] === true ? ' (overheard)' : ''
   const when = created_at === undefined ? '' : `, ${created_at}`

@@ -4,7 +4,7 @@ import type { Adapter, CallQuestion, JsonObject, RenderedCall } from '../contrac
 /** What can be edited there of a message that was sent: nothing, all of it, or also what is below its words. */
 export type Editing = 'none' | 'whole' | 'lines'
 
-export function editingOf({ live, capabilities, withLine }: Adapter): Editing {
+export function createCallEditor({ live, capabilities, withLine }: Adapter): Editing {
   if (live === undefined && capabilities.canEdit !== true) return 'none'
   return withLine === undefined ? 'whole' : 'lines'
 }
@@ -18,9 +18,9 @@ export function markQuestions(
   unasked: readonly RenderedCall[],
   question: Pick<CallQuestion, 'asks' | 'isPlaceholder'> & { readonly editing: Editing },
 ): readonly RenderedCall[] {
-  const left = unasked.map(({ call }) => ({ call, written: written(call) }))
+  const left = unasked.map(({ call }) => ({ call, written: serializeCall(call) }))
   const isAsking = calls.map(({ call }) => {
-    const same = left.findIndex((each) => each.written === written(call))
+    const same = left.findIndex((each) => each.written === serializeCall(call))
     if (same >= 0) left.splice(same, 1)
     return same < 0
   })
@@ -32,7 +32,7 @@ export function markQuestions(
     return {
       ...rendered,
       question: {
-        asks: askedIn(rendered.call, question.asks),
+        asks: listAskedActions(rendered.call, question.asks),
         otherwise,
         ...(isPlaceholder ? { isPlaceholder } : {}),
         isEditable: editing === 'lines' || (editing === 'whole' && !hasWords),
@@ -42,13 +42,13 @@ export function markQuestions(
 }
 
 /** Each question names its action by the end of its id; where none is found the call is taken to ask them all. */
-function askedIn(call: JsonObject, asks: readonly string[]): readonly string[] {
-  const words = written(call)
+function listAskedActions(call: JsonObject, asks: readonly string[]): readonly string[] {
+  const words = serializeCall(call)
   const named = asks.filter((id) => words.includes(id.slice(-6)))
   return named.length === 0 ? asks : named
 }
 
 /** Both were made by the same render, so that their keys are in the same order. */
-function written(call: JsonObject): string {
+function serializeCall(call: JsonObject): string {
   return JSON.stringify(call)
 }

@@ -14,7 +14,7 @@ type TextPart = Extract<KnownPart, { kind: 'text' }>
 const shrink = 0.8
 const maxTries = 40
 
-export type CutScene<Call> = {
+export type CutContext<Call> = {
   readonly maxParts: number
   readonly count: number
   readonly render: (reply: NormalizedResponse) => readonly Call[]
@@ -24,48 +24,48 @@ export type CutScene<Call> = {
 /** The longest beginning that fits; where cards and files alone are too many, only its words are cut. */
 export async function cutReply<Call>(
   reply: NormalizedResponse,
-  { maxParts, count, render, whole }: CutScene<Call>,
+  { maxParts, count, render, whole }: CutContext<Call>,
 ): Promise<NormalizedResponse> {
-  const length = reply.parts.reduce((sum, part) => sum + (isText(part) ? part.content.length : 0), 0)
+  const length = reply.parts.reduce((sum, part) => sum + (isTextPartKind(part) ? part.content.length : 0), 0)
   if (length === 0) return reply
   const kept = await whole()
   let limit = Math.floor((length * maxParts) / count)
   for (let tries = 0; tries < maxTries && limit > 0; tries += 1) {
-    const cut = beginningOf(reply, limit, kept)
+    const cut = truncateReply(reply, limit, kept)
     if (render(cut).length <= maxParts) return cut
     limit = Math.floor(limit * shrink)
   }
-  return beginningOf(reply, 0, kept)
+  return truncateReply(reply, 0, kept)
 }
 
 /** So many characters of its words, then what was left out and where it is. Everything that is no words stays. */
-function beginningOf(reply: NormalizedResponse, limit: number, whole: WholeReply | undefined): NormalizedResponse {
+function truncateReply(reply: NormalizedResponse, limit: number, whole: WholeReply | undefined): NormalizedResponse {
   const parts: Part[] = []
   let left = limit
   let last = -1
   for (const part of reply.parts) {
-    if (!isText(part)) parts.push(part)
+    if (!isTextPartKind(part)) parts.push(part)
     else if (left > 0) {
-      const content = part.content.length <= left ? part.content : shortened(part.content, left)
+      const content = part.content.length <= left ? part.content : shortenMarkdown(part.content, left)
       left -= part.content.length
       if (content === '') continue
       parts.push({ ...part, content })
       last = parts.length - 1
     }
   }
-  parts.splice(last + 1, 0, textPart(cutWords(whole), 'text/markdown'))
+  parts.splice(last + 1, 0, textPart(cutNotice(whole), 'text/markdown'))
   if (whole !== undefined && 'file' in whole) parts.push(whole.file)
   return { ...reply, parts }
 }
 
-function cutWords(whole: WholeReply | undefined): string {
+function cutNotice(whole: WholeReply | undefined): string {
   if (whole === undefined) return '*This answer is longer than can be sent here; the rest was left out.*'
   if ('file' in whole) return '*This answer is longer than fits here. All of it is in the file that comes with it.*'
   return `*This answer is longer than fits here.* [Read all of it](${whole.url})`
 }
 
 /** At the end of a line or a word where there is one near; a code block that was open is closed. */
-function shortened(text: string, limit: number): string {
+function shortenMarkdown(text: string, limit: number): string {
   const head = text.slice(0, limit).toWellFormed()
   const near = Math.floor(limit * 0.8)
   const line = head.lastIndexOf('\n')
@@ -77,6 +77,6 @@ function shortened(text: string, limit: number): string {
   return kept === '' ? '' : `${kept}${fence}`
 }
 
-function isText(part: Part): part is TextPart {
+function isTextPartKind(part: Part): part is TextPart {
   return isKnownPart(part) && part.kind === 'text'
 }

@@ -3,17 +3,17 @@ import {
   type Adapter,
   type Attempt,
   type DeliveryOutcome,
-  failureFacts,
+  errorLogFields,
   type IdSource,
   isGatewayError,
   type JsonObject,
   type Log,
   type LookupOutcome,
   type Meter,
-  type StoreResult,
+  type StoreWithRetry,
   textPart,
 } from '../contract/index.ts'
-import { editingOf } from './ask-calls.ts'
+import { createCallEditor } from './ask-calls.ts'
 import { withNotice } from './broken-reply.ts'
 import {
   type HeldSendLane,
@@ -40,7 +40,7 @@ import { type SettledTry, sendFacts, tellSettled } from './tell-settled.ts'
 export type DispatchDeps = {
   readonly outbox: OutboxStore
   /** Waits for a database that is away: what a vendor answered is not thrown away. */
-  readonly store: StoreResult
+  readonly store: StoreWithRetry
   readonly adapterFor: (tenant: string, connection: string) => Adapter | undefined
   readonly policy: SettlePolicy
   readonly leaseMs: number
@@ -122,16 +122,16 @@ async function dispatchSafely(
   } catch (error) {
     // What our own database or the order to stop interrupts says nothing about the call.
     if (isGatewayError(error) && passing.includes(error.code)) throw error
-    deps.log.error('send_threw', { ...sendFacts(lane, call), ...failureFacts(error, 'internal') })
+    deps.log.error('send_threw', { ...sendFacts(lane, call), ...errorLogFields(error, 'internal') })
     const started: StartResult = begun.started.has(call.id)
       ? { kind: 'started' }
       : await deps.store(undefined, (isRepeat) => deps.outbox.start(lane, call, {}, { isRepeat }))
     if (started.kind === 'lease_lost') return { go: 'lost' }
     if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
     const settlement = settleThrown(call, begun.started.has(call.id), deps.policy, deps.random)
-    const settle = (isRepeat: boolean) => deps.outbox.settle(lane, call, settlement, isRepeat)
+    const settleSentCall = (isRepeat: boolean) => deps.outbox.settle(lane, call, settlement, isRepeat)
     const what = { ...sendFacts(lane, call), reason: 'delivery', state: settlement.state }
-    if ((await deps.store(what, settle)) === 'lease_lost') return { go: 'lost' }
+    if ((await deps.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
     tellSettled(deps, sendFacts(lane, call), { ...untried, settlement })
     return { go: 'stop', delayMs: settlement.retryInMs }
   }
@@ -166,7 +166,7 @@ async function dispatchCall(
     early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
   const judged = isEditOfQuestion(call) ? settleEdited(tried.settlement) : tried.settlement
   const whole = {
-    ...atPlace(await withNotice(deps, adapter, lane, call, judged), place),
+    ...withRoomAddress(await withNotice(deps, adapter, lane, call, judged), place),
     maySayOutcome: maySayOutcome(adapter, call, judged),
   }
   const what = { ...sendFacts(lane, call), reason: 'delivery', state: whole.state }
@@ -230,7 +230,7 @@ function maySayOutcome(adapter: Adapter, call: OpenCall, { state, isFinal, vendo
   const isQuestion = question !== null && call.vendorId === null && call.call !== question.otherwise
   const hasArrived = isFinal && state === 'delivered' && vendorId !== null
   const needed = question !== null && hasOtherWords(question) ? ['lines'] : ['lines', 'whole']
-  return isQuestion && hasArrived && needed.includes(editingOf(adapter)) && call.replyTo !== null
+  return isQuestion && hasArrived && needed.includes(createCallEditor(adapter)) && call.replyTo !== null
 }
 
 function hasOtherWords({ otherwise, isPlaceholder }: OpenQuestion): boolean {
@@ -244,12 +244,12 @@ function outcomeCall(
   { id, question, replyTo }: OpenCall,
 ): OpenCall['call'] | undefined {
   const words = (question?.outcomes ?? []).map(deps.outcomeWords).join('\n')
-  if (words === '' || replyTo === null || editingOf(adapter) === 'none') return undefined
+  if (words === '' || replyTo === null || createCallEditor(adapter) === 'none') return undefined
   if (question !== null && question.otherwise !== null && hasOtherWords(question))
     return adapter.withLine?.(question.otherwise, words)
   const said = { thread_id: lane.orderKey, in_reply_to: id, agent: '', status: 'completed' } as const
   try {
-    return adapter.render({ ...said, parts: [textPart(words)] }, placeOf(replyTo), new Set(), true)[0]?.call
+    return adapter.render({ ...said, parts: [textPart(words)] }, roomAddress(replyTo), new Set(), true)[0]?.call
   } catch {
     // The question stays as it is: a press on it is told that it was decided.
     return undefined
@@ -257,12 +257,12 @@ function outcomeCall(
 }
 
 /** Where the conversation is, without what its latest message left there: a press, or the person who wrote. */
-function placeOf(replyTo: JsonObject): JsonObject {
+function roomAddress(replyTo: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(replyTo).filter(([key]) => !key.startsWith('reply_to_')))
 }
 
 /** A pause that the vendor asked for holds for everything that shares the limit. */
-function atPlace(settlement: Settlement, place: string | undefined): Settlement {
+function withRoomAddress(settlement: Settlement, place: string | undefined): Settlement {
   const { pause } = settlement
   return pause === null || place === undefined ? settlement : { ...settlement, pause: { ...pause, place } }
 }
@@ -274,7 +274,7 @@ async function trySending(
   claimedAt: number,
 ): Promise<SettledTry> {
   const sentAt = deps.monotonicMs()
-  const outcome = await send(deps, adapter, call, claimedAt)
+  const outcome = await deliverCall(deps, adapter, call, claimedAt)
   const tookMs = deps.monotonicMs() - sentAt
   const settlement = settleOutcome(call, outcome, adapter.capabilities, deps.policy, deps.random)
   return { settlement, outcome, tookMs }
@@ -298,11 +298,16 @@ async function settleWithoutSending(
     return settleOutcome(call, { kind: 'unknown', reason }, adapter.capabilities, deps.policy, deps.random)
   }
   if (call.state !== 'unknown') return undefined
-  const found = await lookUp(deps, adapter, call)
+  const found = await reconcileCall(deps, adapter, call)
   return settleLookup(call, found, deps.policy, deps.random)
 }
 
-async function send(deps: DispatchDeps, adapter: Adapter, call: OpenCall, claimedAt: number): Promise<DeliveryOutcome> {
+async function deliverCall(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  call: OpenCall,
+  claimedAt: number,
+): Promise<DeliveryOutcome> {
   await deps.failpoint?.('before:deliver')
   // Between the commit above and this line the process may have slept: look at our own clock once more.
   if (deps.monotonicMs() - claimedAt + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) {
@@ -315,7 +320,7 @@ async function send(deps: DispatchDeps, adapter: Adapter, call: OpenCall, claime
   return outcome
 }
 
-async function lookUp(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupOutcome> {
+async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupOutcome> {
   const reconcile = adapter.reconcile
   if (reconcile === undefined) return { kind: 'undecided', reason: 'no_lookup' }
   await deps.failpoint?.('before:reconcile')

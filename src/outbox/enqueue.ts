@@ -13,7 +13,7 @@ import {
   textOf,
   textPart,
 } from '../contract/index.ts'
-import { editingOf, markQuestions } from './ask-calls.ts'
+import { createCallEditor, markQuestions } from './ask-calls.ts'
 import { cutReply, type KeepWhole } from './cut-reply.ts'
 
 export type Outgoing = {
@@ -60,11 +60,11 @@ export async function renderCalls(
   const rendered: Omit<QueuedCall, 'id' | 'ordinal' | 'clientId' | 'notBefore' | 'expiresAt'>[] = []
   for (const [place, { purpose, ...said }] of outgoing.entries()) {
     const finishes = purpose === 'message' ? undefined : live?.clientId
-    const calls = await expand(context, await renderBounded(context, said, finishes !== undefined, place))
+    const calls = await expandCalls(context, await renderBounded(context, said, finishes !== undefined, place))
     for (const [part, { call, primary, orderKey, question }] of calls.entries())
       rendered.push({
         ...{ call, primary: primary && purpose === 'reply', purpose },
-        orderKey: laneOf(context, orderKey),
+        orderKey: chooseSendLane(context, orderKey),
         ...(question === undefined ? {} : { question }),
         ...(part === 0 && finishes !== undefined ? { liveReference: finishes } : {}),
       })
@@ -90,16 +90,16 @@ async function renderBounded(
   const { appends, maxParts: usual } = context.adapter.capabilities
   const maxParts = context.maxParts ?? usual
   if (maxParts === undefined || calls.length <= maxParts || appends === true) return calls
-  const cut = (reply: NormalizedResponse): Promise<NormalizedResponse> =>
+  const cutToLimit = (reply: NormalizedResponse): Promise<NormalizedResponse> =>
     cutReply(reply, {
       ...{ maxParts, count: calls.length },
-      render: (shorter) => render(context, { ...said, reply: shorter }, hasLive),
+      render: (shorter) => renderReply(context, { ...said, reply: shorter }, hasLive),
       whole: async () => context.keepWhole?.(textOf(said.reply.parts), place),
     })
-  const reply = await cut(said.reply)
+  const reply = await cutToLimit(said.reply)
   const { unasked } = said
   // What is left of it once its question is decided is as long as it was.
-  const shorter = unasked === undefined ? {} : { unasked: { ...unasked, reply: await cut(unasked.reply) } }
+  const shorter = unasked === undefined ? {} : { unasked: { ...unasked, reply: await cutToLimit(unasked.reply) } }
   return renderAsking(context, { ...said, reply, ...shorter }, hasLive)
 }
 
@@ -108,16 +108,16 @@ function renderAsking(
   { unasked, ...said }: Omit<Outgoing, 'purpose'>,
   hasLive: boolean,
 ): readonly RenderedCall[] {
-  const calls = render(context, said, hasLive)
+  const calls = renderReply(context, said, hasLive)
   // What is delivered by the commit that writes it cannot be decided before.
   if (unasked === undefined || context.adapter.capabilities.appends === true) return calls
   const { asks, reply } = unasked
   // A message that was shown while it grew must not stay open: it keeps its words.
   const isLeftOpen = reply.parts.length === 0 && hasLive
   const rest = isLeftOpen ? { ...reply, parts: [textPart(context.live?.text || '…', 'text/markdown')] } : reply
-  const without = rest.parts.length === 0 ? [] : render(context, { ...said, reply: rest }, hasLive)
+  const without = rest.parts.length === 0 ? [] : renderReply(context, { ...said, reply: rest }, hasLive)
   const isPlaceholder = isLeftOpen && !context.live?.text
-  return markQuestions(calls, without, { asks, isPlaceholder, editing: editingOf(context.adapter) })
+  return markQuestions(calls, without, { asks, isPlaceholder, editing: createCallEditor(context.adapter) })
 }
 
 /** In a lane of its own: what waits there for its time holds nothing up. */
@@ -130,7 +130,7 @@ function saidAgain({ live, newId, origin }: EnqueueContext, calls: readonly Queu
 }
 
 /** What the database could not say is asked again with the whole turn; anything else is a fault of the reply. */
-async function expand(
+async function expandCalls(
   { adapter, to }: EnqueueContext,
   calls: readonly RenderedCall[],
 ): Promise<readonly RenderedCall[]> {
@@ -147,13 +147,13 @@ async function expand(
   }
 }
 
-function laneOf({ adapter, orderKey: conversation }: EnqueueContext, orderKey: string | undefined): string {
+function chooseSendLane({ adapter, orderKey: conversation }: EnqueueContext, orderKey: string | undefined): string {
   if (orderKey === undefined) return conversation
   if (!isOrderKey(orderKey)) throw unrendered(adapter, 'an order key is too long')
   return recipientLane(orderKey)
 }
 
-function render(
+function renderReply(
   { adapter, to }: EnqueueContext,
   { reply, mayNotify }: Omit<Outgoing, 'purpose'>,
   hasLive: boolean,

@@ -45,11 +45,11 @@ export function settleOutcome(
     case 'delivered':
       return { ...start, ...arrived, vendorId: outcome.vendorId ?? null, name: outcome.name ?? null }
     case 'refused':
-      return failed(start, call, 'refused', outcome.reason)
+      return settleFailed(start, call, 'refused', outcome.reason)
     case 'retry':
       return retry(start, call, outcome, policy, random)
     case 'unknown':
-      return unknown(start, call, outcome.reason, capabilities, policy)
+      return settleUnknown(start, call, outcome.reason, capabilities, policy)
   }
 }
 
@@ -79,7 +79,7 @@ export function settleLookup(
 }
 
 export function settleDead(call: OpenCall, reason: string): Settlement {
-  return failed({ ...untouched, maybeRepeat: call.maybeRepeat }, call, 'dead', reason)
+  return settleFailed({ ...untouched, maybeRepeat: call.maybeRepeat }, call, 'dead', reason)
 }
 
 /** How often a call that breaks before it is sent is tried. */
@@ -95,7 +95,7 @@ export function settleThrown(
   const start = { ...untouched, maybeRepeat: call.maybeRepeat }
   const reason = 'send_threw'
   if (isStarted || call.state === 'sending' || call.state === 'unknown') return finalUnknown(start, reason, policy)
-  if (call.attempt + 1 >= maxThrown) return failed(start, call, 'dead', reason)
+  if (call.attempt + 1 >= maxThrown) return settleFailed(start, call, 'dead', reason)
   return retry(start, call, { kind: 'retry', reason }, policy, random)
 }
 
@@ -123,14 +123,14 @@ function retry(
   policy: SettlePolicy,
   random: () => number,
 ): Settlement {
-  if (call.ageMs > policy.giveUpAfterMs) return failed(start, call, 'dead', `gave_up:${outcome.reason}`)
+  if (call.ageMs > policy.giveUpAfterMs) return settleFailed(start, call, 'dead', `gave_up:${outcome.reason}`)
   const backoff = backoffMs(call.attempt + 1, policy.backoff, random)
   const retryInMs = Math.max(outcome.afterMs ?? 0, outcome.afterMs === undefined ? backoff : 0)
   const pause = outcome.afterMs === undefined ? null : { scope: outcome.scope ?? 'conversation', ms: outcome.afterMs }
   return { ...start, reason: outcome.reason, retryInMs, pause }
 }
 
-function unknown(
+function settleUnknown(
   start: Settlement,
   call: OpenCall,
   reason: string,
@@ -170,7 +170,7 @@ function finalUnknown(start: Settlement, reason: string, policy: SettlePolicy): 
 }
 
 /** What follows a live message that could not be opened is the answer, which needs none. */
-function failed(start: Settlement, call: OpenCall, state: 'refused' | 'dead', reason: string): Settlement {
+function settleFailed(start: Settlement, call: OpenCall, state: 'refused' | 'dead', reason: string): Settlement {
   const cancelLater = call.purpose !== 'live'
   return { ...start, state, isFinal: true, reason, cancelLater, inboxReason: `delivery_${state}` }
 }

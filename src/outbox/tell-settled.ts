@@ -1,5 +1,5 @@
 // Hop 8 in the log and on the meter: what one try came to, told once it is stored.
-import type { DeliveryOutcome, Log, LogFacts, Meter, SendOutcome } from '../contract/index.ts'
+import type { DeliveryOutcome, Log, LogFields, Meter, SendOutcome } from '../contract/index.ts'
 import type { HeldSendLane, OpenCall, Settlement } from './outbox-store.ts'
 
 export type SettledTry = {
@@ -11,7 +11,7 @@ export type SettledTry = {
 
 export function tellSettled(
   { log, meter }: { readonly log: Log; readonly meter: Meter },
-  facts: LogFacts & { readonly connection: string },
+  facts: LogFields & { readonly connection: string },
   { settlement, outcome, tookMs }: SettledTry,
 ): void {
   const { isFinal, state, reason, retryInMs } = settlement
@@ -26,7 +26,7 @@ export function tellSettled(
 export function sendFacts(
   { connection }: HeldSendLane,
   { id, turnId, traceId, attempt }: OpenCall,
-): LogFacts & { readonly connection: string } {
+): LogFields & { readonly connection: string } {
   return { connection, trace: traceId, turn: turnId, outbox: id, attempt: attempt + 1 }
 }
 

@@ -39,7 +39,7 @@ export function withAddresses(text: string, textNodes: (words: string) => readon
 /** Without punctuation that belongs to the sentence, and without a closing bracket that was opened before the address. */
 function withoutTrailing(text: string): string {
   let end = text.length
-  let unopened = count(text, ')') - count(text, '(')
+  let unopened = countOccurrences(text, ')') - countOccurrences(text, '(')
   for (; end > 0; end -= 1) {
     const last = text.charAt(end - 1)
     if (last === ')' && unopened > 0) unopened -= 1
@@ -48,7 +48,7 @@ function withoutTrailing(text: string): string {
   return text.slice(0, end)
 }
 
-function count(text: string, unit: string): number {
+function countOccurrences(text: string, unit: string): number {
   let found = 0
   for (let at = text.indexOf(unit); at !== -1; at = text.indexOf(unit, at + 1)) found += 1
   return found

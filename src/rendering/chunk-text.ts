@@ -1,6 +1,6 @@
 // Splits text into pieces a channel accepts (hop 8). Pure: the same text gives the same pieces on every try.
 // Code fences that a cut would tear are closed before it and opened again after it.
-import { closesFence, type Fence, fenceAfter } from './code-fence.ts'
+import { closesFence, type Fence, trackFence } from './code-fence.ts'
 import { cutPoint } from './cut-point.ts'
 
 type Step = { readonly piece: string; readonly rest: string; readonly fence: Fence | undefined }
@@ -37,7 +37,7 @@ function cutOutsideFences(
 ): { readonly cut: number; readonly fence: Fence | undefined } {
   for (let reserved = 0; ; ) {
     const cut = cutPoint(rest, Math.max(1, room - reserved))
-    const { fence, openedAt } = fenceAfter(rest.slice(0, cut), open, limit)
+    const { fence, openedAt } = trackFence(rest.slice(0, cut), open, limit)
     const closing = fence === undefined ? 0 : fence.marker.length + 1
     if (closing > reserved) {
       reserved = closing

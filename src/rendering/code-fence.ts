@@ -10,7 +10,7 @@ const fenceLine = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/
 const wordOfLanguage = /[^A-Za-z0-9+#._-]/g
 
 /** State at the end of `text`. Fences that would fill half a piece by themselves are treated as ordinary text. */
-export function fenceAfter(text: string, open: Fence | undefined, limit: number): FenceState {
+export function trackFence(text: string, open: Fence | undefined, limit: number): FenceState {
   let fence = open
   let openedAt = -1
   for (let start = 0; start <= text.length; ) {

@@ -24,17 +24,17 @@ function lastSentenceEnd(window: string): number {
   for (let index = window.length - 1; index > 0; index -= 1) {
     const before = window.charAt(index - 1)
     if ('。！？'.includes(before)) return index
-    if ('.!?…'.includes(before) && isSpace(window.charAt(index))) return index
+    if ('.!?…'.includes(before) && isWhitespace(window.charAt(index))) return index
   }
   return 0
 }
 
 function lastSpace(window: string): number {
-  for (let index = window.length - 1; index > 0; index -= 1) if (isSpace(window.charAt(index))) return index
+  for (let index = window.length - 1; index > 0; index -= 1) if (isWhitespace(window.charAt(index))) return index
   return 0
 }
 
-function isSpace(unit: string): boolean {
+function isWhitespace(unit: string): boolean {
   return unit.trim() === ''
 }
 

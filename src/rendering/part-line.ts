@@ -13,21 +13,21 @@ export function fileLine(part: FilePart): string {
 
 /** What stands behind a link about what it leads to; nothing if nothing is said. */
 export function linkDescription(description: string | undefined): string {
-  const words = oneLine(description ?? '').slice(0, 500)
+  const words = collapseWhitespace(description ?? '').slice(0, 500)
   return words === '' ? '' : ` – ${words}`
 }
 
 export function placeholderLine({ kind }: Part): string {
-  return `[unsupported content: ${oneLine(String(kind)).slice(0, 64)}]`
+  return `[unsupported content: ${collapseWhitespace(String(kind)).slice(0, 64)}]`
 }
 
-export function oneLine(text: string): string {
+export function collapseWhitespace(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
 function suffix(name: string | undefined, size?: number): string {
   const known = [
-    ...(name === undefined ? [] : [oneLine(name).slice(0, 256)]),
+    ...(name === undefined ? [] : [collapseWhitespace(name).slice(0, 256)]),
     ...(size === undefined ? [] : [sizeText(size)]),
   ]
   return known.length === 0 ? '' : `: ${known.join(', ')}`

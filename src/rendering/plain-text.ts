@@ -1,8 +1,8 @@
 // A reply as one plain text, its Markdown as it was written: for models, logs and channels that show text as it is (hop 8).
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
 import { htmlToText } from './html-text/html-to-text.ts'
-import { fileLine, linkDescription, oneLine, placeholderLine } from './part-line.ts'
-import { shownText } from './shown-text.ts'
+import { collapseWhitespace, fileLine, linkDescription, placeholderLine } from './part-line.ts'
+import { cleanShownText } from './shown-text.ts'
 import { statusWords } from './status-words.ts'
 
 export function plainText(reply: NormalizedResponse): string {
@@ -14,7 +14,7 @@ export function plainText(reply: NormalizedResponse): string {
 export function partsText(parts: readonly Part[]): string {
   const pieces = parts.map((part) => (isKnownPart(part) ? knownPartText(part) : placeholderLine(part)))
   return pieces
-    .map(shownText)
+    .map(cleanShownText)
     .filter((piece) => piece.trim() !== '')
     .join('\n\n')
 }
@@ -24,7 +24,7 @@ function knownPartText(part: KnownPart): string {
     case 'text':
       return part.mime === 'text/html' ? htmlToText(part.content) : part.content
     case 'link':
-      return linkText(part.url, part.title) + linkDescription(part.description)
+      return plainLinkText(part.url, part.title) + linkDescription(part.description)
     case 'file':
     case 'artifact':
       return fileLine(part)
@@ -37,8 +37,8 @@ function knownPartText(part: KnownPart): string {
   }
 }
 
-function linkText(url: string, title: string | undefined): string {
+function plainLinkText(url: string, title: string | undefined): string {
   const isShown = /^(?:https?|mailto):/i.test(url)
   if (!isShown) return title ?? '[link]'
-  return title === undefined || title === url ? url : `${oneLine(title)} (${url})`
+  return title === undefined || title === url ? url : `${collapseWhitespace(title)} (${url})`
 }

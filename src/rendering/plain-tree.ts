@@ -2,7 +2,7 @@
 // kept, and addresses as links that say themselves.
 import { withAddresses } from './bare-address.ts'
 import { withMentions } from './markdown/mentions.ts'
-import { shownText } from './shown-text.ts'
+import { cleanShownText } from './shown-text.ts'
 import type { Block, Inline, Root } from './tree.ts'
 
 // A paragraph of more lines is none; cutting it into several keeps every step over it short.
@@ -14,7 +14,7 @@ export function plainTree(
   text: string,
   { mayNotify = nobody }: { readonly mayNotify?: ReadonlySet<string> } = {},
 ): Root {
-  return { type: 'root', children: plainBlocks(shownText(text), mayNotify) }
+  return { type: 'root', children: plainBlocks(cleanShownText(text), mayNotify) }
 }
 
 /** `text` is clean already. */

@@ -1,7 +1,7 @@
 // What a policy part asks a person to open: only https, only the agent's own site where that is known.
 import type { KnownPart } from '../contract/index.ts'
 import { safeUrl } from './safe-url.ts'
-import { shownText } from './shown-text.ts'
+import { cleanShownText } from './shown-text.ts'
 
 export type Policy = Extract<KnownPart, { readonly kind: 'policy' }>['policy']
 
@@ -20,5 +20,5 @@ export function policyAction(policy: Policy, origin?: string): PolicyAction | un
 }
 
 export function policyText(value: unknown): string {
-  return typeof value === 'string' ? shownText(value).trim() : ''
+  return typeof value === 'string' ? cleanShownText(value).trim() : ''
 }

@@ -1,13 +1,13 @@
 // A reply as one tree: every kind of part in reading order, then what its status says.
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
-import { isBlank } from './chunk/text-length.ts'
+import { isBlankBlock } from './chunk/text-length.ts'
 import { htmlToText } from './html-text/html-to-text.ts'
 import { parseMarkdown } from './markdown/parse-markdown.ts'
-import { type FilePart, fileLine, linkDescription, oneLine, placeholderLine } from './part-line.ts'
+import { collapseWhitespace, type FilePart, fileLine, linkDescription, placeholderLine } from './part-line.ts'
 import { plainTree } from './plain-tree.ts'
 import { type Policy, policyAction } from './policy-action.ts'
 import { safeUrl } from './safe-url.ts'
-import { shownText } from './shown-text.ts'
+import { cleanShownText } from './shown-text.ts'
 import { statusWords } from './status-words.ts'
 import type { Block, Inline, Root } from './tree.ts'
 
@@ -20,27 +20,27 @@ export type ReplyTreeOptions = {
 
 export function replyTree(reply: NormalizedResponse, options: ReplyTreeOptions = {}): Root {
   const said = reply.parts.flatMap((part) => partBlocks(part, options))
-  const hasWords = !said.every(isBlank)
+  const hasWords = !said.every(isBlankBlock)
   const status = statusWords(reply, hasWords || isShownAsFiles(reply, options))
   const words = hasWords ? said : []
-  return { type: 'root', children: status === '' ? words : [...words, paragraph(status)] }
+  return { type: 'root', children: status === '' ? words : [...words, textParagraph(status)] }
 }
 
 /** The parts whose bytes a channel may send, in reading order. */
 export function replyFiles(reply: NormalizedResponse): readonly FilePart[] {
-  return reply.parts.filter(isFile)
+  return reply.parts.filter(isFilePart)
 }
 
 function isShownAsFiles(reply: NormalizedResponse, { showsFiles }: ReplyTreeOptions): boolean {
   return showsFiles === false && replyFiles(reply).length > 0
 }
 
-function isFile(part: Part): part is FilePart {
+function isFilePart(part: Part): part is FilePart {
   return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact')
 }
 
 function partBlocks(part: Part, options: ReplyTreeOptions): readonly Block[] {
-  return isKnownPart(part) ? knownPartBlocks(part, options) : [paragraph(placeholderLine(part))]
+  return isKnownPart(part) ? knownPartBlocks(part, options) : [textParagraph(placeholderLine(part))]
 }
 
 function knownPartBlocks(part: KnownPart, options: ReplyTreeOptions): readonly Block[] {
@@ -51,7 +51,7 @@ function knownPartBlocks(part: KnownPart, options: ReplyTreeOptions): readonly B
       return [{ type: 'paragraph', children: [linkNode(part.url, part.title), ...descriptionNodes(part.description)] }]
     case 'file':
     case 'artifact':
-      return options.showsFiles === false ? [] : [paragraph(fileLine(part))]
+      return options.showsFiles === false ? [] : [textParagraph(fileLine(part))]
     case 'policy':
       return policyTree(part.policy)
     case 'tool_call':
@@ -88,16 +88,16 @@ function policyTree(policy: Policy): readonly Block[] {
 
 function linkNode(address: string, title: string | undefined): Inline {
   const url = safeUrl(address)
-  const label = title === undefined ? '' : oneLine(shownText(title))
+  const label = title === undefined ? '' : collapseWhitespace(cleanShownText(title))
   if (url === undefined) return { type: 'text', value: label === '' ? '[link]' : label }
   return { type: 'link', url, children: [{ type: 'text', value: label === '' ? url : label }] }
 }
 
 function descriptionNodes(description: string | undefined): readonly Inline[] {
   const words = linkDescription(description)
-  return words === '' ? [] : [{ type: 'text', value: shownText(words) }]
+  return words === '' ? [] : [{ type: 'text', value: cleanShownText(words) }]
 }
 
-function paragraph(words: string): Block {
-  return { type: 'paragraph', children: [{ type: 'text', value: shownText(words) }] }
+function textParagraph(words: string): Block {
+  return { type: 'paragraph', children: [{ type: 'text', value: cleanShownText(words) }] }
 }

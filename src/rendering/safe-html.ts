@@ -70,7 +70,7 @@ function createWriter(): Writer {
   }
   return {
     open(name, attributes) {
-      const tag = openTags.length < maxDepth ? openingTag(name, attributes) : undefined
+      const tag = openTags.length < maxDepth ? safeOpeningTag(name, attributes) : undefined
       if (tag !== undefined && write(tag) && name !== 'br') openTags.push(name)
     },
     close(name) {
@@ -88,7 +88,7 @@ function createWriter(): Writer {
   }
 }
 
-function openingTag(name: string, attributes: Readonly<Record<string, string>>): string | undefined {
+function safeOpeningTag(name: string, attributes: Readonly<Record<string, string>>): string | undefined {
   if (!allowedTags.has(name)) return undefined
   if (name !== 'a') return `<${name}>`
   const href = safeUrl(attributes['href'] ?? '')

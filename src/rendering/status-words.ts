@@ -23,11 +23,11 @@ const sentences: Readonly<Record<Status, string>> = {
 
 /** What stands after the agent's words, or instead of them; may be empty. Codes are for machines: they stay in `error`. */
 export function statusWords(reply: NormalizedResponse, hasWords: boolean): string {
-  return hasWords ? labelOf(reply) : sentences[reply.status]
+  return hasWords ? statusLabel(reply) : sentences[reply.status]
 }
 
 /** A question says itself what it waits for, and so do words that tell what went wrong. */
-function labelOf({ status, parts, error }: NormalizedResponse): string {
+function statusLabel({ status, parts, error }: NormalizedResponse): string {
   const isAsked = status === 'input_required' && parts.some((part) => part.kind === 'policy')
   const last = parts.at(-1)
   const isTold = last?.kind === 'text' && error !== undefined && error.message === last['content']

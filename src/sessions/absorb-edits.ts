@@ -1,6 +1,6 @@
 // Edits and deletes of messages that still wait: the message is amended or withdrawn before an agent reads it.
-import { afterEdit } from './reply-address.ts'
-import { type Disposition, noGround, type StoredMessage, type WaitingMessage } from './turn-store.ts'
+import { replyAddressAfterEdit } from './reply-address.ts'
+import { type Disposition, noAccessBasis, type StoredMessage, type WaitingMessage } from './turn-store.ts'
 
 /** A row with the answer it wants after its edits, the message as it reads after them, and the edits it took in. */
 export type Absorbed = {
@@ -20,13 +20,13 @@ export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
       entries.set(row.id, { row, message: corrected(row), edits: [] })
     } else if (row.event === 'delete') {
       entries.delete(target.row.id)
-      for (const gone of [target.row, ...target.edits]) dispositions.push(refused(gone.id, 'withdrawn'))
-      dispositions.push(refused(row.id, 'withdrew_a_waiting_message'))
+      for (const gone of [target.row, ...target.edits]) dispositions.push(refuseEdit(gone.id, 'withdrawn'))
+      dispositions.push(refuseEdit(row.id, 'withdrew_a_waiting_message'))
     } else if (JSON.stringify(target.message.parts) === JSON.stringify(row.message.parts)) {
-      dispositions.push(refused(row.id, 'unchanged'))
+      dispositions.push(refuseEdit(row.id, 'unchanged'))
     } else {
       const message = { ...target.message, parts: row.message.parts }
-      const amended = { ...target.row, replyTo: afterEdit(target.row.replyTo, row.replyTo) }
+      const amended = { ...target.row, replyTo: replyAddressAfterEdit(target.row.replyTo, row.replyTo) }
       entries.set(target.row.id, { row: amended, message, edits: [...target.edits, row] })
     }
   }
@@ -48,6 +48,6 @@ function corrected(row: WaitingMessage): StoredMessage {
   return parts === null ? row.message : { ...row.message, parts }
 }
 
-function refused(id: string, reason: string): Disposition {
-  return { ...noGround, id, state: 'refused', reason, tombstone: false, pairingId: null }
+function refuseEdit(id: string, reason: string): Disposition {
+  return { ...noAccessBasis, id, state: 'refused', reason, tombstone: false, pairingId: null }
 }

@@ -20,16 +20,16 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
     stage: 'intent',
     message_id: message.id,
     sender: reducedSender(message.sender),
-    ...handleOf(message.sender),
+    ...senderHandle(message.sender),
     ...attachmentMetadata(message.parts, 'user'),
   }
-  return envelope('user', message.parts, metadata, message.received_at)
+  return createEnvelope('user', message.parts, metadata, message.received_at)
 }
 
 /** A line of ambient context, said in the room and not to the agent: no run is about it. */
-export function overheardEnvelope(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
+export function ambientEnvelope(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
   const metadata = { message_id: message.id, sender: reducedSender(message.sender), overheard: true }
-  return envelope('user', message.parts, metadata, message.received_at)
+  return createEnvelope('user', message.parts, metadata, message.received_at)
 }
 
 /** The line an edit or a delete leaves behind: the original stays, the amendment says what it became. */
@@ -57,14 +57,14 @@ export function assistantEnvelope(
     sender: { address: agent, auth_method: 'none', verified: false },
     ...attachmentMetadata(parts, 'assistant'),
   }
-  return envelope('assistant', parts, metadata, facts.at)
+  return createEnvelope('assistant', parts, metadata, facts.at)
 }
 
 /** A person who spoke, and what a reply may call them. */
 export type Participant = Pick<Sender, 'address' | 'verified'> & { readonly handle?: string }
 
 /** Who spoke, by a stored line. */
-export function participantOf({ role, metadata }: Envelope): Participant | undefined {
+export function readParticipant({ role, metadata }: Envelope): Participant | undefined {
   // Written by this codec; a line of another writer names no sender.
   const sender = metadata['sender'] as Sender | undefined
   // The author of ambient context did not speak with the agent.
@@ -77,16 +77,16 @@ export function participantOf({ role, metadata }: Envelope): Participant | undef
   }
 }
 
-export function participantIn({ sender }: Pick<StoredMessage, 'sender'>): Participant {
-  return { address: sender.address, verified: sender.verified, ...handleOf(sender) }
+export function senderToParticipant({ sender }: Pick<StoredMessage, 'sender'>): Participant {
+  return { address: sender.address, verified: sender.verified, ...senderHandle(sender) }
 }
 
 /** Beside the sender and not in it: history shows no profile. */
-function handleOf({ profile }: Sender): { readonly handle?: string } {
+function senderHandle({ profile }: Sender): { readonly handle?: string } {
   return profile?.username === undefined ? {} : { handle: profile.username }
 }
 
-export function historyTurn(stored: Envelope): HistoricalMessage | undefined {
+export function toHistoricalMessage(stored: Envelope): HistoricalMessage | undefined {
   const role = stored.role === 'user' || stored.role === 'assistant' ? stored.role : undefined
   // The codec wrote these fields; a line of another writer without them cannot be attributed.
   const sender = stored.metadata['sender'] as Sender | undefined
@@ -108,7 +108,7 @@ export function historyTurn(stored: Envelope): HistoricalMessage | undefined {
   }
 }
 
-function envelope(role: string, given: readonly Part[], metadata: Record<string, unknown>, at: string): Envelope {
+function createEnvelope(role: string, given: readonly Part[], metadata: Record<string, unknown>, at: string): Envelope {
   const parts = given.map(storablePart)
   const only = parts[0]
   const isPlain = parts.length === 1 && only?.kind === 'text' && 'mime' in only && only.mime === 'text/plain'

@@ -4,7 +4,7 @@
 //   expired   not renewed in time, because the database was away or this process was frozen; the lane may still be ours, nothing begins
 //             until it is renewed under the same epoch, and what is in hand is kept
 //   lost      the database says that another epoch has the lane: what runs under it stops
-import { failureFacts, GatewayError, type Log } from '../contract/index.ts'
+import { errorLogFields, GatewayError, type Log } from '../contract/index.ts'
 import type { Hold, TurnStore } from './turn-store.ts'
 
 export type Lease = {
@@ -34,7 +34,7 @@ export type LeaseKeeperDeps = {
   readonly log: Log
 }
 
-type Kept = {
+type HeldLease = {
   readonly hold: Hold
   readonly abort: AbortController
   renewedAt: number
@@ -42,33 +42,34 @@ type Kept = {
   waiting: PromiseWithResolvers<void>[]
 }
 
-type Kepts = {
-  readonly all: Map<string, Kept>
-  readonly isSafe: (entry: Kept) => boolean
+type HeldLeases = {
+  readonly all: Map<string, HeldLease>
+  readonly isSafe: (entry: HeldLease) => boolean
 }
 
 export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
   const { leaseMs, monotonicMs } = deps
   // Stop early: what we start now must be over before another process may take the lane over.
   const safeMs = leaseMs * 0.6
-  const isSafe = (entry: Kept): boolean => !entry.abort.signal.aborted && monotonicMs() - entry.renewedAt < safeMs
-  const all = new Map<string, Kept>()
-  const renewals = startRenewals(deps, { all, isSafe })
+  const isLeaseSafe = (entry: HeldLease): boolean =>
+    !entry.abort.signal.aborted && monotonicMs() - entry.renewedAt < safeMs
+  const all = new Map<string, HeldLease>()
+  const renewals = startRenewals(deps, { all, isSafe: isLeaseSafe })
   return {
     keep(hold, claimedAt) {
-      const entry: Kept = { hold, abort: new AbortController(), renewedAt: claimedAt, waiting: [] }
+      const entry: HeldLease = { hold, abort: new AbortController(), renewedAt: claimedAt, waiting: [] }
       // Claimed anew by this very process: the hold before it is over.
       const before = all.get(hold.conversationId)
-      if (before !== undefined) lose(all, before)
+      if (before !== undefined) loseLease(all, before)
       all.set(hold.conversationId, entry)
       return {
         signal: entry.abort.signal,
-        isHeld: () => isSafe(entry),
+        isHeld: () => isLeaseSafe(entry),
         assertHeld() {
-          if (!isSafe(entry)) throw leaseLost()
+          if (!isLeaseSafe(entry)) throw leaseLost()
         },
         async untilHeld() {
-          if (isSafe(entry)) return
+          if (isLeaseSafe(entry)) return
           if (all.get(hold.conversationId) !== entry) throw leaseLost()
           const waiting = Promise.withResolvers<void>()
           entry.waiting.push(waiting)
@@ -77,7 +78,7 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
         },
         end() {
           if (all.get(hold.conversationId) === entry) all.delete(hold.conversationId)
-          turnAway(entry)
+          rejectLeaseWaiters(entry)
         },
       }
     },
@@ -86,7 +87,7 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
       renewals.stop()
       const left = [...all.values()]
       all.clear()
-      for (const entry of left) turnAway(entry)
+      for (const entry of left) rejectLeaseWaiters(entry)
     },
   }
 }
@@ -99,32 +100,32 @@ type Renewals = Pick<LeaseKeeper, 'ageMs' | 'stop'> & {
 /** A connection that hangs must not keep the others from renewing; more than this would only pile up. */
 const maxRounds = 4
 
-function startRenewals({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { all, isSafe }: Kepts): Renewals {
+function startRenewals({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { all, isSafe }: HeldLeases): Renewals {
   let lastRound = monotonicMs()
   let rounds = 0
   let retry: ReturnType<typeof setTimeout> | undefined
-  const renew = async (): Promise<void> => {
+  const renewLeases = async (): Promise<void> => {
     const asked = [...all.values()]
     const askedAt = monotonicMs()
     const held = await turns.renew(asked.map((entry) => entry.hold))
     lastRound = monotonicMs()
     for (const entry of asked) {
       if (all.get(entry.hold.conversationId) !== entry) continue
-      if (!held.has(entry.hold.conversationId)) lose(all, entry)
+      if (!held.has(entry.hold.conversationId)) loseLease(all, entry)
       else {
         entry.renewedAt = Math.max(entry.renewedAt, askedAt)
-        if (isSafe(entry)) letGoOn(entry)
+        if (isSafe(entry)) resolveLeaseWaiters(entry)
       }
     }
   }
-  const round = async (isRetry: boolean): Promise<void> => {
+  const runRenewalRound = async (isRetry: boolean): Promise<void> => {
     if (all.size === 0) lastRound = monotonicMs()
     if (all.size === 0 || rounds >= maxRounds) return
     rounds += 1
     try {
-      await renew()
+      await renewLeases()
     } catch (error) {
-      if (!isRetry) log.warn('lease_renewal_failed', { ...failureFacts(error, 'internal'), held: all.size })
+      if (!isRetry) log.warn('lease_renewal_failed', { ...errorLogFields(error, 'internal'), held: all.size })
     } finally {
       rounds -= 1
     }
@@ -134,12 +135,12 @@ function startRenewals({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { 
     retry ??= setTimeout(
       () => {
         retry = undefined
-        void round(true)
+        void runRenewalRound(true)
       },
       Math.min(1_000, leaseMs / 16),
     )
   }
-  const timer = setInterval(() => void round(false), leaseMs / 4)
+  const timer = setInterval(() => void runRenewalRound(false), leaseMs / 4)
   return {
     soon,
     ageMs: () => monotonicMs() - lastRound,
@@ -150,19 +151,19 @@ function startRenewals({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { 
   }
 }
 
-function lose(all: Map<string, Kept>, entry: Kept): void {
+function loseLease(all: Map<string, HeldLease>, entry: HeldLease): void {
   if (all.get(entry.hold.conversationId) === entry) all.delete(entry.hold.conversationId)
   entry.abort.abort(leaseLost())
-  turnAway(entry)
+  rejectLeaseWaiters(entry)
 }
 
-function letGoOn(entry: Kept): void {
+function resolveLeaseWaiters(entry: HeldLease): void {
   const waiting = entry.waiting
   entry.waiting = []
   for (const each of waiting) each.resolve()
 }
 
-function turnAway(entry: Kept): void {
+function rejectLeaseWaiters(entry: HeldLease): void {
   const waiting = entry.waiting
   entry.waiting = []
   for (const each of waiting) each.reject(leaseLost())

@@ -1,12 +1,12 @@
 // Ambient context, what was said in a room and not to the agent: how it is remembered, and what a turn is given of it.
 import type { Envelope } from '../contract/index.ts'
 
-export type Overheard = {
+export type AmbientMessage = {
   /** Null: it is not remembered. For an edit: what takes the place of what is remembered. */
-  readonly memory: Remembered | null
+  readonly memory: AmbientRecord | null
 }
 
-export type Remembered = {
+export type AmbientRecord = {
   readonly room: string
   /** The room's main line, where that is no thread itself. */
   readonly mainLine: string | null
@@ -19,7 +19,7 @@ export type Remembered = {
 }
 
 /** What of a room's talk a turn begins with: of its own conversation, or of the main line it was asked from. */
-export type Recall = {
+export type AmbientRecall = {
   readonly room: string
   /** Null: what was said in this very conversation. */
   readonly mainLine: string | null

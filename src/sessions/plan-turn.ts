@@ -1,20 +1,20 @@
 // Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
 import type { Fields, OpenPairing } from '../contract/index.ts'
 import { type Absorbed, absorbEdits } from './absorb-edits.ts'
-import { overheardEnvelope } from './codec.ts'
-import type { Remembered } from './overheard.ts'
-import { sameAddress } from './reply-address.ts'
+import { ambientEnvelope } from './codec.ts'
+import type { AmbientRecord } from './overheard.ts'
+import { isSameReplyAddress } from './reply-address.ts'
 import {
+  type AccessBasis,
   type Disposition,
-  type Ground,
   type HeldLane,
-  noGround,
+  noAccessBasis,
   type StoredMessage,
   type WaitingMessage,
 } from './turn-store.ts'
 
 /** What hop 6 says of a message. */
-export type Admission = Ground &
+export type Admission = AccessBasis &
   /** `speaker`: what an agent is told of who is let in. */
   (
     | { readonly kind: 'admitted'; readonly principal: string; readonly speaker: Fields }
@@ -31,14 +31,14 @@ export type Admission = Ground &
         readonly reason: string
         readonly mustTell: boolean
         /** It may be said, and is not for the agent. */
-        readonly overheard?: Hearing
+        readonly overheard?: AmbientDecision
       }
   )
 
 /** How it is remembered; null: not at all. */
-export type Hearing = {
+export type AmbientDecision = {
   readonly memory:
-    | (Pick<Remembered, 'room' | 'mainLine' | 'principal' | 'minutes'> & { readonly maxBytes: number })
+    | (Pick<AmbientRecord, 'room' | 'mainLine' | 'principal' | 'minutes'> & { readonly maxBytes: number })
     | null
 }
 
@@ -89,7 +89,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
       if (group.length > 0) break
       return { kind: 'amend', edit: row, principal: speaker, dispositions }
     }
-    if (group.length > 0 && !(speaker === principal && fits(group, entry, limits))) break
+    if (group.length > 0 && !(speaker === principal && fitsMergeLimits(group, entry, limits))) break
     group.push(entry)
     principal = speaker
     if (isAlone(row)) break
@@ -116,43 +116,47 @@ function planTriedAgain(
   return { kind: 'settle', dispositions: rows.map(({ id }) => ({ ...ground, id, state: 'refused', reason })) }
 }
 
-const noDecision: Admission = { ...noGround, kind: 'refused', reason: 'no_decision', mustTell: false }
+const noDecision: Admission = { ...noAccessBasis, kind: 'refused', reason: 'no_decision', mustTell: false }
 
 type Ending = Omit<Disposition, 'id'>
 
 function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'door' | undefined {
-  const refused = (reason: string, tombstone = false): Ending => ({
-    ...noGround,
+  const refuseEarly = (reason: string, tombstone = false): Ending => ({
+    ...noAccessBasis,
     state: 'refused',
     reason,
     tombstone,
     pairingId: null,
   })
-  if (row.message.channel?.from_self === true) return refused('from_self')
-  if (row.tombstone?.event === 'delete') return refused('withdrawn')
+  if (row.message.channel?.from_self === true) return refuseEarly('from_self')
+  if (row.tombstone?.event === 'delete') return refuseEarly('withdrawn')
   if (row.event !== 'new') {
-    if (row.original === null) return refused('unknown_target', true)
-    if (row.original.subject !== row.subject) return refused('not_the_author')
-    if (row.original.isSame === true) return refused('unchanged')
+    if (row.original === null) return refuseEarly('unknown_target', true)
+    if (row.original.subject !== row.subject) return refuseEarly('not_the_author')
+    if (row.original.isSame === true) return refuseEarly('unchanged')
   }
   if (admission.kind === 'admitted') return undefined
   const { accessRule, subject, evidence } = admission
   if (admission.mustTell) return 'door'
   if (admission.kind === 'refused') {
     const { reason, overheard } = admission
-    const heard = overheard === undefined ? {} : { overheard: { memory: remembered(row, message, overheard) } }
-    return { ...refused(reason), accessRule, subject, evidence, ...heard }
+    const heard = overheard === undefined ? {} : { overheard: { memory: toAmbientRecord(row, message, overheard) } }
+    return { ...refuseEarly(reason), accessRule, subject, evidence, ...heard }
   }
   const { pairing } = admission
   if (pairing === null) return 'door'
-  return { ...refused('pairing_required'), state: 'held', pairingId: pairing.id, accessRule, subject, evidence }
+  return { ...refuseEarly('pairing_required'), state: 'held', pairingId: pairing.id, accessRule, subject, evidence }
 }
 
 /** As it reads after its edits. What is longer than all that a turn is given is not kept for one. */
-function remembered(row: WaitingMessage, message: StoredMessage, { memory }: Hearing): Remembered | null {
+function toAmbientRecord(
+  row: WaitingMessage,
+  message: StoredMessage,
+  { memory }: AmbientDecision,
+): AmbientRecord | null {
   if (memory === null) return null
   const { maxBytes, ...kept } = memory
-  const envelope = overheardEnvelope(row.editOf === null ? message : { ...message, id: row.editOf })
+  const envelope = ambientEnvelope(row.editOf === null ? message : { ...message, id: row.editOf })
   const bytes = new TextEncoder().encode(JSON.stringify([envelope.content, envelope.payload])).length
   return bytes > maxBytes ? null : { ...kept, original: row.original?.id ?? null, envelope, bytes }
 }
@@ -172,13 +176,13 @@ export function mayJoin(
   const group = [...members]
   for (const entry of waiting) {
     const isBarred = entry.row.message.channel?.from_self === true || entry.row.tombstone !== null
-    if (isBarred || !fits(group, entry, limits)) break
+    if (isBarred || !fitsMergeLimits(group, entry, limits)) break
     group.push(entry)
   }
   return group.slice(members.length)
 }
 
-function fits(group: readonly Absorbed[], entry: Absorbed, limits: MergeLimits): boolean {
+function fitsMergeLimits(group: readonly Absorbed[], entry: Absorbed, limits: MergeLimits): boolean {
   const first = group[0]?.row
   if (first === undefined || isAlone(entry.row)) return false
   const bytes = group.reduce((sum, member) => sum + member.row.bytes, entry.row.bytes)
@@ -186,6 +190,6 @@ function fits(group: readonly Absorbed[], entry: Absorbed, limits: MergeLimits):
     group.length < limits.maxMessages &&
     bytes <= limits.maxBytes &&
     first.agent === entry.row.agent &&
-    sameAddress(first.replyTo, entry.row.replyTo)
+    isSameReplyAddress(first.replyTo, entry.row.replyTo)
   )
 }

@@ -45,7 +45,7 @@ export type CancelOutcome = { readonly kind: 'stopping' | 'cancelled' | 'over'; 
 export type RunNews = { readonly id: string; readonly stoppedBy: string | null; readonly hasWaiting: boolean }
 
 /** What goes on in a conversation, for a person who takes part in it. */
-export type Glance = {
+export type RunsAtAGlance = {
   readonly conversationId: string
   readonly running: {
     readonly id: string
@@ -76,7 +76,7 @@ export interface RunStore {
   /** One compare-and-set: asking again, or too late, changes nothing. Undefined: there is no such run. */
   cancel(id: string, by: string): Promise<CancelOutcome | undefined>
   /** `conversationId`: the conversation, or the one beside it where commands about it go. */
-  glance(conversationId: string, subject: string | null): Promise<Glance | undefined>
+  glance(conversationId: string, subject: string | null): Promise<RunsAtAGlance | undefined>
   /**
    * The thread of a room in which something runs or waits for a person who takes part in it; with a code, in which that waits.
    * `conversationId`: of the room's main line, or beside it. `room`: what its main line is called; threads begin with that and a colon.

@@ -2,7 +2,7 @@
 import type { Envelope, JsonObject, NormalizedResponse, QueuedCall } from '../contract/index.ts'
 
 /** Where a session is held; what waits there is answered once its lane is `active` again. */
-export type SessionPlace = {
+export type SessionRoom = {
   readonly conversationId: string
   readonly connection: string
   readonly agent: string
@@ -13,19 +13,19 @@ export type SessionPlace = {
 }
 
 /** One thing said by a person: a line of the transcript, and the calls that bring it there. */
-export type Spoken = {
+export type OperatorMessage = {
   readonly turnId: string
   readonly traceId: string
   readonly envelope: Envelope
   readonly response: NormalizedResponse
   readonly calls: readonly QueuedCall[]
   /** Said only in the first mode; what is said moves the lane to the second. */
-  readonly from: SessionPlace['mode']
-  readonly to: SessionPlace['mode']
+  readonly from: SessionRoom['mode']
+  readonly to: SessionRoom['mode']
 }
 
-export interface SessionDeskStore {
-  place(sessionId: string): Promise<SessionPlace | undefined>
+export interface SessionReader {
+  place(sessionId: string): Promise<SessionRoom | undefined>
   /** False: the lane is in another mode, or the session is no longer its conversation's. */
-  speak(sessionId: string, spoken: Spoken): Promise<boolean>
+  speak(sessionId: string, spoken: OperatorMessage): Promise<boolean>
 }

@@ -10,14 +10,15 @@ type StoredRef = { readonly bucket: string; readonly path: string; readonly mime
 export function storablePart(part: Part): Part {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return part
   const { bytes_ref, attachment } = part
-  if (attachment === undefined || bytes_ref.kind !== 'content_addressed') return textPart(`[file${named(part)}]`)
+  if (attachment === undefined || bytes_ref.kind !== 'content_addressed')
+    return textPart(`[file${describeFilePart(part)}]`)
   const { algo, digest } = bytes_ref
   return { ...part, bytes_ref: { kind: 'content_addressed', algo, digest } }
 }
 
 /** `user_message_attachments` is a single object where there is one attachment; `attachments` holds all in any case. */
 export function attachmentMetadata(parts: readonly Part[], role: 'user' | 'assistant'): Record<string, unknown> {
-  const attachments = parts.flatMap((part) => referenceOf(part) ?? [])
+  const attachments = parts.flatMap((part) => readStoredRef(part) ?? [])
   const [first, second] = attachments
   if (first === undefined) return {}
   const { bucket, path, mime_type } = first
@@ -38,7 +39,7 @@ export function legacyFiles(metadata: Readonly<Record<string, unknown>>): readon
   }))
 }
 
-function referenceOf(part: Part): (StoredRef & Readonly<Record<string, unknown>>) | undefined {
+function readStoredRef(part: Part): (StoredRef & Readonly<Record<string, unknown>>) | undefined {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
   const { attachment, bytes_ref, mime = 'application/octet-stream', name } = part
   if (attachment === undefined) return undefined
@@ -56,7 +57,7 @@ function isStoredRef(value: unknown): value is StoredRef {
   return ['bucket', 'path', 'mime_type'].every((key) => typeof Reflect.get(value, key) === 'string')
 }
 
-function named({ name, mime }: FilePart): string {
+function describeFilePart({ name, mime }: FilePart): string {
   const shown = name ?? mime
   return shown === undefined ? '' : ` ${shown.slice(0, 256)}`
 }

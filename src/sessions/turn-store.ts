@@ -4,9 +4,9 @@ import type {
   Fields,
   Json,
   JsonObject,
-  LeftOut,
   NormalizedMessage,
   NormalizedResponse,
+  OmittedContent,
   QueuedCall,
   StoredAccess,
   TaskState,
@@ -14,7 +14,7 @@ import type {
 import type { EndedTurn } from './ended-turn.ts'
 import type { FullSlots } from './full-slots.ts'
 import type { NewPairing } from './new-pairing.ts'
-import type { Overheard, Recall } from './overheard.ts'
+import type { AmbientMessage, AmbientRecall } from './overheard.ts'
 
 /** What every later write must carry: it fails once another process holds the lane. */
 export type Hold = { readonly conversationId: string; readonly epoch: number }
@@ -22,7 +22,7 @@ export type Hold = { readonly conversationId: string; readonly epoch: number }
 /** The stored message: everything but the original payload. */
 export type StoredMessage = Omit<NormalizedMessage, 'raw'> & {
   /** What was not kept while its sender was not admitted. */
-  readonly left_out?: LeftOut
+  readonly left_out?: OmittedContent
 }
 
 export type WaitingMessage = {
@@ -53,13 +53,13 @@ export type WaitingMessage = {
   /** An edit or a delete of this message that arrived before it. */
   readonly tombstone: { readonly event: string; readonly parts: StoredMessage['parts'] | null } | null
   /** For edits and deletes: the original, if it was ever stored. */
-  readonly original: Original | null
+  readonly original: EditTarget | null
   /** What is written down about its sender. */
   readonly access: StoredAccess
 }
 
 /** `isSame`: the edit says what the message said already. */
-export type Original = {
+export type EditTarget = {
   readonly id: string
   readonly subject: string | null
   readonly reason: string | null
@@ -117,7 +117,7 @@ export type HeldLane = Hold & {
 }
 
 /** What a decision about a sender rested on; it goes into the audit log with the message's outcome. */
-export type Ground = {
+export type AccessBasis = {
   /** The access rule that decided; null where another reason did. */
   readonly accessRule: string | null
   /** Who the decision is about; null: no sender was verified. */
@@ -126,10 +126,10 @@ export type Ground = {
   readonly evidence: JsonObject | null
 }
 
-export const noGround: Ground = { accessRule: null, subject: null, evidence: null }
+export const noAccessBasis: AccessBasis = { accessRule: null, subject: null, evidence: null }
 
 /** What happens to a message that does not become part of the turn. */
-export type Disposition = Ground & {
+export type Disposition = AccessBasis & {
   readonly id: string
   readonly state: 'refused' | 'merged' | 'dead' | 'held'
   readonly reason: string
@@ -137,17 +137,17 @@ export type Disposition = Ground & {
   /** Where it is held: the pairing that decides about it. */
   readonly pairingId: string | null
   /** Ambient context: its receipt keeps nothing of it. */
-  readonly overheard?: Overheard
+  readonly overheard?: AmbientMessage
 }
 
-export type NewMember = Ground & {
+export type NewMember = AccessBasis & {
   readonly id: string
   readonly ord: number
   readonly principal: string | null
 }
 
 /** Whether a session that begins may be kept: the decision, stored beside it. */
-export type Keeping = {
+export type RetentionDecision = {
   readonly id: string
   readonly isAllowed: boolean
   readonly reason: string
@@ -164,7 +164,7 @@ export type NewTurn = {
   readonly sessionId: string | null
   readonly isNewSession: boolean
   /** Of a session that begins. */
-  readonly keeping: Keeping | null
+  readonly keeping: RetentionDecision | null
   readonly parentTurn: string | null
   readonly isHung?: boolean | null
   /** The turn before it is tried again, with its journal. */
@@ -180,7 +180,7 @@ export type NewTurn = {
   readonly signalId: string | null
   /** The turn whose paused run this one goes on with. */
   readonly resumes: string | null
-  readonly recall?: Recall
+  readonly recall?: AmbientRecall
   /** The receipt of ambient context that its author deletes. */
   readonly unheard?: string
   readonly taskId: string | null
@@ -273,7 +273,7 @@ export type TurnEnd = {
   /** For a message that is held. Decided meanwhile: nothing is sent, and the message waits for a new decision. */
   readonly pairing: NewPairing | null
   /** For an access challenge: what its end rests on. */
-  readonly ground: Ground | null
+  readonly ground: AccessBasis | null
   /** A live message was opened in its course. */
   readonly hasLive: boolean
   /** How its task stands with it, if it has one; null: as before. */

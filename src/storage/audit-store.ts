@@ -17,7 +17,7 @@ export function createAuditStore(database: Database, tenant: string): AuditStore
     async list(filter, { limit, before, after }) {
       const isForward = after !== undefined
       const asked = pagesFor(filter)[isForward ? 'on' : 'back']
-      const params = [tenant, storableJson(filter), limit, after ?? before ?? null, lookOf(filter, limit)]
+      const params = [tenant, storableJson(filter), limit, after ?? before ?? null, auditScanLimit(filter, limit)]
       const [{ cutAt, lines } = { cutAt: null, lines: [] }] = await database.query<Found>(asked, params)
       return { lines, next: lines.length < limit ? cutAt : (lines.at(-1)?.seq ?? null) }
     },
@@ -25,7 +25,7 @@ export function createAuditStore(database: Database, tenant: string): AuditStore
 }
 
 /** What the indexes answer needs no look at lines that do not fit. */
-function lookOf({ subject: _subject, inboxId: _inboxId, ...others }: AuditFilter, limit: number): number {
+function auditScanLimit({ subject: _subject, inboxId: _inboxId, ...others }: AuditFilter, limit: number): number {
   return Object.values(others).every((each) => each === undefined) ? limit : linesPerLook
 }
 

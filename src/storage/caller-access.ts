@@ -1,5 +1,5 @@
 // What is written down about a caller on SQL, read when a decision is due.
-import { nothingStored, type PolicySender, type StoredAccess } from '../contract/index.ts'
+import { noStoredAccess, type PolicySender, type StoredAccess } from '../contract/index.ts'
 import type { Database } from './database.ts'
 import { aboutSender, type LaneAccess } from './spread-access.ts'
 import { callerAccess } from './statements/caller-access.ts'
@@ -11,6 +11,6 @@ export function createCallerAccess(database: Database, tenant: string): ReadCall
   return async (sender, connection) => {
     const shown = { identities: (sender.identities ?? []).map(({ subject }) => ({ subject })) }
     const [row] = await database.query<{ access: LaneAccess }>(callerAccess, [tenant, connection, storableJson(shown)])
-    return row === undefined ? nothingStored : aboutSender(sender, row.access)
+    return row === undefined ? noStoredAccess : aboutSender(sender, row.access)
   }
 }

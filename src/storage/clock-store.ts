@@ -3,8 +3,8 @@ import type { Database } from './database.ts'
 import {
   checkClock,
   cutSourceLeases,
+  moveAccountDeletions,
   moveCalls,
-  moveFarewells,
   moveLimits,
   moveSendLanes,
   moveTimers,
@@ -29,7 +29,7 @@ export async function moveWithClock(
     let rows = 0
     for (const move of [moveTurnLanes, moveSendLanes, cutSourceLeases])
       rows += (await sql.query(move, [tenant, wentBackMs, leaseMs])).length
-    for (const move of [moveCalls, moveLimits, moveTimers, moveFarewells])
+    for (const move of [moveCalls, moveLimits, moveTimers, moveAccountDeletions])
       rows += (await sql.query(move, [tenant, wentBackMs])).length
     return { wentBackMs, rows }
   })

@@ -10,7 +10,9 @@ export function createConsentStore(database: Database, tenant: string): ConsentS
     async given(principal) {
       const rows = await database.query<{ operation: string; isAllowed: boolean }>(givenConsents, [tenant, principal])
       return Object.fromEntries(
-        rows.filter((row) => isKnown(row.operation)).map(({ operation, isAllowed }) => [operation, isAllowed]),
+        rows
+          .filter((row) => isConsentOperation(row.operation))
+          .map(({ operation, isAllowed }) => [operation, isAllowed]),
       )
     },
     async recordWord({ id, operation, isAllowed, principal, connection, agent }) {
@@ -29,6 +31,6 @@ export function createConsentStore(database: Database, tenant: string): ConsentS
   }
 }
 
-function isKnown(operation: string): operation is ConsentOperation {
+function isConsentOperation(operation: string): operation is ConsentOperation {
   return consentOperations.some((known) => known === operation)
 }

@@ -57,7 +57,7 @@ export function createSql(driver: Driver, failpoint: Failpoint | undefined, outc
       try {
         await driver.script(asked)
       } catch (error) {
-        throw storageError(asked.name, error)
+        throw toStorageError(asked.name, error)
       }
     },
     async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
@@ -81,7 +81,7 @@ async function attempt<Row>(
   } catch (error) {
     if (isTransientConflict(error) && triesLeft > 0)
       return attempt(driver, asked, params, { triesLeft: triesLeft - 1, outcomes })
-    const failure = storageError(asked.name, hasUnstorableText(error, params) ? unstorableText(error) : error)
+    const failure = toStorageError(asked.name, hasUnstorableText(error, params) ? unstorableText(error) : error)
     outcomes?.failed(failure)
     throw failure
   }
@@ -100,7 +100,7 @@ function unstorableText(error: unknown): object {
 }
 
 /** Turns a driver's error into ours: a code to act on, and never a parameter or a row in its text. */
-export function storageError(name: string, error: unknown): GatewayError {
+export function toStorageError(name: string, error: unknown): GatewayError {
   const code = errorCode(error)
   const kind = storageErrorCode(code)
   const advice = kind === 'storage_unavailable' ? storageRemedy(code) : 'see the database log'

@@ -1,27 +1,27 @@
 // Farewells on SQL.
-import type { Farewell, FarewellStore } from '../identity/forget/farewell.ts'
-import type { ErasingStore, ForgetPlace, Part } from '../identity/forget/forget-store.ts'
+import type { AccountDeletion, AccountDeletionStore } from '../identity/forget/farewell.ts'
+import type { EraseCursor, ErasingStore, PartialErasedCounts } from '../identity/forget/forget-store.ts'
 import type { Database } from './database.ts'
-import { countsOf, createWalk, forgetBatch, receiptEraser } from './forget-store.ts'
+import { createCountQuery, createWalk, eraseBatchSize, receiptEraser } from './forget-store.ts'
 import {
-  claimFarewell,
-  endFarewell,
+  claimAccountDeletion,
+  endAccountDeletion,
+  eraseLeaverAmbient,
   leaveAttachments,
-  leaveOverheard,
   leavePairings,
   leaveWritten,
-  pauseFarewell,
+  pauseAccountDeletion,
 } from './statements/farewells.ts'
 import { anAddress } from './statements/forget-reach.ts'
 import { strayStatements } from './statements/forget-receipts.ts'
 import { storableJson } from './storable-json.ts'
 
-type FarewellRow = Omit<Farewell, 'from'> & ForgetPlace
+type AccountDeletionRow = Omit<AccountDeletion, 'from'> & EraseCursor
 
-export function createFarewellStore(database: Database, tenant: string): FarewellStore {
+export function createAccountDeletionStore(database: Database, tenant: string): AccountDeletionStore {
   return {
     async claim(leaseMs) {
-      const [row] = await database.query<FarewellRow>(claimFarewell, [tenant, leaseMs])
+      const [row] = await database.query<AccountDeletionRow>(claimAccountDeletion, [tenant, leaseMs])
       if (row === undefined) return undefined
       const { phase, after, ...farewell } = row
       return { ...farewell, from: phase === 'conversations' && after === null ? null : { phase, after } }
@@ -30,8 +30,8 @@ export function createFarewellStore(database: Database, tenant: string): Farewel
   }
 }
 
-function createReach(database: Database, tenant: string, { from: _, ...farewell }: Farewell): ErasingStore {
-  const one = countsOf(database, tenant)
+function createReach(database: Database, tenant: string, { from: _, ...farewell }: AccountDeletion): ErasingStore {
+  const one = createCountQuery(database, tenant)
   const whom = storableJson(farewell)
   const eraseStrays = receiptEraser(database, tenant, strayStatements)
   return {
@@ -39,13 +39,13 @@ function createReach(database: Database, tenant: string, { from: _, ...farewell 
     namesOf: async () => [farewell.subject],
     ...createWalk(database, tenant, anAddress, () => whom),
     eraseStrays: (_names, after) => eraseStrays(whom, after),
-    eraseOverheard: () => one<Part>(leaveOverheard, whom),
-    erasePairings: () => one<Part>(leavePairings, whom),
-    eraseAttachments: () => one<Part>(leaveAttachments, whom, forgetBatch),
-    eraseWritten: () => one<Part>(leaveWritten, whom),
+    eraseOverheard: () => one<PartialErasedCounts>(eraseLeaverAmbient, whom),
+    erasePairings: () => one<PartialErasedCounts>(leavePairings, whom),
+    eraseAttachments: () => one<PartialErasedCounts>(leaveAttachments, whom, eraseBatchSize),
+    eraseWritten: () => one<PartialErasedCounts>(leaveWritten, whom),
     async close(_names, { next, removed }) {
-      if (next === null) return one<Part>(endFarewell, whom, storableJson(removed))
-      await database.query(pauseFarewell, [tenant, whom, storableJson(removed), next.phase, next.after])
+      if (next === null) return one<PartialErasedCounts>(endAccountDeletion, whom, storableJson(removed))
+      await database.query(pauseAccountDeletion, [tenant, whom, storableJson(removed), next.phase, next.after])
       return {}
     },
   }

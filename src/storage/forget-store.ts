@@ -1,28 +1,28 @@
 // Forgetting on SQL.
-import type { ForgetStore, Part, ReceiptPage } from '../identity/forget/forget-store.ts'
+import type { EraseStore, PartialErasedCounts, ReceiptPage } from '../identity/forget/forget-store.ts'
 import type { Database, Param, Statement } from './database.ts'
 import { conversationStatements, lockSends, lockTurns, namesOf } from './statements/forget.ts'
 import { aPerson, type Reach } from './statements/forget-reach.ts'
 import { countReceiptPage, type ReceiptStatements, receiptStatements } from './statements/forget-receipts.ts'
 import {
   countPerson,
-  forgetAttachments,
-  forgetNames,
-  forgetOverheard,
-  forgetPairings,
-  forgetWritten,
+  erasePersonAmbient,
+  erasePersonAttachments,
+  erasePersonNames,
+  erasePersonPairings,
+  erasePersonRecords,
 } from './statements/forget-traces.ts'
 import { storableJson } from './storable-json.ts'
 
 /** Rows erased in one statement. */
-export const forgetBatch = 500
+export const eraseBatchSize = 500
 /** Receipts looked at in one statement; few of them are the person's. */
 const pageRows = 5_000
 
-type Page = { readonly last: string | null; readonly receipts: number; readonly looked: number } & Part
+type Page = { readonly last: string | null; readonly receipts: number; readonly looked: number } & PartialErasedCounts
 
 type Walk = Pick<
-  ForgetStore,
+  EraseStore,
   'nextConversation' | 'stop' | 'eraseLines' | 'eraseRuns' | 'eraseTurns' | 'leave' | 'eraseReceipts'
 >
 
@@ -35,7 +35,7 @@ export function createWalk(
 ): Walk {
   const ask = conversationStatements(reach)
   const eraseReceipts = receiptEraser(database, tenant, receiptStatements(reach))
-  const one = countsOf(database, tenant)
+  const one = createCountQuery(database, tenant)
   return {
     async nextConversation(names, after) {
       const [row] = await database.query<{ id: string }>(ask.nextConversation, [tenant, whom(names), after])
@@ -45,16 +45,22 @@ export function createWalk(
       database.transaction(async (sql) => {
         await sql.query(lockTurns, [tenant, conversation])
         await sql.query(lockSends, [tenant, conversation])
-        const [row] = await sql.query<Part & { isAlone: boolean }>(ask.stop, [tenant, whom(names), conversation])
+        const [row] = await sql.query<PartialErasedCounts & { isAlone: boolean }>(ask.stop, [
+          tenant,
+          whom(names),
+          conversation,
+        ])
         if (row === undefined) throw new RangeError('a count is always one row')
         return row
       }),
-    eraseLines: (names, conversation) => one<Part>(ask.forgetLines, whom(names), conversation, forgetBatch),
+    eraseLines: (names, conversation) =>
+      one<PartialErasedCounts>(ask.forgetLines, whom(names), conversation, eraseBatchSize),
     async eraseRuns(names, conversation) {
-      return (await database.query(ask.forgetRuns, [tenant, whom(names), conversation, forgetBatch])).length
+      return (await database.query(ask.forgetRuns, [tenant, whom(names), conversation, eraseBatchSize])).length
     },
-    eraseTurns: (names, conversation) => one<Part>(ask.forgetTurns, whom(names), conversation, forgetBatch),
-    leave: (names, conversation) => one<Part>(ask.leave, whom(names), conversation),
+    eraseTurns: (names, conversation) =>
+      one<PartialErasedCounts>(ask.forgetTurns, whom(names), conversation, eraseBatchSize),
+    leave: (names, conversation) => one<PartialErasedCounts>(ask.leave, whom(names), conversation),
     eraseReceipts: (names, after) => eraseReceipts(whom(names), after),
   }
 }
@@ -71,16 +77,16 @@ export function receiptEraser(
       await sql.query(lockAnswers, params)
       const [page] = await sql.query<Page>(forgetReceiptPage, params)
       if (page === undefined) throw new RangeError('a count is always one row')
-      return pageOf(page)
+      return toReceiptPage(page)
     })
 }
 
-function pageOf({ last, looked, ...removed }: Page): ReceiptPage {
+function toReceiptPage({ last, looked, ...removed }: Page): ReceiptPage {
   return { removed, next: looked < pageRows ? null : last }
 }
 
 /** Asks for counts, which are always one row. */
-export function countsOf(
+export function createCountQuery(
   database: Database,
   tenant: string,
 ): <Row>(asked: Statement, ...params: Param[]) => Promise<Row> {
@@ -91,21 +97,27 @@ export function countsOf(
   }
 }
 
-export function createForgetStore(database: Database, tenant: string): ForgetStore {
-  const one = countsOf(database, tenant)
+export function createEraseStore(database: Database, tenant: string): EraseStore {
+  const one = createCountQuery(database, tenant)
   return {
     async namesOf(principal) {
       return (await database.query<{ name: string }>(namesOf, [tenant, principal])).map(({ name }) => name)
     },
-    count: (names) => one<Part>(countPerson, storableJson(names)),
+    count: (names) => one<PartialErasedCounts>(countPerson, storableJson(names)),
     countReceipts: async (names, after) =>
-      pageOf(await one<Page>(countReceiptPage, storableJson(names), after, pageRows)),
+      toReceiptPage(await one<Page>(countReceiptPage, storableJson(names), after, pageRows)),
     ...createWalk(database, tenant, aPerson, storableJson),
-    eraseOverheard: (names) => one<Part>(forgetOverheard, storableJson(names)),
-    erasePairings: (names) => one<Part>(forgetPairings, storableJson(names)),
-    eraseAttachments: (names) => one<Part>(forgetAttachments, storableJson(names), forgetBatch),
-    eraseWritten: (names) => one<Part>(forgetWritten, storableJson(names)),
+    eraseOverheard: (names) => one<PartialErasedCounts>(erasePersonAmbient, storableJson(names)),
+    erasePairings: (names) => one<PartialErasedCounts>(erasePersonPairings, storableJson(names)),
+    eraseAttachments: (names) => one<PartialErasedCounts>(erasePersonAttachments, storableJson(names), eraseBatchSize),
+    eraseWritten: (names) => one<PartialErasedCounts>(erasePersonRecords, storableJson(names)),
     close: (names, { actor, next, removed }) =>
-      one<Part>(forgetNames, storableJson(names), actor, next === null ? 'done' : 'begun', storableJson(removed)),
+      one<PartialErasedCounts>(
+        erasePersonNames,
+        storableJson(names),
+        actor,
+        next === null ? 'done' : 'begun',
+        storableJson(removed),
+      ),
   }
 }

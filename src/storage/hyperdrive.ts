@@ -1,7 +1,7 @@
 // PostgreSQL through Hyperdrive: a pool outside the isolate, in transaction mode. One client per invocation, because a
 // socket belongs to the invocation that opened it. No session settings: a pool in transaction mode keeps none.
 import postgres from 'postgres'
-import { createSql, type Database, type Failpoint, type Sql, storageError } from './database.ts'
+import { createSql, type Database, type Failpoint, type Sql, toStorageError } from './database.ts'
 import { createPostgresDriver, runTransaction } from './postgres-driver.ts'
 
 const acceptDeadlineMs = 2_000
@@ -31,8 +31,8 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
     // An invocation is over before anything could be said to keep failing.
     faults: () => [],
     ...sql,
-    accepting: withDeadline(sql, acceptDeadlineMs),
-    observing: withDeadline(sql, acceptDeadlineMs),
+    accepting: withSqlDeadline(sql, acceptDeadlineMs),
+    observing: withSqlDeadline(sql, acceptDeadlineMs),
     transaction: (work) => runTransaction(client, options.failpoint, work),
     // No process stays alive to listen: queue messages and cron triggers wake it.
     listen: async () => async () => {},
@@ -41,12 +41,12 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
 }
 
 /** Counted on our side. What commits late was answered "not stored" and is a duplicate when it is delivered again. */
-function withDeadline(sql: Sql, deadlineMs: number): Sql {
+function withSqlDeadline(sql: Sql, deadlineMs: number): Sql {
   return {
     script: sql.script,
     async query<Row>(...asked: Parameters<Sql['query']>): Promise<readonly Row[]> {
       const late = Promise.withResolvers<never>()
-      const timer = setTimeout(() => late.reject(storageError(asked[0].name, { code: '57014' })), deadlineMs)
+      const timer = setTimeout(() => late.reject(toStorageError(asked[0].name, { code: '57014' })), deadlineMs)
       try {
         return await Promise.race([sql.query<Row>(...asked), late.promise])
       } finally {

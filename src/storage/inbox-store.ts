@@ -23,9 +23,9 @@ export function createInboxStore(database: Database): InboxStore {
   return {
     async accept(drafts) {
       const statement = drafts.some(hasMore) ? acceptWithMore : drafts.some(countsOnce) ? acceptOnce : accept
-      const rows = await database.accepting.query<AcceptRow>(statement, [numbered(drafts), database.isShared])
+      const rows = await database.accepting.query<AcceptRow>(statement, [serializeDrafts(drafts), database.isShared])
       const byOrdinal = new Map(rows.map((row) => [row.ord, row]))
-      return drafts.map(({ state }, ord) => outcome(byOrdinal.get(ord), state === 'refused'))
+      return drafts.map(({ state }, ord) => toInboxOutcome(byOrdinal.get(ord), state === 'refused'))
     },
   }
 }
@@ -39,12 +39,12 @@ function countsOnce({ once }: InboxDraft): boolean {
   return once.length > 0
 }
 
-function numbered(drafts: readonly InboxDraft[]): string {
-  return storableJson(drafts.map(rowOf))
+function serializeDrafts(drafts: readonly InboxDraft[]): string {
+  return storableJson(drafts.map(draftToRow))
 }
 
 /** What is not said is null to the statement: half of the names would stand before nothing, and every byte is sent and parsed. */
-function rowOf(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft | 'ord' | 'v', unknown>> {
+function draftToRow(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft | 'ord' | 'v', unknown>> {
   return {
     id: draft.id,
     tenant: draft.tenant,
@@ -95,7 +95,7 @@ function rowOf(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft
 }
 
 /** `isRefused`: it was given as refused; else only what is stale comes out so. */
-function outcome(row: AcceptRow | undefined, isRefused: boolean): InboxOutcome {
+function toInboxOutcome(row: AcceptRow | undefined, isRefused: boolean): InboxOutcome {
   if (row === undefined) return { kind: 'again' }
   if (row.insertedId !== null) {
     const kind = row.state === 'refused' && !isRefused ? 'stale' : 'accepted'

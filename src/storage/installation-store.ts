@@ -25,10 +25,11 @@ export function createInstallations(
   database: Database,
   { tenant, connection, agent, seal }: InstallationOptions,
 ): Installations {
-  const about = (account: string): string => JSON.stringify([tenant, connection, account])
+  const sealContextForAccount = (account: string): string => JSON.stringify([tenant, connection, account])
   const installation = async ({ account, status, kept }: Row): Promise<Installation> => {
     const sealed = kept?.sealed ?? null
-    const credentials: JsonObject = sealed === null ? {} : JSON.parse(await seal.open(sealed, about(account)))
+    const credentials: JsonObject =
+      sealed === null ? {} : JSON.parse(await seal.open(sealed, sealContextForAccount(account)))
     return { account, status, facts: kept?.facts ?? {}, credentials }
   }
   return {
@@ -37,7 +38,7 @@ export function createInstallations(
       return row === undefined ? undefined : installation(row)
     },
     async save({ account, credentials, facts, status }) {
-      const sealed = await seal.close(JSON.stringify(credentials), about(account))
+      const sealed = await seal.close(JSON.stringify(credentials), sealContextForAccount(account))
       const kept: Kept = { sealed, facts, reason: null }
       await database.query(saveInstallation, [tenant, connection, account, agent, status, storableJson(kept)])
     },

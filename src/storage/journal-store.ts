@@ -14,18 +14,31 @@ type BeginRow = {
 }
 
 export function createJournalStore(database: Database, { holder }: { readonly holder: string }): JournalStore {
-  const fenced = (at: StepAddress): readonly Param[] => [at.conversationId, holder, at.epoch, at.journalTurn, at.step]
+  const fencedStepParams = (at: StepAddress): readonly Param[] => [
+    at.conversationId,
+    holder,
+    at.epoch,
+    at.journalTurn,
+    at.step,
+  ]
   return {
     async begin(at, { isIdempotent, label }) {
-      const rows = await database.query<BeginRow>(beginStep, [...fenced(at), at.turnId, isIdempotent, label])
+      const rows = await database.query<BeginRow>(beginStep, [...fencedStepParams(at), at.turnId, isIdempotent, label])
       return stepState(rows[0], isIdempotent)
     },
     async finish(at, end) {
-      const [row] = await database.query<{ ended: number }>(finishStep, [...fenced(at), ...endOf(end)])
+      const [row] = await database.query<{ ended: number }>(finishStep, [
+        ...fencedStepParams(at),
+        ...stepEndParams(end),
+      ])
       return (row?.ended ?? 0) > 0
     },
     async record(at, end, tookMs) {
-      const [row] = await database.query<{ ended: number }>(recordStep, [...fenced(at), ...endOf(end), tookMs])
+      const [row] = await database.query<{ ended: number }>(recordStep, [
+        ...fencedStepParams(at),
+        ...stepEndParams(end),
+        tookMs,
+      ])
       return (row?.ended ?? 0) > 0
     },
     async past(turnId) {
@@ -36,7 +49,7 @@ export function createJournalStore(database: Database, { holder }: { readonly ho
   }
 }
 
-function endOf(end: StepEnd): readonly Param[] {
+function stepEndParams(end: StepEnd): readonly Param[] {
   return end.state === 'finished' ? [end.state, JSON.stringify(end.result), null] : [end.state, null, end.error]
 }
 

@@ -35,7 +35,7 @@ export function createOutboxStore(
   { holder, leaseMs, tenant, takeOver }: LeaseOptions,
 ): OutboxStore {
   /** Undefined: this hold has not begun it. */
-  const standing = async (hold: SendHold, { id }: OpenCall): Promise<StandingRow | undefined> => {
+  const findUncertainCall = async (hold: SendHold, { id }: OpenCall): Promise<StandingRow | undefined> => {
     const [row] = await database.query<StandingRow>(callUnder, [hold.tenant, id, hold.epoch])
     return row
   }
@@ -51,7 +51,7 @@ export function createOutboxStore(
     },
     async start(hold, call, limits, { place, mustBeAsked = false, isRepeat = false } = {}) {
       // A second start would be turned away by the limit that the first one used up.
-      if (isRepeat && (await standing(hold, call))?.state === 'sending') return { kind: 'started' }
+      if (isRepeat && (await findUncertainCall(hold, call))?.state === 'sending') return { kind: 'started' }
       const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
       const params = [...fence(hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]
       const [row] = await database.query<StartRow>(startSend, params)
@@ -62,7 +62,7 @@ export function createOutboxStore(
       return { kind: 'wait', waitMs: Math.max(1, Math.ceil(row.waitMs)) }
     },
     async settle(hold, call, settlement, isRepeat = false) {
-      const stored = isRepeat ? await standing(hold, call) : undefined
+      const stored = isRepeat ? await findUncertainCall(hold, call) : undefined
       if (stored !== undefined && stored.state !== 'sending')
         return !stored.isSettled && stored.reason === 'decided_meanwhile' ? 'late' : 'settled'
       const params = [...fence(hold), call.id, storableJson(settlement)]

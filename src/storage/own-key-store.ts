@@ -17,22 +17,22 @@ const ringLifeMs = 5_000
 const shownFirstMs = 2 * ringLifeMs
 
 /** What a sealed text is bound to: kept for another connection or under another name it does not open. */
-export function ownKeyPlace(tenant: string, connection: string, name: string): string {
+export function ownKeySealContext(tenant: string, connection: string, name: string): string {
   return JSON.stringify([tenant, connection, 'own', name])
 }
 
-export function createOwnKeys(
+export function createOwnKeyStore(
   database: Database,
   { tenant, connection, agent, seal }: InstallationOptions,
 ): ChannelKeys {
-  const find = async (name: string): Promise<Row | undefined> =>
+  const findKeyRow = async (name: string): Promise<Row | undefined> =>
     (await database.query<Row>(findOwnKey, [tenant, connection, name]))[0]
-  const keep: ChannelKeys['keep'] = async (name, make, how = 'sealed') => {
-    const about = ownKeyPlace(tenant, connection, name)
-    const known = await find(name)
+  const keepKey: ChannelKeys['keep'] = async (name, make, how = 'sealed') => {
+    const about = ownKeySealContext(tenant, connection, name)
+    const known = await findKeyRow(name)
     if (known !== undefined) return how === 'plain' ? known.text : seal.open(known.text, about)
     const made = await make()
-    const kept = how === 'plain' ? made : await closed(seal, made, about)
+    const kept = how === 'plain' ? made : await sealIfPossible(seal, made, about)
     if (kept === undefined) return undefined
     const [row] = await database.query<Pick<Row, 'text'>>(keepOwnKey, [tenant, connection, name, agent, kept])
     if (row === undefined) return undefined
@@ -43,24 +43,24 @@ export function createOwnKeys(
     make: () => Promise<string>,
     formerMs: number,
   ): Promise<KeyRing | undefined> => {
-    const about = ownKeyPlace(tenant, connection, name)
-    const first = await find(name)
+    const about = ownKeySealContext(tenant, connection, name)
+    const first = await findKeyRow(name)
     if (first === undefined) {
-      const text = await keep(name, make)
+      const text = await keepKey(name, make)
       return text === undefined ? undefined : { signing: text, all: [text] }
     }
     if (first.isStale) {
       const sealed = await seal.close(await make(), about)
       await database.query(replaceOwnKey, [tenant, connection, name, first.text, sealed, formerMs])
     }
-    const { text, former, sinceMs } = first.isStale ? ((await find(name)) ?? first) : first
+    const { text, former, sinceMs } = first.isStale ? ((await findKeyRow(name)) ?? first) : first
     const [current = '', ...older] = await Promise.all([text, ...former].map((each) => seal.open(each, about)))
     const isNew = sinceMs !== null && sinceMs < shownFirstMs
     return { signing: isNew ? (older[0] ?? current) : current, all: [current, ...older] }
   }
   const rings = new Map<string, { readonly ring: Promise<KeyRing | undefined>; readonly until: number }>()
   return {
-    keep,
+    keep: keepKey,
     ring(name, make, formerMs) {
       const known = rings.get(name)
       if (known !== undefined && known.until > Date.now()) return known.ring
@@ -74,7 +74,7 @@ export function createOwnKeys(
 }
 
 /** Undefined: there is no key to seal with, and nothing is kept in the open instead. */
-async function closed(seal: Seal, text: string, about: string): Promise<string | undefined> {
+async function sealIfPossible(seal: Seal, text: string, about: string): Promise<string | undefined> {
   try {
     return await seal.close(text, about)
   } catch (error) {

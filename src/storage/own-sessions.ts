@@ -2,7 +2,7 @@
 // statements, session settings and LISTEN are lost there, messages are taken and never answered. So it is found out at the start.
 import postgres from 'postgres'
 import { GatewayError } from '../contract/index.ts'
-import { storageError, storageRemedy } from './database.ts'
+import { storageRemedy, toStorageError } from './database.ts'
 import { type PostgresClient, splitSocket } from './postgres-driver.ts'
 
 /** A pooler that hands out sessions at random passes a round of three by luck once in six times. */
@@ -56,7 +56,7 @@ function notOpened(databaseUrl: string, error: unknown): GatewayError {
   const { path } = splitSocket(databaseUrl)
   const { hostname, port } = new URL(databaseUrl)
   const where = path ?? `${hostname || 'localhost'}:${port || '5432'}`
-  const { code, details, cause, retryable } = storageError('own_sessions', error)
+  const { code, details, cause, retryable } = toStorageError('own_sessions', error)
   const sqlstate = String(details['sqlstate'] ?? '')
   // What the server itself says has a remedy of its own; the rest is the network.
   const isAnswered = /^[0-9A-Z]{5}$/.test(sqlstate)

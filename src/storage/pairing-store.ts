@@ -3,7 +3,7 @@ import type { IdSource } from '../contract/index.ts'
 import type { PairingDecision, PairingGroup, PairingLine, PairingStore } from '../identity/pairing/pairing-store.ts'
 import type { Database, Param } from './database.ts'
 import { settleHeldMessages, settlePairedMessages } from './statements/held-messages.ts'
-import { askPairingRoom, forgetPairingOverflows, listPairingGroups } from './statements/pairing-room.ts'
+import { askPairingRoom, deletePairingOverflows, listPairingGroups } from './statements/pairing-room.ts'
 import { decideKnownPairings, decidePairing, expirePairings, findPairing, listPairings } from './statements/pairings.ts'
 
 /** More than any pairing holds. */
@@ -13,12 +13,12 @@ const perRound = 200
 export type PeopleOptions = { readonly tenant: string; readonly newId: IdSource }
 
 export function createPairingStore(database: Database, { tenant, newId }: PeopleOptions): PairingStore {
-  const find = async (code: string): Promise<PairingLine | undefined> =>
+  const findPairingByCode = async (code: string): Promise<PairingLine | undefined> =>
     (await database.query<PairingLine>(findPairing, [tenant, code]))[0]
-  const decide = async (code: string, verdict: readonly Param[]): Promise<PairingDecision> => {
+  const decidePairingByCode = async (code: string, verdict: readonly Param[]): Promise<PairingDecision> => {
     const params = [tenant, code, ...verdict, newId()]
     const [decided] = await database.query<PairingLine>(decidePairing, params)
-    const pairing = decided ?? (await find(code))
+    const pairing = decided ?? (await findPairingByCode(code))
     if (pairing === undefined) return { kind: 'unknown' }
     // Also when another operator decided: that process may have died before this.
     const messages = await settlePairing(database, pairing.id)
@@ -26,7 +26,7 @@ export function createPairingStore(database: Database, { tenant, newId }: People
   }
   return {
     list: ({ status, limit, before }) => database.query<PairingLine>(listPairings, [tenant, status, limit, before]),
-    find,
+    find: findPairingByCode,
     groups: () => database.query<PairingGroup>(listPairingGroups, [tenant]),
     async findRoom({ connection, group, perConnection, perGroup, agent, conversationId, inboxId, traceId }) {
       const about = [agent, conversationId, inboxId, traceId]
@@ -37,9 +37,9 @@ export function createPairingStore(database: Database, { tenant, newId }: People
         : { kind: 'full', group: full.fullGroup || null, isNews: full.isNews }
     },
     approve: (code, { name, subject }, onlyAgent) =>
-      decide(code, ['approved', name, subject, 'allow', onlyAgent ?? null]),
+      decidePairingByCode(code, ['approved', name, subject, 'allow', onlyAgent ?? null]),
     reject: (code, { name, subject }, isBlocked) =>
-      decide(code, ['rejected', name, subject, isBlocked ? 'deny' : null, null]),
+      decidePairingByCode(code, ['rejected', name, subject, isBlocked ? 'deny' : null, null]),
   }
 }
 
@@ -55,16 +55,18 @@ export async function settleKnown(database: Database, tenant: string, subject: s
 export async function sweepPairings(database: Database, tenant: string): Promise<number> {
   await database.query(expirePairings, [perRound, tenant])
   await database.query(decideKnownPairings, [tenant, null, perRound])
-  await database.query(forgetPairingOverflows, [tenant])
-  return counted(await database.query<Settled>(settleHeldMessages, [maxMessages, database.isShared, tenant]))
+  await database.query(deletePairingOverflows, [tenant])
+  return countSettledMessages(
+    await database.query<Settled>(settleHeldMessages, [maxMessages, database.isShared, tenant]),
+  )
 }
 
 async function settlePairing(database: Database, id: string): Promise<number> {
-  return counted(await database.query<Settled>(settlePairedMessages, [maxMessages, database.isShared, id]))
+  return countSettledMessages(await database.query<Settled>(settlePairedMessages, [maxMessages, database.isShared, id]))
 }
 
 type Settled = { readonly released: number; readonly refused: number }
 
-function counted([row]: readonly Settled[]): number {
+function countSettledMessages([row]: readonly Settled[]): number {
   return (row?.released ?? 0) + (row?.refused ?? 0)
 }

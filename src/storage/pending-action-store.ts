@@ -23,21 +23,26 @@ import {
 import { storableJson } from './storable-json.ts'
 
 export function createPendingActionStore(database: Database): PendingActionStore {
-  const read = async (scope: ActionScope, id: string): Promise<Row | undefined> =>
-    (await database.query<Row>(getAction, [...scoped(scope), id]))[0]
+  const readActionRow = async (scope: ActionScope, id: string): Promise<Row | undefined> =>
+    (await database.query<Row>(getAction, [...actionScopeParams(scope), id]))[0]
   return {
     async get(scope, id) {
-      const row = await read(scope, id)
-      return row === undefined ? undefined : lineOf(row)
+      const row = await readActionRow(scope, id)
+      return row === undefined ? undefined : toActionLine(row)
     },
     async find(scope, { code, origin }) {
-      return (await database.query<Row>(findActions, [...scoped(scope), code, origin])).map(lineOf)
+      return (await database.query<Row>(findActions, [...actionScopeParams(scope), code, origin])).map(toActionLine)
     },
     async list(scope, { status, limit, before }) {
-      return (await database.query<Row>(listActions, [...scoped(scope), status, limit, before])).map(lineOf)
+      return (await database.query<Row>(listActions, [...actionScopeParams(scope), status, limit, before])).map(
+        toActionLine,
+      )
     },
     async summary(scope) {
-      const rows = await database.query<{ status: PendingActionStatus; count: number }>(countActions, scoped(scope))
+      const rows = await database.query<{ status: PendingActionStatus; count: number }>(
+        countActions,
+        actionScopeParams(scope),
+      )
       const none = { pending: 0, accepted: 0, rejected: 0, expired: 0, deleted: 0 }
       return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
     },
@@ -48,11 +53,11 @@ export function createPendingActionStore(database: Database): PendingActionStore
       const more = isOutside ? { by: 'an operator', ...told } : told
       const params = [id, status, name, isOperator, hash ?? null, storableJson(more)]
       const [row] = await database.query<Row>(resolveAction, [
-        ...[...scoped(scope), ...params, database.isShared],
+        ...[...actionScopeParams(scope), ...params, database.isShared],
         ...[role, assurance, isOutside],
       ])
-      if (row !== undefined) return { kind: 'resolved', action: lineOf(row), isDuplicate: false }
-      return explained(await read(scope, id), verdict, resolver)
+      if (row !== undefined) return { kind: 'resolved', action: toActionLine(row), isDuplicate: false }
+      return explained(await readActionRow(scope, id), verdict, resolver)
     },
     async load(tenant, id) {
       return (await database.query<StoredAction>(loadAction, [tenant, id]))[0]
@@ -62,11 +67,11 @@ export function createPendingActionStore(database: Database): PendingActionStore
 
 type Row = Omit<ActionLine, 'resolvers'> & { readonly isOverdue: boolean; readonly resolvers: string }
 
-function scoped({ tenant, owner, conversationId }: ActionScope): [string, string | null, string | null] {
+function actionScopeParams({ tenant, owner, conversationId }: ActionScope): [string, string | null, string | null] {
   return [tenant, owner, conversationId]
 }
 
-function lineOf({ isOverdue: _, resolvers, ...line }: Row): ActionLine {
+function toActionLine({ isOverdue: _, resolvers, ...line }: Row): ActionLine {
   // A word, or terms that were checked before they were stored.
   return { ...line, resolvers: (resolvers.startsWith('{') ? JSON.parse(resolvers) : resolvers) as Resolvers }
 }
@@ -74,12 +79,12 @@ function lineOf({ isOverdue: _, resolvers, ...line }: Row): ActionLine {
 /** Why nothing was decided; or it was, before, by the same person and alike. */
 function explained(row: Row | undefined, verdict: Verdict, { name }: Resolver): Resolution {
   if (row === undefined) return { kind: 'refused', reason: 'not_found', action: null }
-  const action = lineOf(row)
+  const action = toActionLine(row)
   if (row.status === verdict.status && row.resolver === name) return { kind: 'resolved', action, isDuplicate: true }
-  return { kind: 'refused', reason: refusalOf(row, verdict), action }
+  return { kind: 'refused', reason: findResolutionRefusal(row, verdict), action }
 }
 
-function refusalOf(row: Row, { hash }: Verdict): RefusedResolution {
+function findResolutionRefusal(row: Row, { hash }: Verdict): RefusedResolution {
   if (row.status === 'expired') return 'expired'
   if (row.status !== 'pending') return 'already_resolved'
   // No other decision was made: the remaining conditions are the clock, what was shown, and who may decide.

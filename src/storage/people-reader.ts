@@ -1,5 +1,5 @@
 // The people a connection has ever dealt with, for channels that are told about every account of their platform.
-import type { People } from '../contract/index.ts'
+import type { KnownPeople } from '../contract/index.ts'
 import type { Database } from './database.ts'
 import { knowsSubject } from './statements/farewells.ts'
 import { isKnownPerson } from './statements/known-people.ts'
@@ -7,7 +7,7 @@ import { isKnownPerson } from './statements/known-people.ts'
 export function createPeople(
   database: Database,
   { tenant, connection }: { readonly tenant: string; readonly connection: string },
-): People {
+): KnownPeople {
   return {
     async knows(subject) {
       const [row] = await database.query<{ isKnown: boolean }>(knowsSubject, [tenant, connection, subject])

@@ -1,7 +1,7 @@
 // One connection to PostgreSQL that streams whole tables out and in with COPY: what a backup and a restore work on.
 import type { Readable, Writable } from 'node:stream'
 import postgres from 'postgres'
-import { createSql, type Sql, storageError } from './database.ts'
+import { createSql, type Sql, toStorageError } from './database.ts'
 import { createPostgresDriver, splitSocket } from './postgres-driver.ts'
 
 export type CopyTable = { readonly name: string; readonly columns: readonly string[] }
@@ -40,7 +40,7 @@ export async function inCopyTransaction<T>(
   try {
     return await new Promise<T>((resolve, reject) => {
       const isolation = mode === 'snapshot' ? 'isolation level repeatable read read only' : ''
-      const run = async (tx: postgres.TransactionSql): Promise<void> => {
+      const runCopy = async (tx: postgres.TransactionSql): Promise<void> => {
         const sql = createSql(
           createPostgresDriver(() => tx),
           undefined,
@@ -48,7 +48,7 @@ export async function inCopyTransaction<T>(
         const copying: CopySql = {
           ...sql,
           copyOut: (table) => copyOut(tx, table),
-          copyIn: (table, rows) => copyIn(tx, table, rows),
+          copyIn: (table, rows) => loadTableRows(tx, table, rows),
         }
         let result: T
         try {
@@ -61,9 +61,9 @@ export async function inCopyTransaction<T>(
         committed = result
       }
       let committed: T
-      client.begin(isolation, run).then(
+      client.begin(isolation, runCopy).then(
         () => resolve(committed),
-        (error: unknown) => reject(storageError('transaction', error)),
+        (error: unknown) => reject(toStorageError('transaction', error)),
       )
     })
   } finally {
@@ -79,23 +79,27 @@ async function* copyOut(sql: postgres.TransactionSql, table: CopyTable): AsyncGe
     // stream that has seen its end never does.
     stream._read(0)
   } catch (error) {
-    throw storageError(`copy_out ${table.name}`, error)
+    throw toStorageError(`copy_out ${table.name}`, error)
   }
 }
 
-async function copyIn(sql: postgres.TransactionSql, table: CopyTable, rows: AsyncIterable<Buffer>): Promise<number> {
-  const refused = (error: unknown): never => {
-    throw storageError(`copy_in ${table.name}`, error)
+async function loadTableRows(
+  sql: postgres.TransactionSql,
+  table: CopyTable,
+  rows: AsyncIterable<Buffer>,
+): Promise<number> {
+  const throwCopyError = (error: unknown): never => {
+    throw toStorageError(`copy_in ${table.name}`, error)
   }
   const query = sql.unsafe(`copy ${target(table)} from stdin`)
-  const stream: Writable = await query.writable().catch(refused)
+  const stream: Writable = await query.writable().catch(throwCopyError)
   // The driver has answered its promise with the stream, and says how the copy ended by calling it again: a refusal after
   // the last byte would be heard nowhere else.
   const answered = new Promise<{ count: number }>((resolve, reject) => {
     void Object.assign(query, { resolve, reject })
   })
   const broken = new Promise<never>((_, reject) => stream.once('error', reject))
-  const ended = Promise.race([answered, broken]).catch(refused)
+  const ended = Promise.race([answered, broken]).catch(throwCopyError)
   ended.catch(() => {})
   try {
     for await (const chunk of rows) {
@@ -115,9 +119,9 @@ function drained(stream: Writable): Promise<void> {
 }
 
 function target({ name, columns }: CopyTable): string {
-  return `${quoted(name)} (${columns.map(quoted).join(', ')})`
+  return `${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')})`
 }
 
-export function quoted(name: string): string {
+export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -1,7 +1,7 @@
 // How postgres.js runs our statements, alike on a direct connection and through a pool.
 import type postgres from 'postgres'
 import { isGatewayError } from '../contract/index.ts'
-import { createSql, type Driver, type Failpoint, type Outcomes, type Sql, storageError } from './database.ts'
+import { createSql, type Driver, type Failpoint, type Outcomes, type Sql, toStorageError } from './database.ts'
 
 export type PostgresClient = postgres.Sql<Record<string, never>>
 
@@ -34,7 +34,7 @@ export async function runTransaction<T>(
   } catch (error) {
     if (isGatewayError(error)) throw error
     // To begin or to commit.
-    const failure = storageError('transaction', error)
+    const failure = toStorageError('transaction', error)
     outcomes?.failed(failure)
     throw failure
   }

@@ -4,10 +4,10 @@ import type { Page } from '../contract/index.ts'
 import type {
   BooksLine,
   EndedMessage,
-  KeptRemains,
   PastEffect,
   Receipt,
   ReceiptStore,
+  StoredRejectedEvent,
 } from '../inbound/receipt-store.ts'
 import type { Delivery, DeliveryLine, DeliveryStore, FailedDeliveries } from '../outbox/delivery-store.ts'
 import type { Database, Param } from './database.ts'
@@ -20,7 +20,7 @@ import {
 } from './statements/deliveries.ts'
 import {
   findReceipt,
-  findRemains,
+  findRejectedEvent,
   listMessages,
   markRedriven,
   mayRepeat,
@@ -43,7 +43,7 @@ export function createReceiptStore(database: Database, tenant: string): ReceiptS
     },
     mayRepeat: (inboxId) => database.query<PastEffect>(mayRepeat, [inboxId, tenant]),
     async findRemains(inboxId) {
-      return (await database.query<KeptRemains>(findRemains, [inboxId, tenant]))[0]
+      return (await database.query<StoredRejectedEvent>(findRejectedEvent, [inboxId, tenant]))[0]
     },
     async markRedriven(inboxId, by) {
       await database.query(markRedriven, [inboxId, tenant, by])

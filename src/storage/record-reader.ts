@@ -14,7 +14,7 @@ const maxTogether = 100
 export function createRecordReader(database: Database, { tenant, connection }: Owner): ReadRecord {
   let waiting: Question[] = []
   let isAsking = false
-  const alone = async ({ family, key, resolve, reject }: Question): Promise<void> => {
+  const readSingleRecord = async ({ family, key, resolve, reject }: Question): Promise<void> => {
     try {
       const [row] = await database.query<{ value: JsonObject }>(getRecord, [tenant, connection, family, key])
       resolve(row?.value)
@@ -30,7 +30,7 @@ export function createRecordReader(database: Database, { tenant, connection }: O
       for (const { resolve } of questions) resolve(undefined)
     } catch {
       // One key that the database cannot read takes no other question along.
-      for (const question of questions) await alone(question)
+      for (const question of questions) await readSingleRecord(question)
     }
   }
   const askAll = async (): Promise<void> => {
@@ -38,7 +38,7 @@ export function createRecordReader(database: Database, { tenant, connection }: O
     while (waiting.length > 0) {
       const [first, ...others] = waiting.slice(0, maxTogether)
       waiting = waiting.slice(maxTogether)
-      if (first !== undefined) await (others.length === 0 ? alone(first) : together([first, ...others]))
+      if (first !== undefined) await (others.length === 0 ? readSingleRecord(first) : together([first, ...others]))
     }
     isAsking = false
   }

@@ -3,8 +3,8 @@
 import { isGatewayError } from '../contract/index.ts'
 import type { Database, Statement } from './database.ts'
 import type { Seal } from './installation-store.ts'
-import { ownKeyPlace } from './own-key-store.ts'
-import { signingKeyPlace } from './signing-keys.ts'
+import { ownKeySealContext } from './own-key-store.ts'
+import { signingKeySealContext } from './signing-keys.ts'
 import {
   listOlderConnections,
   listOlderNotes,
@@ -44,39 +44,39 @@ type SealedTable = {
   readonly isJson: boolean
 }
 
-const text = (value: unknown): string => String(value ?? '')
+const valueToText = (value: unknown): string => String(value ?? '')
 
 const noUuid = '00000000-0000-0000-0000-000000000000'
 
 export const sealedTables: Readonly<Record<string, SealedTable>> = {
   connections: {
     ...{ list: listOlderConnections, save: resealConnection, first: [''], isJson: true },
-    keyOf: ({ id }) => [text(id)],
+    keyOf: ({ id }) => [valueToText(id)],
     placeOf(tenant, { id, account }) {
-      const [connection = '', ...name] = text(id).split('#')
-      if (name.length > 0) return ownKeyPlace(tenant, connection, name.join('#'))
-      const installed = text(account)
-      return JSON.stringify([tenant, text(id).slice(0, -installed.length - 1), installed])
+      const [connection = '', ...name] = valueToText(id).split('#')
+      if (name.length > 0) return ownKeySealContext(tenant, connection, name.join('#'))
+      const installed = valueToText(account)
+      return JSON.stringify([tenant, valueToText(id).slice(0, -installed.length - 1), installed])
     },
   },
   connection_notes: {
     ...{ list: listOlderNotes, save: resealNote, first: ['', '', ''], isJson: true },
-    keyOf: ({ connection, family, key }) => [text(connection), text(family), text(key)],
+    keyOf: ({ connection, family, key }) => [valueToText(connection), valueToText(family), valueToText(key)],
     placeOf: (tenant, { connection, family, key }) => JSON.stringify([tenant, connection, 'note', family, key]),
   },
   push_configs: {
     ...{ list: listOlderPushes, save: resealPush, first: [noUuid, ''], isJson: true },
-    keyOf: ({ taskId, id }) => [text(taskId), text(id)],
+    keyOf: ({ taskId, id }) => [valueToText(taskId), valueToText(id)],
     placeOf: (tenant, { connection, taskId, id }) => JSON.stringify([tenant, connection, 'push', taskId, id]),
   },
   signing_keys: {
     ...{ list: listOlderSigningKeys, save: resealSigningKey, first: [noUuid], isJson: false },
-    keyOf: ({ id }) => [text(id)],
-    placeOf: (tenant, { id }) => signingKeyPlace(tenant, text(id)),
+    keyOf: ({ id }) => [valueToText(id)],
+    placeOf: (tenant, { id }) => signingKeySealContext(tenant, valueToText(id)),
   },
 }
 
-export async function resealAll(database: Database, options: ResealOptions): Promise<Resealed> {
+export async function resealEverySecret(database: Database, options: ResealOptions): Promise<Resealed> {
   const { tenant, seal, now, maxMs } = options
   const current = await seal.currentKey()
   if (current === undefined) return { resealed: 0, unopened: 0, isDone: true }
@@ -107,8 +107,8 @@ async function saveRow(
   row: Row,
   anew: unknown,
 ): Promise<number> {
-  const stored = (value: unknown): string => (isJson ? JSON.stringify(value) : text(value))
-  return (await database.query(save, [tenant, ...keyOf(row), stored(row.value), stored(anew)])).length
+  const toStoredCell = (value: unknown): string => (isJson ? JSON.stringify(value) : valueToText(value))
+  return (await database.query(save, [tenant, ...keyOf(row), toStoredCell(row.value), toStoredCell(anew)])).length
 }
 
 const sealedForm = /^v1\.[0-9a-f]{8}\./
@@ -118,13 +118,13 @@ type Means = { readonly seal: Seal; readonly current: string; readonly place: st
 /** Undefined: there is a text in it that no key of ours opens. The very same value: nothing in it is older. */
 async function resealedValue(value: unknown, { seal, current, place }: Means): Promise<unknown> {
   let isChanged = false
-  const change = async (sealed: string): Promise<string> => {
+  const resealValue = async (sealed: string): Promise<string> => {
     if (sealed.startsWith(`v1.${current}.`)) return sealed
     isChanged = true
     return seal.close(await seal.open(sealed, place), place)
   }
   try {
-    const anew = await eachSealed(value, change)
+    const anew = await eachSealed(value, resealValue)
     return isChanged ? anew : value
   } catch (error) {
     if (isGatewayError(error, 'config_invalid')) return undefined

@@ -2,12 +2,12 @@
 import { controlPrefix } from '../inbound/thread-names.ts'
 import type {
   CancelOutcome,
-  Glance,
   Run,
   RunEvent,
   RunLine,
   RunNews,
   RunStore,
+  RunsAtAGlance,
   WaitingRun,
 } from '../sessions/run-store.ts'
 import type { Database } from './database.ts'
@@ -17,9 +17,9 @@ import {
   findBusyThread,
   findRuns,
   findWaitingRun,
-  glanceAtRuns,
   listRunEvents,
   listRuns,
+  readRunsAtAGlance,
   runNews,
 } from './statements/runs.ts'
 import { storableJson } from './storable-json.ts'
@@ -30,12 +30,12 @@ type Appended = { readonly held: number; readonly stoppedBy: string | null }
 export type RunStoreOptions = { readonly holder: string; readonly tenant: string }
 
 export function createRunStore(database: Database, { holder, tenant }: RunStoreOptions): RunStore {
-  const cancel = async (id: string, by: string): Promise<CancelOutcome | undefined> => {
+  const cancelRunById = async (id: string, by: string): Promise<CancelOutcome | undefined> => {
     const [row] = await database.query<Cancelled>(cancelRun, [id, by, tenant])
     if (row === undefined) return undefined
     const { kind, status, resumedAs } = row
     // A paused run that was decided about goes on under another id; the caller who stops it means that one.
-    return kind === 'over' && resumedAs !== null ? cancel(resumedAs, by) : { kind, status }
+    return kind === 'over' && resumedAs !== null ? cancelRunById(resumedAs, by) : { kind, status }
   }
   return {
     find: (id, owner) => database.query<Run>(findRuns, [id, tenant, owner ?? null]),
@@ -45,9 +45,9 @@ export function createRunStore(database: Database, { holder, tenant }: RunStoreO
     },
     list: ({ limit, before, status }) => database.query<RunLine>(listRuns, [tenant, status, before, limit]),
     events: (id, after, limit) => database.query<RunEvent>(listRunEvents, [id, after, limit, tenant]),
-    cancel,
+    cancel: cancelRunById,
     async glance(conversationId, subject) {
-      const [row] = await database.query<Glance>(glanceAtRuns, [conversationId, subject, controlPrefix])
+      const [row] = await database.query<RunsAtAGlance>(readRunsAtAGlance, [conversationId, subject, controlPrefix])
       return row
     },
     async busyThread({ conversationId, subject, room, code }) {

@@ -1,13 +1,13 @@
 // A person who steps in, on SQL.
-import type { SessionDeskStore, SessionPlace } from '../sessions/session-desk-store.ts'
+import type { SessionReader, SessionRoom } from '../sessions/session-desk-store.ts'
 import type { Database } from './database.ts'
-import { findPlace, speakInSession } from './statements/session-desk.ts'
+import { findSessionRoom, speakInSession } from './statements/session-desk.ts'
 import { storableJson } from './storable-json.ts'
 
-export function createSessionDeskStore(database: Database, tenant: string): SessionDeskStore {
+export function createSessionReader(database: Database, tenant: string): SessionReader {
   return {
     async place(sessionId) {
-      return (await database.query<SessionPlace>(findPlace, [tenant, sessionId]))[0]
+      return (await database.query<SessionRoom>(findSessionRoom, [tenant, sessionId]))[0]
     },
     async speak(sessionId, spoken) {
       const params = [tenant, sessionId, storableJson(spoken), database.isShared]

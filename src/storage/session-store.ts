@@ -4,7 +4,7 @@ import type { Database, Param } from './database.ts'
 import { deleteSession, findSession, listSessions, readTranscript, renameSession } from './statements/sessions.ts'
 
 export function createSessionStore(database: Database, tenant: string): SessionStore {
-  const scoped = ({ owner, workspace }: SessionScope): readonly Param[] => [
+  const sessionScopeParams = ({ owner, workspace }: SessionScope): readonly Param[] => [
     tenant,
     owner ?? null,
     workspace?.workspace_type ?? null,
@@ -12,16 +12,20 @@ export function createSessionStore(database: Database, tenant: string): SessionS
   ]
   return {
     list: (scope, { limit, before, agent }) =>
-      database.query<SessionLine>(listSessions, [...scoped(scope), limit, before, agent]),
+      database.query<SessionLine>(listSessions, [...sessionScopeParams(scope), limit, before, agent]),
     async find(scope, id) {
-      return (await database.query<SessionLine>(findSession, [...scoped(scope), id]))[0]
+      return (await database.query<SessionLine>(findSession, [...sessionScopeParams(scope), id]))[0]
     },
     transcript: (id, limit, before) => database.query<TranscriptLine>(readTranscript, [id, limit, before, tenant]),
     async rename(scope, id, title) {
-      return (await database.query(renameSession, [...scoped(scope), id, title])).length > 0
+      return (await database.query(renameSession, [...sessionScopeParams(scope), id, title])).length > 0
     },
     async delete(scope, id, by) {
-      const [row] = await database.query<{ found: number; gone: number }>(deleteSession, [...scoped(scope), id, by])
+      const [row] = await database.query<{ found: number; gone: number }>(deleteSession, [
+        ...sessionScopeParams(scope),
+        id,
+        by,
+      ])
       if ((row?.gone ?? 0) > 0) return 'deleted'
       return (row?.found ?? 0) > 0 ? 'busy' : 'none'
     },

@@ -5,7 +5,7 @@ import { advanceSource, claimSource, releaseSource, renewSource } from './statem
 import type { LeaseOptions } from './turn-store.ts'
 
 export function createSourceStore(database: Database, { holder, leaseMs, tenant }: LeaseOptions): SourceStore {
-  const write = async (statement: Statement, hold: SourceHold, ...more: Param[]): Promise<boolean> => {
+  const writeSourceRow = async (statement: Statement, hold: SourceHold, ...more: Param[]): Promise<boolean> => {
     const params = [tenant, hold.connection, holder, hold.epoch, ...more]
     return (await database.query(statement, params)).length > 0
   }
@@ -15,8 +15,8 @@ export function createSourceStore(database: Database, { holder, leaseMs, tenant 
       const [row] = await database.query<{ epoch: number; cursor: string | null }>(claimSource, params)
       return row
     },
-    renew: (hold) => write(renewSource, hold, leaseMs),
-    advance: (hold, cursor) => write(advanceSource, hold, cursor),
-    release: (hold) => write(releaseSource, hold),
+    renew: (hold) => writeSourceRow(renewSource, hold, leaseMs),
+    advance: (hold, cursor) => writeSourceRow(advanceSource, hold, cursor),
+    release: (hold) => writeSourceRow(releaseSource, hold),
   }
 }

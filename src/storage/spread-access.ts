@@ -1,5 +1,5 @@
 // What was read about all senders of a lane, given to each message as far as it is about its own.
-import { nothingStored, type PolicySender, type StoredAccess } from '../contract/index.ts'
+import { noStoredAccess, type PolicySender, type StoredAccess } from '../contract/index.ts'
 import type { StoredMessage } from '../sessions/turn-store.ts'
 
 /** As the statement answers: `told` names who was sent an access challenge within the hour. */
@@ -11,7 +11,7 @@ export function withAccess<Row extends { readonly message: StoredMessage | null 
 ): readonly (Row & { readonly access: StoredAccess })[] {
   return rows.map((row) => ({
     ...row,
-    access: row.message === null ? nothingStored : aboutSender(row.message.sender, lane),
+    access: row.message === null ? noStoredAccess : aboutSender(row.message.sender, lane),
   }))
 }
 

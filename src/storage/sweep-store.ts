@@ -2,37 +2,37 @@
 import type { Overdue, SweepStore } from '../inbound/retention.ts'
 import type { Database, Param, Statement } from './database.ts'
 import { sweepPairings } from './pairing-store.ts'
-import { forgetArrivalClaims } from './statements/accept-claims.ts'
-import { sweepForgotten } from './statements/forget-traces.ts'
-import { forgetStrangers } from './statements/strangers.ts'
+import { deleteExpiredEventClaims } from './statements/accept-claims.ts'
+import { sweepErasedContent } from './statements/forget-traces.ts'
+import { deleteUnprovenSenders } from './statements/strangers.ts'
 import {
   correctDrift,
+  deleteExpiredAmbient,
+  deleteExpiredAttachments,
+  deleteExpiredAudit,
+  deleteExpiredCalls,
+  deleteExpiredChains,
+  deleteExpiredContent,
+  deleteExpiredLimits,
+  deleteExpiredPairings,
+  deleteExpiredReceipts,
+  deleteExpiredRefused,
+  deleteExpiredReplyWindows,
+  deleteExpiredSignals,
+  deleteExpiredTasks,
+  deleteExpiredThreadAgents,
+  deleteExpiredTimers,
+  deleteExpiredTombstones,
+  deleteExpiredTranscripts,
+  deleteExpiredTtlValues,
+  deleteExpiredTurns,
+  deleteExpiredUnproven,
+  deleteIdleLanes,
   findDrift,
-  forgetAttachments,
-  forgetAudit,
-  forgetCalls,
-  forgetChains,
-  forgetContent,
-  forgetIdleLanes,
-  forgetLimits,
-  forgetNotes,
-  forgetOverheard,
-  forgetPairings,
-  forgetReceipts,
-  forgetRefused,
-  forgetReplyWindows,
-  forgetSignals,
-  forgetTasks,
-  forgetThreadAgents,
-  forgetTimers,
-  forgetTombstones,
-  forgetTranscripts,
-  forgetTurns,
-  forgetUnproven,
   readOverdue,
 } from './statements/sweep.ts'
 import { endUnkeptSessions } from './statements/unkept-sessions.ts'
-import { forgetUsedTokens } from './statements/used-tokens.ts'
+import { deleteExpiredUsedTokens } from './statements/used-tokens.ts'
 import { foldTallies } from './statements/vitals.ts'
 
 /** More than an hour's ends at a busy gateway; what is left waits for the next round. */
@@ -50,19 +50,26 @@ const maxRounds = 50
 const talkPerRound = 2_000
 
 const keptAsReceipts = [
-  forgetReceipts,
-  forgetCalls,
-  forgetTurns,
-  forgetTombstones,
-  forgetTimers,
-  forgetSignals,
-  forgetPairings,
-  forgetTasks,
-  forgetThreadAgents,
+  deleteExpiredReceipts,
+  deleteExpiredCalls,
+  deleteExpiredTurns,
+  deleteExpiredTombstones,
+  deleteExpiredTimers,
+  deleteExpiredSignals,
+  deleteExpiredPairings,
+  deleteExpiredTasks,
+  deleteExpiredThreadAgents,
 ]
 const keptAWhile = [
-  ...[forgetLimits, forgetIdleLanes, forgetReplyWindows, forgetUsedTokens, forgetArrivalClaims, forgetNotes],
-  sweepForgotten,
+  ...[
+    deleteExpiredLimits,
+    deleteIdleLanes,
+    deleteExpiredReplyWindows,
+    deleteExpiredUsedTokens,
+    deleteExpiredEventClaims,
+    deleteExpiredTtlValues,
+  ],
+  sweepErasedContent,
 ]
 
 /** How much of a minute goes to sweeping: `budgetMs`, of which every pass rests for as long as it took. */
@@ -118,14 +125,14 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
       const { contentDays, refusedHours, receiptDays, auditDays, batch } = policy
       const aged = (days: number) => (sweeps: Statement) => ({ sweeps, params: [days, batch, tenant], batch })
       const swept = await sweepInRounds(database, pace, [
-        aged(refusedHours)(forgetRefused),
-        ...[forgetContent, forgetTranscripts, forgetAttachments].map(aged(contentDays)),
-        ...[forgetUnproven, forgetStrangers].map(aged(unprovenDays)),
-        { sweeps: forgetOverheard, params: [talkPerRound, tenant], batch: talkPerRound },
+        aged(refusedHours)(deleteExpiredRefused),
+        ...[deleteExpiredContent, deleteExpiredTranscripts, deleteExpiredAttachments].map(aged(contentDays)),
+        ...[deleteExpiredUnproven, deleteUnprovenSenders].map(aged(unprovenDays)),
+        { sweeps: deleteExpiredAmbient, params: [talkPerRound, tenant], batch: talkPerRound },
         ...keptAsReceipts.map(aged(receiptDays)),
-        aged(auditDays)(forgetAudit),
+        aged(auditDays)(deleteExpiredAudit),
         ...keptAWhile.map((sweeps) => ({ sweeps, params: [batch, tenant], batch })),
-        aged(chainDays)(forgetChains),
+        aged(chainDays)(deleteExpiredChains),
       ])
       await database.query(foldTallies, [changesPerFold])
       return swept

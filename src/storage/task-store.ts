@@ -1,6 +1,6 @@
 // Tasks on SQL, those of one connection. Credentials for a caller's push receiver are sealed before they come here.
 import type { PushConfig, Task, TaskWait } from '../contract/index.ts'
-import type { TaskDossier, TaskNews, TaskPlace, TaskStore } from '../tasks/task-store.ts'
+import type { TaskLogPosition, TaskRecord, TaskStore, TaskUpdates } from '../tasks/task-store.ts'
 import type { Database } from './database.ts'
 import type { Seal } from './installation-store.ts'
 import { disablePush, findPush, listPush, pushToSend, removePush, savePush } from './statements/push-configs.ts'
@@ -11,7 +11,7 @@ import {
   isForeignContext,
   listContextTasks,
   listTasks,
-  placeBefore,
+  logPositionBefore,
   readTask,
   readTaskToTell,
   taskNews,
@@ -38,15 +38,18 @@ const taskOwner = 'task owner'
 export function createTaskStore(database: Database, options: TaskStoreOptions): TaskStore {
   const { tenant, connection } = options
   /** An id that is no uuid of ours belongs to no task. */
-  const scoped = async <Row>(statement: typeof findTask, id: string, ...more: readonly (string | number | null)[]) =>
-    uuid.test(id) ? database.query<Row>(statement, [tenant, connection, id, ...more]) : []
+  const queryOwnTask = async <Row>(
+    statement: typeof findTask,
+    id: string,
+    ...more: readonly (string | number | null)[]
+  ) => (uuid.test(id) ? database.query<Row>(statement, [tenant, connection, id, ...more]) : [])
   return {
     async ofMessage(inboxId) {
-      const [row] = await scoped<{ readonly id: string }>(taskOfMessage, inboxId)
+      const [row] = await queryOwnTask<{ readonly id: string }>(taskOfMessage, inboxId)
       return row?.id
     },
     async placeBefore(inboxId) {
-      const [row] = await scoped<TaskPlace>(placeBefore, inboxId)
+      const [row] = await queryOwnTask<TaskLogPosition>(logPositionBefore, inboxId)
       return row
     },
     async ofMessageId(messageId, owner) {
@@ -55,20 +58,20 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
       return row?.id
     },
     async find(id, owner) {
-      const [row] = await scoped<Task>(findTask, id, owner)
+      const [row] = await queryOwnTask<Task>(findTask, id, owner)
       return row
     },
     async dossier(id, owner) {
-      const [row] = await scoped<TaskDossier>(readTask, id, owner)
+      const [row] = await queryOwnTask<TaskRecord>(readTask, id, owner)
       return row
     },
     async toTell(id) {
-      const [row] = await scoped<TaskDossier>(readTaskToTell, id)
+      const [row] = await queryOwnTask<TaskRecord>(readTaskToTell, id)
       return row
     },
     async news(id, { order, seq }, limit) {
       const place = [Math.min(order, maxInt), Math.min(seq, maxInt)]
-      const [row] = await scoped<TaskNews>(taskNews, id, ...place, limit)
+      const [row] = await queryOwnTask<TaskUpdates>(taskNews, id, ...place, limit)
       return row
     },
     async list({ agent, contextId, state, since, limit, after }, owner) {
@@ -105,16 +108,19 @@ function pushStore(
   database: Database,
   { tenant, connection, seal }: TaskStoreOptions,
 ): Pick<TaskStore, 'savePush' | 'findPush' | 'listPush' | 'removePush' | 'receiver' | 'disablePush'> {
-  const about = (taskId: string, id: string): string => JSON.stringify([tenant, connection, 'push', taskId, id])
-  const opened = async ({ sealed, ...row }: PushRow): Promise<PushConfig> => {
-    const secrets = sealed === null ? {} : JSON.parse(await seal.open(sealed, about(row.taskId, row.id)))
+  const pushSealContext = (taskId: string, id: string): string =>
+    JSON.stringify([tenant, connection, 'push', taskId, id])
+  const openPushConfig = async ({ sealed, ...row }: PushRow): Promise<PushConfig> => {
+    const secrets = sealed === null ? {} : JSON.parse(await seal.open(sealed, pushSealContext(row.taskId, row.id)))
     return { ...row, token: secrets.token ?? null, credentials: secrets.credentials ?? null }
   }
   return {
     async savePush({ taskId, id, url, token, scheme, credentials, dialect }, owner, { limit, isInline }) {
       if (!uuid.test(taskId)) return undefined
       const hasSecrets = token !== null || credentials !== null
-      const sealed = hasSecrets ? await seal.close(JSON.stringify({ token, credentials }), about(taskId, id)) : null
+      const sealed = hasSecrets
+        ? await seal.close(JSON.stringify({ token, credentials }), pushSealContext(taskId, id))
+        : null
       const secrets = sealed === null ? null : JSON.stringify(sealed)
       const params = [tenant, connection, taskId, owner, id, url, scheme, secrets, dialect, limit, isInline]
       const [row] = await database.query<{ readonly isSaved: boolean }>(savePush, params)
@@ -124,13 +130,13 @@ function pushStore(
     async findPush(taskId, id, owner) {
       if (!uuid.test(taskId)) return undefined
       const [row] = await database.query<PushRow>(findPush, [tenant, connection, taskId, owner, id])
-      return row === undefined ? undefined : opened(row)
+      return row === undefined ? undefined : openPushConfig(row)
     },
     async listPush(taskId, owner) {
       if (!uuid.test(taskId)) return undefined
       const rows = await database.query<PushRow | { readonly id: null }>(listPush, [tenant, connection, taskId, owner])
       if (rows.length === 0) return undefined
-      return Promise.all(rows.filter((row): row is PushRow => row.id !== null).map(opened))
+      return Promise.all(rows.filter((row): row is PushRow => row.id !== null).map(openPushConfig))
     },
     async removePush(taskId, id, owner) {
       if (!uuid.test(taskId)) return false
@@ -140,7 +146,7 @@ function pushStore(
     },
     async receiver(taskId, id) {
       const [row] = await database.query<PushRow>(pushToSend, [tenant, taskId, id])
-      return row === undefined ? undefined : opened(row)
+      return row === undefined ? undefined : openPushConfig(row)
     },
     async disablePush(taskId, id) {
       await database.query(disablePush, [tenant, taskId, id])

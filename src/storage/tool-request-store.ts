@@ -19,24 +19,27 @@ import { storableJson } from './storable-json.ts'
 type Shown = ToolRequestLine & { readonly parameters: JsonObject }
 
 export function createToolRequestStore(database: Database): ToolRequestStore {
-  const get: ToolRequestStore['get'] = async (scope, id) => {
-    const [row] = await database.query<Shown>(getToolRequest, [...scoped(scope), id])
+  const getToolRequestLine: ToolRequestStore['get'] = async (scope, id) => {
+    const [row] = await database.query<Shown>(getToolRequest, [...toolRequestScopeParams(scope), id])
     if (row === undefined) return undefined
     const { parameters, ...request } = row
     return { request, parameters }
   }
   return {
-    get,
+    get: getToolRequestLine,
     list: (scope, { status, limit, before }) =>
-      database.query<ToolRequestLine>(listToolRequests, [...scoped(scope), status, limit, before]),
+      database.query<ToolRequestLine>(listToolRequests, [...toolRequestScopeParams(scope), status, limit, before]),
     async findByCall(scope, toolCallId) {
-      return (await database.query<ToolRequestLine>(findToolRequest, [...scoped(scope), toolCallId]))[0]
+      return (await database.query<ToolRequestLine>(findToolRequest, [...toolRequestScopeParams(scope), toolCallId]))[0]
     },
     async answer(scope, id, { status, result, isTakenOn = false }, resolver) {
       const params = [id, status, storableJson(result), resolver, database.isShared, !isTakenOn]
-      const [row] = await database.query<ToolRequestLine>(answerToolRequest, [...scoped(scope), ...params])
+      const [row] = await database.query<ToolRequestLine>(answerToolRequest, [
+        ...toolRequestScopeParams(scope),
+        ...params,
+      ])
       if (row !== undefined) return { kind: 'answered', request: row, isDuplicate: false }
-      const request = (await get(scope, id))?.request ?? null
+      const request = (await getToolRequestLine(scope, id))?.request ?? null
       if (request === null) return { kind: 'refused', reason: 'not_found', request }
       // A result that comes after the time was up is lost to the run; everything else repeats what there is.
       const isLate = request.status !== 'runtime_tool_completed' && status === 'runtime_tool_completed'
@@ -50,6 +53,10 @@ export function createToolRequestStore(database: Database): ToolRequestStore {
   }
 }
 
-function scoped({ tenant, owner, conversationId }: ToolRequestScope): [string, string | null, string | null] {
+function toolRequestScopeParams({
+  tenant,
+  owner,
+  conversationId,
+}: ToolRequestScope): [string, string | null, string | null] {
   return [tenant, owner, conversationId]
 }

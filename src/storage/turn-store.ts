@@ -12,7 +12,7 @@ import {
   completeLiveTurn,
   completeTaskTurn,
   completeTurn,
-  endDoorTurn,
+  endAccessChallenge,
   endedUnder,
   pauseLiveTurn,
   pauseTurn,
@@ -66,7 +66,7 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
     ...createClaims(database, options),
     ...createJoins(database, holder),
     async open(lane, turn, dispositions) {
-      const rows = await database.query<Held>(opening(turn, dispositions), [
+      const rows = await database.query<Held>(chooseOpenStatement(turn, dispositions), [
         lane.conversationId,
         holder,
         lane.epoch,
@@ -94,9 +94,9 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
     },
     async complete(hold, end, isAwaited = false) {
       const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]
-      const statement = completionOf(end, isAwaited)
-      const complete = () => database.query<EndedTurn & { ended: number }>(statement, params)
-      const [row] = end.pairing === null ? await complete() : await retryTakenSlot(complete)
+      const statement = chooseCompletionStatement(end, isAwaited)
+      const runCompletion = () => database.query<EndedTurn & { ended: number }>(statement, params)
+      const [row] = end.pairing === null ? await runCompletion() : await retryTakenSlot(runCompletion)
       if (row !== undefined && row.ended > 0) return { hasSends: row.hasSends, task: row.task ?? null }
       // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
       const [ours] = await database.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
@@ -131,14 +131,14 @@ async function retryTakenSlot<T>(work: () => Promise<T>, tries = 8): Promise<T> 
 }
 
 /** Most turns are nowhere near a room. */
-function opening(turn: NewTurn | null, dispositions: readonly Disposition[]): Statement {
+function chooseOpenStatement(turn: NewTurn | null, dispositions: readonly Disposition[]): Statement {
   const isInRoom = turn?.recall !== undefined || turn?.unheard !== undefined
   return isInRoom || dispositions.some(({ overheard }) => overheard !== undefined) ? openRoomTurn : openTurn
 }
 
 /** Most turns wait for nothing and admit every sender: they do not read the tables of those that do not. */
-function completionOf(end: TurnEnd, isAwaited: boolean): Statement {
-  if (end.ground !== null) return endDoorTurn
+function chooseCompletionStatement(end: TurnEnd, isAwaited: boolean): Statement {
+  if (end.ground !== null) return endAccessChallenge
   const isPause = end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null
   if (end.hasLive) return isPause ? pauseLiveTurn : completeLiveTurn
   if (isPause) return pauseTurn
@@ -149,7 +149,7 @@ function createClaims(
   database: Database,
   { holder, leaseMs, tenant, takeOver }: LeaseOptions,
 ): Pick<TurnStore, 'claim' | 'claimControl'> {
-  const claim = async (
+  const claimHeldLanes = async (
     statement: Statement,
     limit: number,
     deaths: string,
@@ -168,11 +168,11 @@ function createClaims(
   }
   return {
     claim: (limit, full, deaths = anyDeaths) =>
-      full === undefined || isEmpty(full)
-        ? claim(claimLanes, limit, deaths)
-        : claim(claimOtherLanes, limit, deaths, storableJson(full)),
+      full === undefined || hasNoFullSlots(full)
+        ? claimHeldLanes(claimLanes, limit, deaths)
+        : claimHeldLanes(claimOtherLanes, limit, deaths, storableJson(full)),
     // No agent runs in these.
-    claimControl: (limit) => claim(claimControlLanes, limit, anyDeaths),
+    claimControl: (limit) => claimHeldLanes(claimControlLanes, limit, anyDeaths),
   }
 }
 
@@ -180,7 +180,7 @@ function isRequeue(row: ClaimRow | undefined): boolean {
   return row?.conversationId === null && row.requeued > 0
 }
 
-function isEmpty({ agents, connections, pairs }: FullSlots): boolean {
+function hasNoFullSlots({ agents, connections, pairs }: FullSlots): boolean {
   return agents.length + connections.length + pairs.length === 0
 }
 

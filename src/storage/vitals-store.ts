@@ -1,13 +1,13 @@
 // Health samples on SQL.
 import type { RetentionPolicy } from '../inbound/retention.ts'
-import type { VitalSign, VitalsStore } from '../vitals/vitals-store.ts'
+import type { HealthSample, HealthStore } from '../vitals/vitals-store.ts'
 import type { Database } from './database.ts'
-import { readVitals } from './statements/vitals.ts'
+import { readHealthSample } from './statements/vitals.ts'
 
-export function createVitalsStore(
+export function createHealthStore(
   database: Database,
   tenant: string,
   { contentDays, receiptDays }: Pick<RetentionPolicy, 'contentDays' | 'receiptDays'>,
-): VitalsStore {
-  return { read: () => database.observing.query<VitalSign>(readVitals, [tenant, contentDays, receiptDays]) }
+): HealthStore {
+  return { read: () => database.observing.query<HealthSample>(readHealthSample, [tenant, contentDays, receiptDays]) }
 }

@@ -1,12 +1,20 @@
 // The task service: the caller that asked for a task reads, watches, awaits and cancels it here. It shows only what is stored.
-import { isFinalState, type TaskDesk, type TaskEvent, type TaskSnapshot, type TaskState } from '../contract/index.ts'
-import { agentMessages, cursorOf, eventsOf, firstCursor, lastCursor, outputsOf, placeOf } from './read-lines.ts'
-import type { TaskDossier, TaskLine, TaskNews, TaskStore } from './task-store.ts'
-import type { Watcher, Watchers } from './watchers.ts'
+import { isFinalState, type TaskEvent, type TaskService, type TaskSnapshot, type TaskState } from '../contract/index.ts'
+import {
+  agentMessages,
+  collectTaskOutputs,
+  firstCursor,
+  formatTaskCursor,
+  lastCursor,
+  parseTaskCursor,
+  toTaskEvents,
+} from './read-lines.ts'
+import type { TaskLogLine, TaskRecord, TaskStore, TaskUpdates } from './task-store.ts'
+import type { TaskWatcher, TaskWatchers } from './watchers.ts'
 
-export type DeskDeps = {
+export type TaskServiceDeps = {
   readonly store: TaskStore
-  readonly watchers: Watchers
+  readonly watchers: TaskWatchers
   /** Something is to be done: a run to be stopped, a call to be sent. */
   readonly wake: () => void
   readonly monotonicMs: () => number
@@ -17,19 +25,19 @@ const pollMs = 500
 const batchSize = 200
 const maxPushConfigs = 10
 
-export function createTaskDesk(deps: DeskDeps): TaskDesk {
+export function createTaskService(deps: TaskServiceDeps): TaskService {
   const { store, watchers, wake } = deps
   return {
     ofMessage: store.ofMessage,
     async cursorBefore(inboxId) {
       const place = await store.placeBefore(inboxId)
-      return place === undefined ? firstCursor : cursorOf(place)
+      return place === undefined ? firstCursor : formatTaskCursor(place)
     },
     ofMessageId: (messageId, { subject }) => store.ofMessageId(messageId, subject),
     find: (id, { subject }) => store.find(id, subject),
     async read(id, { subject }) {
       const found = await store.dossier(id, subject)
-      return found === undefined ? undefined : snapshotOf(found)
+      return found === undefined ? undefined : toTaskSnapshot(found)
     },
     async list(query, { subject }) {
       // An anonymous caller has no list: a task without an owner is opened by its id alone.
@@ -37,8 +45,8 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
     },
     waits: (agent, contextId, { subject }) => store.waits(agent, contextId, subject),
     isForeignContext: (agent, contextId, { subject }) => store.isForeignContext(agent, contextId, subject),
-    watch: (id, from, signal) => watch(deps, id, from, signal),
-    settled: (id, by, until, signal) => settled(deps, { id, owner: by.subject, ...until }, signal),
+    watch: (id, from, signal) => watchTask(deps, id, from, signal),
+    settled: (id, by, until, signal) => awaitTaskAtRest(deps, { id, owner: by.subject, ...until }, signal),
     async cancel(id, { subject }) {
       const outcome = await store.cancel(id, subject)
       if (outcome === 'cancelled') {
@@ -59,38 +67,48 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
       receiver: store.receiver,
       async told(taskId) {
         const found = await store.toTell(taskId)
-        return found === undefined ? undefined : snapshotOf(found)
+        return found === undefined ? undefined : toTaskSnapshot(found)
       },
       disable: store.disablePush,
     },
   }
 }
 
-function snapshotOf({ task, asked, lines: all }: TaskDossier): TaskSnapshot {
-  const lines = heardLines(task, all)
+function toTaskSnapshot({ task, asked, lines: all }: TaskRecord): TaskSnapshot {
+  const lines = linesBeforeCancel(task, all)
   const user = asked.map(({ payload, at }) => ({ role: 'user' as const, payload, at }))
   const messages = [...user, ...agentMessages(lines)].sort((one, other) => (one.at < other.at ? -1 : 1))
   const last = lines.at(-1)
-  return { task, messages, outputs: outputsOf(lines), cursor: last === undefined ? firstCursor : cursorOf(last) }
+  return {
+    task,
+    messages,
+    outputs: collectTaskOutputs(lines),
+    cursor: last === undefined ? firstCursor : formatTaskCursor(last),
+  }
 }
 
-type From = { readonly cursor: string; readonly state?: TaskState; readonly isFresh?: boolean }
+type WatchFrom = { readonly cursor: string; readonly state?: TaskState; readonly isFresh?: boolean }
 
 /** Listens from now on, not from the first reading on: what is told in between is not slept through. */
-function watch(deps: DeskDeps, id: string, from: From, signal: AbortSignal): AsyncGenerator<readonly TaskEvent[]> {
+function watchTask(
+  deps: TaskServiceDeps,
+  id: string,
+  from: WatchFrom,
+  signal: AbortSignal,
+): AsyncGenerator<readonly TaskEvent[]> {
   const watcher = deps.watchers.join(id)
   if (signal.aborted) watcher.leave()
   else signal.addEventListener('abort', () => watcher.leave(), { once: true })
-  return eventsFrom(deps, id, from, { watcher, signal })
+  return streamTaskEvents(deps, id, from, { watcher, signal })
 }
 
-async function* eventsFrom(
-  deps: DeskDeps,
+async function* streamTaskEvents(
+  deps: TaskServiceDeps,
   id: string,
-  from: From,
-  { watcher, signal }: { readonly watcher: Watcher; readonly signal: AbortSignal },
+  from: WatchFrom,
+  { watcher, signal }: { readonly watcher: TaskWatcher; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly TaskEvent[]> {
-  let place = placeOf(from.cursor)
+  let place = parseTaskCursor(from.cursor)
   let shown = from.state
   let isWaitTold = false
   try {
@@ -98,7 +116,7 @@ async function* eventsFrom(
     while (place !== undefined && !signal.aborted) {
       const news = await deps.store.news(id, place, batchSize)
       if (news === undefined) return
-      const events = heardLines(news, news.lines).flatMap(eventsOf)
+      const events = linesBeforeCancel(news, news.lines).flatMap(toTaskEvents)
       shown = events.findLast((event) => event.kind === 'state')?.state ?? shown
       const last = news.lines.at(-1)
       place = last ?? place
@@ -106,7 +124,7 @@ async function* eventsFrom(
       // States that no turn reached: refused for want of access, or cancelled. And a task that was told, before it has a turn, that it waits.
       const isTold: boolean = news.state === 'submitted' && news.said !== null && !isWaitTold
       const isNews = isAll && (news.state !== shown || isTold)
-      const reached = isNews ? reachedOutside(news, last?.runId ?? '', cursorOf(place)) : []
+      const reached = isNews ? stateChangeEvents(news, last?.runId ?? '', formatTaskCursor(place)) : []
       if (reached.length > 0) shown = news.state
       isWaitTold ||= isTold && isAll
       if (events.length + reached.length > 0) yield [...events, ...reached]
@@ -119,27 +137,27 @@ async function* eventsFrom(
 }
 
 /** An agent that went on after the cancel is not heard any more. */
-function heardLines(
-  { state, stateAt }: Pick<TaskNews, 'state' | 'stateAt'>,
-  lines: readonly TaskLine[],
-): readonly TaskLine[] {
+function linesBeforeCancel(
+  { state, stateAt }: Pick<TaskUpdates, 'state' | 'stateAt'>,
+  lines: readonly TaskLogLine[],
+): readonly TaskLogLine[] {
   return state === 'cancelled' ? lines.filter(({ at }) => at <= stateAt) : lines
 }
 
-function reachedOutside({ state, stateAt, said }: TaskNews, runId: string, cursor: string): readonly TaskEvent[] {
+function stateChangeEvents({ state, stateAt, said }: TaskUpdates, runId: string, cursor: string): readonly TaskEvent[] {
   return [{ cursor: isFinalState(state) ? lastCursor : cursor, at: stateAt, runId, kind: 'state', state, said }]
 }
 
-type Awaited = {
+type TaskAwait = {
   readonly id: string
   readonly owner: string | null
   readonly timeoutMs: number
   readonly isFresh?: boolean
 }
 
-async function settled(
-  { store, watchers, monotonicMs }: DeskDeps,
-  { id, owner, timeoutMs, isFresh = false }: Awaited,
+async function awaitTaskAtRest(
+  { store, watchers, monotonicMs }: TaskServiceDeps,
+  { id, owner, timeoutMs, isFresh = false }: TaskAwait,
   signal?: AbortSignal,
 ): Promise<TaskSnapshot | undefined> {
   const until = monotonicMs() + timeoutMs
@@ -152,7 +170,7 @@ async function settled(
       const found = isEnd ? told : await store.dossier(id, owner)
       if (found === undefined) return undefined
       const leftMs = until - monotonicMs()
-      if (isAtRest(found.task.state) || leftMs <= 0 || signal?.aborted === true) return snapshotOf(found)
+      if (isAtRest(found.task.state) || leftMs <= 0 || signal?.aborted === true) return toTaskSnapshot(found)
       told = await watcher.wait(Math.min(pollMs, leftMs))
     }
   } finally {

@@ -8,96 +8,96 @@ import {
   type TaskState,
   textPart,
 } from '../contract/index.ts'
-import type { TaskLine, TaskPlace } from './task-store.ts'
+import type { TaskLogLine, TaskLogPosition } from './task-store.ts'
 
-const beginning: TaskPlace = { order: -1, seq: -1 }
-const end: TaskPlace = { order: Number.MAX_SAFE_INTEGER, seq: 0 }
+const taskLogStart: TaskLogPosition = { order: -1, seq: -1 }
+const taskLogEnd: TaskLogPosition = { order: Number.MAX_SAFE_INTEGER, seq: 0 }
 
 /** Where a task's log begins, and where nothing comes any more. */
 export const firstCursor = '0'
 export const lastCursor = 'end'
 
 /** Undefined: no such cursor was ever handed out. */
-export function placeOf(cursor: string): TaskPlace | undefined {
-  if (cursor === firstCursor) return beginning
-  if (cursor === lastCursor) return end
+export function parseTaskCursor(cursor: string): TaskLogPosition | undefined {
+  if (cursor === firstCursor) return taskLogStart
+  if (cursor === lastCursor) return taskLogEnd
   const [, order, seq] = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor) ?? []
   return order === undefined || seq === undefined ? undefined : { order: Number(order), seq: Number(seq) }
 }
 
-export function cursorOf({ order, seq }: TaskPlace): string {
+export function formatTaskCursor({ order, seq }: TaskLogPosition): string {
   return order < 0 ? firstCursor : `${order}.${seq}`
 }
 
 /** One line may say two things: the whole answer, and what state the task reached with it. */
-export function eventsOf(line: TaskLine): readonly TaskEvent[] {
+export function toTaskEvents(line: TaskLogLine): readonly TaskEvent[] {
   const { event, runId, at } = line
-  const facts = { cursor: cursorOf(line), at, runId }
+  const facts = { cursor: formatTaskCursor(line), at, runId }
   switch (event['type']) {
     case 'started':
       return [{ ...facts, kind: 'state', state: 'working', said: null }]
     case 'text_delta':
-      return [{ ...facts, kind: 'words', delta: String(metadataOf(event)['delta'] ?? '') }]
+      return [{ ...facts, kind: 'words', delta: String(eventMetadata(event)['delta'] ?? '') }]
     case 'reset':
       return [{ ...facts, kind: 'reset' }]
     // Read by operators alone, and by a way of their own.
     case 'exception':
       return []
     case 'done': {
-      const said = saidIn(event)
+      const said = eventResponse(event)
       const state = event['task_state'] as TaskState | undefined
       // Only what a task was completed with is its result; whatever else is said is about the task.
-      const answer: readonly TaskEvent[] = isResult(state) ? [{ ...facts, kind: 'answer', said }] : []
+      const answer: readonly TaskEvent[] = isTaskResult(state) ? [{ ...facts, kind: 'answer', said }] : []
       return state === undefined ? answer : [...answer, { ...facts, kind: 'state', state, said }]
     }
     default:
-      return [{ ...facts, kind: 'activity', type: String(event['type']), metadata: metadataOf(event) }]
+      return [{ ...facts, kind: 'activity', type: String(event['type']), metadata: eventMetadata(event) }]
   }
 }
 
 /** An extra message on the way is a result too. */
-function isResult(state: TaskState | undefined): boolean {
+function isTaskResult(state: TaskState | undefined): boolean {
   return state === undefined || state === 'completed'
 }
 
-export function agentMessages(lines: readonly TaskLine[]): readonly TaskMessage[] {
+export function agentMessages(lines: readonly TaskLogLine[]): readonly TaskMessage[] {
   return lines
-    .filter(({ event }) => event['type'] === 'done' && !isResult(event['task_state'] as TaskState | undefined))
-    .map(({ runId, at, event }) => ({ role: 'agent', runId, said: saidIn(event), at }))
+    .filter(({ event }) => event['type'] === 'done' && !isTaskResult(event['task_state'] as TaskState | undefined))
+    .map(({ runId, at, event }) => ({ role: 'agent', runId, said: eventResponse(event), at }))
 }
 
 /** Per run: its answer, else the words of its latest try. */
-export function outputsOf(lines: readonly TaskLine[]): readonly TaskOutput[] {
+export function collectTaskOutputs(lines: readonly TaskLogLine[]): readonly TaskOutput[] {
   const outputs = new Map<string, TaskOutput>()
   for (const line of lines) {
-    for (const event of eventsOf(line)) {
+    for (const event of toTaskEvents(line)) {
       const { runId } = event
-      if (event.kind === 'answer') outputs.set(runId, withAnswer(outputs.get(runId), runId, event.said.parts))
+      if (event.kind === 'answer') outputs.set(runId, appendAnswer(outputs.get(runId), runId, event.said.parts))
       if (event.kind === 'reset') outputs.delete(runId)
-      if (event.kind === 'words') outputs.set(runId, withWords(outputs.get(runId), runId, event.delta))
+      if (event.kind === 'words') outputs.set(runId, appendDelta(outputs.get(runId), runId, event.delta))
     }
   }
   return [...outputs.values()]
 }
 
 /** What was said on the way stays, and what is said last comes behind it. */
-function withAnswer(before: TaskOutput | undefined, runId: string, parts: TaskOutput['parts']): TaskOutput {
+function appendAnswer(before: TaskOutput | undefined, runId: string, parts: TaskOutput['parts']): TaskOutput {
   return { runId, parts: before?.isWhole === true ? [...before.parts, ...parts] : parts, isWhole: true }
 }
 
-function withWords(before: TaskOutput | undefined, runId: string, delta: string): TaskOutput {
+function appendDelta(before: TaskOutput | undefined, runId: string, delta: string): TaskOutput {
   if (before?.isWhole === true) return before
   const [part] = before?.parts ?? []
   const text = part !== undefined && 'content' in part ? String(part.content) : ''
   return { runId, parts: [textPart(text + delta, 'text/markdown')], isWhole: false }
 }
 
-function metadataOf(event: JsonObject): JsonObject {
+function eventMetadata(event: JsonObject): JsonObject {
   // Our own recorder writes every event so.
   return (event['metadata'] ?? {}) as JsonObject
 }
 
-function saidIn(event: JsonObject): NormalizedResponse {
+function eventResponse(event: JsonObject): NormalizedResponse {
   // Stored by the commit that ended the turn, from a reply that had passed its schema.
   return event['response'] as unknown as NormalizedResponse
 }

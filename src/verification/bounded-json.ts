@@ -28,7 +28,7 @@ export function parseBoundedJson(bytes: Uint8Array): BoundedJson {
   } catch {
     return { ok: false, reason: 'invalid_json' }
   }
-  return isObject(value) ? { ok: true, value } : { ok: false, reason: 'not_an_object' }
+  return isPlainObject(value) ? { ok: true, value } : { ok: false, reason: 'not_an_object' }
 }
 
 /** One pass before parsing: whatever walks the value afterwards may then recurse safely. */
@@ -49,6 +49,6 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,11 +2,11 @@
 import {
   type FetchRefusal,
   GatewayError,
-  type GuardedFetch,
-  type GuardedFetchOptions,
-  type GuardedOutcome,
+  type SafeFetch,
+  type SafeFetchOptions,
+  type SafeFetchResult,
 } from '../contract/index.ts'
-import { checkTarget, type TargetVerdict } from './guarded-target.ts'
+import { checkTarget, type TargetCheck } from './guarded-target.ts'
 
 const mostRedirects = 3
 const defaultTimeoutMs = 10_000
@@ -27,13 +27,13 @@ export type DialRequest = {
 /** One request to one target, redirects left alone. Throws when nothing could be reached. */
 export type Dial = (request: DialRequest) => Promise<Response | FetchRefusal>
 
-export type GuardedFetchDeps = {
+export type SafeFetchDeps = {
   readonly pins: boolean
   readonly dial: Dial
   readonly isPublic?: (address: string) => boolean
 }
 
-export function createGuardedFetch(deps: GuardedFetchDeps): GuardedFetch {
+export function createSafeFetch(deps: SafeFetchDeps): SafeFetch {
   return {
     pins: deps.pins,
     async fetch(url, options = {}) {
@@ -42,7 +42,7 @@ export function createGuardedFetch(deps: GuardedFetchDeps): GuardedFetch {
       const waiting = setTimeout(() => timer.abort(), options.timeoutMs ?? defaultTimeoutMs)
       const signals = [timer.signal, ...(options.signal === undefined ? [] : [options.signal])]
       try {
-        return await follow(deps, url, options, AbortSignal.any(signals))
+        return await fetchFollowingRedirects(deps, url, options, AbortSignal.any(signals))
       } catch {
         // What a client says about a failed request may hold its URL; the caller is told no more than this.
         if (options.signal?.aborted === true) return { kind: 'failed', reason: 'aborted' }
@@ -55,25 +55,25 @@ export function createGuardedFetch(deps: GuardedFetchDeps): GuardedFetch {
 }
 
 /** Over the runtime's own fetch, which resolves names by itself: no IP literals, and no redirects, since the address cannot be pinned. */
-export function createUnpinnedFetch(fetch: typeof globalThis.fetch): GuardedFetch {
-  return createGuardedFetch({
+export function createUnpinnedFetch(fetch: typeof globalThis.fetch): SafeFetch {
+  return createSafeFetch({
     pins: false,
     async dial({ url, method, headers, body, signal, mayLeave }) {
-      if (!mayLeave()) throw tooLate()
+      if (!mayLeave()) throw tooLateError()
       const sent = body === undefined ? {} : { body }
       return fetch(url.href, { method, headers, redirect: 'manual', signal, ...sent })
     },
   })
 }
 
-async function follow(
-  deps: GuardedFetchDeps,
+async function fetchFollowingRedirects(
+  deps: SafeFetchDeps,
   first: string,
-  options: GuardedFetchOptions,
+  options: SafeFetchOptions,
   signal: AbortSignal,
-): Promise<GuardedOutcome> {
+): Promise<SafeFetchResult> {
   const allowed = deps.pins ? Math.min(options.maxRedirects ?? 0, mostRedirects) : 0
-  let target = judge(deps, first, options)
+  let target = checkFetchTarget(deps, first, options)
   let headers = options.headers ?? {}
   const { mayLeave = () => true } = options
   for (let hops = 0; ; hops += 1) {
@@ -82,18 +82,18 @@ async function follow(
     const method = options.method ?? 'GET'
     const answer = await deps.dial({ url, literal, method, headers, body: options.body, signal, mayLeave })
     if (typeof answer === 'string') return { kind: 'refused', reason: answer }
-    if (!isRedirect(answer)) return bounded(answer, url, options.maxBytes ?? defaultMaxBytes)
+    if (!isRedirect(answer)) return limitResponseSize(answer, url, options.maxBytes ?? defaultMaxBytes)
     await answer.body?.cancel()
     const next = nextUrl(answer, url)
     if (hops >= allowed || next === undefined || method === 'POST') return { kind: 'refused', reason: 'redirect' }
     const isSameOrigin = next.origin === url.origin
     if (!isSameOrigin) headers = withoutCredentials(headers)
     // What the operator wrote down was for us to call, not for a remote server to redirect us to.
-    target = judge(deps, next.href, isSameOrigin ? options : { ...options, origins: [] })
+    target = checkFetchTarget(deps, next.href, isSameOrigin ? options : { ...options, origins: [] })
   }
 }
 
-function judge(deps: GuardedFetchDeps, url: string, { hosts, origins }: GuardedFetchOptions): TargetVerdict {
+function checkFetchTarget(deps: SafeFetchDeps, url: string, { hosts, origins }: SafeFetchOptions): TargetCheck {
   return checkTarget(url, {
     pins: deps.pins,
     ...(hosts === undefined ? {} : { hosts }),
@@ -118,7 +118,7 @@ function withoutCredentials(headers: Readonly<Record<string, string>>): Readonly
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeaders.has(name.toLowerCase())))
 }
 
-async function bounded(response: Response, url: URL, maxBytes: number): Promise<GuardedOutcome> {
+async function limitResponseSize(response: Response, url: URL, maxBytes: number): Promise<SafeFetchResult> {
   const announced = Number(response.headers.get('content-length') ?? 0)
   const isEncoded = response.headers.has('content-encoding')
   if (announced > maxBytes && !isEncoded) {
@@ -127,12 +127,12 @@ async function bounded(response: Response, url: URL, maxBytes: number): Promise<
   }
   const { status, statusText, headers } = response
   const isBodiless = [101, 204, 205, 304].includes(status)
-  const body = isBodiless || response.body === null ? null : counted(response.body, maxBytes)
+  const body = isBodiless || response.body === null ? null : limitStream(response.body, maxBytes)
   return { kind: 'answered', response: new Response(body, { status, statusText, headers }), url: url.href }
 }
 
 /** Pulled, never pushed: what is not read is not taken from the other side. What went wrong there is told without details. */
-function counted(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+function limitStream(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let seen = 0
   return new ReadableStream({
@@ -142,7 +142,7 @@ function counted(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableSt
       if (read.done) return controller.close()
       seen += read.value.byteLength
       if (seen <= maxBytes) return controller.enqueue(read.value)
-      controller.error(tooLarge(maxBytes))
+      controller.error(responseTooLargeError(maxBytes))
       await reader.cancel().catch(() => undefined)
     },
     cancel: (reason) => reader.cancel(reason),
@@ -150,7 +150,7 @@ function counted(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableSt
 }
 
 /** For the code that connects: nothing was sent. */
-export function tooLate(): Error {
+export function tooLateError(): Error {
   return new DOMException('too late to be sent', 'TimeoutError')
 }
 
@@ -158,6 +158,6 @@ function brokenOff(): GatewayError {
   return new GatewayError('provider_unavailable', '[fetch] the answer broke off; ask again', { retryable: true })
 }
 
-function tooLarge(maxBytes: number): GatewayError {
+function responseTooLargeError(maxBytes: number): GatewayError {
   return new GatewayError('bad_request', `[fetch] the answer is larger than ${maxBytes} bytes; it was not read on`)
 }

@@ -19,13 +19,13 @@ export async function verifyHmacSha256(
   if (secret === '' || header === undefined) return false
   const claimed = claimedHex(header.trim(), expectedPrefix, allowRawHex)
   if (claimed === undefined) return false
-  return equalInConstantTime(claimed, hexOf(await hmac.sha256(secret, rawBody)))
+  return equalInConstantTime(claimed, toHex(await hmac.sha256(secret, rawBody)))
 }
 
 /** The port on WebCrypto; imported keys are kept, because importing costs as much as signing. */
 export function webHmac(): Hmac {
   const keys = new Map<string, Promise<CryptoKey>>()
-  const keyFor = (secret: string): Promise<CryptoKey> => {
+  const importHmacKey = (secret: string): Promise<CryptoKey> => {
     const known = keys.get(secret)
     if (known !== undefined) return known
     const bytes = new TextEncoder().encode(secret)
@@ -37,19 +37,19 @@ export function webHmac(): Hmac {
   }
   return {
     async sha256(secret, bytes) {
-      return new Uint8Array(await crypto.subtle.sign('HMAC', await keyFor(secret), ownBuffer(bytes)))
+      return new Uint8Array(await crypto.subtle.sign('HMAC', await importHmacKey(secret), unsharedBytes(bytes)))
     },
   }
 }
 
-export function hexOf(bytes: Uint8Array): string {
+export function toHex(bytes: Uint8Array): string {
   let hex = ''
   for (const byte of bytes) hex += hexPairs[byte]
   return hex
 }
 
 /** WebCrypto's types want bytes that are not shared between threads; arrivals never are, so this copies almost never. */
-export function ownBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+export function unsharedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes)

@@ -40,13 +40,13 @@ export async function readOwnDocument(
       ? { kind: 'read', json: read.value }
       : { kind: 'problem', problem: wrongAnswer(`${shown} answered with something else`) }
   } catch (error) {
-    const why = late.aborted || signal.aborted ? 'no answer' : networkCode(error)
+    const why = late.aborted || signal.aborted ? 'no answer' : networkErrorCode(error)
     return { kind: 'problem', problem: unreachableAddress(`${shown} cannot be reached (${why})`) }
   }
 }
 
 /** A code of the network or of TLS; the words of an error may quote anything. */
-function networkCode(error: unknown): string {
+function networkErrorCode(error: unknown): string {
   const codes = [error, error instanceof Error ? error.cause : undefined].map((each) =>
     typeof each === 'object' && each !== null && 'code' in each ? each.code : undefined,
   )

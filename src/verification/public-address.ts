@@ -61,15 +61,15 @@ function readV6(text: string): readonly number[] | undefined {
   if (!/^[0-9a-f:.]{2,45}$/i.test(text) || !text.includes(':')) return undefined
   const [head = '', tail, more] = text.split('::')
   if (more !== undefined) return undefined
-  const left = groupsOf(head)
-  const right = tail === undefined ? [] : groupsOf(tail)
+  const left = parseIpv6Groups(head)
+  const right = tail === undefined ? [] : parseIpv6Groups(tail)
   if (left === undefined || right === undefined) return undefined
   const missing = 8 - left.length - right.length
   if (tail === undefined ? missing !== 0 : missing < 1) return undefined
   return [...left, ...Array.from({ length: missing }, () => 0), ...right]
 }
 
-function groupsOf(text: string): readonly number[] | undefined {
+function parseIpv6Groups(text: string): readonly number[] | undefined {
   if (text === '') return []
   const words = text.split(':')
   const last = words.at(-1) ?? ''

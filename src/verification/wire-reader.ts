@@ -4,41 +4,41 @@
 /** What a rule answers for a value that does not fit it. */
 export const misfit: unique symbol = Symbol('misfit')
 export type Misfit = typeof misfit
-export type Rule<T> = (value: unknown) => T | Misfit
+export type WireRule<T> = (value: unknown) => T | Misfit
 /** What comes out of a rule for a value that fits. */
 export type Reading<R> = R extends (value: unknown) => infer T ? Exclude<T, Misfit> : never
 
-type Rules = Readonly<Record<string, Rule<unknown>>>
-type MayLack<S extends Rules, K extends keyof S> = undefined extends Reading<S[K]> ? K : never
-type Read<S extends Rules> = {
+type WireRules = Readonly<Record<string, WireRule<unknown>>>
+type MayLack<S extends WireRules, K extends keyof S> = undefined extends Reading<S[K]> ? K : never
+type Read<S extends WireRules> = {
   [K in keyof S as K extends MayLack<S, K> ? never : K]: Reading<S[K]>
 } & { [K in keyof S as MayLack<S, K>]?: Reading<S[K]> | undefined }
 
-export const anything: Rule<unknown> = (value) => value
-export const text: Rule<string> = (value) => (typeof value === 'string' ? value : misfit)
-export const flag: Rule<boolean> = (value) => (typeof value === 'boolean' ? value : misfit)
+export const wireUnknown: WireRule<unknown> = (value) => value
+export const wireString: WireRule<string> = (value) => (typeof value === 'string' ? value : misfit)
+export const wireBoolean: WireRule<boolean> = (value) => (typeof value === 'boolean' ? value : misfit)
 
-export function textOf(minLength: number, maxLength: number): Rule<string> {
+export function wireStringOfLength(minLength: number, maxLength: number): WireRule<string> {
   return (value) =>
     typeof value === 'string' && value.length >= minLength && value.length <= maxLength ? value : misfit
 }
 
-export function textLike(pattern: RegExp): Rule<string> {
+export function wireStringMatching(pattern: RegExp): WireRule<string> {
   return (value) => (typeof value === 'string' && pattern.test(value) ? value : misfit)
 }
 
-export function oneOf<T extends string>(...words: readonly T[]): Rule<T> {
+export function wireEnum<T extends string>(...words: readonly T[]): WireRule<T> {
   const known: ReadonlySet<unknown> = new Set(words)
   // Only the words themselves are in the set.
   return (value) => (known.has(value) ? (value as T) : misfit)
 }
 
-export function wholeNumber(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER): Rule<number> {
+export function wireInteger(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER): WireRule<number> {
   return (value) =>
     typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max ? value : misfit
 }
 
-export function listOf<T>(rule: Rule<T>, maxLength = Number.POSITIVE_INFINITY): Rule<readonly T[]> {
+export function wireArray<T>(rule: WireRule<T>, maxLength = Number.POSITIVE_INFINITY): WireRule<readonly T[]> {
   return (value) => {
     if (!Array.isArray(value) || value.length > maxLength) return misfit
     const items: T[] = []
@@ -52,17 +52,17 @@ export function listOf<T>(rule: Rule<T>, maxLength = Number.POSITIVE_INFINITY): 
 }
 
 /** May be left out. */
-export function optional<T>(rule: Rule<T>): Rule<T | undefined> {
+export function wireOptional<T>(rule: WireRule<T>): WireRule<T | undefined> {
   return (value) => (value === undefined ? undefined : rule(value))
 }
 
 /** May be left out, or be null. */
-export function maybe<T>(rule: Rule<T>): Rule<T | undefined> {
+export function wireNullish<T>(rule: WireRule<T>): WireRule<T | undefined> {
   return (value) => (value === undefined || value === null ? undefined : rule(value))
 }
 
 /** What is only shown or compared may be anything; then it is as if it were not there. */
-export function lenient<T>(rule: Rule<T>): Rule<T | undefined> {
+export function wireLenient<T>(rule: WireRule<T>): WireRule<T | undefined> {
   return (value) => {
     if (value === undefined || value === null) return undefined
     const item = rule(value)
@@ -70,11 +70,11 @@ export function lenient<T>(rule: Rule<T>): Rule<T | undefined> {
   }
 }
 
-export function otherwise<T>(rule: Rule<T>, fallback: T): Rule<T> {
+export function wireDefault<T>(rule: WireRule<T>, fallback: T): WireRule<T> {
   return (value) => (value === undefined ? fallback : rule(value))
 }
 
-export function mapped<T, U>(rule: Rule<T>, change: (item: T) => U): Rule<U> {
+export function wireMapped<T, U>(rule: WireRule<T>, change: (item: T) => U): WireRule<U> {
   return (value) => {
     const item = rule(value)
     return item === misfit ? misfit : change(item)
@@ -82,20 +82,20 @@ export function mapped<T, U>(rule: Rule<T>, change: (item: T) => U): Rule<U> {
 }
 
 /** The fields of these names, and no others. */
-export function fieldsOf<S extends Rules>(rules: S): Rule<Read<S>> {
-  const readInto = reader(rules)
+export function wireObject<S extends WireRules>(rules: S): WireRule<Read<S>> {
+  const readInto = createFieldReader(rules)
   // What was read, field by field, is what the type says of it.
-  return (value) => (isFields(value) ? (readInto(value, {}) as Read<S> | Misfit) : misfit)
+  return (value) => (isPlainObject(value) ? (readInto(value, {}) as Read<S> | Misfit) : misfit)
 }
 
 /** The same beside all other fields, which stay as they came. */
-export function looseFieldsOf<S extends Rules>(rules: S): Rule<Read<S> & { [name: string]: unknown }> {
-  const readInto = reader(rules)
+export function wireLooseObject<S extends WireRules>(rules: S): WireRule<Read<S> & { [name: string]: unknown }> {
+  const readInto = createFieldReader(rules)
   return (value) =>
-    isFields(value) ? (readInto(value, { ...value }) as (Read<S> & { [name: string]: unknown }) | Misfit) : misfit
+    isPlainObject(value) ? (readInto(value, { ...value }) as (Read<S> & { [name: string]: unknown }) | Misfit) : misfit
 }
 
-function reader(rules: Rules) {
+function createFieldReader(rules: WireRules) {
   const entries = Object.entries(rules)
   return (value: Fields, into: Record<string, unknown>): Record<string, unknown> | Misfit => {
     for (const [name, rule] of entries) {
@@ -110,6 +110,6 @@ function reader(rules: Rules) {
 
 type Fields = Readonly<Record<string, unknown>>
 
-function isFields(value: unknown): value is Fields {
+function isPlainObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

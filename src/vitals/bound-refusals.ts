@@ -1,6 +1,6 @@
 // The log with an end to what strangers can write into it: of refusals the first few of a minute are told one by one, the others are
 // one line with how many they were. Metrics count every one.
-import type { Log, LogFacts } from '../contract/index.ts'
+import type { Log, LogFields } from '../contract/index.ts'
 
 /** Log lines that any host on the network can cause, as many as they send requests. */
 const refusals: ReadonlySet<string> = new Set([
@@ -15,36 +15,36 @@ const minuteMs = 60_000
 /** Connections, reasons and codes come from closed lists; should they ever not, lines without either are enough. */
 const maxKinds = 500
 
-type Kind = { readonly event: string; readonly facts: LogFacts; readonly endsAt: number; told: number; untold: number }
+type Kind = { readonly event: string; readonly facts: LogFields; readonly endsAt: number; told: number; untold: number }
 
-type BoundDeps = {
+type LogLimiterDeps = {
   readonly monotonicMs: () => number
   /** Runs it some time after. Without it a rest is told with the next refusal. */
   readonly later?: (work: () => void, ms: number) => void
 }
 
-export type BoundLog = Log & {
+export type LimitedLog = Log & {
   /** Tells what is left to tell: before the process ends. */
   readonly flush: () => void
 }
 
 /** Each event, connection, reason and code has lines of its own, so that a flood of one hides no other. */
-export function boundRefusals(inner: Log, { monotonicMs, later }: BoundDeps): BoundLog {
+export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiterDeps): LimitedLog {
   const kinds = new Map<string, Kind>()
   let isDue = false
-  const tell = (name: string, { event, facts, untold }: Kind): void => {
+  const writeCount = (name: string, { event, facts, untold }: Kind): void => {
     kinds.delete(name)
     if (untold > 0) inner.warn(event, { ...facts, count: untold })
   }
-  const tellEnded = (): void => {
+  const writeEndedCounts = (): void => {
     isDue = false
-    for (const [name, kind] of kinds) if (kind.endsAt <= monotonicMs()) tell(name, kind)
-    if (kinds.size > 0) tellLater()
+    for (const [name, kind] of kinds) if (kind.endsAt <= monotonicMs()) writeCount(name, kind)
+    if (kinds.size > 0) scheduleCounts()
   }
-  const tellLater = (): void => {
+  const scheduleCounts = (): void => {
     if (later === undefined || isDue) return
     isDue = true
-    later(tellEnded, minuteMs)
+    later(writeEndedCounts, minuteMs)
   }
   const warn: Log['warn'] = (event, facts = {}, thrown?) => {
     if (!refusals.has(event)) {
@@ -54,7 +54,7 @@ export function boundRefusals(inner: Log, { monotonicMs, later }: BoundDeps): Bo
     const { connection = null, reason = null, code = null } = facts
     let name = JSON.stringify([event, connection, reason, code])
     const open = kinds.get(name)
-    if (open !== undefined && open.endsAt <= monotonicMs()) tell(name, open)
+    if (open !== undefined && open.endsAt <= monotonicMs()) writeCount(name, open)
     if (!kinds.has(name) && kinds.size >= maxKinds) name = event
     const kind = kinds.get(name) ?? {
       ...{ event, facts: name === event ? {} : { connection, reason, code } },
@@ -65,10 +65,10 @@ export function boundRefusals(inner: Log, { monotonicMs, later }: BoundDeps): Bo
       kind.told += 1
       inner.warn(event, facts)
     } else kind.untold += 1
-    tellLater()
+    scheduleCounts()
   }
-  const flush = (): void => {
-    for (const [name, kind] of kinds) tell(name, kind)
+  const flushCounts = (): void => {
+    for (const [name, kind] of kinds) writeCount(name, kind)
   }
-  return { info: inner.info, error: inner.error, warn, flush }
+  return { info: inner.info, error: inner.error, warn, flush: flushCounts }
 }

@@ -1,11 +1,11 @@
 // How connections stand, for readiness, metrics, the command line and the start: as their platforms say, and as this process sees.
 import { type ProbeProblem, type ProbeState, worstProblem } from '../contract/index.ts'
-import type { Family } from './exposition.ts'
+import type { MetricFamily } from './exposition.ts'
 
 /** `checking`: not known yet. */
 export type ConnectionState = ProbeState | 'checking'
 
-export type ConnectionSign = {
+export type ConnectionProbeState = {
   readonly connection: string
   readonly state: ConnectionState
   /** Since when it is in this state, for this reason. */
@@ -19,7 +19,7 @@ export type ConnectionSign = {
 }
 
 /** `standby`: another process pulls. `failing`: tried again, nothing lost; `code` says why. */
-export type SourceVitals = {
+export type SourceHealth = {
   readonly connection: string
   readonly state: 'standby' | 'pulling' | 'failing'
   readonly code?: string
@@ -30,7 +30,7 @@ export type SourceVitals = {
 }
 
 /** `failing`: the port is not open, and is tried again; `code` says why. */
-export type ListenerVitals = {
+export type ListenerHealth = {
   readonly connection: string
   readonly state: 'listening' | 'failing'
   readonly address?: string
@@ -43,10 +43,10 @@ export type ListenerVitals = {
 const failuresInARow = 3
 
 /** What this process itself sees go wrong with a connection. */
-export function problemsSeen(
+export function observedProblems(
   connection: string,
-  sources: readonly SourceVitals[],
-  listeners: readonly ListenerVitals[],
+  sources: readonly SourceHealth[],
+  listeners: readonly ListenerHealth[],
 ): readonly ProbeProblem[] {
   return [
     ...sources.filter((each) => each.connection === connection).flatMap(sourceProblems),
@@ -54,7 +54,7 @@ export function problemsSeen(
   ]
 }
 
-function sourceProblems({ failures, code = 'internal', problem }: SourceVitals): readonly ProbeProblem[] {
+function sourceProblems({ failures, code = 'internal', problem }: SourceHealth): readonly ProbeProblem[] {
   // Wrong settings do not become right by waiting.
   if (failures === 0 || (failures < failuresInARow && code !== 'config_invalid')) return []
   const [what = '', ...rest] = (problem ?? '').replace(/^\[\w+\] /, '').split('; ')
@@ -68,14 +68,14 @@ function sourceProblems({ failures, code = 'internal', problem }: SourceVitals):
   ]
 }
 
-function listenerProblems({ state, code = 'internal', problem }: ListenerVitals): readonly ProbeProblem[] {
+function listenerProblems({ state, code = 'internal', problem }: ListenerHealth): readonly ProbeProblem[] {
   if (state === 'listening') return []
   const remedy = problem ?? 'look for listener_failed in the log; it is tried again'
   return [{ state: 'failed', reason: 'port_closed', problem: `its port is not open (${code})`, remedy }]
 }
 
 /** `telegram @my_bot, polling, ok`; or what is wrong, and what to do. */
-export function signLine(sign: ConnectionSign): string {
+export function formatConnectionState(sign: ConnectionProbeState): string {
   const { connection, summary, state } = sign
   const name = connection.replace(/\/default$/, '')
   const who = summary === '' ? name : `${name} ${summary}`
@@ -86,9 +86,9 @@ export function signLine(sign: ConnectionSign): string {
 }
 
 /** A connection that is not known yet has no sample. */
-export function connectionMetrics(signs: readonly ConnectionSign[]): readonly Family[] {
+export function connectionMetrics(signs: readonly ConnectionProbeState[]): readonly MetricFamily[] {
   const known = signs.filter(({ state }) => state !== 'checking')
-  const samples = (isTrue: (state: ConnectionState) => boolean): Family['samples'] =>
+  const samples = (isTrue: (state: ConnectionState) => boolean): MetricFamily['samples'] =>
     known.map(({ connection, state }) => ({ labels: { connection }, value: isTrue(state) ? 1 : 0 }))
   return [
     {

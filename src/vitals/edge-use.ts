@@ -1,30 +1,30 @@
 // What the HTTP listener of this process holds for its callers, and what it refused before anything was read. In the metrics.
-import type { Family } from './exposition.ts'
+import type { MetricFamily } from './exposition.ts'
 
-export type EdgeUse = {
+export type HttpListenerUse = {
   readonly bodies: { readonly bytes: number; readonly bodies: number; readonly limitBytes: number }
   readonly connections: { readonly open: number; readonly halfOpen: number; readonly idle: number }
   /** By reason. */
   readonly refused: ReadonlyMap<string, number>
 }
 
-export function edgeMetrics({ bodies, connections, refused }: EdgeUse): readonly Family[] {
-  const gauge = (name: string, help: string, samples: Family['samples']): Family => ({
+export function httpListenerMetrics({ bodies, connections, refused }: HttpListenerUse): readonly MetricFamily[] {
+  const gaugeFamily = (name: string, help: string, samples: MetricFamily['samples']): MetricFamily => ({
     name,
     help,
     type: 'gauge',
     samples,
   })
-  const alone = (value: number): Family['samples'] => [{ labels: {}, value }]
+  const unlabelledSample = (value: number): MetricFamily['samples'] => [{ labels: {}, value }]
   return [
-    gauge(
+    gaugeFamily(
       'parley_http_body_bytes',
       'Bytes of request bodies that are held for callers not known yet.',
-      alone(bodies.bytes),
+      unlabelledSample(bodies.bytes),
     ),
-    gauge('parley_http_body_bytes_limit', 'How many there may be.', alone(bodies.limitBytes)),
-    gauge('parley_http_bodies', 'Request bodies that are being read or judged.', alone(bodies.bodies)),
-    gauge('parley_http_connections', 'Open connections of the listener, by state.', [
+    gaugeFamily('parley_http_body_bytes_limit', 'How many there may be.', unlabelledSample(bodies.limitBytes)),
+    gaugeFamily('parley_http_bodies', 'Request bodies that are being read or judged.', unlabelledSample(bodies.bodies)),
+    gaugeFamily('parley_http_connections', 'Open connections of the listener, by state.', [
       { labels: { state: 'half_open' }, value: connections.halfOpen },
       { labels: { state: 'idle' }, value: connections.idle },
       { labels: { state: 'busy' }, value: connections.open - connections.halfOpen - connections.idle },

@@ -2,7 +2,7 @@
 import { GatewayError } from '../contract/index.ts'
 
 /** The work goes on alone when it is late; the caller is told that it is. */
-export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
+export async function withDatabaseTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     const error = new GatewayError(

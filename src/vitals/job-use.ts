@@ -1,6 +1,6 @@
 // Jobs of this process that are computed in threads: how many run and wait, and how they ended. In metrics.
 import type { OffloadFailure } from '../contract/index.ts'
-import type { Family } from './exposition.ts'
+import type { MetricFamily } from './exposition.ts'
 
 export type JobOutcome = 'done' | 'failed' | OffloadFailure
 
@@ -12,7 +12,7 @@ export type JobUse = {
   readonly ended: readonly { readonly job: string; readonly outcome: JobOutcome; readonly count: number }[]
 }
 
-export function jobMetrics({ running, waiting, waitedMs, ended }: JobUse): readonly Family[] {
+export function jobMetrics({ running, waiting, waitedMs, ended }: JobUse): readonly MetricFamily[] {
   return [
     {
       name: 'parley_thread_jobs',

@@ -1,11 +1,11 @@
 // Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
 
-import { isGatewayError, type PublicUrlState, type PumpName, worstProblem } from '../contract/index.ts'
+import { isGatewayError, type PublicUrlState, type WorkerLoopName, worstProblem } from '../contract/index.ts'
 import type { StorageFault } from '../storage/database.ts'
-import type { ConnectionSign, ConnectionState, ListenerVitals, SourceVitals } from './connection-signs.ts'
-import { inTime } from './in-time.ts'
+import type { ConnectionProbeState, ConnectionState, ListenerHealth, SourceHealth } from './connection-signs.ts'
+import { withDatabaseTimeout } from './in-time.ts'
 import { isStandstill, type SlotUse } from './slot-use.ts'
-import type { VitalSign } from './vitals-store.ts'
+import type { HealthSample } from './vitals-store.ts'
 
 export type ProblemCode =
   | 'storage_unavailable'
@@ -37,7 +37,7 @@ type ConnectionStanding = {
 }
 
 /** Ages in seconds by the database's clock; null where there is nothing. */
-export type ConnectionVitals = Partial<ConnectionStanding> & {
+export type ConnectionHealth = Partial<ConnectionStanding> & {
   readonly connection: string
   readonly lastInboundAge: number | null
   readonly lastOutboundAge: number | null
@@ -47,7 +47,7 @@ export type ConnectionVitals = Partial<ConnectionStanding> & {
   readonly oldestDueCallAge: number | null
 }
 
-export type SlotVitals = {
+export type SlotHealth = {
   readonly total: number
   readonly used: number
   readonly full: number | null
@@ -60,7 +60,7 @@ export type SlotVitals = {
   }[]
 }
 
-export type PublicUrlVitals = {
+export type PublicUrlHealth = {
   readonly state: PublicUrlState
   readonly remedy?: string
   /** Names of headers by which a request tells that it was passed on. */
@@ -76,22 +76,22 @@ export type Readiness = {
   readonly detail: {
     readonly database: { readonly answers: boolean; readonly ms: number }
     /** Seconds since the last round of each loop; null: not running in this process. */
-    readonly loops: Readonly<Record<PumpName | 'leases', number | null>>
+    readonly loops: Readonly<Record<WorkerLoopName | 'leases', number | null>>
     /** Who holds the slots of this process. Times in seconds; `full`: how long none has been free. */
-    readonly slots?: SlotVitals
+    readonly slots?: SlotHealth
     /** Of all connections: the latest in and out, and the oldest work that is due. Null: unknown or none. */
     readonly lastInboundAge: number | null
     readonly lastOutboundAge: number | null
     readonly lag: number | null
-    readonly connections: readonly ConnectionVitals[]
+    readonly connections: readonly ConnectionHealth[]
     /** Connections that pull, as this process sees them. */
-    readonly sources?: readonly SourceVitals[]
+    readonly sources?: readonly SourceHealth[]
     /** Connections with a port of their own, as this process sees them. */
-    readonly listeners?: readonly ListenerVitals[]
+    readonly listeners?: readonly ListenerHealth[]
     /** Models whose servers are asked, by their names, such as `model gpt-x at api.example.org`. */
     readonly models?: readonly (Partial<ConnectionStanding> & { readonly model: string })[]
     /** Where the public URL leads, as this process found. */
-    readonly publicUrl?: PublicUrlVitals
+    readonly publicUrl?: PublicUrlHealth
   }
 }
 
@@ -101,21 +101,21 @@ export type ReadinessDeps = {
   /** What keeps failing in real work: accepting messages, taking turns, sending. */
   readonly faults: () => readonly StorageFault[]
   readonly isCommitAnswered: () => boolean
-  readonly readSigns: () => Promise<readonly VitalSign[]>
+  readonly readSigns: () => Promise<readonly HealthSample[]>
   /** Milliseconds since the last round; null: there is no such loop here. */
-  readonly loops: () => Readonly<Record<PumpName | 'leases', number | null>>
+  readonly loops: () => Readonly<Record<WorkerLoopName | 'leases', number | null>>
   /** What the disk has room for. Absent where nothing is kept on one. */
   readonly room?: () => Promise<'low' | 'full' | undefined>
   /** Absent where no turns run. */
   readonly slots?: () => SlotUse
   readonly connections: readonly string[]
   /** How they stand. Absent where no process stays to look. */
-  readonly connectionSigns?: () => readonly ConnectionSign[]
+  readonly connectionSigns?: () => readonly ConnectionProbeState[]
   /** How the models stand with their servers. */
-  readonly modelSigns?: () => readonly ConnectionSign[]
-  readonly sources?: () => readonly SourceVitals[]
-  readonly listeners?: () => readonly ListenerVitals[]
-  readonly publicUrl?: () => PublicUrlVitals | undefined
+  readonly modelSigns?: () => readonly ConnectionProbeState[]
+  readonly sources?: () => readonly SourceHealth[]
+  readonly listeners?: () => readonly ListenerHealth[]
+  readonly publicUrl?: () => PublicUrlHealth | undefined
   readonly monotonicMs: () => number
   /** Longest silence of a loop that still counts as work. */
   readonly patienceMs: number
@@ -127,8 +127,8 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const startedAt = deps.monotonicMs()
   const [storage, signs, room] = await Promise.all([
     storageProblems(deps),
-    orNothing(deps.readSigns()),
-    orNothing(deps.room?.() ?? Promise.resolve(undefined)),
+    undefinedOnError(deps.readSigns()),
+    undefinedOnError(deps.room?.() ?? Promise.resolve(undefined)),
   ])
   const loops = deps.loops()
   const sources = deps.sources?.() ?? []
@@ -139,38 +139,40 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const stands = deps.connectionSigns?.() ?? []
   const models = deps.modelSigns?.() ?? []
   const lines = deps.connections.map((connection) => ({
-    ...connectionVitals(signs ?? [], connection),
-    ...standing(stands.find((each) => each.connection === connection)),
+    ...connectionHealth(signs ?? [], connection),
+    ...connectionStanding(stands.find((each) => each.connection === connection)),
   }))
   return {
-    problems: [...storage, ...stalled.map(([loop]) => stalledLoop(loop)), ...slotProblems(slots, signs ?? [])],
+    problems: [...storage, ...stalled.map(([loop]) => stalledLoopProblem(loop)), ...slotProblems(slots, signs ?? [])],
     // Others are answered: a load balancer that took this process away for one account would take all of them away.
     warnings: [
       ...stands.flatMap(connectionWarnings),
       ...models.flatMap(modelWarnings),
       ...roomWarnings(room),
-      ...(signs ?? []).filter(isSpent).map(spentShare),
+      ...(signs ?? []).filter(isDayShareSpent).map(daySpentProblem),
     ],
     detail: {
       database: { answers: storage.length === 0, ms: Math.round(deps.monotonicMs() - startedAt) },
-      loops: inSeconds(loops),
-      ...(slots === undefined ? {} : { slots: slotVitals(slots) }),
-      lastInboundAge: extreme(
+      loops: agesInSeconds(loops),
+      ...(slots === undefined ? {} : { slots: slotHealth(slots) }),
+      lastInboundAge: extremeAge(
         Math.min,
         lines.map((line) => line.lastInboundAge),
       ),
-      lastOutboundAge: extreme(
+      lastOutboundAge: extremeAge(
         Math.min,
         lines.map((line) => line.lastOutboundAge),
       ),
-      lag: extreme(
+      lag: extremeAge(
         Math.max,
         lines.flatMap((line) => [line.oldestWaitingAge, line.oldestDueCallAge]),
       ),
       connections: lines,
       ...(sources.length === 0 ? {} : { sources }),
       ...(listeners.length === 0 ? {} : { listeners }),
-      ...(models.length === 0 ? {} : { models: models.map((sign) => ({ model: sign.connection, ...standing(sign) })) }),
+      ...(models.length === 0
+        ? {}
+        : { models: models.map((sign) => ({ model: sign.connection, ...connectionStanding(sign) })) }),
       ...(publicUrl === undefined ? {} : { publicUrl }),
     },
   }
@@ -185,11 +187,11 @@ function roomWarnings(room: 'low' | 'full' | undefined): readonly Problem[] {
   return room === undefined ? [] : [{ code: `disk_${room}`, remedy: roomRemedies[room] }]
 }
 
-function isSpent({ kind, ever }: VitalSign): boolean {
+function isDayShareSpent({ kind, ever }: HealthSample): boolean {
   return kind === 'stranger' && ever > 0
 }
 
-function spentShare({ connection, ever, state }: VitalSign): Problem {
+function daySpentProblem({ connection, ever, state }: HealthSample): Problem {
   const who = state === 'unproven' ? 'senders who proved nothing' : 'senders who are not admitted'
   const remedy = `${who} have had their share of the day, and ${ever} more were refused until midnight UTC; admitted people are not concerned; see strangers of the connection`
   return { code: 'strangers_spent', connection, remedy }
@@ -201,7 +203,7 @@ async function storageProblems({ isCommitAnswered, probe, faults }: ReadinessDep
     const remedy = 'the database takes commits and does not answer; look at its locks and disk'
     return [{ code: 'storage_hangs', remedy }]
   }
-  const found = await inTime(answerMs, probe()).then(
+  const found = await withDatabaseTimeout(answerMs, probe()).then(
     () => [],
     (error: unknown) => [
       isGatewayError(error) ? error.message : 'check that the database is up and its address is right',
@@ -213,21 +215,21 @@ async function storageProblems({ isCommitAnswered, probe, faults }: ReadinessDep
   return [...new Set([...found, ...told])].map((remedy) => ({ code: 'storage_unavailable', remedy }))
 }
 
-function connectionWarnings(sign: ConnectionSign): readonly Problem[] {
+function connectionWarnings(sign: ConnectionProbeState): readonly Problem[] {
   const worst = worstProblem(sign)
   if (worst === undefined) return []
   const code = worst.state === 'failed' ? 'connection_failed' : 'connection_degraded'
   return [{ code, connection: sign.connection, remedy: `${worst.problem}; ${worst.remedy}` }]
 }
 
-function modelWarnings(sign: ConnectionSign): readonly Problem[] {
+function modelWarnings(sign: ConnectionProbeState): readonly Problem[] {
   const worst = worstProblem(sign)
   if (worst === undefined) return []
   return [{ code: 'model_failed', remedy: `${sign.connection}: ${worst.problem}; ${worst.remedy}` }]
 }
 
 /** Nothing, where this process does not look. */
-function standing(sign: ConnectionSign | undefined): Partial<ConnectionStanding> {
+function connectionStanding(sign: ConnectionProbeState | undefined): Partial<ConnectionStanding> {
   if (sign === undefined) return {}
   const { state, since, checkedAt, summary } = sign
   const worst = worstProblem(sign)
@@ -239,7 +241,7 @@ function standing(sign: ConnectionSign | undefined): Partial<ConnectionStanding>
   }
 }
 
-function stalledLoop(loop: string): Problem {
+function stalledLoopProblem(loop: string): Problem {
   const code = loop === 'leases' ? 'leases_stalled' : 'pump_stalled'
   return {
     code,
@@ -248,11 +250,11 @@ function stalledLoop(loop: string): Problem {
 }
 
 /** Red only where something waits: a gateway that is full and has nothing else to do is ready for what comes. */
-function slotProblems(slots: SlotUse | undefined, signs: readonly VitalSign[]): readonly Problem[] {
+function slotProblems(slots: SlotUse | undefined, signs: readonly HealthSample[]): readonly Problem[] {
   if (slots === undefined) return []
-  const isDue = ({ kind, state }: VitalSign): boolean => kind === 'lane' && (state === 'due' || state === 'expired')
+  const isDue = ({ kind, state }: HealthSample): boolean => kind === 'lane' && (state === 'due' || state === 'expired')
   const due = signs.filter(isDue)
-  if (total(due) === 0) return []
+  if (totalStanding(due) === 0) return []
   if (!isStandstill(slots)) return shareProblems(slots, due)
   const [most] = slots.holders
   const holder = most === undefined ? '' : `; agent ${most.agent} on ${most.connection} has ${most.used} of them`
@@ -261,7 +263,7 @@ function slotProblems(slots: SlotUse | undefined, signs: readonly VitalSign[]): 
 }
 
 /** Others are answered; people at this agent on this connection are not. */
-function shareProblems({ slots, holders }: SlotUse, due: readonly VitalSign[]): readonly Problem[] {
+function shareProblems({ slots, holders }: SlotUse, due: readonly HealthSample[]): readonly Problem[] {
   const stuck = holders.find(
     (holder) => isStandstill(holder) && due.some(({ connection }) => connection === holder.connection),
   )
@@ -271,20 +273,20 @@ function shareProblems({ slots, holders }: SlotUse, due: readonly VitalSign[]): 
   return [{ code: 'slots_full', remedy }]
 }
 
-function slotVitals({ slots, used, fullMs, holders }: SlotUse): SlotVitals {
+function slotHealth({ slots, used, fullMs, holders }: SlotUse): SlotHealth {
   return {
     total: slots,
     used,
-    full: seconds(fullMs),
+    full: toSeconds(fullMs),
     holders: holders.map(({ oldestMs, fullMs: full, ...holder }) => ({
       ...holder,
       oldest: Math.round(oldestMs) / 1000,
-      full: seconds(full),
+      full: toSeconds(full),
     })),
   }
 }
 
-function connectionVitals(signs: readonly VitalSign[], connection: string): ConnectionVitals {
+function connectionHealth(signs: readonly HealthSample[], connection: string): ConnectionHealth {
   const ours = signs.filter((sign) => sign.connection === connection)
   const messages = ours.filter((sign) => sign.kind === 'message')
   const waiting = messages.filter((sign) => sign.state === 'queued')
@@ -293,28 +295,28 @@ function connectionVitals(signs: readonly VitalSign[], connection: string): Conn
   const delivered = calls.filter((sign) => sign.state === 'delivered')
   return {
     connection,
-    lastInboundAge: seconds(
-      extreme(
+    lastInboundAge: toSeconds(
+      extremeAge(
         Math.min,
         messages.map((sign) => sign.lastMs),
       ),
     ),
-    lastOutboundAge: seconds(
-      extreme(
+    lastOutboundAge: toSeconds(
+      extremeAge(
         Math.min,
         delivered.map((sign) => sign.lastMs),
       ),
     ),
-    waiting: total(waiting),
-    oldestWaitingAge: seconds(
-      extreme(
+    waiting: totalStanding(waiting),
+    oldestWaitingAge: toSeconds(
+      extremeAge(
         Math.max,
         waiting.map((sign) => sign.oldestMs),
       ),
     ),
-    openCalls: total(open),
-    oldestDueCallAge: seconds(
-      extreme(
+    openCalls: totalStanding(open),
+    oldestDueCallAge: toSeconds(
+      extremeAge(
         Math.max,
         open.map((sign) => sign.oldestMs),
       ),
@@ -323,13 +325,13 @@ function connectionVitals(signs: readonly VitalSign[], connection: string): Conn
 }
 
 /** Milliseconds since the latest message of each connection. */
-export function lastInboundAges(signs: readonly VitalSign[]): ReadonlyMap<string, number | null> {
+export function lastInboundAges(signs: readonly HealthSample[]): ReadonlyMap<string, number | null> {
   const messages = signs.filter((sign) => sign.kind === 'message')
   const connections = [...new Set(messages.map(({ connection }) => connection))]
   return new Map(
     connections.map((connection) => [
       connection,
-      extreme(
+      extremeAge(
         Math.min,
         messages.filter((sign) => sign.connection === connection).map((sign) => sign.lastMs),
       ),
@@ -337,26 +339,26 @@ export function lastInboundAges(signs: readonly VitalSign[]): ReadonlyMap<string
   )
 }
 
-function total(signs: readonly VitalSign[]): number {
+function totalStanding(signs: readonly HealthSample[]): number {
   return signs.reduce((sum, sign) => sum + sign.standing, 0)
 }
 
-function extreme(pick: (...values: number[]) => number, values: readonly (number | null)[]): number | null {
+function extremeAge(pick: (...values: number[]) => number, values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? null : pick(...known)
 }
 
-function inSeconds<Name extends string>(ages: Readonly<Record<Name, number | null>>): Record<Name, number | null> {
-  const entries = Object.entries<number | null>(ages).map(([name, ms]) => [name, seconds(ms)])
+function agesInSeconds<Name extends string>(ages: Readonly<Record<Name, number | null>>): Record<Name, number | null> {
+  const entries = Object.entries<number | null>(ages).map(([name, ms]) => [name, toSeconds(ms)])
   // The names are those that came in.
   return Object.fromEntries(entries) as Record<Name, number | null>
 }
 
-function seconds(ms: number | null): number | null {
+function toSeconds(ms: number | null): number | null {
   return ms === null ? null : Math.max(0, Math.round(ms)) / 1000
 }
 
 /** Undefined when it failed or took too long. */
-function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
-  return inTime(answerMs, work).catch(() => undefined)
+function undefinedOnError<T>(work: Promise<T>): Promise<T | undefined> {
+  return withDatabaseTimeout(answerMs, work).catch(() => undefined)
 }

@@ -1,5 +1,5 @@
 // The slots of this process: how many are taken, by which agent on which connection, and since when. In readiness and metrics.
-import type { Family } from './exposition.ts'
+import type { MetricFamily } from './exposition.ts'
 
 export type SlotHolder = {
   readonly agent: string
@@ -27,29 +27,29 @@ export function isStandstill({ fullMs }: Pick<SlotUse, 'fullMs'>): boolean {
   return fullMs !== null && fullMs > standstillMs
 }
 
-export function slotMetrics({ slots, used, fullMs, holders }: SlotUse): readonly Family[] {
-  const gauge = (name: string, help: string, samples: Family['samples']): Family => ({
+export function slotMetrics({ slots, used, fullMs, holders }: SlotUse): readonly MetricFamily[] {
+  const gaugeFamily = (name: string, help: string, samples: MetricFamily['samples']): MetricFamily => ({
     name,
     help,
     type: 'gauge',
     samples,
   })
-  const byHolder = (value: (holder: SlotHolder) => number): Family['samples'] =>
+  const byHolder = (value: (holder: SlotHolder) => number): MetricFamily['samples'] =>
     holders.map((holder) => ({ labels: { connection: holder.connection, agent: holder.agent }, value: value(holder) }))
   return [
-    gauge('parley_slots', 'Turns that may run at once in this process.', [{ labels: {}, value: slots }]),
-    gauge(
+    gaugeFamily('parley_slots', 'Turns that may run at once in this process.', [{ labels: {}, value: slots }]),
+    gaugeFamily(
       'parley_slots_used',
       'Turns that run now, by agent and connection.',
       byHolder((holder) => holder.used),
     ),
-    gauge('parley_slots_free', 'Slots that no turn runs in.', [{ labels: {}, value: Math.max(0, slots - used) }]),
-    gauge(
+    gaugeFamily('parley_slots_free', 'Slots that no turn runs in.', [{ labels: {}, value: Math.max(0, slots - used) }]),
+    gaugeFamily(
       'parley_slots_oldest_seconds',
       'How long the turn that has run longest has been running.',
       byHolder((holder) => Math.round(holder.oldestMs) / 1000),
     ),
-    gauge('parley_slots_full_seconds', 'How long no slot has been free; 0: one is.', [
+    gaugeFamily('parley_slots_full_seconds', 'How long no slot has been free; 0: one is.', [
       { labels: {}, value: Math.round(fullMs ?? 0) / 1000 },
     ]),
   ]

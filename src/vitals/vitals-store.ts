@@ -1,7 +1,7 @@
 // The port behind metrics and readiness: how many of what stand where, since when. Read on either runtime, from the rows.
 
 /** One count. Ages are the database's; absent where there is none. */
-export type VitalSign = {
+export type HealthSample = {
   readonly kind:
     | 'message'
     | 'call'
@@ -28,7 +28,7 @@ export type VitalSign = {
   readonly lastMs: number | null
 }
 
-export interface VitalsStore {
+export interface HealthStore {
   /** One statement with a deadline. Throws when the database does not answer. */
-  read(): Promise<readonly VitalSign[]>
+  read(): Promise<readonly HealthSample[]>
 }

@@ -1,25 +1,25 @@
 // The HTTP side of an invocation: the same app as on Node, with the operator's routes behind a switch.
-import { callerTerms } from '../assemble/caller-terms.ts'
+import { createApiLimits } from '../assemble/caller-terms.ts'
 import { GatewayError, isGatewayError, type Log, secret } from '../contract/index.ts'
 import { replay } from '../gateway/replay.ts'
-import { createSessionDesk } from '../gateway/session-desk.ts'
+import { createSessionTakeover } from '../gateway/session-desk.ts'
 import { newTraceId } from '../gateway/trace-id.ts'
 import { createApiCallers } from '../http/api-callers.ts'
 import { createApp } from '../http/app.ts'
 import { errorAnswer, failureAnswer, notFound } from '../http/status.ts'
-import { explain } from '../operator/explain.ts'
+import { explainById } from '../operator/explain.ts'
 import type { Rejections } from '../operator/rejections.ts'
 import { createCallerAccess } from '../storage/caller-access.ts'
 import { createExplainStore } from '../storage/explain-store.ts'
-import { createForgetStore } from '../storage/forget-store.ts'
+import { createEraseStore } from '../storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplayStore } from '../storage/replay-store.ts'
-import { createSessionDeskStore } from '../storage/session-desk-store.ts'
+import { createSessionReader } from '../storage/session-desk-store.ts'
 import { createSessionStore } from '../storage/session-store.ts'
 import { probeStorage } from '../storage/storage-probe.ts'
 import { createThreadStore } from '../storage/thread-store.ts'
 import { createTokenStore } from '../storage/token-store.ts'
-import { createVitalsStore } from '../storage/vitals-store.ts'
+import { createHealthStore } from '../storage/vitals-store.ts'
 import { type ReadinessDeps, readReadiness } from '../vitals/readiness.ts'
 import type { Invocation } from './invocation.ts'
 import type { WorkerSettings } from './settings.ts'
@@ -28,39 +28,39 @@ const watchMs = 25_000
 const operatorPath = /^\/(?:$|metrics$|admin(?:\/|$))/
 
 /** "From this machine only" has no meaning here: without the switch the operator's routes do not exist. */
-export function isHidden(request: Request, { isAdminOn }: Pick<WorkerSettings, 'isAdminOn'>): boolean {
+export function isHiddenAdminRequest(request: Request, { isAdminOn }: Pick<WorkerSettings, 'isAdminOn'>): boolean {
   return !isAdminOn && operatorPath.test(new URL(request.url).pathname)
 }
 
-export function hiddenAnswer(): Response {
-  return responseOf(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are'))
+export function hiddenAdminResponse(): Response {
+  return errorAnswerToResponse(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are'))
 }
 
 /** `rejections` outlive the invocation: they are the isolate's. */
-export type AnswerMeans = {
+export type AnswerDeps = {
   readonly log: Log
   readonly keepOpen: (until: Promise<void>) => void
   readonly rejections: Rejections
 }
 
-export async function answer(
+export async function answerWorkerRequest(
   request: Request,
   invocation: Invocation,
   settings: WorkerSettings,
-  { log, keepOpen, rejections }: AnswerMeans,
+  { log, keepOpen, rejections }: AnswerDeps,
 ): Promise<Response> {
   const { database, gateway, wake } = invocation
   const { config, isAdminOn } = settings
   const agents = config.agents.map((agent) => agent.slug)
   const sessions = createSessionStore(database, config.tenant)
-  const { read: readSigns } = createVitalsStore(database, config.tenant, config.retention)
+  const { read: readSigns } = createHealthStore(database, config.tenant, config.retention)
   const app = createApp({
     gateway,
     agents: config.agents,
     receipts: createReceiptStore(database, config.tenant),
     deliveries: createDeliveryStore(database, config.tenant),
     sessions,
-    desk: createSessionDesk(invocation.deps, { sessions, desk: createSessionDeskStore(database, config.tenant) }),
+    desk: createSessionTakeover(invocation.deps, { sessions, desk: createSessionReader(database, config.tenant) }),
     wake,
     files: invocation.files,
     callers: createApiCallers({ ...invocation.deps, readAccess: createCallerAccess(database, config.tenant) }),
@@ -70,21 +70,21 @@ export async function answer(
     // Without a configured token no caller knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
     explain: (id, connection) =>
-      explain({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
+      explainById({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
     rejections,
     meter: invocation.deps.meter,
     newTrace: () => newTraceId(invocation.deps),
     audit: invocation.deps.audit,
     tokens: createTokenStore(database, config.tenant),
-    forget: createForgetStore(database, config.tenant),
+    forget: createEraseStore(database, config.tenant),
     replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),
-    readReadiness: () => readReadiness(readinessOf(invocation, readSigns)),
+    readReadiness: () => readReadiness(createReadinessDeps(invocation, readSigns)),
     metrics: { access: config.metrics, readSigns },
     sourceOf: () => 'remote',
     mayOperate: () => isAdminOn,
     keepOpen,
     now: Date.now,
-    ...callerTerms(config, database),
+    ...createApiLimits(config, database),
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,
@@ -95,16 +95,19 @@ export async function answer(
 let writtenAt = 0
 
 /** Every caller may ask for readiness: an isolate writes every two seconds at most. A failure is asked again. */
-async function probeAtTimes(database: Invocation['database'], tenant: string): Promise<void> {
+async function probeDatabaseSometimes(database: Invocation['database'], tenant: string): Promise<void> {
   if (Date.now() - writtenAt < 2_000) return
   await probeStorage(database, tenant)
   writtenAt = Date.now()
 }
 
 /** No loop stays here: the queue and the clock wake, so there is none to stall. */
-function readinessOf({ database, deps, gateway }: Invocation, readSigns: ReadinessDeps['readSigns']): ReadinessDeps {
+function createReadinessDeps(
+  { database, deps, gateway }: Invocation,
+  readSigns: ReadinessDeps['readSigns'],
+): ReadinessDeps {
   return {
-    probe: () => probeAtTimes(database, deps.tenant),
+    probe: () => probeDatabaseSometimes(database, deps.tenant),
     faults: database.faults,
     isCommitAnswered: deps.committer.isAnswered,
     readSigns,
@@ -116,20 +119,22 @@ function readinessOf({ database, deps, gateway }: Invocation, readSigns: Readine
 }
 
 /** What failed before there was an app. The world learns that it failed; what to set is said in the log. */
-export function failedAnswer(error: unknown, log: Log): Response {
+export function failureResponse(error: unknown, log: Log): Response {
   if (isGatewayError(error) && error.code !== 'config_invalid') {
     log.error('invocation_failed', { code: error.code, problem: error.message })
-    return responseOf(failureAnswer(error.code, error.message))
+    return errorAnswerToResponse(failureAnswer(error.code, error.message))
   }
-  log.error('invocation_failed', { problem: describe(error) })
-  return responseOf(failureAnswer('internal', 'the gateway cannot work as it is configured; its log says why'))
+  log.error('invocation_failed', { problem: describeInvocationFailure(error) })
+  return errorAnswerToResponse(
+    failureAnswer('internal', 'the gateway cannot work as it is configured; its log says why'),
+  )
 }
 
-function describe(error: unknown): string {
+function describeInvocationFailure(error: unknown): string {
   if (error instanceof GatewayError || isGatewayError(error)) return error.message
   return error instanceof Error ? error.name : 'unknown'
 }
 
-function responseOf({ status, headers, body }: ReturnType<typeof errorAnswer>): Response {
+function errorAnswerToResponse({ status, headers, body }: ReturnType<typeof errorAnswer>): Response {
   return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
 }

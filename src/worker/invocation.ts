@@ -1,10 +1,10 @@
 // One invocation: a database client and a gateway of its own, given back when it ends. Isolates share nothing but code.
 import type { RuntimeFiles } from '../assemble/attachments.ts'
-import { type Assembled, assemble, type Runtime } from '../assemble.ts'
+import { type Assembled, assembleGateway, type Runtime } from '../assemble.ts'
 import type { Config } from '../config.ts'
-import { type Carrier, GatewayError, type Log } from '../contract/index.ts'
+import { GatewayError, type Log, type Mailer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
-import type { IssuerMemory } from '../identity/issuers/issuer-memory.ts'
+import type { IssuerCache } from '../identity/issuers/issuer-memory.ts'
 import { createSingleCommit } from '../inbound/single-commit.ts'
 import type { Database, Failpoint } from '../storage/database.ts'
 import { openHyperdrive } from '../storage/hyperdrive.ts'
@@ -15,10 +15,10 @@ export type InvocationOptions = {
   /** Undefined: files are refused here. */
   readonly files: RuntimeFiles | undefined
   /** Undefined: nothing is sent here but by fetch. */
-  readonly carrier: Carrier | undefined
+  readonly carrier: Mailer | undefined
   readonly log: Log
   /** The isolate's: what is known of token issuers. */
-  readonly issuerMemory: IssuerMemory
+  readonly issuerMemory: IssuerCache
   readonly onWork?: () => void
   readonly failpoint?: Failpoint
 }
@@ -31,9 +31,9 @@ const giveUpMs = 14 * 60_000
 export function openInvocation(config: Config, options: InvocationOptions): Invocation {
   const database = openHyperdrive(options)
   const { log, onWork, failpoint, files, carrier, issuerMemory } = options
-  const assembled = assemble(config, database, {
+  const assembled = assembleGateway(config, database, {
     fetch: (input, init) => fetch(input, init),
-    fenceFetch,
+    fenceFetch: fenceWorkerFetch,
     // Who drains looks for them when it is done.
     isolation: { from: 2, isOffered: () => true, wake: () => {} },
     now: Date.now,
@@ -48,21 +48,21 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     ...(failpoint === undefined ? {} : { failpoint }),
   })
   const over = setTimeout(assembled.deps.results.giveUp, giveUpMs)
-  const end = async (): Promise<void> => {
+  const endInvocation = async (): Promise<void> => {
     await assembled.deps.signs.rest(2_000)
     clearTimeout(over)
     assembled.stop()
     await database.close()
   }
-  const problem = assembled.gateway.connections.map(needsToStay).find((each) => each !== undefined)
-  if (problem === undefined) return { ...assembled, database, end }
+  const problem = assembled.gateway.connections.map(longRunningProblem).find((each) => each !== undefined)
+  if (problem === undefined) return { ...assembled, database, end: endInvocation }
   clearTimeout(over)
   assembled.stop()
   throw new GatewayError('config_invalid', problem)
 }
 
 /** What only a process that stays can do, by the name of the connection. */
-function needsToStay({ adapter: { channel, capabilities }, connection }: GatewayConnection): string | undefined {
+function longRunningProblem({ adapter: { channel, capabilities }, connection }: GatewayConnection): string | undefined {
   const name = `[${channel}] connection "${connection.id}"`
   const advice = 'which needs a process that stays; run it on Node'
   if (capabilities.verbs.includes('source')) return `${name} pulls its messages, ${advice}`
@@ -71,7 +71,7 @@ function needsToStay({ adapter: { channel, capabilities }, connection }: Gateway
 }
 
 /** Asked right before the request is handed to the runtime; there is nothing of ours between that and its first byte. */
-const fenceFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave, onSend) => async (input, init) => {
+const fenceWorkerFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave, onSend) => async (input, init) => {
   if (!mayLeave(0)) throw new DOMException('too late to be sent', 'TimeoutError')
   onSend?.()
   return fetch(input, init)

@@ -3,14 +3,14 @@ import type { JsonObject, Log } from '../contract/index.ts'
 
 const secretName = /token|secret|authorization|password/i
 
-export function createLog(): Log {
-  const write =
+export function createWorkerLog(): Log {
+  const writeConsoleLine =
     (level: 'info' | 'warn' | 'error') =>
     (event: string, facts: JsonObject = {}) =>
-      console[level](JSON.stringify({ level, msg: event, ...facts }, hideSecrets))
-  return { info: write('info'), warn: write('warn'), error: write('error') }
+      console[level](JSON.stringify({ level, msg: event, ...facts }, hideSecretFields))
+  return { info: writeConsoleLine('info'), warn: writeConsoleLine('warn'), error: writeConsoleLine('error') }
 }
 
-function hideSecrets(key: string, value: unknown): unknown {
+function hideSecretFields(key: string, value: unknown): unknown {
   return secretName.test(key) ? '[hidden]' : value
 }

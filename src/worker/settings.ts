@@ -28,13 +28,13 @@ const nodeVariables: Readonly<Record<string, string>> = {
 /** A seventh connection would wait for one of six, and a send that waits too long counts as perhaps sent. */
 const fewAtOnce = { slots: 2, sendSlots: 2 } as const
 
-export function readSettings(env: WorkerEnv, file: ParleyConfig): WorkerSettings {
-  const variables = textsOf(env)
+export function readWorkerSettings(env: WorkerEnv, file: ParleyConfig): WorkerSettings {
+  const variables = textVariables(env)
   const isAdminOn = variables['PARLEY_ADMIN'] === 'on'
   const problems = [...bindingProblems(env), ...variableProblems(variables), ...connectionProblems(file)]
   const turns = { ...fewAtOnce, ...file.turns }
-  const known = file.connections?.filter((each) => !isLocal(each.channel)) ?? []
-  const config = loadOrTell(problems, () =>
+  const known = file.connections?.filter((each) => !isLocalOnlyChannel(each.channel)) ?? []
+  const config = loadConfigOrExplain(problems, () =>
     loadConfig({ ...variables, PARLEY_ADMIN: undefined }, { ...file, turns, connections: known }, publicChannels),
   )
   if (isAdminOn && variables['PARLEY_ADMIN_TOKEN'] === undefined)
@@ -48,7 +48,7 @@ export function readSettings(env: WorkerEnv, file: ParleyConfig): WorkerSettings
   return { config, isAdminOn }
 }
 
-function textsOf(env: WorkerEnv): Environment {
+function textVariables(env: WorkerEnv): Environment {
   const values: readonly [string, unknown][] = Object.entries(env)
   return Object.fromEntries(
     values.flatMap(([name, value]) => (typeof value === 'string' && value.trim() !== '' ? [[name, value]] : [])),
@@ -71,18 +71,18 @@ function variableProblems(variables: Environment): readonly string[] {
 }
 
 function connectionProblems(file: ParleyConfig): readonly string[] {
-  const local = (file.connections ?? []).filter((each) => isLocal(each.channel))
+  const local = (file.connections ?? []).filter((each) => isLocalOnlyChannel(each.channel))
   return local.map(
     (each) => `[${each.channel}] connection "${each.id}" answers the gateway's own machine only; run it on Node`,
   )
 }
 
-function isLocal(channel: string): boolean {
-  const isNamed = (each: { readonly channel: string }): boolean => each.channel === channel
-  return channels.some(isNamed) && !publicChannels.some(isNamed)
+function isLocalOnlyChannel(channel: string): boolean {
+  const isThisChannel = (each: { readonly channel: string }): boolean => each.channel === channel
+  return channels.some(isThisChannel) && !publicChannels.some(isThisChannel)
 }
 
-function loadOrTell(problems: string[], load: () => Config): Config | undefined {
+function loadConfigOrExplain(problems: string[], load: () => Config): Config | undefined {
   try {
     return load()
   } catch (error) {

@@ -1,19 +1,22 @@
 // A mail that Cloudflare took in: stored before it is accepted, refused for good, or thrown, which makes its sender try again.
 import type { ForwardableEmailMessage } from '@cloudflare/workers-types'
-import { GatewayError, type HandedAnswer, type HandedOver, type RawArrival } from '../contract/index.ts'
+import { type EmailEvent, type EmailEventResult, GatewayError, type RawRequest } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from '../http/deps.ts'
-import { handIn } from '../http/hand-in.ts'
+import { deliverInbound } from '../http/hand-in.ts'
 
-export type Handed = Pick<ForwardableEmailMessage, 'from' | 'to' | 'raw' | 'rawSize' | 'setReject'>
+export type WorkerEmail = Pick<ForwardableEmailMessage, 'from' | 'to' | 'raw' | 'rawSize' | 'setReject'>
 
-const nobody = '5.1.1 there is no such address here'
+const unknownAddressText = '5.1.1 there is no such address here'
 
-export async function takeHanded(deps: Pick<AppDeps, 'gateway' | 'rejections'>, message: Handed): Promise<void> {
+export async function receiveEmailEvent(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  message: WorkerEmail,
+): Promise<void> {
   const { from, to, rawSize: size } = message
   // The same stream: Cloudflare's types and those of the language have their own names for it.
-  const body = message.raw as unknown as HandedOver['body']
-  const answer = await firstAnswer(deps, { from, to, size, body })
+  const body = message.raw as unknown as EmailEvent['body']
+  const answer = await offerToConnections(deps, { from, to, size, body })
   switch (answer.kind) {
     case 'taken':
       return
@@ -28,14 +31,17 @@ export async function takeHanded(deps: Pick<AppDeps, 'gateway' | 'rejections'>, 
   }
 }
 
-async function firstAnswer(deps: Pick<AppDeps, 'gateway' | 'rejections'>, handed: HandedOver): Promise<HandedAnswer> {
+async function offerToConnections(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  handed: EmailEvent,
+): Promise<EmailEventResult> {
   for (const at of deps.gateway.connections) {
-    const answer = await at.adapter.takeHanded?.(handed, doorOf(deps, at))
+    const answer = await at.adapter.takeHanded?.(handed, createInboundDoor(deps, at))
     if (answer !== undefined) return answer
   }
-  return { kind: 'refused', text: nobody }
+  return { kind: 'refused', text: unknownAddressText }
 }
 
-function doorOf(deps: Pick<AppDeps, 'gateway' | 'rejections'>, at: GatewayConnection) {
-  return { receive: (arrival: RawArrival) => handIn(deps, at, arrival) }
+function createInboundDoor(deps: Pick<AppDeps, 'gateway' | 'rejections'>, at: GatewayConnection) {
+  return { receive: (arrival: RawRequest) => deliverInbound(deps, at, arrival) }
 }

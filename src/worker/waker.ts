@@ -8,18 +8,18 @@ export const wakeMessage: WakeMessage = { v: 1 }
 /** For an invocation of their own: turns on which others died. */
 export const suspectsMessage: WakeMessage = { v: 1, suspects: true }
 
-export function isForSuspects(body: unknown): boolean {
+export function isSuspectsMessage(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'suspects' in body && body.suspects === true
 }
 
-export type WakerDeps = {
+export type QueueWakeupDeps = {
   readonly queue: Pick<Queue<WakeMessage>, 'send'>
   readonly waitUntil: (work: Promise<unknown>) => void
   readonly log: Log
 }
 
 /** One message per invocation, however often it is rung. A message that cannot be sent is made good by the clock. */
-export function createWaker({ queue, waitUntil, log }: WakerDeps): () => void {
+export function createQueueWakeup({ queue, waitUntil, log }: QueueWakeupDeps): () => void {
   let isSent = false
   return () => {
     if (isSent) return

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createNodeMeter } from '../../src/node/meter.ts'
 import { connectionMetrics } from '../../src/vitals/connection-signs.ts'
-import { edgeMetrics } from '../../src/vitals/edge-use.ts'
-import { expose } from '../../src/vitals/exposition.ts'
+import { httpListenerMetrics } from '../../src/vitals/edge-use.ts'
+import { formatPrometheus } from '../../src/vitals/exposition.ts'
 import { jobMetrics } from '../../src/vitals/job-use.ts'
 import { slotMetrics } from '../../src/vitals/slot-use.ts'
 import { toolServerMetrics } from '../../src/vitals/tool-server-use.ts'
-import { vitalMetrics } from '../../src/vitals/vital-metrics.ts'
+import { healthMetrics } from '../../src/vitals/vital-metrics.ts'
 import { readPrometheusText } from '../doubles/prometheus-text.ts'
 import { checkoutRoot, readSources } from './source-tree.ts'
 
@@ -43,7 +43,7 @@ test('every metric from the rows is described with its type', () => {
       ...{ kind, state, connection: 'c', reason: '', standing: 1, ever: 1, oldestMs: 1, lastMs: 1 },
     })),
   )
-  const exposed = vitalMetrics(signs, []).map(({ name, type }) => `${name} ${type}`)
+  const exposed = healthMetrics(signs, []).map(({ name, type }) => `${name} ${type}`)
   expect(
     rows('### From the rows')
       .map(([, name, type]) => `${named(name)} ${type}`)
@@ -53,20 +53,20 @@ test('every metric from the rows is described with its type', () => {
 
 test('every metric of the process is described with its type', async () => {
   const holders = [{ agent: 'a', connection: 'c', used: 1, oldestMs: 1, fullMs: 1 }]
-  const slots = expose(slotMetrics({ slots: 1, used: 1, fullMs: 1, holders }))
-  const jobs = expose(
+  const slots = formatPrometheus(slotMetrics({ slots: 1, used: 1, fullMs: 1, holders }))
+  const jobs = formatPrometheus(
     jobMetrics({ running: 1, waiting: 1, waitedMs: 1, ended: [{ job: 'a', outcome: 'done', count: 1 }] }),
   )
-  const edge = expose(
-    edgeMetrics({
+  const edge = formatPrometheus(
+    httpListenerMetrics({
       bodies: { bytes: 1, bodies: 1, limitBytes: 1 },
       connections: { open: 1, halfOpen: 0, idle: 0 },
       refused: new Map([['bodies_full', 1]]),
     }),
   )
   const sign = { connection: 'c', state: 'ok', since: '', summary: '', problems: [] } as const
-  const connections = expose(connectionMetrics([sign]))
-  const tools = expose(toolServerMetrics([{ server: 'a', agent: 'b', isThere: true }]))
+  const connections = formatPrometheus(connectionMetrics([sign]))
+  const tools = formatPrometheus(toolServerMetrics([{ server: 'a', agent: 'b', isThere: true }]))
   const families = readPrometheusText((await createNodeMeter().read()) + slots + jobs + edge + connections + tools)
   const exposed = [...families.values()].flatMap(({ name, type }) =>
     name.startsWith('parley_') ? [`${name} ${type}`] : [],

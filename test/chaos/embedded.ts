@@ -1,7 +1,7 @@
 // embedded: one gateway with the PostgreSQL that it starts in its data folder. Both are killed with -9 in turn while messages
 // keep coming; a second gateway on the folder is refused; and the gateway is frozen longer than its lease, again and again,
 // where no other takes over. Nothing is lost, doubled or out of order.
-import { isServerOf, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
+import { isPostmasterOfFolder, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedFolder } from '../../src/node/embedded-postgres.ts'
 import { statement } from '../../src/storage/database.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
@@ -125,7 +125,7 @@ async function postmasterPid({ folder }: Scene): Promise<number | undefined> {
 
 /** Whether a process of this number works on the data folder; one that nobody has waited for yet does not. */
 async function isPostgres({ folder }: Scene, pid: number | undefined): Promise<boolean> {
-  return pid !== undefined && isServerOf(pid, embeddedFolder(folder))
+  return pid !== undefined && isPostmasterOfFolder(pid, embeddedFolder(folder))
 }
 
 /** The server alone, as the kernel ends what needs too much memory: its children notice by themselves, unless they are at work. */

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { clearRemains, readPostmaster } from '../../src/node/embedded-postgres/postmaster.ts'
+import { clearStalePostmaster, readPostmaster } from '../../src/node/embedded-postgres/postmaster.ts'
 import { stopServer } from '../../src/node/embedded-postgres/server.ts'
 import { embeddedFolder, embeddedUrl } from '../../src/node/embedded-postgres.ts'
 import { freePort } from '../doubles/free-port.ts'
@@ -184,7 +184,7 @@ function embeddedIn(dataDir: string): OpenedDatabase {
       const found = await readPostmaster(folder)
       if (found !== undefined) await stopServer(found, folder)
       // A backend that was at work when its server was killed has no end of its own.
-      await clearRemains(folder)
+      await clearStalePostmaster(folder)
     },
   }
 }

@@ -1,8 +1,8 @@
 // Where an access decision is made, for tests: the test agent on the test connection, nothing stored, the moment of `aMessage`.
-import { nothingStored } from '../../src/contract/index.ts'
-import type { AccessScene } from '../../src/identity/access/access-policy.ts'
+import { noStoredAccess } from '../../src/contract/index.ts'
+import type { AccessContext } from '../../src/identity/access/access-policy.ts'
 
-export function accessScene(changes: Partial<AccessScene> = {}): AccessScene {
+export function accessScene(changes: Partial<AccessContext> = {}): AccessContext {
   return {
     connection: 'test/main',
     agent: 'demo',
@@ -10,7 +10,7 @@ export function accessScene(changes: Partial<AccessScene> = {}): AccessScene {
     own: undefined,
     recipient: '@demo@parley.localhost',
     receivedAt: '2026-11-16T12:00:00.000Z',
-    stored: nothingStored,
+    stored: noStoredAccess,
     ...changes,
   }
 }

@@ -2,7 +2,7 @@
 import { constants, createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { KeyAnswer, KeySource } from '../../adapters/activitypub/gate/key-source.ts'
 import type { RemoteActor, RemoteKey } from '../../adapters/activitypub/wire/actor.ts'
-import type { RawArrival } from '../../src/contract/index.ts'
+import type { RawRequest } from '../../src/contract/index.ts'
 
 export const ourOrigin = 'https://agents.example'
 export const peerNow = Date.parse('2026-11-17T12:00:00Z')
@@ -117,7 +117,7 @@ export function post(body: object | string | Uint8Array, path = '/ap/concierge/i
   }
 }
 
-export function arrivalOf({ path, bytes, headers }: Post, more: Record<string, string> = {}): RawArrival {
+export function arrivalOf({ path, bytes, headers }: Post, more: Record<string, string> = {}): RawRequest {
   const pseudo = { ':path': path, ':authority': headers['host'] ?? '' }
   return {
     bytes,
@@ -137,7 +137,7 @@ export type CavageOptions = {
   readonly pair?: KeyPair
 }
 
-export function signCavage(request: Post, peer: Peer, options: CavageOptions = {}): RawArrival {
+export function signCavage(request: Post, peer: Peer, options: CavageOptions = {}): RawRequest {
   const { headers = '(request-target) host date digest', algorithm = 'rsa-sha256', target = request.path } = options
   const { pair = peer.rsa, created, expires } = options
   const values: Record<string, unknown> = {
@@ -169,7 +169,7 @@ export type MessageSignatureOptions = {
 
 export const createdNow = `created=${peerNow / 1000}`
 
-export function signMessage(request: Post, peer: Peer, options: MessageSignatureOptions = {}): RawArrival {
+export function signMessage(request: Post, peer: Peer, options: MessageSignatureOptions = {}): RawRequest {
   const { components = ['@method', '@target-uri', 'content-digest'], params = createdNow, label = 'sig1' } = options
   const { pair = peer.rsa, pss = false } = options
   const [path = '', query = ''] = request.path.split('?', 2)
@@ -196,7 +196,7 @@ function signBase(base: Buffer, { privateKey, key }: KeyPair, pss: boolean): Buf
 }
 
 /** Two signatures on one request. */
-export function together(one: RawArrival, other: RawArrival): RawArrival {
+export function together(one: RawRequest, other: RawRequest): RawRequest {
   const both = (name: string): string => `${one.headers[name]}, ${other.headers[name]}`
   const headers = { ...one.headers, 'signature-input': both('signature-input'), signature: both('signature') }
   return { ...one, headers }

@@ -1,5 +1,5 @@
 // People at https names without a port, as the case tables know them: one server of this machine stands behind whoever ends TLS for them.
-import type { GuardedFetch } from '../../src/contract/index.ts'
+import type { SafeFetch } from '../../src/contract/index.ts'
 import type { Peer } from './activitypub-peer.ts'
 import { type Fediverse, pemOf } from './fediverse.ts'
 
@@ -7,7 +7,7 @@ import { type Fediverse, pemOf } from './fediverse.ts'
 export function behindTls(
   { guardedFetch, origin, origins }: Pick<Fediverse, 'guardedFetch' | 'origin' | 'origins'>,
   ...hosts: readonly string[]
-): GuardedFetch {
+): SafeFetch {
   const near = origins(...hosts)
   return {
     pins: guardedFetch.pins,

@@ -1,7 +1,7 @@
 // Other servers of the fediverse on this machine: one real HTTP server that answers for every name a test gives it.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { GuardedFetch } from '../../src/contract/index.ts'
+import type { SafeFetch } from '../../src/contract/index.ts'
 import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
 import { isPublicAddress } from '../../src/verification/index.ts'
 
@@ -22,7 +22,7 @@ export type Fediverse = {
   /** `host path` of every request, in order. */
   readonly seen: readonly string[]
   readonly headers: readonly IncomingMessage['headers'][]
-  readonly guardedFetch: GuardedFetch
+  readonly guardedFetch: SafeFetch
   /** For the names above. */
   origins(...hosts: readonly string[]): readonly string[]
   stop(): Promise<void>

@@ -1,5 +1,5 @@
 // What sending a mail needs, in memory: tokens that can be read, notes, files, and the reply of an agent to one person's mail.
-import type { MailDeps, MailSettings } from '../../adapters/email/deliver/settings.ts'
+import type { DeliveryDeps, DeliverySettings } from '../../adapters/email/deliver/settings.ts'
 import type { Attempt, FileSource, JsonObject, NormalizedResponse } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/verification/index.ts'
 import { memoryNotes } from './memory-notes.ts'
@@ -64,11 +64,11 @@ export function filesOf(sizes: Readonly<Record<string, number>>): FileSource {
   }
 }
 
-export function mailSettings(more: Partial<MailSettings> = {}): MailSettings {
+export function mailSettings(more: Partial<DeliverySettings> = {}): DeliverySettings {
   return { domain: 'agents.example', maxMailBytes: 10_000_000, callTimeoutMs: 5000, ...more }
 }
 
-export function mailDeps(more: Partial<MailDeps> = {}): MailDeps {
+export function mailDeps(more: Partial<DeliveryDeps> = {}): DeliveryDeps {
   return {
     connection: { tenant: 'default', id: 'default', agent: 'helper', domain: 'agents.example' },
     hmac: webHmac(),

@@ -1,7 +1,7 @@
 // The store of notes in memory, at a clock of the test's.
-import type { JsonObject, Notes } from '../../src/contract/index.ts'
+import type { JsonObject, TtlStore } from '../../src/contract/index.ts'
 
-export type MemoryNotes = Notes & { readonly keys: () => readonly string[] }
+export type MemoryNotes = TtlStore & { readonly keys: () => readonly string[] }
 
 export function memoryNotes(now: () => number = Date.now): MemoryNotes {
   const rows = new Map<string, { readonly value: JsonObject; readonly until: number }>()

@@ -1,7 +1,7 @@
 // A desk at which nobody has ever asked for anything.
-import type { TaskDesk } from '../../src/contract/index.ts'
+import type { TaskService } from '../../src/contract/index.ts'
 
-export const noTasks: TaskDesk = {
+export const noTasks: TaskService = {
   ofMessage: async () => undefined,
   cursorBefore: async () => '0',
   ofMessageId: async () => undefined,

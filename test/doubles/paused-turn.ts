@@ -1,6 +1,11 @@
 // A turn that paused, as the stores find it: a conversation, its lane free, and what the run waits for.
 import { randomUUID } from 'node:crypto'
-import { type NewPendingAction, type NewToolRequest, type NewTurn, noGround } from '../../src/sessions/turn-store.ts'
+import {
+  type NewPendingAction,
+  type NewToolRequest,
+  type NewTurn,
+  noAccessBasis,
+} from '../../src/sessions/turn-store.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
@@ -104,7 +109,7 @@ function newTurn(members: readonly string[]): NewTurn {
     traceId: 'trace',
     deadlineMs: 60_000,
     replyTo: null,
-    members: members.map((id, ord) => ({ ...noGround, id, ord, principal: owner, accessRule: 'public' })),
+    members: members.map((id, ord) => ({ ...noAccessBasis, id, ord, principal: owner, accessRule: 'public' })),
     signalId: null,
     resumes: null,
     taskId: null,

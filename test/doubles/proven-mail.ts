@@ -1,6 +1,6 @@
 // A mail as hop 2 judges it: scanned and proven with the real parts, the name system being a zone of ours.
 import { createResolver } from '../../adapters/email/dns/resolver.ts'
-import { type ProofDeps, proveMail } from '../../adapters/email/prove/prove-mail.ts'
+import { type AuthDeps, authenticateMail } from '../../adapters/email/prove/prove-mail.ts'
 import { scanHead } from '../../adapters/email/scan/scan-head.ts'
 import type { MailProof, MailRefusal } from '../../adapters/email/wire/judged.ts'
 import type { Envelope } from '../../adapters/email/wire/mail.ts'
@@ -9,7 +9,7 @@ import { type MailZone, receivedMail, senderZone } from './mail-maker.ts'
 export type Proving = {
   readonly zone?: MailZone
   readonly envelope?: Partial<Envelope>
-  readonly settings?: ProofDeps['settings']
+  readonly settings?: AuthDeps['settings']
   readonly receivedAt?: string
 }
 
@@ -18,5 +18,9 @@ export async function provenMail(mail: string, proving: Proving = {}): Promise<M
   const received = receivedMail(mail, envelope)
   const resolver = createResolver({ lookup: zone.lookup, now: () => 0 })
   const deps = settings === undefined ? { resolver } : { resolver, settings }
-  return proveMail(receivedAt === undefined ? received : { ...received, receivedAt }, scanHead(received.raw), deps)
+  return authenticateMail(
+    receivedAt === undefined ? received : { ...received, receivedAt },
+    scanHead(received.raw),
+    deps,
+  )
 }

@@ -4,8 +4,8 @@ import type { LoopOptions } from '../../src/agent/loop/options.ts'
 import type { ConversationResult } from '../../src/agent/loop/result.ts'
 import { runLoop } from '../../src/agent/loop/run-loop.ts'
 import { createToolCatalog } from '../../src/agent/tools/catalog.ts'
-import { createToolDesk, type DeskDeps } from '../../src/agent/tools/create-desk.ts'
-import type { ToolDesk } from '../../src/agent/tools/desk.ts'
+import { createToolRunner, type ToolRunnerDeps } from '../../src/agent/tools/create-desk.ts'
+import type { ToolRunner } from '../../src/agent/tools/desk.ts'
 import type { RequestedCall } from '../../src/agent/tools/tool.ts'
 import type { Fields } from '../../src/contract/index.ts'
 import { declared } from './tool-call.ts'
@@ -47,11 +47,11 @@ export async function looped(
 /** Host tools by name, run by their functions. */
 export function deskOf(
   tools: Readonly<Record<string, (parameters: Fields) => unknown>>,
-  deps: Partial<DeskDeps> & { readonly declarations?: Readonly<Record<string, Fields>> } = {},
-): ToolDesk {
+  deps: Partial<ToolRunnerDeps> & { readonly declarations?: Readonly<Record<string, Fields>> } = {},
+): ToolRunner {
   const { declarations = {}, ...rest } = deps
   const { signal } = new AbortController()
-  return createToolDesk({
+  return createToolRunner({
     catalog: createToolCatalog(Object.keys(tools).map((name) => declared({ name, ...declarations[name] }))),
     executors: { default: (call) => tools[call.tool_name]?.(call.parameters) },
     once: (_call, effect) =>

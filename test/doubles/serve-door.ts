@@ -1,7 +1,7 @@
 // The door beside a request for adapters whose answers take nothing in.
-import type { ServeDoor } from '../../src/contract/index.ts'
+import type { ServeContext } from '../../src/contract/index.ts'
 
-export const idleDoor: ServeDoor = {
+export const idleDoor: ServeContext = {
   from: 'local',
   receivedAt: '2026-11-17T12:00:00.000Z',
   take: () => Promise.reject(new Error('nothing was to be taken in')),

@@ -3,11 +3,11 @@ import { createHmac } from 'node:crypto'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import type {
   Adapter,
-  Arrived,
-  ArrivedMessage,
   DeliveryOutcome,
+  InboundEvent,
+  InboundMessage,
   Installation,
-  RawArrival,
+  RawRequest,
 } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/verification/index.ts'
 import { attemptAt, replySaying } from '../unit/contract/adapter-contract-outbound.ts'
@@ -37,7 +37,7 @@ export function tenantAdapter(installations: MemoryInstallations, apiUrl: string
   )
 }
 
-export function signed(body: object | string): RawArrival {
+export function signed(body: object | string): RawRequest {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const time = String(Math.floor(Date.now() / 1000))
   const hex = createHmac('sha256', signingSecret).update(`v0:${time}:${text}`).digest('hex')
@@ -82,13 +82,13 @@ export function messageEvent(team: string, event: object = {}, envelope: object 
   }
 }
 
-export async function received(adapter: Adapter, body: object | string): Promise<readonly Arrived[]> {
+export async function received(adapter: Adapter, body: object | string): Promise<readonly InboundEvent[]> {
   const reception = await adapter.receive(signed(body), connection)
   if (reception.kind !== 'read') throw new Error(`not read: ${JSON.stringify(reception)}`)
   return reception.arrivals
 }
 
-export async function receivedMessage(adapter: Adapter, body: object | string): Promise<ArrivedMessage> {
+export async function receivedMessage(adapter: Adapter, body: object | string): Promise<InboundMessage> {
   const [arrived] = await received(adapter, body)
   if (arrived?.kind !== 'message') throw new Error(`no message: ${arrived?.reason}`)
   return arrived
@@ -97,7 +97,7 @@ export async function receivedMessage(adapter: Adapter, body: object | string): 
 /** Says something where a message came from. */
 export async function answered(
   adapter: Adapter,
-  arrived: ArrivedMessage,
+  arrived: InboundMessage,
   text = 'an answer',
 ): Promise<DeliveryOutcome> {
   const [first] = adapter.render(replySaying(text), arrived.replyTo)

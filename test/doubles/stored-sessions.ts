@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Envelope, envelopeSchemaId } from '../../src/contract/index.ts'
 import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
-import { type HeldLane, type NewTurn, noGround } from '../../src/sessions/turn-store.ts'
+import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/sessions/turn-store.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
@@ -68,7 +68,7 @@ export function newTurn(held: HeldLane, principal: string | null): NewTurn {
     traceId: 'trace',
     deadlineMs: 60_000,
     replyTo: null,
-    members: held.messages.map((row, ord) => ({ ...noGround, id: row.id, ord, principal, accessRule: 'public' })),
+    members: held.messages.map((row, ord) => ({ ...noAccessBasis, id: row.id, ord, principal, accessRule: 'public' })),
     signalId: null,
     resumes: null,
     taskId: null,

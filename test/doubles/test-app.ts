@@ -1,20 +1,20 @@
 // The HTTP surface of a test gateway, asked without a server.
 import { secret } from '../../src/contract/index.ts'
 import { replay } from '../../src/gateway/replay.ts'
-import { createSessionDesk } from '../../src/gateway/session-desk.ts'
+import { createSessionTakeover } from '../../src/gateway/session-desk.ts'
 import { newTraceId } from '../../src/gateway/trace-id.ts'
 import { createApiCallers } from '../../src/http/api-callers.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { AppDeps } from '../../src/http/deps.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import { createCallerAccess } from '../../src/storage/caller-access.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
-import { createForgetStore } from '../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../src/storage/forget-store.ts'
 import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
-import { createSessionDeskStore } from '../../src/storage/session-desk-store.ts'
+import { createSessionReader } from '../../src/storage/session-desk-store.ts'
 import { createSessionStore } from '../../src/storage/session-store.ts'
 import { createThreadStore } from '../../src/storage/thread-store.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
@@ -35,13 +35,13 @@ export function createTestApp(
     receipts: gateway.deps.receipts,
     deliveries: createDeliveryStore(database, gateway.deps.tenant),
     sessions,
-    desk: createSessionDesk(gateway.deps, { sessions, desk: createSessionDeskStore(database, gateway.deps.tenant) }),
+    desk: createSessionTakeover(gateway.deps, { sessions, desk: createSessionReader(database, gateway.deps.tenant) }),
     tokens: createTokenStore(database, gateway.deps.tenant),
     audit: gateway.deps.audit,
     rejections,
     meter: gateway.deps.meter,
     newTrace: () => newTraceId(gateway.deps),
-    forget: createForgetStore(database, gateway.deps.tenant),
+    forget: createEraseStore(database, gateway.deps.tenant),
     replay: (id, wanted) => replay(gateway.deps, createReplayStore(database, gateway.deps.tenant), id, wanted),
     wake: gateway.wake,
     files: gateway.files,
@@ -51,7 +51,7 @@ export function createTestApp(
     publicUrl: gateway.config.publicUrl,
     adminToken: secret(operatorToken),
     explain: (id, connection) =>
-      explain(
+      explainById(
         { store: createExplainStore(database, gateway.deps.tenant), agents: ['demo'], rejections },
         id,
         connection,

@@ -1,5 +1,5 @@
 // A whole gateway in this process, on a given database, with real HTTP to stand-ins for the vendors.
-import { type Assembled, assemble, type Runtime } from '../../src/assemble.ts'
+import { type Assembled, assembleGateway, type Runtime } from '../../src/assemble.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../../src/config.ts'
 import type { ChannelDefinition, ConnectionConfig, JsonObject } from '../../src/contract/index.ts'
 import type { Received } from '../../src/gateway/receive.ts'
@@ -63,7 +63,7 @@ export function createTestGateway(
       void logged.push({ level, event, facts })
   const file = { ...config, turns: { ...quickTurns, ...config.turns }, sends: { ...quickSends, ...config.sends } }
   const loaded = loadConfig(env, file, channels)
-  const assembled = assemble(loaded, database, {
+  const assembled = assembleGateway(loaded, database, {
     fetch,
     now: Date.now,
     monotonicMs: () => performance.now(),

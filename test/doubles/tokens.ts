@@ -1,13 +1,13 @@
 // Tokens for tests: made as the routes make them, with whatever terms the test is about.
 import { createIdSource } from '../../src/contract/index.ts'
 import type { TokenLine } from '../../src/identity/tokens/token-store.ts'
-import { createToken, type TokenDeps, type TokenWish } from '../../src/identity/tokens/tokens.ts'
+import { createToken, type TokenDeps, type TokenRequest } from '../../src/identity/tokens/tokens.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
 import { sha256Hex } from '../../src/verification/index.ts'
 
 /** An operator's, for ever, of the default workspace. */
-export const plainTerms: TokenWish = {
+export const plainTerms: TokenRequest = {
   label: 'test',
   scopes: ['admin'],
   principal: null,
@@ -27,7 +27,7 @@ export function tokenDeps(database: Database, tenant = 'default'): TokenDeps {
 
 export async function madeToken(
   database: Database,
-  terms: Partial<TokenWish> = {},
+  terms: Partial<TokenRequest> = {},
   tenant = 'default',
 ): Promise<{ readonly clear: string; readonly line: TokenLine }> {
   const { token, line } = await createToken(tokenDeps(database, tenant), { ...plainTerms, ...terms })

@@ -2,7 +2,7 @@
 // the books balance.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import type { RawArrival } from '../../src/contract/index.ts'
+import type { RawRequest } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
 import { bodyCases } from '../conformance/activitypub/body-cases.ts'
 import { cavageCases } from '../conformance/activitypub/cavage-cases.ts'
@@ -72,9 +72,9 @@ describeOnDatabase('under attack', (database) => {
     await bot.stop()
     await fediverse.stop()
   })
-  const told = async (arrival: RawArrival): Promise<number> => (await knock(bot.near, arrival)).status
+  const told = async (arrival: RawRequest): Promise<number> => (await knock(bot.near, arrival)).status
   /** What the gate drops looks to whoever sent it as if it were taken. */
-  const expectRefused = async (what: string, arrival: RawArrival, isDropped = false): Promise<void> => {
+  const expectRefused = async (what: string, arrival: RawRequest, isDropped = false): Promise<void> => {
     const status = await told(arrival)
     const isRefused = isDropped ? status === 202 : status >= 400 && status < 429
     expect([what, isRefused, status]).toEqual([what, true, status])

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { sweepRound } from '../../src/assemble/sweep-round.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
@@ -114,7 +114,7 @@ describeOnDatabase('an account that is deleted', (database) => {
     await here.gateway.settle()
     expect(alice.received).toHaveLength(heard)
     const store = createExplainStore(database(), 'default')
-    const story = async (id: string) => JSON.stringify(await explain({ store, agents: ['demo'] }, id))
+    const story = async (id: string) => JSON.stringify(await explainById({ store, agents: ['demo'] }, id))
     expect(await story(note)).toBe('{"kind":"unknown"}')
     const told = await story(`${alice.id}#delete`)
     expect(told).toContain('What they had said was erased')

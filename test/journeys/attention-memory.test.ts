@@ -9,7 +9,7 @@ import {
   textOf,
 } from '../../src/contract/index.ts'
 import { replay } from '../../src/gateway/replay.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
@@ -298,7 +298,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     start()
     await say('m1', { text: 'blue' })
     const told = async (id: string) => {
-      const explained = await explain({ store: createExplainStore(database(), 'default'), agents: ['desk'] }, id)
+      const explained = await explainById({ store: createExplainStore(database(), 'default'), agents: ['desk'] }, id)
       if (explained.kind !== 'explained') throw new Error(explained.kind)
       const { facts, story } = explained.explanation
       return { facts, text: story.lines.map(({ title, text }) => `${title}: ${text}`).join('\n') }

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { AttentionSettings } from '../../src/contract/index.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createReceiptStore } from '../../src/storage/receipt-store.ts'
@@ -181,7 +181,7 @@ describeOnDatabase('attention in rooms', (database: () => Database) => {
     const [books] = await createReceiptStore(database(), 'default').books()
     expect(books).toMatchObject({ received: 3, answered: 1, refused: 2, inFlight: 0, dead: 0 })
     const told = async (id: string) =>
-      JSON.stringify(await explain({ store: createExplainStore(database(), 'default'), agents: ['desk'] }, id))
+      JSON.stringify(await explainById({ store: createExplainStore(database(), 'default'), agents: ['desk'] }, id))
     expect(await told('m1')).toContain('said in a room and not to the agent')
     expect(await told('m2')).toContain('only listens in that room')
   })

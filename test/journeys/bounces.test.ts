@@ -1,9 +1,9 @@
 // What became of a reply after it was delivered: the name its vendor gave it, and that it came back.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import type { Adapter, Arrived, ArrivedMessage, Bounce, DeliveryOutcome } from '../../src/contract/index.ts'
+import type { Adapter, Bounce, DeliveryOutcome, InboundEvent, InboundMessage } from '../../src/contract/index.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
@@ -21,10 +21,10 @@ describeOnDatabase('a reply', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let bounce: Bounce | undefined
-  let claim: ArrivedMessage['thread'] | undefined
+  let claim: InboundMessage['thread'] | undefined
 
   /** What is said is a message, unless a bounce is due. */
-  const change = ([arrived]: readonly Arrived[]): readonly Arrived[] => {
+  const change = ([arrived]: readonly InboundEvent[]): readonly InboundEvent[] => {
     if (arrived?.kind !== 'message') return []
     if (bounce === undefined) return [claim === undefined ? arrived : { ...arrived, thread: claim }]
     const deliveryId = arrived.message.id
@@ -92,7 +92,7 @@ describeOnDatabase('a reply', (database) => {
       { received: 1, answered: 1, dead: 0, inFlight: 0, ignored: 3 },
     ])
     const facts = { store: createExplainStore(database(), 'default'), agents: ['demo'], rejections: createRejections() }
-    const explained = await explain(facts, 'm1')
+    const explained = await explainById(facts, 'm1')
     const story = JSON.stringify(explained)
     expect(story).toContain(
       'The reply is late on its way, as a server there says: no way there was found in time (4.4.1)',

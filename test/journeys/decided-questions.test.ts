@@ -1,7 +1,7 @@
 // A question that is decided, has expired or is withdrawn before it was sent is not sent; one that was under way does not come back.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { type Database, type Failpoint, statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createPendingActionStore } from '../../src/storage/pending-action-store.ts'
@@ -109,7 +109,7 @@ describeOnPostgres('a question', (adminUrl) => {
   const questions = () => texts().filter((text) => text.includes('I need an approval'))
   const isQuiet = async () => JSON.stringify((await database.query(openWork, []))[0]) === JSON.stringify(nothing)
   const told = async (id: string) => {
-    const explained = await explain({ store: createExplainStore(database, 'default'), agents: ['demo'] }, id)
+    const explained = await explainById({ store: createExplainStore(database, 'default'), agents: ['demo'] }, id)
     if (explained.kind !== 'explained') throw new Error(`${id} is ${explained.kind}`)
     const { headline, lines } = explained.explanation.story
     return [headline, ...lines.map(({ title, text }) => `${title} ${text}`)].join('\n')

@@ -2,14 +2,14 @@
 // (and once by a post), and is judged with a name server that knows the key.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { signedText, webhookHeaders } from '../../adapters/email/ways/hooks/webhook.ts'
+import { webhookHeaders, webhookSignedText } from '../../adapters/email/ways/hooks/webhook.ts'
 import { envelopeHeaders } from '../../adapters/email/wire/mail.ts'
 import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import { secret, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
-import { hexOf, sha256Bytes, webHmac } from '../../src/verification/index.ts'
+import { sha256Bytes, toHex, webHmac } from '../../src/verification/index.ts'
 import { draftMail, mailKey, type Signing, sealMail, signMail } from '../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene, type SceneOptions } from '../doubles/mail-scene.ts'
 import { type NameServer, startNameServer } from '../doubles/name-server.ts'
@@ -230,8 +230,8 @@ describeOnDatabase('genuine mail', (database) => {
       [envelopeHeaders.from]: 'ada@people.example',
       [envelopeHeaders.to]: JSON.stringify([`demo@${localDomain}`]),
     }
-    const text = signedText(headers, hexOf(await sha256Bytes(copy)))
-    const mac = hexOf(await webHmac().sha256(hookSecret, new TextEncoder().encode(text)))
+    const text = webhookSignedText(headers, toHex(await sha256Bytes(copy)))
+    const mac = toHex(await webHmac().sha256(hookSecret, new TextEncoder().encode(text)))
     const app = createTestApp(scene.gateway, database())
     const posted = await app.request('/hooks/email/default', {
       ...{ method: 'POST', body: copy },

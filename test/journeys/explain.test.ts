@@ -2,9 +2,9 @@
 // PARLEY_WRITE_DOCS=1 writes the document anew.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
-import { renderStory } from '../../src/cli/render-story.ts'
+import { renderTimeline } from '../../src/cli/render-story.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
-import { type Explanation, explain } from '../../src/operator/explain.ts'
+import { type Explanation, explainById } from '../../src/operator/explain.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
@@ -42,7 +42,7 @@ describeOnDatabase('explain', (database) => {
   }
   const echo: AgentDefinition['run'] = (message) => `re: ${textOf(message.parts)}`
   const ask = (id: string, connection?: string) =>
-    explain({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, id, connection)
+    explainById({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, id, connection)
   const told = async (id: string): Promise<Explanation> => {
     const explained = await ask(id)
     if (explained.kind !== 'explained') throw new Error(`${id} is ${JSON.stringify(explained)}`)
@@ -498,7 +498,7 @@ describeOnDatabase('explain', (database) => {
     for (const id of ['m1', 'm2', 'e1']) {
       const story = await told(id)
       expect(story.story.lines.length).toBeGreaterThan(2)
-      const shown = JSON.stringify(story) + renderStory(story, { isColourful: true, columns: 80, now: Date.now() })
+      const shown = JSON.stringify(story) + renderTimeline(story, { isColourful: true, columns: 80, now: Date.now() })
       for (const hidden of [canary, loopbackSecret]) expect(shown).not.toContain(hidden)
       expect(shown.includes('the shop is closed to [redacted]')).toBe(id === 'm2')
     }

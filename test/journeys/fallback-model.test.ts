@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
@@ -74,7 +74,7 @@ describeOnDatabase('an agent with two models', (database) => {
       },
     ])
     const store = createExplainStore(database(), 'default')
-    const told = await explain({ store, agents: ['demo'], rejections: createRejections() }, 'm1', undefined)
+    const told = await explainById({ store, agents: ['demo'], rejections: createRejections() }, 'm1', undefined)
     expect(JSON.stringify(told)).toContain(`answered by ${by}`)
   })
 })

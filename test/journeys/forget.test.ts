@@ -3,9 +3,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import type { Forgotten } from '../../src/identity/forget/forget.ts'
+import type { EraseResult } from '../../src/identity/forget/forget.ts'
 import { statement } from '../../src/storage/database.ts'
-import { createForgetStore } from '../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../src/storage/forget-store.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
@@ -90,12 +90,12 @@ describeOnDatabase('a forgotten person', (database) => {
     const event = { id, from: who, text: `${text} ${who}`, conversation: `dm-${who}`, deliveryId: `d${id}`, ...more }
     return gateway.deliver(event, connection)
   }
-  const post = async (body: object): Promise<Forgotten> => {
+  const post = async (body: object): Promise<EraseResult> => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const request = { method: 'POST', headers, body: JSON.stringify(body) }
     const response = await createTestApp(gateway, database()).request('/admin/forget', request)
     expect(response.status).toBe(200)
-    return response.json() as Promise<Forgotten>
+    return response.json() as Promise<EraseResult>
   }
   const forget = (who: string) => post({ principal: `loopback:${who}`, confirm: true })
   const settled = () =>
@@ -282,7 +282,7 @@ describeOnDatabase('a forgotten person', (database) => {
   test('is forgotten to the end by doing it again, wherever it broke off', async () => {
     start()
     await live()
-    const store = createForgetStore(database(), 'default')
+    const store = createEraseStore(database(), 'default')
     const names = await store.namesOf(`loopback:${ada}`)
     const conversation = (await store.nextConversation(names, null)) ?? ''
     await store.stop(names, conversation)

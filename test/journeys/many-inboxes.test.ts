@@ -2,12 +2,12 @@
 // their own order, and whoever blocks gets nothing more.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { type Arrived, type ChannelDefinition, type JsonObject, textOf } from '../../src/contract/index.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { type ChannelDefinition, type InboundEvent, type JsonObject, textOf } from '../../src/contract/index.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
-import { createForgetStore } from '../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../src/storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../../src/storage/receipt-store.ts'
 import { loopbackClientId } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -28,7 +28,7 @@ const drift = statement(
 const inboxOf = (name: string): string => `https://peer.test/${name}/inbox`
 
 /** `follow`, `block` and whatever else somebody writes. */
-function federated([arrived]: readonly Arrived[]): readonly Arrived[] {
+function federated([arrived]: readonly InboundEvent[]): readonly InboundEvent[] {
   if (arrived?.kind !== 'message') return []
   const [word = '', key = ''] = [textOf(arrived.message.parts), arrived.subject?.split(':').at(-1)]
   const nothing = { kind: 'ignored', reason: word, isNoise: true, deliveryId: arrived.message.id, raw: {} } as const
@@ -91,7 +91,7 @@ describeOnDatabase('a channel with followers', (database) => {
   const books = () => createReceiptStore(database(), 'default').books()
   const story = async (id: string) => {
     const store = createExplainStore(database(), 'default')
-    return JSON.stringify(await explain({ store, agents: ['demo'], rejections: createRejections() }, id))
+    return JSON.stringify(await explainById({ store, agents: ['demo'], rejections: createRejections() }, id))
   }
 
   test('answers a follow once, however often it comes, and shows that to whoever asks', async () => {
@@ -172,7 +172,7 @@ describeOnDatabase('a channel with followers', (database) => {
       statement('test_conversation_of', `select conversation_id as id, subject from inbox where message_id = 'm1'`),
       [],
     )
-    const store = createForgetStore(database(), 'default')
+    const store = createEraseStore(database(), 'default')
     expect(await store.stop([row?.subject ?? ''], row?.id ?? '')).toMatchObject({ unsent: 2 })
     expect(await database().query(drift, [])).toEqual([])
   })

@@ -1,10 +1,10 @@
 // Originals too large for a row: kept once, before the row that refers to them, as long as their message and no longer.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import type { Adapter, Arrived, ChannelDefinition, Originals } from '../../src/contract/index.ts'
-import { forgetPerson } from '../../src/identity/forget/forget.ts'
+import type { Adapter, ChannelDefinition, InboundEvent, RawBlobs } from '../../src/contract/index.ts'
+import { erasePerson } from '../../src/identity/forget/forget.ts'
 import { statement } from '../../src/storage/database.ts'
-import { createForgetStore } from '../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../src/storage/forget-store.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
@@ -25,7 +25,7 @@ const older = statement(
 describeOnDatabase('an original', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
-  let originals: Originals
+  let originals: RawBlobs
   let files: ReturnType<typeof memoryBlobs>
   const refs: string[] = []
 
@@ -47,7 +47,7 @@ describeOnDatabase('an original', (database) => {
     vendor = await startVendorStub()
     files = memoryBlobs()
     refs.length = 0
-    const change = (arrivals: readonly Arrived[]): readonly Arrived[] =>
+    const change = (arrivals: readonly InboundEvent[]): readonly InboundEvent[] =>
       arrivals.map((each) => (each.kind === 'message' ? { ...each, originals: [...refs, 'no ref at all'] } : each))
     const judged = judgedChannel({ change })
     const create = (...[settings, deps]: Parameters<ChannelDefinition['create']>): Adapter => {
@@ -125,8 +125,8 @@ describeOnDatabase('an original', (database) => {
     refs.splice(0, 1, await keep('From: bob'))
     await gateway.deliver({ id: 'm2', from: 'bob', text: 'm2', conversation: 'c2' })
     await gateway.settle()
-    const means = { store: createForgetStore(database(), 'default'), monotonicMs: () => performance.now() }
-    await forgetPerson(means, { principal: 'loopback:ada', actor: 'operator', budgetMs: 10_000, from: null })
+    const means = { store: createEraseStore(database(), 'default'), monotonicMs: () => performance.now() }
+    await erasePerson(means, { principal: 'loopback:ada', actor: 'operator', budgetMs: 10_000, from: null })
     await sweep()
     expect(await rows()).toMatchObject([{ owner: 'loopback:bob' }])
     expect([...files.objects.values()].map((bytes) => new TextDecoder().decode(bytes))).toEqual(['From: bob'])

@@ -4,8 +4,8 @@ import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import type { Model } from '../../src/agent/loop/model.ts'
 import { a2aAgent } from '../../src/agent/remote/remote-agent.ts'
 import { isGatewayError, textOf } from '../../src/contract/index.ts'
-import { createElsewhere } from '../../src/gateway/elsewhere.ts'
-import { carriedChain, withChain } from '../../src/gateway/turn-chain.ts'
+import { createRemoteAgentCaller } from '../../src/gateway/elsewhere.ts'
+import { carriedChain, payloadWithChain } from '../../src/gateway/turn-chain.ts'
 import { createUnpinnedFetch } from '../../src/verification/index.ts'
 import {
   artifactOf,
@@ -28,13 +28,13 @@ const caller = (depth: number) => ({
   chain_root: 'root-1',
 })
 
-const nextOf = (chain: Parameters<typeof createElsewhere>[2]['chain'], address?: string) => {
+const nextOf = (chain: Parameters<typeof createRemoteAgentCaller>[2]['chain'], address?: string) => {
   const attestor = { attest: async () => [], card: async () => undefined }
   const deps = {
     ...{ attestor, fenceFetch: () => fetch, guardedFetch: createUnpinnedFetch(fetch) },
     host: async () => 'https://here.example.org',
   }
-  return createElsewhere(
+  return createRemoteAgentCaller(
     deps,
     { isHeld: () => true, untilHeld: async () => {} },
     { agent: 'desk', chain, root: 'turn-1' },
@@ -82,8 +82,8 @@ test.each([
 
 test('a place in a chain is kept with what is left for later, and hidden from the agent', () => {
   const chain = { caller: caller(2), place: { hop: 2, max_hops: 4, is_final: false } }
-  expect(carriedChain(withChain({ note: 1 }, chain))).toEqual({ chain, rest: { note: 1 } })
-  expect(withChain({ note: 1 }, {})).toEqual({ note: 1 })
+  expect(carriedChain(payloadWithChain({ note: 1 }, chain))).toEqual({ chain, rest: { note: 1 } })
+  expect(payloadWithChain({ note: 1 }, {})).toEqual({ note: 1 })
 })
 
 describeOnDatabase('a sibling elsewhere', (database) => {

@@ -1,8 +1,14 @@
 // Two machines do not answer each other for ever: beyond a channel's limits there is silence, and the operator hears of it once.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { type Adapter, type Arrived, GatewayError, type ReplyLimit, senderGroup } from '../../src/contract/index.ts'
-import { explain } from '../../src/operator/explain.ts'
+import {
+  type Adapter,
+  GatewayError,
+  type InboundEvent,
+  type ReplyLimit,
+  senderGroup,
+} from '../../src/contract/index.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
@@ -40,7 +46,7 @@ describeOnDatabase('an answer', (database) => {
       capabilities: { ...capabilities, replyLimits: limits },
     })
     // Addresses as mail has them, whatever the loopback channel calls its people.
-    const change = (arrivals: readonly Arrived[]): readonly Arrived[] =>
+    const change = (arrivals: readonly InboundEvent[]): readonly InboundEvent[] =>
       arrivals.map((each) =>
         each.kind === 'message' && each.subject !== undefined
           ? { ...each, subject: each.subject.replace(/^loopback:(.+)-at-(.+)$/, 'mailto:$1@$2.test') }
@@ -108,7 +114,7 @@ describeOnDatabase('an answer', (database) => {
       { received: 5, answered: 3, refused: 2, inFlight: 0 },
     ])
     const facts = { store: createExplainStore(database(), 'default'), agents: ['demo'], rejections: createRejections() }
-    expect(JSON.stringify(await explain(facts, 'm3'))).toContain(
+    expect(JSON.stringify(await explainById(facts, 'm3'))).toContain(
       'two machines may be answering each other (reply_limit)',
     )
   })
@@ -191,7 +197,7 @@ describeOnDatabase('an answer', (database) => {
       await say(gateway, `h${at}`, { from: `h-at-small${at}`, conversation: `h${at}`, text: 'Hello' })
     expect(await say(gateway, 'n1', { from: 'new-at-else', conversation: 'n1', text: 'hello' })).toBe('answered')
     const facts = { store: createExplainStore(database(), 'default'), agents: ['demo'], rejections: createRejections() }
-    expect(JSON.stringify(await explain(facts, 's7'))).toMatch(/the limit \w+ \d in 3600 s, shared by strangers/)
+    expect(JSON.stringify(await explainById(facts, 's7'))).toMatch(/the limit \w+ \d in 3600 s, shared by strangers/)
   })
 
   test('is never counted among strangers for those whom an operator admitted', async () => {

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { loadConfig } from '../../src/config.ts'
-import type { LogFacts } from '../../src/contract/index.ts'
+import type { LogFields } from '../../src/contract/index.ts'
 import { type RunningGateway, startNode } from '../../src/node.ts'
 import { statement } from '../../src/storage/database.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
@@ -51,7 +51,7 @@ function resultsInHand(adminUrl: string, hows: readonly How[]): void {
   let gateways: RunningGateway[]
   let effects: string[]
   let isArmed: boolean
-  let logged: { event: string; facts: LogFacts | undefined }[]
+  let logged: { event: string; facts: LogFields | undefined }[]
 
   beforeEach(async () => {
     clone = await takeDatabase(adminUrl)
@@ -89,7 +89,7 @@ function resultsInHand(adminUrl: string, hows: readonly How[]): void {
       connections: loopbackConnections(vendor.origin, { settings: { callTimeoutMs: leaseMs / 3 } }),
       turns: { leaseMs, pollMs: 50 },
     }
-    const write = (event: string, facts?: LogFacts) => void logged.push({ event, facts })
+    const write = (event: string, facts?: LogFields) => void logged.push({ event, facts })
     const log = { info: write, warn: write, error: write }
     const config = loadConfig(env, file, loopbackChannels)
     // Of one connection, so that it has prepared every statement: what it is asked then leaves in one piece, and is committed.

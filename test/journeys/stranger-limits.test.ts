@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { StrangerSettings } from '../../src/contract/index.ts'
-import { hookAnswer } from '../../src/http/status.ts'
+import { webhookAnswer } from '../../src/http/status.ts'
 import { sweepOnce } from '../../src/inbound/retention.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
@@ -211,7 +211,7 @@ describeOnDatabase('strangers', (database) => {
     } finally {
       await scene.close()
     }
-    const answer = hookAnswer({
+    const answer = webhookAnswer({
       kind: 'limited',
       reason: 'too_many_messages',
       seconds: 7,
@@ -219,7 +219,7 @@ describeOnDatabase('strangers', (database) => {
       trace: 't',
     })
     expect([answer.status, answer.headers?.['retry-after']]).toEqual([429, '7'])
-    const dropped = hookAnswer({
+    const dropped = webhookAnswer({
       kind: 'limited',
       reason: 'too_many_messages',
       seconds: 7,

@@ -10,7 +10,7 @@ import { defaultRetention } from '../../src/inbound/retention.ts'
 import { createFolderStore } from '../../src/node/blob-folder.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
-import { createVitalsStore } from '../../src/storage/vitals-store.ts'
+import { createHealthStore } from '../../src/storage/vitals-store.ts'
 import { readReadiness } from '../../src/vitals/readiness.ts'
 import { draftMail, mailKey, signMail } from '../doubles/mail-maker.ts'
 import { type MailScene, openMailScene, type SceneOptions } from '../doubles/mail-scene.ts'
@@ -236,7 +236,7 @@ describeOnDatabase('mail of people who were not let in', (database) => {
     expect(await database().query(content, [])).toEqual(bare.slice(1))
     const [books] = await scene.gateway.deps.receipts.books()
     expect(books).toMatchObject({ answered: 1 })
-    const signs = await createVitalsStore(database(), 'default', defaultRetention).read()
+    const signs = await createHealthStore(database(), 'default', defaultRetention).read()
     expect(signs.filter(({ reason }) => reason === 'no_evidence')).toMatchObject([{ standing: 0, ever: 1 }])
   })
 
@@ -261,7 +261,7 @@ function readinessOn(database: Database): Parameters<typeof readReadiness>[0] {
     probe: async () => {},
     faults: () => [],
     isCommitAnswered: () => true,
-    readSigns: () => createVitalsStore(database, 'default', defaultRetention).read(),
+    readSigns: () => createHealthStore(database, 'default', defaultRetention).read(),
     loops: () => ({ turns: 0, sends: 0, timers: 0, leases: 0 }),
     connections: ['email/default'],
     monotonicMs: () => performance.now(),

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import type { Isolation } from '../../src/gateway/isolation.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
@@ -123,7 +123,7 @@ describeOnDatabase('a suspect', (database) => {
       expect.objectContaining({ event: 'turn_suspected', facts: expect.objectContaining({ deaths: 1 }) }),
     )
     const store = createExplainStore(database(), 'default')
-    const told = await explain({ store, agents: ['demo'], rejections: createRejections() }, 's1', undefined)
+    const told = await explainById({ store, agents: ['demo'], rejections: createRejections() }, 's1', undefined)
     expect(JSON.stringify(told)).toContain('Its process died once')
   })
 })

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { reasonWords } from '../../src/operator/reason-words.ts'
+import { reasonText } from '../../src/operator/reason-words.ts'
 import { statement } from '../../src/storage/database.ts'
 import { rateLimited, startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -76,7 +76,7 @@ describeOnDatabase('Telegram', (database) => {
     await settleUntil(gateway, async () => (await rows()).length === 1 && (await isSettled()))
     expect(await rows()).toEqual([{ state: 'refused', reason: 'place_closed:blocked_by_user' }])
     expect(api.payloads('sendMessage')).toEqual([])
-    expect(reasonWords('place_closed:blocked_by_user')).toMatch(/nothing can be sent there any more: blocked_by_user/)
+    expect(reasonText('place_closed:blocked_by_user')).toMatch(/nothing can be sent there any more: blocked_by_user/)
     expect(await database().query(inbox, [])).toEqual([{ event: 'new', state: 'dead', reason: 'delivery_refused' }])
   })
 

@@ -4,13 +4,13 @@ import * as z from 'zod'
 import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
-import { renderStory } from '../../src/cli/render-story.ts'
+import { renderTimeline } from '../../src/cli/render-story.ts'
 import { GatewayError } from '../../src/contract/index.ts'
-import { forgetPerson } from '../../src/identity/forget/forget.ts'
-import { explain } from '../../src/operator/explain.ts'
+import { erasePerson } from '../../src/identity/forget/forget.ts'
+import { explainById } from '../../src/operator/explain.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
-import { createForgetStore } from '../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../src/storage/forget-store.ts'
 import { startApi } from '../doubles/api.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -71,9 +71,9 @@ describeOnDatabase('what was thrown', (database) => {
   }
   const thrown = () => database().query<Exception>(exceptions, [])
   const explained = async (id: string) => {
-    const found = await explain({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, id)
+    const found = await explainById({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, id)
     if (found.kind !== 'explained') throw new Error(`${id} is ${found.kind}`)
-    return renderStory(found.explanation, { isColourful: false, columns: 120, now: Date.now() })
+    return renderTimeline(found.explanation, { isColourful: false, columns: 120, now: Date.now() })
   }
   const told = () => JSON.stringify([gateway.logged, vendor.messages])
   const call = (name: string, args: object) => ({ id: 'c1', name, arguments: JSON.stringify(args) })
@@ -239,8 +239,8 @@ describeOnDatabase('what was thrown', (database) => {
     })
     await say('hello', 'dead')
     expect(await tablesWith(database(), 'thrown-canary-55')).toEqual(['run_events'])
-    const store = createForgetStore(database(), 'default')
-    await forgetPerson(
+    const store = createEraseStore(database(), 'default')
+    await erasePerson(
       { store, monotonicMs: () => performance.now() },
       { principal: 'loopback:ada', actor: 'test', budgetMs: 5_000, from: null },
     )

@@ -8,10 +8,15 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
 import { createCluster, roleName } from '../../src/node/embedded-postgres/cluster.ts'
-import { clearRemains, isAlive, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
+import {
+  clearStalePostmaster,
+  isAlive,
+  readPostmaster,
+  signalProcess,
+} from '../../src/node/embedded-postgres/postmaster.ts'
 import { preparePrograms } from '../../src/node/embedded-postgres/programs.ts'
 import { commandAs } from '../../src/node/embedded-postgres/run-as.ts'
-import { shortFolder } from '../../src/node/socket-path.ts'
+import { shortSocketFolder } from '../../src/node/socket-path.ts'
 
 export type PostgresServer = {
   /** The administrator's address. */
@@ -58,7 +63,7 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
     const port = await freePort()
     const args = ['-D', folder, ...serverFlags(port, options)]
     const start = async (): Promise<void> => {
-      await clearRemains(folder)
+      await clearStalePostmaster(folder)
       await untilReady(commandAs(runAs, binaries.postgres, args, binaries.libraryPath), folder)
     }
     await writeFile(join(folder, 'pg_hba.conf'), 'local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n')
@@ -108,7 +113,7 @@ function serverFlags(port: number, { isDurable, settings: own }: PostgresServerO
 
 /** Any user of this machine can reach the port. One round of hashing: tests open thousands of connections. */
 async function setPassword(folder: string, port: number, password: string): Promise<void> {
-  const path = join(await shortFolder(folder, `.s.PGSQL.${port}`), `.s.PGSQL.${port}`)
+  const path = join(await shortSocketFolder(folder, `.s.PGSQL.${port}`), `.s.PGSQL.${port}`)
   const sql = postgres({ path, username: roleName, database: 'postgres', max: 1, onnotice: () => {} })
   await sql.unsafe(`set scram_iterations = 1; alter role ${roleName} password '${password}'`)
   await sql.end()

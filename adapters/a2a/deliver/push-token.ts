@@ -23,7 +23,7 @@ export type Notification = {
 const lifeSeconds = 300
 
 /** Undefined: nothing is signed here. */
-export async function pushToken(deps: PushTokenDeps, notification: Notification): Promise<string | undefined> {
+export async function signPushToken(deps: PushTokenDeps, notification: Notification): Promise<string | undefined> {
   const key = await deps.key()
   if (key === undefined) return undefined
   const { url, taskId, agent, body } = notification

@@ -3,25 +3,25 @@
 import type {
   Attempt,
   DeliveryOutcome,
-  GuardedFetch,
-  GuardedOutcome,
   JsonObject,
   PushConfig,
-  PushDesk,
+  PushConfigService,
+  SafeFetch,
+  SafeFetchResult,
   TaskSnapshot,
 } from '../../../src/contract/index.ts'
-import { taskTo } from '../render/task.ts'
-import { toLegacy } from '../wire/legacy/results.ts'
+import { renderTask } from '../render/task.ts'
+import { downgradeResult } from '../wire/legacy/results.ts'
 import type { PushCall } from '../wire/objects.ts'
 import { stateName } from '../wire/states.ts'
-import { type PushTokenDeps, pushToken } from './push-token.ts'
+import { type PushTokenDeps, signPushToken } from './push-token.ts'
 
 export type PushDeps = {
-  readonly push: PushDesk
+  readonly push: PushConfigService
   /** For addresses that a client sent. */
-  readonly guardedFetch: GuardedFetch
+  readonly guardedFetch: SafeFetch
   /** For those in the operator's configuration, wherever they lead. */
-  readonly ownFetch: GuardedFetch
+  readonly ownFetch: SafeFetch
   /** Hosts that the operator allows as receivers although they are not public. */
   readonly allow: readonly string[]
   readonly timeoutMs: number
@@ -41,29 +41,29 @@ export async function deliverPush(
 ): Promise<DeliveryOutcome> {
   const [receiver, snapshot] = await Promise.all([deps.push.receiver(taskId, configId), deps.push.told(taskId)])
   if (receiver === undefined || snapshot === undefined) return { kind: 'refused', reason: 'push_nobody_to_tell' }
-  const origins = originsOf(receiver.url, deps.allow)
+  const origins = allowedOrigins(receiver.url, deps.allow)
   const through = origins.length === 0 ? deps.guardedFetch : deps.ownFetch
-  const body = JSON.stringify(bodyOf(receiver, snapshot, { state, at }))
-  const authorization = await authorizationOf(deps, receiver, { body, agent: snapshot.task.agent })
+  const body = JSON.stringify(pushBody(receiver, snapshot, { state, at }))
+  const authorization = await pushAuthorization(deps, receiver, { body, agent: snapshot.task.agent })
   const outcome = await through.fetch(receiver.url, {
     method: 'POST',
-    headers: headersOf(receiver, authorization, attempt.clientId),
+    headers: pushHeaders(receiver, authorization, attempt.clientId),
     body,
     origins,
     maxBytes: maxAnswerBytes,
     timeoutMs: deps.timeoutMs,
     signal: attempt.signal,
   })
-  return settle(deps, outcome, receiver)
+  return toPushOutcome(deps, outcome, receiver)
 }
 
-function originsOf(url: string, allow: readonly string[]): readonly string[] {
+function allowedOrigins(url: string, allow: readonly string[]): readonly string[] {
   const { origin, hostname, host } = new URL(url)
   return allow.some((each) => each === hostname || each === host || each === origin) ? [origin] : []
 }
 
 /** The credentials that the receiver gave, else, where it wants a bearer's token and gave none, one of our own making. */
-async function authorizationOf(
+async function pushAuthorization(
   { signing }: PushDeps,
   { url, taskId, scheme, credentials }: PushConfig,
   { body, agent }: { readonly body: string; readonly agent: string },
@@ -71,11 +71,11 @@ async function authorizationOf(
   if (scheme === null) return undefined
   if (credentials !== null) return `${scheme} ${credentials}`
   if (scheme.toLowerCase() !== 'bearer') return undefined
-  const token = await pushToken(signing, { url, taskId, agent, body })
+  const token = await signPushToken(signing, { url, taskId, agent, body })
   return token === undefined ? undefined : `Bearer ${token}`
 }
 
-function headersOf(
+function pushHeaders(
   { token, dialect }: PushConfig,
   authorization: string | undefined,
   key: string,
@@ -92,20 +92,20 @@ function headersOf(
 type Reached = Pick<PushCall['push'], 'state' | 'at'>
 
 /** While the task is still in that state, all of it is sent; a state it has left is sent as a status update. */
-function bodyOf({ dialect }: PushConfig, snapshot: TaskSnapshot, { state, at }: Reached): JsonObject {
+function pushBody({ dialect }: PushConfig, snapshot: TaskSnapshot, { state, at }: Reached): JsonObject {
   const { id: taskId, contextId, state: now } = snapshot.task
   // Plain JSON under the protocol's names.
-  const task = taskTo(snapshot, { includeArtifacts: true, accepted: [] }) as unknown as JsonObject
+  const task = renderTask(snapshot, { includeArtifacts: true, accepted: [] }) as unknown as JsonObject
   // Version 0.3 gets the task itself.
-  if (dialect === '0.3') return toLegacy('get', task, 'rpc') as JsonObject
+  if (dialect === '0.3') return downgradeResult('get', task, 'rpc') as JsonObject
   if (now === state) return { task }
   return { statusUpdate: { taskId, contextId, status: { state: stateName(state), timestamp: at } } }
 }
 
 /** The answer of another server: nothing of its text is kept. */
-async function settle(
+async function toPushOutcome(
   { push }: PushDeps,
-  outcome: GuardedOutcome,
+  outcome: SafeFetchResult,
   { taskId, id }: PushConfig,
 ): Promise<DeliveryOutcome> {
   if (outcome.kind === 'refused') return { kind: 'refused', reason: `push_${outcome.reason}` }

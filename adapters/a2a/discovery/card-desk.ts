@@ -2,8 +2,8 @@
 import type { AgentProfile, Connection, JsonObject } from '../../../src/contract/index.ts'
 import type { A2aSettings } from '../config.ts'
 import type { Dialect } from '../wire/operations.ts'
-import { agentCard, type CardScene, extendedCard, type Mount } from './card.ts'
-import { createDocumentCache, type Document } from './documents.ts'
+import { agentCard, type CardContext, extendedCard, type Mount } from './card.ts'
+import { type CardDocument, createDocumentCache } from './documents.ts'
 import { addressCard, hybridCard, legacyCard } from './other-cards.ts'
 import { keysPath, type OwnCardKeys, type OwnKey } from './own-key.ts'
 import type { SchemeFacts } from './security.ts'
@@ -11,13 +11,13 @@ import type { SchemeFacts } from './security.ts'
 /** The reader of a card: by which origin it asks, and whether over the socket, where no credential is needed. */
 export type CardReader = { readonly origin: string; readonly isLocal: boolean }
 
-export type CardDesk = {
+export type PublishedCards = {
   /** Undefined: there is no such agent. */
-  strict(mount: Mount, reader: CardReader): Promise<Document | undefined>
-  hybrid(mount: Mount, reader: CardReader): Promise<Document | undefined>
-  address(slug: string, reader: CardReader): Promise<Document | undefined>
+  strict(mount: Mount, reader: CardReader): Promise<CardDocument | undefined>
+  hybrid(mount: Mount, reader: CardReader): Promise<CardDocument | undefined>
+  address(slug: string, reader: CardReader): Promise<CardDocument | undefined>
   /** The keys that cards are signed with; none where they are not. */
-  keys(): Promise<Document>
+  keys(): Promise<CardDocument>
   extended(mount: Mount, reader: CardReader, dialect: Dialect): Promise<JsonObject | undefined>
 }
 
@@ -31,17 +31,17 @@ export type CardDeps = {
   readonly now: () => number
 }
 
-export function createCardDesk(deps: CardDeps): CardDesk {
+export function createPublishedCards(deps: CardDeps): PublishedCards {
   const { settings, schemes, agents, connection, key } = deps
   const cache = createDocumentCache(deps.now)
-  const sceneFor = ({ origin, isLocal }: CardReader): CardScene => {
+  const sceneFor = ({ origin, isLocal }: CardReader): CardContext => {
     const isClosed = !isLocal && !settings.anonymous
     // Readers of 0.3 take a scheme that is listed for one that is needed: it is named only where it opens something.
     const isListed = isClosed || (!isLocal && settings.extendedCard !== false)
     return { settings, schemes: isListed ? schemes : [], isClosed, origin, agents: agents() }
   }
-  const nameOf = ({ origin, isLocal }: CardReader): string => `${origin}${isLocal ? ' local' : ''}`
-  const sign = async (scene: CardScene, card: JsonObject): Promise<JsonObject> =>
+  const cacheName = ({ origin, isLocal }: CardReader): string => `${origin}${isLocal ? ' local' : ''}`
+  const signCard = async (scene: CardContext, card: JsonObject): Promise<JsonObject> =>
     (await key())?.sign(card, `${scene.origin}${keysPath(settings)}`) ?? card
   return {
     async strict(mount, reader) {
@@ -50,19 +50,21 @@ export function createCardDesk(deps: CardDeps): CardDesk {
       if (card === undefined) return undefined
       // A new key makes a new document of the same card.
       const kid = (await key())?.kid ?? ''
-      return cache(`strict ${mount.agent ?? ''} ${nameOf(reader)} ${kid}`, card, (content) => sign(scene, content))
+      return cache(`strict ${mount.agent ?? ''} ${cacheName(reader)} ${kid}`, card, (content) =>
+        signCard(scene, content),
+      )
     },
     async hybrid(mount, reader) {
       const scene = sceneFor(reader)
       const card = agentCard(scene, mount)
       if (card === undefined) return undefined
-      return cache(`hybrid ${mount.agent ?? ''} ${nameOf(reader)}`, hybridCard(scene, card), asItIs)
+      return cache(`hybrid ${mount.agent ?? ''} ${cacheName(reader)}`, hybridCard(scene, card), asItIs)
     },
     async address(slug, reader) {
       const scene = sceneFor(reader)
       const profile = scene.agents.find((each) => each.slug === slug)
       if (profile === undefined) return undefined
-      return cache(`address ${slug} ${nameOf(reader)}`, addressCard(scene, profile, connection.domain), asItIs)
+      return cache(`address ${slug} ${cacheName(reader)}`, addressCard(scene, profile, connection.domain), asItIs)
     },
     async keys() {
       return cache('keys', { keys: (await deps.keys()).map(({ publicJwk }) => publicJwk) }, asItIs)
@@ -71,7 +73,7 @@ export function createCardDesk(deps: CardDeps): CardDesk {
       const scene = sceneFor(reader)
       const card = extendedCard(scene, mount)
       if (card === undefined) return undefined
-      return dialect === '0.3' ? legacyCard(scene, card) : sign(scene, card)
+      return dialect === '0.3' ? legacyCard(scene, card) : signCard(scene, card)
     },
   }
 }

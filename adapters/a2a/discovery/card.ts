@@ -4,7 +4,7 @@ import type { A2aSettings } from '../config.ts'
 import { agentsExtension, knownExtensions, signedPushExtension } from '../wire/extensions.ts'
 import { type SchemeFacts, securityRequirements, securitySchemes } from './security.ts'
 
-export type CardScene = {
+export type CardContext = {
   readonly settings: A2aSettings
   /** The first is whom the hub speaks for. */
   readonly agents: readonly AgentProfile[]
@@ -19,19 +19,25 @@ export type CardScene = {
 export type Mount = { readonly agent: string | undefined }
 
 /** Undefined: there is no such agent. */
-export function agentCard(scene: CardScene, { agent }: Mount): JsonObject | undefined {
+export function agentCard(scene: CardContext, { agent }: Mount): JsonObject | undefined {
   if (agent === undefined) return hubCard(scene)
   const profile = scene.agents.find(({ slug }) => slug === agent)
   if (profile === undefined) return undefined
   const { label: name, description, skills } = profile
-  return card(scene, { name, description: description || name, skills, url: mountUrl(scene, agent), extensions: [] })
+  return composeCard(scene, {
+    name,
+    description: description || name,
+    skills,
+    url: mountUrl(scene, agent),
+    extensions: [],
+  })
 }
 
-export function mountUrl({ origin, settings }: Pick<CardScene, 'origin' | 'settings'>, agent?: string): string {
+export function mountUrl({ origin, settings }: Pick<CardContext, 'origin' | 'settings'>, agent?: string): string {
   return `${origin}${settings.path}${agent === undefined ? '' : `/${agent}`}`
 }
 
-function hubCard(scene: CardScene): JsonObject | undefined {
+function hubCard(scene: CardContext): JsonObject | undefined {
   const { agents, settings } = scene
   const [first] = agents
   if (first === undefined) return undefined
@@ -50,20 +56,20 @@ function hubCard(scene: CardScene): JsonObject | undefined {
       agents: agents.map(({ slug, label }) => ({ handle: slug, name: label, cardUrl: cardUrl(scene, slug) })),
     },
   }
-  return card(scene, {
+  return composeCard(scene, {
     name,
     description,
-    skills: [...first.skills, ...others.flatMap(({ slug, skills }) => skills.map((skill) => skillOf(slug, skill)))],
+    skills: [...first.skills, ...others.flatMap(({ slug, skills }) => skills.map((skill) => hubSkill(slug, skill)))],
     url: mountUrl(scene),
     extensions: others.length === 0 ? [] : [directory],
   })
 }
 
-function cardUrl(scene: CardScene, agent: string): string {
+function cardUrl(scene: CardContext, agent: string): string {
   return `${mountUrl(scene, agent)}/.well-known/agent-card.json`
 }
 
-function skillOf(slug: string, skill: AgentSkill): AgentSkill {
+function hubSkill(slug: string, skill: AgentSkill): AgentSkill {
   return { ...skill, id: `${slug}.${skill.id}`, tags: [...skill.tags, slug] }
 }
 
@@ -76,33 +82,33 @@ type CardFacts = {
 }
 
 /** Empty members are left out: every reading of the rules for signing then gives the same bytes. */
-function card(scene: CardScene, { name, description, skills, url, extensions }: CardFacts): JsonObject {
+function composeCard(scene: CardContext, { name, description, skills, url, extensions }: CardFacts): JsonObject {
   const { settings, schemes, isClosed } = scene
   const { provider, documentationUrl, iconUrl, version } = settings.card
   return {
     name,
     description,
-    supportedInterfaces: interfaces(settings, url),
+    supportedInterfaces: cardInterfaces(settings, url),
     ...(provider === undefined ? {} : { provider }),
     version,
     ...(documentationUrl === undefined ? {} : { documentationUrl }),
     capabilities: {
       streaming: settings.streaming,
       pushNotifications: settings.push !== false,
-      extensions: [...extensionsOf(settings), ...extensions],
+      extensions: [...cardExtensions(settings), ...extensions],
       extendedAgentCard: settings.extendedCard !== false,
     },
     ...(schemes.length === 0 ? {} : { securitySchemes: securitySchemes(schemes) }),
     ...(isClosed ? { securityRequirements: securityRequirements(schemes) } : {}),
     defaultInputModes: settings.inputModes,
     defaultOutputModes: settings.outputModes,
-    skills: skills.map(skillTo),
+    skills: skills.map(renderSkill),
     ...(iconUrl === undefined ? {} : { iconUrl }),
   }
 }
 
 /** The first is preferred. */
-function interfaces({ protocolVersions }: A2aSettings, url: string): readonly JsonObject[] {
+function cardInterfaces({ protocolVersions }: A2aSettings, url: string): readonly JsonObject[] {
   return ['1.0', '0.3'].flatMap((protocolVersion) =>
     protocolVersions.some((each) => each === protocolVersion)
       ? ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion }))
@@ -110,10 +116,11 @@ function interfaces({ protocolVersions }: A2aSettings, url: string): readonly Js
   )
 }
 
-export function extensionsOf({ requiredExtensions, push, signing }: A2aSettings): readonly JsonObject[] {
-  const isOffered = (uri: string): boolean => uri !== signedPushExtension || (push !== false && signing !== false)
+export function cardExtensions({ requiredExtensions, push, signing }: A2aSettings): readonly JsonObject[] {
+  const isExtensionOffered = (uri: string): boolean =>
+    uri !== signedPushExtension || (push !== false && signing !== false)
   const known = Object.entries(knownExtensions).flatMap(([uri, description]) =>
-    isOffered(uri) ? [{ uri, description }] : [],
+    isExtensionOffered(uri) ? [{ uri, description }] : [],
   )
   const required = requiredExtensions.map(({ uri, description }) => ({
     uri,
@@ -123,13 +130,13 @@ export function extensionsOf({ requiredExtensions, push, signing }: A2aSettings)
   return [...required, ...known]
 }
 
-function skillTo({ id, name, description, tags, examples }: AgentSkill): JsonObject {
+function renderSkill({ id, name, description, tags, examples }: AgentSkill): JsonObject {
   const shown = examples === undefined || examples.length === 0 ? {} : { examples: [...examples] }
   return { id, name, description, tags: [...tags], ...shown }
 }
 
 /** Undefined: nothing was configured for those who show a credential. */
-export function extendedCard(scene: CardScene, mount: Mount): JsonObject | undefined {
+export function extendedCard(scene: CardContext, mount: Mount): JsonObject | undefined {
   const { extendedCard: more } = scene.settings
   const open = agentCard(scene, mount)
   if (open === undefined || typeof more === 'boolean') return undefined
@@ -138,6 +145,8 @@ export function extendedCard(scene: CardScene, mount: Mount): JsonObject | undef
     ...open,
     ...(description === undefined ? {} : { description }),
     ...(documentationUrl === undefined ? {} : { documentationUrl }),
-    ...(skills === undefined ? {} : { skills: [...(open['skills'] as readonly JsonObject[]), ...skills.map(skillTo)] }),
+    ...(skills === undefined
+      ? {}
+      : { skills: [...(open['skills'] as readonly JsonObject[]), ...skills.map(renderSkill)] }),
   }
 }

@@ -1,10 +1,10 @@
 // The same agent in other cards: with the members that 0.3 reads, and the short one that its WebFinger address links to.
 import { type AgentProfile, formatAddress, type JsonObject } from '../../../src/contract/index.ts'
-import { type CardScene, extensionsOf, mountUrl } from './card.ts'
+import { type CardContext, cardExtensions, mountUrl } from './card.ts'
 import { hybridSchemes, legacySchemes, legacySecurity } from './security.ts'
 
 /** Both versions in one document. It is not signed: strict readers of either would find it changed. */
-export function hybridCard(scene: CardScene, open: JsonObject): JsonObject {
+export function hybridCard(scene: CardContext, open: JsonObject): JsonObject {
   const { schemes } = scene
   return {
     ...open,
@@ -14,14 +14,14 @@ export function hybridCard(scene: CardScene, open: JsonObject): JsonObject {
 }
 
 /** What 0.3 knows, and nothing else. */
-export function legacyCard(scene: CardScene, open: JsonObject): JsonObject {
+export function legacyCard(scene: CardContext, open: JsonObject): JsonObject {
   const { supportedInterfaces: _interfaces, securityRequirements: _needs, capabilities, ...rest } = open
   const { extendedAgentCard: _extended, ...known } = capabilities as JsonObject
   const schemes = scene.schemes.length === 0 ? {} : { securitySchemes: legacySchemes(scene.schemes) }
   return { ...rest, ...schemes, capabilities: known, ...legacyMembers(scene, open) }
 }
 
-function legacyMembers({ settings, schemes, isClosed }: CardScene, open: JsonObject): JsonObject {
+function legacyMembers({ settings, schemes, isClosed }: CardContext, open: JsonObject): JsonObject {
   const [first] = open['supportedInterfaces'] as readonly { readonly url: string }[]
   const url = first?.url ?? ''
   return {
@@ -38,7 +38,7 @@ function legacyMembers({ settings, schemes, isClosed }: CardScene, open: JsonObj
 }
 
 /** Behind the agent-card link of WebFinger. */
-export function addressCard(scene: CardScene, profile: AgentProfile, domain: string): JsonObject {
+export function addressCard(scene: CardContext, profile: AgentProfile, domain: string): JsonObject {
   const { settings, isClosed } = scene
   const { provider, version, iconUrl } = settings.card
   return {
@@ -55,11 +55,11 @@ export function addressCard(scene: CardScene, profile: AgentProfile, domain: str
         streaming: settings.streaming,
         push_notifications: settings.push !== false,
         state_transition_history: false,
-        extensions: extensionsOf(settings),
+        extensions: cardExtensions(settings),
       },
       skills: profile.skills.map((skill) => ({ ...skill, tags: [...skill.tags] })) as unknown as readonly JsonObject[],
-      input_modes: settings.inputModes.map(modeOf),
-      output_modes: settings.outputModes.map(modeOf),
+      input_modes: settings.inputModes.map(addressCardMode),
+      output_modes: settings.outputModes.map(addressCardMode),
       auth: { scheme: isClosed ? 'bearer' : 'none' },
     },
     mentionable: {
@@ -69,7 +69,7 @@ export function addressCard(scene: CardScene, profile: AgentProfile, domain: str
   }
 }
 
-function modeOf(mime: string): JsonObject {
+function addressCardMode(mime: string): JsonObject {
   if (mime.startsWith('text/')) return { kind: 'text', mime }
   return mime === 'application/json' ? { kind: 'artifact', mime } : { kind: 'file', mime }
 }

@@ -15,16 +15,19 @@ export type OwnCardKeys = {
 /** Longer than verifiers cache our keys, and than a notification waits to be checked. */
 const formerKeysMs = 48 * 60 * 60 * 1000
 
-export function createOwnKey({ signing }: Pick<A2aSettings, 'signing'>, ownKeys: ChannelKeys | undefined): OwnCardKeys {
+export function createCardKeys(
+  { signing }: Pick<A2aSettings, 'signing'>,
+  ownKeys: ChannelKeys | undefined,
+): OwnCardKeys {
   const known = new Map<string, Promise<CardKey>>()
-  const opened = (text: string): Promise<CardKey> => {
+  const readCachedKey = (text: string): Promise<CardKey> => {
     const key = known.get(text) ?? readCardKey(text)
     known.set(text, key)
     // A load that failed is tried again by the next caller.
     key.catch(() => known.delete(text))
     return key
   }
-  const read = async () => {
+  const readSigningKey = async () => {
     if (signing === false) return undefined
     const configured = signing?.key.reveal()
     return configured === undefined
@@ -33,10 +36,10 @@ export function createOwnKey({ signing }: Pick<A2aSettings, 'signing'>, ownKeys:
   }
   return {
     async signing() {
-      const ring = await read()
-      return ring === undefined ? undefined : opened(ring.signing)
+      const ring = await readSigningKey()
+      return ring === undefined ? undefined : readCachedKey(ring.signing)
     },
-    all: async () => Promise.all(((await read())?.all ?? []).map(opened)),
+    all: async () => Promise.all(((await readSigningKey())?.all ?? []).map(readCachedKey)),
   }
 }
 

@@ -2,7 +2,10 @@
 import type { AgentProfile, DiscoveryVerbs } from '../../../src/contract/index.ts'
 import { rootPaths } from '../serve/place.ts'
 
-export function createDiscovery(publicUrl: string | undefined, agents: () => readonly AgentProfile[]): DiscoveryVerbs {
+export function createA2aWebFinger(
+  publicUrl: string | undefined,
+  agents: () => readonly AgentProfile[],
+): DiscoveryVerbs {
   return {
     async places(agent) {
       const isKnown = agents().some(({ slug }) => slug === agent)

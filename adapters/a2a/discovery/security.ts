@@ -36,7 +36,7 @@ export function gatewayKeys(parameter: string): SchemeFacts {
 }
 
 export function securitySchemes(schemes: readonly SchemeFacts[]): JsonObject {
-  return Object.fromEntries(schemes.map((each) => [each.name, schemeTo(each)]))
+  return Object.fromEntries(schemes.map((each) => [each.name, renderScheme(each)]))
 }
 
 /** Any one of them is enough. */
@@ -50,14 +50,14 @@ export function legacySecurity(schemes: readonly SchemeFacts[]): readonly JsonOb
 
 /** Both readings in one object: neither version minds the members of the other. */
 export function hybridSchemes(schemes: readonly SchemeFacts[]): JsonObject {
-  return Object.fromEntries(schemes.map((each) => [each.name, { ...legacyScheme(each), ...schemeTo(each) }]))
+  return Object.fromEntries(schemes.map((each) => [each.name, { ...legacyScheme(each), ...renderScheme(each) }]))
 }
 
 export function legacySchemes(schemes: readonly SchemeFacts[]): JsonObject {
   return Object.fromEntries(schemes.map((each) => [each.name, legacyScheme(each)]))
 }
 
-function schemeTo(facts: SchemeFacts): JsonObject {
+function renderScheme(facts: SchemeFacts): JsonObject {
   const about = facts.description === undefined ? {} : { description: facts.description }
   switch (facts.kind) {
     case 'http':

@@ -2,7 +2,7 @@
 import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/verification/index.ts'
-import { isFields } from '../wire/fields.ts'
+import { isPlainObject } from '../wire/fields.ts'
 
 const algorithm = 'ES256'
 
@@ -23,7 +23,7 @@ export async function makeCardKey(): Promise<string> {
 }
 
 export async function readCardKey(text: string): Promise<CardKey> {
-  const jwk = jwkIn(text)
+  const jwk = parseJwk(text)
   const kid = await calculateJwkThumbprint(jwk)
   const key = await importJWK(jwk, algorithm)
   const { kty, crv, x, y } = jwk
@@ -31,7 +31,7 @@ export async function readCardKey(text: string): Promise<CardKey> {
     kid,
     publicJwk: { kty: kty ?? '', crv: crv ?? '', x: x ?? '', y: y ?? '', kid, alg: algorithm, use: 'sig' },
     async sign(card, jku) {
-      const payload = new TextEncoder().encode(signedText(card))
+      const payload = new TextEncoder().encode(cardSigningText(card))
       const header = { alg: algorithm, typ: 'JOSE', kid, jku }
       const { protected: protectedHeader = '', signature } = await new FlattenedSign(payload)
         .setProtectedHeader(header)
@@ -44,16 +44,17 @@ export async function readCardKey(text: string): Promise<CardKey> {
   }
 }
 
-function jwkIn(text: string): JWK {
-  const refuse = (): never => {
+function parseJwk(text: string): JWK {
+  const throwBadKey = (): never => {
     throw new GatewayError('config_invalid', '[a2a] signing.key must be a private JWK on the curve P-256')
   }
   try {
     const jwk: unknown = JSON.parse(text)
-    if (!isFields(jwk) || jwk['kty'] !== 'EC' || jwk['crv'] !== 'P-256' || typeof jwk['d'] !== 'string') return refuse()
+    if (!isPlainObject(jwk) || jwk['kty'] !== 'EC' || jwk['crv'] !== 'P-256' || typeof jwk['d'] !== 'string')
+      return throwBadKey()
     return jwk as JWK
   } catch {
-    return refuse()
+    return throwBadKey()
   }
 }
 
@@ -66,23 +67,23 @@ const kept = new Set([
 ])
 
 /** What a signature is over: without `signatures`, without what is empty and need not be there, in one spelling. */
-export function signedText({ signatures: _signatures, ...card }: JsonObject): string {
-  return canonicalJson(withoutEmpty(card))
+export function cardSigningText({ signatures: _signatures, ...card }: JsonObject): string {
+  return canonicalJson(dropEmptyMembers(card))
 }
 
-function withoutEmpty(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutEmpty)
-  if (!isFields(value)) return value
+function dropEmptyMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropEmptyMembers)
+  if (!isPlainObject(value)) return value
   const entries = Object.entries(value).flatMap(([name, item]) => {
     // Of what is in a free object nothing is known, so nothing is left out of it.
-    const inner = name === 'params' || name === 'header' ? item : withoutEmpty(item)
-    return kept.has(name) || !isEmpty(inner) ? [[name, inner] as const] : []
+    const inner = name === 'params' || name === 'header' ? item : dropEmptyMembers(item)
+    return kept.has(name) || !isEmptyMember(inner) ? [[name, inner] as const] : []
   })
   return Object.fromEntries(entries)
 }
 
 /** An object that is there says so by being there: a message of the proto has no default. */
-function isEmpty(value: unknown): boolean {
+function isEmptyMember(value: unknown): boolean {
   return (
     value === '' || value === false || value === 0 || value === null || (Array.isArray(value) && value.length === 0)
   )

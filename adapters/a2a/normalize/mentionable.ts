@@ -2,7 +2,7 @@
 // client may not say of itself, the resolution of a policy or what its own channel can do, is left out.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import type { AgentChain } from '../wire/caller.ts'
-import { type Fields, isFields } from '../wire/fields.ts'
+import { type Fields, isPlainObject } from '../wire/fields.ts'
 
 /** Keys that are judged, or that only we may set. The rest is the sender's own and stays. */
 const taken = [
@@ -14,7 +14,7 @@ const taken = [
 ]
 const key = 'mentionable'
 
-export type Carried = {
+export type MentionableMetadata = {
   readonly metadata: JsonObject | undefined
   /** Evidence from another gateway, as it came. */
   readonly forwarded: unknown
@@ -28,33 +28,33 @@ export type Carried = {
 const nothing = { forwarded: undefined, chain: undefined, relay: undefined, inReplyTo: undefined }
 const maxIdLength = 256
 
-export function takeMentionable(metadata: JsonObject | undefined): Carried {
+export function takeMentionable(metadata: JsonObject | undefined): MentionableMetadata {
   const carried = metadata?.[key]
   if (metadata === undefined || carried === undefined) return { metadata, ...nothing }
   const { [key]: _carried, ...rest } = metadata
   // What is not an object is no evidence either, and said to be none.
-  if (!isFields(carried)) return { metadata: filled(rest), ...nothing, forwarded: carried }
+  if (!isPlainObject(carried)) return { metadata: metadataOrNone(rest), ...nothing, forwarded: carried }
   const own = Object.fromEntries(Object.entries(carried).filter(([name]) => !taken.includes(name)))
   const kept = Object.keys(own).length === 0 ? rest : { ...rest, [key]: own }
   const { identity_evidence: forwarded, agent_chain: chain, recipient_capabilities: can, in_reply_to: parent } = carried
-  const relay = isFields(can) ? can['mention_relay'] : undefined
+  const relay = isPlainObject(can) ? can['mention_relay'] : undefined
   const isId = typeof parent === 'string' && parent !== '' && parent.length <= maxIdLength
-  return { metadata: filled(kept), forwarded, chain, relay, inReplyTo: isId ? parent : undefined }
+  return { metadata: metadataOrNone(kept), forwarded, chain, relay, inReplyTo: isId ? parent : undefined }
 }
 
-function filled(metadata: Fields): JsonObject | undefined {
+function metadataOrNone(metadata: Fields): JsonObject | undefined {
   // A part of what came as JSON.
   return Object.keys(metadata).length === 0 ? undefined : (metadata as JsonObject)
 }
 
-export type ChainReading =
+export type CallChainResult =
   | { readonly ok: true; readonly chain: AgentChain | undefined }
   | { readonly ok: false; readonly problem: string }
 
 const ceiling = 4
 
 /** Headers and metadata may both tell how far the chain has come: the larger depth and the smaller ceiling count. */
-export function readChain(claimed: unknown, byHeaders: AgentChain | undefined): ChainReading {
+export function readCallChain(claimed: unknown, byHeaders: AgentChain | undefined): CallChainResult {
   if (claimed === undefined || claimed === null) return { ok: true, chain: byHeaders }
   if (!isChain(claimed)) return { ok: false, problem: 'must be { hop, max_hops, is_final } that agree with each other' }
   const hop = Math.max(claimed.hop, byHeaders?.hop ?? 0)
@@ -64,7 +64,7 @@ export function readChain(claimed: unknown, byHeaders: AgentChain | undefined): 
 }
 
 function isChain(value: unknown): value is AgentChain {
-  if (!isFields(value)) return false
+  if (!isPlainObject(value)) return false
   const { hop, max_hops, is_final } = value
   const areWhole = Number.isSafeInteger(hop) && Number.isSafeInteger(max_hops)
   return areWhole && Number(hop) >= 1 && Number(hop) <= Number(max_hops) && is_final === (hop === max_hops)

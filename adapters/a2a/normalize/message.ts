@@ -1,23 +1,23 @@
 // Hop 3: normalizes a send request into one message with its claim to a task. Pure: new ids come with the facts.
 import {
-  type Arrived,
-  type ArrivedMessage,
   type Connection,
   formatAddress,
+  type InboundEvent,
+  type InboundMessage,
   type JsonObject,
   type Part,
-  type RawArrival,
+  type RawRequest,
   type TaskClaim,
-  UnreadableArrival,
+  UnparsableEventError,
 } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
 import type { A2aCaller, A2aPayload, AgentChain } from '../wire/caller.ts'
 import type { A2aMessage } from '../wire/objects.ts'
 import type { Dialect } from '../wire/operations.ts'
-import { readSend, type SendRequest } from '../wire/requests.ts'
-import { readChain, takeMentionable } from './mentionable.ts'
-import { partsFrom } from './parts.ts'
-import { nameOf, senderOf } from './sender.ts'
+import { readSendRequest, type SendRequest } from '../wire/requests.ts'
+import { readCallChain, takeMentionable } from './mentionable.ts'
+import { normalizeParts } from './parts.ts'
+import { callerName, callerSender } from './sender.ts'
 
 /** What a request says, and what was decided about it before it is accepted. */
 export type SendFacts = {
@@ -63,7 +63,7 @@ export function cleanSend({ message, metadata }: Pick<SendRequest, 'message' | '
   }
 }
 
-export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMessage {
+export function sendToMessage(facts: SendFacts, connection: Connection): InboundMessage {
   const { message, caller, agent, contextId, receivedAt, chain, forwarded, relay, known, isContextOwn } = facts
   const recipient = formatAddress({ local: agent, domain: connection.domain })
   return {
@@ -72,9 +72,9 @@ export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMe
       id: message.messageId,
       thread_id: contextId,
       ...(facts.inReplyTo === undefined ? {} : { in_reply_to: facts.inReplyTo }),
-      sender: senderOf(caller, { connection, recipient, receivedAt }),
+      sender: callerSender(caller, { connection, recipient, receivedAt }),
       recipient,
-      parts: [...partsFrom(message.parts), ...facts.references],
+      parts: [...normalizeParts(message.parts), ...facts.references],
       recipient_capabilities: {
         mention_relay: { kind: 'none' },
         ...(chain === undefined ? {} : { agent_chain: chain }),
@@ -82,7 +82,7 @@ export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMe
       received_via: 'a2a',
       received_at: receivedAt,
       raw: { message },
-      channel: channelOf(facts, connection),
+      channel: a2aChannelContext(facts, connection),
     },
     agent,
     ...(facts.isNamed ? { isAddressed: true } : {}),
@@ -99,11 +99,11 @@ export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMe
       : { candidates: [], vouched: false, fresh: `${contextId}#${facts.semanticId}` },
     replyTo: { contextId },
     obligation: 'task',
-    task: claimOf(facts, known),
+    task: toTaskClaim(facts, known),
   }
 }
 
-function claimOf({ message, contextId, dialect }: SendFacts, known: string | undefined): TaskClaim {
+function toTaskClaim({ message, contextId, dialect }: SendFacts, known: string | undefined): TaskClaim {
   return {
     ...(known === undefined ? {} : { known }),
     contextId,
@@ -113,17 +113,17 @@ function claimOf({ message, contextId, dialect }: SendFacts, known: string | und
   }
 }
 
-function channelOf(
+function a2aChannelContext(
   { message, caller, contextId }: SendFacts,
   connection: Connection,
-): NonNullable<ArrivedMessage['message']['channel']> {
+): NonNullable<InboundMessage['message']['channel']> {
   const before = caller.chain.kind === 'read' ? caller.chain.caller : undefined
   return {
     connector_id: connection.id,
     external_provider: 'a2a',
     external_conversation_id: contextId,
     external_message_id: message.messageId,
-    sender_id: nameOf(caller.kind, caller.bearer),
+    sender_id: callerName(caller.kind, caller.bearer),
     room_kind: 'dm',
     from_self: false,
     addressed: 'dm',
@@ -137,28 +137,28 @@ function channelOf(
 /** The same for a send that came by the gateway's webhook route, where no caller waits for a task. */
 export function normalizeA2a(
   { bytes, caller }: A2aPayload,
-  arrival: RawArrival,
+  arrival: RawRequest,
   connection: Connection,
-): readonly Arrived[] {
+): readonly InboundEvent[] {
   const facts = { subject: caller.subject }
   const json = parseBoundedJson(bytes)
-  if (!json.ok) throw new UnreadableArrival(json.reason, facts)
+  if (!json.ok) throw new UnparsableEventError(json.reason, facts)
   if (caller.chain.kind === 'unreadable')
-    throw new UnreadableArrival('invalid_agent_caller_context', {
+    throw new UnparsableEventError('invalid_agent_caller_context', {
       ...facts,
       remedy: caller.chain.remedy,
       isFinal: true,
     })
-  const read = readSend(json.value)
+  const read = readSendRequest(json.value)
   if (!read.ok) {
     const remedy = read.violations.map(({ field, description }) => `${field} ${description}`).join('; ')
-    throw new UnreadableArrival('invalid_send_request', { ...facts, remedy: remedy.slice(0, 300) })
+    throw new UnparsableEventError('invalid_send_request', { ...facts, remedy: remedy.slice(0, 300) })
   }
   const { message, forwarded, relay, chain: claimed, inReplyTo } = cleanSend(read.value)
-  const chain = readChain(claimed, caller.chain.agentChain)
-  if (!chain.ok) throw new UnreadableArrival('invalid_agent_chain', facts)
+  const chain = readCallChain(claimed, caller.chain.agentChain)
+  if (!chain.ok) throw new UnparsableEventError('invalid_agent_chain', facts)
   const { messageId, contextId = messageId, taskId } = message
-  const arrived = arrivedFrom(
+  const arrived = sendToMessage(
     {
       ...{ message, caller, contextId, forwarded, relay, chain: chain.chain, receivedAt: arrival.receivedAt },
       agent: caller.bearer?.agent ?? connection.agent,

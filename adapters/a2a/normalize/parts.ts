@@ -1,6 +1,6 @@
 // Parts of a message as agents read them: text, files that are fetched only when an agent opens them, JSON, tool events.
 import { type KnownPart, maxInlineBytes, type Part, textPart } from '../../../src/contract/index.ts'
-import { type Fields, isFields } from '../wire/fields.ts'
+import { type Fields, isPlainObject } from '../wire/fields.ts'
 import type { A2aPart } from '../wire/objects.ts'
 
 const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
@@ -8,13 +8,13 @@ const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
 const tableTypes = ['text/csv', 'text/tab-separated-values']
 const toolEvents = ['tool-call', 'tool-result', 'tool-error']
 
-export function partsFrom(given: readonly A2aPart[]): readonly Part[] {
+export function normalizeParts(given: readonly A2aPart[]): readonly Part[] {
   const parts: Part[] = []
   const calls = new Map<string, number>()
   for (const part of given) {
-    const event = toolEventIn(part)
+    const event = readToolEvent(part)
     const known = event === undefined ? undefined : calls.get(event.id)
-    if (event === undefined) parts.push(partFrom(part))
+    if (event === undefined) parts.push(normalizePart(part))
     else if (known === undefined) {
       calls.set(event.id, parts.length)
       parts.push(event)
@@ -23,12 +23,12 @@ export function partsFrom(given: readonly A2aPart[]): readonly Part[] {
   return parts
 }
 
-function partFrom({ text, raw, url, data, mediaType, filename }: A2aPart): Part {
+function normalizePart({ text, raw, url, data, mediaType, filename }: A2aPart): Part {
   const mime = mediaType === undefined ? {} : { mime: mediaType }
   const name = filename === undefined ? {} : { name: filename }
   if (text !== undefined) {
     const type = mediaType?.toLowerCase().split(';')[0]?.trim()
-    const data_base64 = type !== undefined && tableTypes.includes(type) ? base64Of(text) : undefined
+    const data_base64 = type !== undefined && tableTypes.includes(type) ? encodeTextBase64(text) : undefined
     if (data_base64 !== undefined && data_base64.length * 3 <= maxInlineBytes * 4)
       return { kind: 'file', bytes_ref: { kind: 'inline', data_base64 }, ...mime, ...name }
     const known = textTypes.find((each) => each === type)
@@ -42,7 +42,7 @@ function partFrom({ text, raw, url, data, mediaType, filename }: A2aPart): Part 
   }
   return {
     kind: 'artifact',
-    bytes_ref: { kind: 'inline', data_base64: base64Of(JSON.stringify(data ?? null)) },
+    bytes_ref: { kind: 'inline', data_base64: encodeTextBase64(JSON.stringify(data ?? null)) },
     mime: mediaType ?? 'application/json',
     ...name,
   }
@@ -51,8 +51,8 @@ function partFrom({ text, raw, url, data, mediaType, filename }: A2aPart): Part 
 type ToolCall = Extract<KnownPart, { kind: 'tool_call' }>
 
 /** The tool event in a data part, if it is one. Text never becomes one. */
-function toolEventIn({ data }: A2aPart): ToolCall | undefined {
-  if (!isFields(data) || typeof data['type'] !== 'string' || !toolEvents.includes(data['type'])) return undefined
+function readToolEvent({ data }: A2aPart): ToolCall | undefined {
+  if (!isPlainObject(data) || typeof data['type'] !== 'string' || !toolEvents.includes(data['type'])) return undefined
   const { type, toolCallId: id, toolName, input, output, error } = data as Fields
   if (typeof id !== 'string' || id === '' || id.length > 256) return undefined
   const name = typeof toolName === 'string' && toolName !== '' ? toolName : undefined
@@ -62,7 +62,7 @@ function toolEventIn({ data }: A2aPart): ToolCall | undefined {
     name: name ?? 'unknown',
     args: input ?? {},
     ...(type === 'tool-result' ? { result: output ?? null } : {}),
-    ...(type === 'tool-error' ? { error: { message: messageIn(error) } } : {}),
+    ...(type === 'tool-error' ? { error: { message: readErrorText(error) } } : {}),
   }
 }
 
@@ -71,8 +71,8 @@ function withoutUndefined({ result, error }: ToolCall): Partial<ToolCall> {
   return { ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }) }
 }
 
-function messageIn(error: unknown): string {
-  const message = isFields(error) ? error['message'] : error
+function readErrorText(error: unknown): string {
+  const message = isPlainObject(error) ? error['message'] : error
   return typeof message === 'string' ? message : 'failed'
 }
 
@@ -82,7 +82,7 @@ export function referencePart(id: string, state: string, text: string): Part {
   return textPart(`[refers to task ${id}, ${state}]${said}`)
 }
 
-function base64Of(text: string): string {
+function encodeTextBase64(text: string): string {
   const bytes = new TextEncoder().encode(text)
   let binary = ''
   for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))

@@ -1,6 +1,6 @@
 // The sender of a message: the holder of a token, this machine's user, or an unverified caller where the connection allows that.
 import {
-  bearerFacts,
+  bearerEvidenceFacts,
   type Connection,
   formatAddress,
   mintEvidence,
@@ -9,15 +9,15 @@ import {
 } from '../../../src/contract/index.ts'
 import type { A2aCaller } from '../wire/caller.ts'
 
-type Scene = { readonly connection: Connection; readonly recipient: string; readonly receivedAt: string }
+type CallerContext = { readonly connection: Connection; readonly recipient: string; readonly receivedAt: string }
 
-export function senderOf({ kind, bearer, subject }: A2aCaller, scene: Scene): VerifiedSender {
+export function callerSender({ kind, bearer, subject }: A2aCaller, scene: CallerContext): VerifiedSender {
   const { connection, recipient, receivedAt: issuedAt } = scene
   const bound = { issuer: connection.domain, recipient, issuedAt, subject }
-  const address = formatAddress({ local: nameOf(kind, bearer), domain: `a2a.${connection.domain}` })
+  const address = formatAddress({ local: callerName(kind, bearer), domain: `a2a.${connection.domain}` })
   if (bearer !== undefined) {
     const auth_method = bearer.vouched === undefined ? 'bearer-token' : `a2a-${bearer.vouched.kind}`
-    const facts = bearerFacts(bearer, { domain: connection.domain, receivedAt: issuedAt })
+    const facts = bearerEvidenceFacts(bearer, { domain: connection.domain, receivedAt: issuedAt })
     const evidence = mintEvidence({ ...facts, recipient, method: `urn:gw:auth:${auth_method}:v0.1` })
     return verifiedSender([evidence], { address, auth_method, key_id: bearer.tokenId })
   }
@@ -32,6 +32,6 @@ export function senderOf({ kind, bearer, subject }: A2aCaller, scene: Scene): Ve
   return verifiedSender([evidence], { address, auth_method: 'a2a-anonymous' })
 }
 
-export function nameOf(kind: A2aCaller['kind'], bearer: A2aCaller['bearer']): string {
+export function callerName(kind: A2aCaller['kind'], bearer: A2aCaller['bearer']): string {
   return bearer === undefined ? kind : (bearer.name ?? `token-${bearer.tokenId}`)
 }

@@ -2,14 +2,14 @@
 import { type TaskEvent, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
 import type { A2aPart, StreamResponse } from '../wire/objects.ts'
 import { stateName } from '../wire/states.ts'
-import { partsTo } from './parts.ts'
-import { type Place, statusMessage } from './said.ts'
-import { resultParts } from './task.ts'
+import { renderParts } from './parts.ts'
+import { statusMessage, type TaskContext } from './said.ts'
+import { selectResultParts } from './task.ts'
 
-export type Framing = (event: TaskEvent) => StreamResponse | undefined
+export type FrameRenderer = (event: TaskEvent) => StreamResponse | undefined
 
 /** `begun`: what the reader has been shown already. */
-export function createFraming(place: Place, begun: Pick<TaskSnapshot, 'outputs'>): Framing {
+export function createFrameRenderer(place: TaskContext, begun: Pick<TaskSnapshot, 'outputs'>): FrameRenderer {
   /** Words shown per run; undefined: the next ones replace them. */
   const shown = new Map<string, string | undefined>()
   /** Runs that have said something whole: what comes after it stands behind it. */
@@ -47,7 +47,7 @@ export function createFraming(place: Place, begun: Pick<TaskSnapshot, 'outputs'>
 
 type EventOf<Kind extends TaskEvent['kind']> = Extract<TaskEvent, { kind: Kind }>
 
-function statusFrame({ state, said, at, runId }: EventOf<'state'>, place: Place): StreamResponse {
+function statusFrame({ state, said, at, runId }: EventOf<'state'>, place: TaskContext): StreamResponse {
   const { taskId, contextId } = place
   const message = statusMessage(state, said, runId === '' ? `${taskId}:${at}` : runId, place)
   const status = { state: stateName(state), timestamp: at, ...(message === undefined ? {} : { message }) }
@@ -55,7 +55,7 @@ function statusFrame({ state, said, at, runId }: EventOf<'state'>, place: Place)
 }
 
 /** Words on the way, as the status the task is in already. */
-function noticeFrame({ metadata, at, cursor }: EventOf<'activity'>, place: Place): StreamResponse {
+function noticeFrame({ metadata, at, cursor }: EventOf<'activity'>, place: TaskContext): StreamResponse {
   const { taskId, contextId } = place
   const said = { role: 'ROLE_AGENT', parts: [{ text: String(metadata['text'] ?? '') }] } as const
   const message = { messageId: `${taskId}:${cursor}`, contextId, taskId, ...said }
@@ -65,13 +65,13 @@ function noticeFrame({ metadata, at, cursor }: EventOf<'activity'>, place: Place
 /** A question is said in the status that follows. */
 function answerFrame(
   event: EventOf<'answer'>,
-  place: Place,
+  place: TaskContext,
   words: string | undefined,
   isMore: boolean,
 ): StreamResponse | undefined {
   const { said } = event
   if (said.status !== 'completed') return undefined
-  const parts = partsTo(resultParts(said.parts), place.accepted)
+  const parts = renderParts(selectResultParts(said.parts), place.accepted)
   if (parts.length === 0) return undefined
   if (isMore) return artifactFrame(event, place, parts, { append: true, lastChunk: true })
   // Nothing is sent twice: the words are there, and this says that they were all.
@@ -82,7 +82,7 @@ function answerFrame(
 
 function artifactFrame(
   { runId }: TaskEvent,
-  { taskId, contextId }: Place,
+  { taskId, contextId }: TaskContext,
   parts: readonly A2aPart[],
   flags: { readonly append: boolean; readonly lastChunk: boolean },
 ): StreamResponse {

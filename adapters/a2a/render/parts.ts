@@ -6,21 +6,21 @@ import type { A2aPart } from '../wire/objects.ts'
 /** What a reader takes; empty: anything. */
 export type Accepted = readonly string[]
 
-export function partsTo(parts: readonly Part[], accepted: Accepted): readonly A2aPart[] {
-  return parts.flatMap((part) => (isKnownPart(part) ? partTo(part, accepted) : []))
+export function renderParts(parts: readonly Part[], accepted: Accepted): readonly A2aPart[] {
+  return parts.flatMap((part) => (isKnownPart(part) ? renderPart(part, accepted) : []))
 }
 
-function partTo(part: KnownPart, accepted: Accepted): readonly A2aPart[] {
+function renderPart(part: KnownPart, accepted: Accepted): readonly A2aPart[] {
   switch (part.kind) {
     case 'text':
-      return textTo(part, accepted)
+      return renderText(part, accepted)
     case 'file':
     case 'artifact':
-      return fileTo(part)
+      return renderFile(part)
     case 'link':
-      return [linkTo(part)]
+      return [renderLink(part)]
     case 'tool_call':
-      return [{ data: toolEvent(part) }]
+      return [{ data: renderToolEvent(part) }]
     // Said in words beside the metadata that carries it.
     case 'policy':
       return part.policy.message.trim() === '' ? [] : [{ text: part.policy.message }]
@@ -29,7 +29,7 @@ function partTo(part: KnownPart, accepted: Accepted): readonly A2aPart[] {
   }
 }
 
-function textTo({ mime, content }: Extract<KnownPart, { kind: 'text' }>, accepted: Accepted): readonly A2aPart[] {
+function renderText({ mime, content }: Extract<KnownPart, { kind: 'text' }>, accepted: Accepted): readonly A2aPart[] {
   if (content === '') return []
   const isTaken = accepted.length === 0 || accepted.includes(mime) || accepted.includes('*/*')
   if (mime === 'text/html') return [isTaken ? { text: content, mediaType: mime } : { text: htmlToText(content) }]
@@ -39,7 +39,7 @@ function textTo({ mime, content }: Extract<KnownPart, { kind: 'text' }>, accepte
 
 type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 
-function fileTo(part: FilePart): readonly A2aPart[] {
+function renderFile(part: FilePart): readonly A2aPart[] {
   const { bytes_ref: ref, mime, name } = part
   const artifactType = part.kind === 'artifact' ? part.artifact_type : undefined
   const metadata = artifactType === undefined ? {} : { metadata: { mentionable: { artifact_type: artifactType } } }
@@ -49,7 +49,7 @@ function fileTo(part: FilePart): readonly A2aPart[] {
     ...metadata,
   }
   if (ref.kind === 'inline') {
-    const data = part.kind === 'artifact' && mayBeJson(mime) ? jsonIn(ref.data_base64) : undefined
+    const data = part.kind === 'artifact' && mayBeJson(mime) ? decodeJson(ref.data_base64) : undefined
     if (data === undefined) return [{ raw: ref.data_base64, ...about }]
     return [{ data: data.is, ...(name === undefined ? {} : { filename: name }), ...metadata }]
   }
@@ -59,7 +59,7 @@ function fileTo(part: FilePart): readonly A2aPart[] {
 }
 
 /** Something behind an address that the agent knows the type of, or an address for people to follow. */
-function linkTo(part: Extract<KnownPart, { kind: 'link' }>): A2aPart {
+function renderLink(part: Extract<KnownPart, { kind: 'link' }>): A2aPart {
   const { url, title, description, mime } = part
   if (mime === undefined) return { text: partsText([part]) }
   const metadata = description === undefined ? {} : { metadata: { mentionable: { description } } }
@@ -71,7 +71,7 @@ function mayBeJson(mime: string | undefined): boolean {
   return mime === undefined || mime === 'text/plain' || /[/+]json$/.test(mime)
 }
 
-function jsonIn(base64: string): { readonly is: Json } | undefined {
+function decodeJson(base64: string): { readonly is: Json } | undefined {
   try {
     const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
     return { is: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)) }
@@ -81,7 +81,7 @@ function jsonIn(base64: string): { readonly is: Json } | undefined {
 }
 
 /** A tool call and its result share an id: first without, then with the result. */
-function toolEvent({ id, name, args, result, error }: Extract<KnownPart, { kind: 'tool_call' }>): Json {
+function renderToolEvent({ id, name, args, result, error }: Extract<KnownPart, { kind: 'tool_call' }>): Json {
   const call = { toolCallId: id, toolName: name }
   if (error !== undefined) return { type: 'tool-error', ...call, error: { message: error.message } }
   // What a model was given and gave back is JSON.

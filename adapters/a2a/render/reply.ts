@@ -3,10 +3,10 @@ import type { JsonObject, NormalizedResponse } from '../../../src/contract/index
 import type { A2aCall } from '../wire/objects.ts'
 
 export function renderA2a(reply: NormalizedResponse): readonly { readonly call: A2aCall; readonly primary: boolean }[] {
-  return [{ call: { event: { type: 'done', response: asJson(reply) } }, primary: true }]
+  return [{ call: { event: { type: 'done', response: responseToJson(reply) } }, primary: true }]
 }
 
 /** A reply has passed its schema, so it is JSON; the round trip drops the fields that are merely undefined. */
-function asJson(response: NormalizedResponse): JsonObject {
+function responseToJson(response: NormalizedResponse): JsonObject {
   return JSON.parse(JSON.stringify(response))
 }

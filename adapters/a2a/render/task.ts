@@ -9,8 +9,8 @@ import {
 } from '../../../src/contract/index.ts'
 import type { A2aArtifact, A2aMessage, A2aStatus, A2aTask } from '../wire/objects.ts'
 import { stateName } from '../wire/states.ts'
-import { type Accepted, partsTo } from './parts.ts'
-import { messageTo, type Place, statusMessage } from './said.ts'
+import { type Accepted, renderParts } from './parts.ts'
+import { renderMessage, statusMessage, type TaskContext } from './said.ts'
 
 /** How much of it the caller asked for. */
 export type TaskView = {
@@ -22,21 +22,21 @@ export type TaskView = {
 
 type Shown = Pick<TaskSnapshot, 'task' | 'messages' | 'outputs'>
 
-export function taskTo({ task, messages, outputs }: Shown, view: TaskView): A2aTask {
+export function renderTask({ task, messages, outputs }: Shown, view: TaskView): A2aTask {
   const { id, contextId, metadata } = task
   const place = { taskId: id, contextId, accepted: view.accepted }
-  const history = historyTo(messages, task, place, view.historyLength)
+  const history = renderHistory(messages, task, place, view.historyLength)
   return {
     id,
     contextId,
-    status: statusTo(task, messages, place),
-    ...(view.includeArtifacts ? { artifacts: artifactsTo(outputs, messages, view.accepted) } : {}),
+    status: renderStatus(task, messages, place),
+    ...(view.includeArtifacts ? { artifacts: renderArtifacts(outputs, messages, view.accepted) } : {}),
     ...(history === undefined ? {} : { history }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
   }
 }
 
-function statusTo(task: Task, messages: readonly TaskMessage[], place: Place): A2aStatus {
+function renderStatus(task: Task, messages: readonly TaskMessage[], place: TaskContext): A2aStatus {
   // A submitted task waits for its turn: a message of an earlier turn is not its status.
   const last = task.state === 'submitted' ? undefined : messages.findLast((each) => each.role === 'agent')
   const messageId = last?.role === 'agent' ? last.runId : `${task.id}:${task.stateAt}`
@@ -48,32 +48,34 @@ function statusTo(task: Task, messages: readonly TaskMessage[], place: Place): A
   }
 }
 
-function artifactsTo(
+function renderArtifacts(
   outputs: readonly TaskOutput[],
   messages: readonly TaskMessage[],
   accepted: Accepted,
 ): readonly A2aArtifact[] {
-  const asked = new Set(messages.flatMap((each) => (each.role === 'agent' && !isResult(each) ? [each.runId] : [])))
+  const asked = new Set(
+    messages.flatMap((each) => (each.role === 'agent' && !isResultMessage(each) ? [each.runId] : [])),
+  )
   return outputs.flatMap(({ runId, parts }) => {
-    const shown = asked.has(runId) ? [] : partsTo(resultParts(parts), accepted)
+    const shown = asked.has(runId) ? [] : renderParts(selectResultParts(parts), accepted)
     return shown.length === 0 ? [] : [{ artifactId: runId, parts: shown }]
   })
 }
 
 /** A question or a refusal is no result: it is said in the status. */
-function isResult({ said }: Extract<TaskMessage, { role: 'agent' }>): boolean {
+function isResultMessage({ said }: Extract<TaskMessage, { role: 'agent' }>): boolean {
   return said.status === 'completed'
 }
 
-export function resultParts(parts: readonly Part[]): readonly Part[] {
+export function selectResultParts(parts: readonly Part[]): readonly Part[] {
   return parts.filter((part) => !isKnownPart(part) || part.kind !== 'policy')
 }
 
 /** The history: what was asked, and what was said on the way; the current status message and results are not in it. */
-function historyTo(
+function renderHistory(
   messages: readonly TaskMessage[],
   { state, said }: Task,
-  place: Place,
+  place: TaskContext,
   length: number | undefined,
 ): readonly A2aMessage[] | undefined {
   if (length === 0) return undefined
@@ -81,13 +83,13 @@ function historyTo(
     said !== null && state !== 'completed' && state !== 'submitted'
       ? messages.findLast((each) => each.role === 'agent')
       : undefined
-  const shown = messages.filter((each) => each.role === 'user' || (isResult(each) ? false : each !== current))
+  const shown = messages.filter((each) => each.role === 'user' || (isResultMessage(each) ? false : each !== current))
   const history = shown.map((each) => historyMessage(each, place))
   return length === undefined ? history : history.slice(-length)
 }
 
-function historyMessage(each: TaskMessage, place: Place): A2aMessage {
-  if (each.role === 'agent') return messageTo(each.said, each.runId, place, each.said.status)
+function historyMessage(each: TaskMessage, place: TaskContext): A2aMessage {
+  if (each.role === 'agent') return renderMessage(each.said, each.runId, place, each.said.status)
   const { taskId, contextId } = place
   // Written by this adapter when it was taken, from a message that had been checked.
   return { ...(each.payload as unknown as A2aMessage), contextId, taskId }

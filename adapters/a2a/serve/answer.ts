@@ -1,26 +1,26 @@
 // Runs an operation and writes its response, the same for both bindings. A failure is logged, and the caller gets only its reference.
-import { isGatewayError, type ServeDoor } from '../../../src/contract/index.ts'
-import { type Fault, fault, isFault } from '../wire/faults.ts'
+import { isGatewayError, type ServeContext } from '../../../src/contract/index.ts'
+import { createFault, type Fault, isA2aFault } from '../wire/faults.ts'
 import type { Fields } from '../wire/fields.ts'
 import type { OperationName } from '../wire/operations.ts'
-import { faultResponse, resultResponse, streamResponse, type Tongue } from './binding.ts'
+import { faultResponse, type ResponseFormat, resultResponse, streamResponse } from './binding.ts'
 import type { A2aDeps } from './call.ts'
-import { dispatch } from './dispatch.ts'
-import { callOf, type Entering } from './enter.ts'
+import { runOperation } from './dispatch.ts'
+import { admitCall, type CallEntry } from './enter.ts'
 
-export async function answer(
+export async function answerOperation(
   deps: A2aDeps,
-  entering: Omit<Entering, 'signal'>,
-  tongue: Tongue,
+  entering: Omit<CallEntry, 'signal'>,
+  tongue: ResponseFormat,
   { name, params }: { readonly name: OperationName; readonly params: Fields },
 ): Promise<Response> {
   const reader = new AbortController()
   const signal = AbortSignal.any([entering.request.signal, reader.signal])
-  const entered = callOf(deps, { ...entering, signal }, name, params)
-  if (isFault(entered)) return faultResponse(tongue, entered)
+  const entered = admitCall(deps, { ...entering, signal }, name, params)
+  if (isA2aFault(entered)) return faultResponse(tongue, entered)
   const { call, headers } = entered
-  const outcome = await dispatch(deps, call, name, params)
-  if (isFault(outcome)) return faultResponse(tongue, outcome, headers)
+  const outcome = await runOperation(deps, call, name, params)
+  if (isA2aFault(outcome)) return faultResponse(tongue, outcome, headers)
   if (outcome.kind === 'result') return resultResponse(tongue, name, outcome.body, headers)
   const ended = Promise.withResolvers<void>()
   entering.door.keepOpen(ended.promise)
@@ -29,16 +29,16 @@ export async function answer(
     reader.abort()
     ended.resolve()
   }
-  const onFailure = (error: unknown): Fault => failure(entering.door, error)
-  return streamResponse(tongue, outcome, { heartbeatMs, lifeMs, onEnd, onFailure }, headers)
+  const failStream = (error: unknown): Fault => reportFailure(entering.door, error)
+  return streamResponse(tongue, outcome, { heartbeatMs, lifeMs, onEnd, onFailure: failStream }, headers)
 }
 
 /** What the caller is told about something that broke. */
-export function failure(door: ServeDoor, error: unknown): Fault {
+export function reportFailure(door: ServeContext, error: unknown): Fault {
   const reference = door.fail(error)
   if (isGatewayError(error) && error.retryable)
-    return fault('unavailable', `the gateway cannot do this right now; try again (reference ${reference})`, {
+    return createFault('unavailable', `the gateway cannot do this right now; try again (reference ${reference})`, {
       headers: { 'retry-after': '2' },
     })
-  return fault('internal_error', `internal error (reference ${reference})`, { metadata: { reference } })
+  return createFault('internal_error', `internal error (reference ${reference})`, { metadata: { reference } })
 }

@@ -2,7 +2,7 @@
 import type { Json } from '../../../src/contract/index.ts'
 import { type ErrorTable, type Fault, faultDetails, faultNumbers } from '../wire/faults.ts'
 import type { LegacyForm } from '../wire/legacy/requests.ts'
-import { legacyFrame, toLegacy } from '../wire/legacy/results.ts'
+import { downgradeFrame, downgradeResult } from '../wire/legacy/results.ts'
 import type { Dialect, OperationName } from '../wire/operations.ts'
 import type { Frame, Outcome } from './call.ts'
 import { type EventStreamOptions, eventStream } from './sse.ts'
@@ -10,7 +10,7 @@ import { type EventStreamOptions, eventStream } from './sse.ts'
 export type RpcId = string | number | null
 
 /** Which binding, version and media type an answer is written in. */
-export type Tongue = {
+export type ResponseFormat = {
   readonly dialect: Dialect
   readonly form: LegacyForm
   readonly table: ErrorTable
@@ -23,24 +23,25 @@ export type Tongue = {
 
 type Headers = Readonly<Record<string, string>>
 
-export function resultResponse(tongue: Tongue, name: OperationName, body: Json, headers: Headers): Response {
+export function resultResponse(tongue: ResponseFormat, name: OperationName, body: Json, headers: Headers): Response {
   // Operations give objects; only the older version has other results.
-  const value = tongue.dialect === '1.0' ? body : toLegacy(name, body as Readonly<Record<string, Json>>, tongue.form)
+  const value =
+    tongue.dialect === '1.0' ? body : downgradeResult(name, body as Readonly<Record<string, Json>>, tongue.form)
   const whole = tongue.form === 'rpc' ? { jsonrpc: '2.0', id: tongue.id, result: value } : value
-  return json(200, whole, tongue.mediaType, headers)
+  return jsonResponse(200, whole, tongue.mediaType, headers)
 }
 
-export function faultResponse(tongue: Tongue, fault: Fault, headers: Headers = {}): Response {
+export function faultResponse(tongue: ResponseFormat, fault: Fault, headers: Headers = {}): Response {
   const { http, isHttp } = faultNumbers(fault.fault, tongue.table)
   if (tongue.isEventStream === true && !isHttp) {
     const shown = { ...headers, ...fault.headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
     return new Response(`data: ${JSON.stringify(faultBody(tongue, fault))}\n\n`, { status: 200, headers: shown })
   }
   const status = tongue.form === 'rpc' && !isHttp ? 200 : http
-  return json(status, faultBody(tongue, fault), tongue.mediaType, { ...headers, ...fault.headers })
+  return jsonResponse(status, faultBody(tongue, fault), tongue.mediaType, { ...headers, ...fault.headers })
 }
 
-function faultBody(tongue: Tongue, fault: Fault): Json {
+function faultBody(tongue: ResponseFormat, fault: Fault): Json {
   const { code, http, status } = faultNumbers(fault.fault, tongue.table)
   const { message } = fault
   // Typed details are JSON.
@@ -51,7 +52,7 @@ function faultBody(tongue: Tongue, fault: Fault): Json {
 }
 
 export function streamResponse(
-  tongue: Tongue,
+  tongue: ResponseFormat,
   stream: Extract<Outcome, { kind: 'stream' }>,
   options: Omit<EventStreamOptions, 'write' | 'writeFailure'> & { readonly onFailure: (error: unknown) => Fault },
   headers: Headers,
@@ -73,13 +74,13 @@ export function streamResponse(
   })
 }
 
-function frameBody({ dialect, form, id }: Tongue, { response, isLast }: Frame): Json {
+function frameBody({ dialect, form, id }: ResponseFormat, { response, isLast }: Frame): Json {
   // Render writes JSON.
-  const value = dialect === '1.0' ? (response as unknown as Json) : legacyFrame(response, form, isLast)
+  const value = dialect === '1.0' ? (response as unknown as Json) : downgradeFrame(response, form, isLast)
   return form === 'rpc' ? { jsonrpc: '2.0', id, result: value } : value
 }
 
-function json(status: number, body: Json, mediaType: string, headers: Headers): Response {
+function jsonResponse(status: number, body: Json, mediaType: string, headers: Headers): Response {
   return new Response(JSON.stringify(body), {
     status,
     headers: { 'content-type': mediaType, 'cache-control': 'no-store', ...headers },

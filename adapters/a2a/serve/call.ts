@@ -1,19 +1,19 @@
 // One request on its way through the bindings: who calls, which agent, in which version; and the possible outcomes.
 import type {
   AgentProfile,
-  CallerDesk,
+  CallerVerifier,
   Connection,
   FileSource,
   JsonObject,
-  ServeDoor,
+  ServeContext,
   TaskCaller,
-  TaskDesk,
+  TaskService,
 } from '../../../src/contract/index.ts'
 import type { A2aSettings } from '../config.ts'
-import type { CardDesk } from '../discovery/card-desk.ts'
+import type { PublishedCards } from '../discovery/card-desk.ts'
 import type { A2aCaller } from '../wire/caller.ts'
-import { type Fault, type FieldViolation, fault } from '../wire/faults.ts'
-import type { Reading } from '../wire/fields.ts'
+import { createFault, type Fault, type FieldViolation } from '../wire/faults.ts'
+import type { ReadResult } from '../wire/fields.ts'
 import type { StreamResponse } from '../wire/objects.ts'
 import type { Dialect } from '../wire/operations.ts'
 import type { PageTokens } from './page-token.ts'
@@ -21,11 +21,11 @@ import type { PageTokens } from './page-token.ts'
 export type A2aDeps = {
   readonly settings: A2aSettings
   readonly connection: Connection
-  readonly callers: CallerDesk
-  readonly tasks: TaskDesk
+  readonly callers: CallerVerifier
+  readonly tasks: TaskService
   readonly agents: () => readonly AgentProfile[]
   readonly files: FileSource | undefined
-  readonly cards: CardDesk
+  readonly cards: PublishedCards
   readonly pages: PageTokens
   /** The public origin of this gateway; without it addresses are those that were asked, which prove nothing. */
   readonly publicUrl: string | undefined
@@ -33,8 +33,8 @@ export type A2aDeps = {
   readonly now: () => number
 }
 
-export type Call = {
-  readonly door: ServeDoor
+export type A2aRequest = {
+  readonly door: ServeContext
   readonly caller: A2aCaller
   /** The agent that the address names; undefined at the hub. */
   readonly named: string | undefined
@@ -56,19 +56,19 @@ export type Outcome =
   | { readonly kind: 'stream'; readonly first: readonly Frame[]; readonly rest: AsyncIterable<readonly Frame[]> }
   | Fault
 
-export type Operation = (deps: A2aDeps, call: Call, params: Readonly<Record<string, unknown>>) => Promise<Outcome>
+export type Operation = (deps: A2aDeps, call: A2aRequest, params: Readonly<Record<string, unknown>>) => Promise<Outcome>
 
-export function result(body: object): Outcome {
+export function resultOutcome(body: object): Outcome {
   // Written by render, which writes JSON.
   return { kind: 'result', body: body as JsonObject }
 }
 
-export function byOf({ caller }: Pick<Call, 'caller'>): TaskCaller {
+export function taskCaller({ caller }: Pick<A2aRequest, 'caller'>): TaskCaller {
   return { subject: caller.subject }
 }
 
 /** What was read, or every field that is wrong with it. */
-export function readOr<T>(reading: Reading<T>): T | Fault {
+export function valueOrFault<T>(reading: ReadResult<T>): T | Fault {
   return reading.ok ? reading.value : invalidParams(reading.violations)
 }
 
@@ -76,10 +76,10 @@ export function invalidParams(violations: readonly FieldViolation[]): Fault {
   const [first] = violations
   const what = first === undefined ? '' : `: ${first.field} ${first.description}`
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
-  return fault('invalid_params', `invalid parameters${what}${more}`, { violations })
+  return createFault('invalid_params', `invalid parameters${what}${more}`, { violations })
 }
 
 /** The same words whether there is none or it is another caller's, so that the answer does not tell which. */
-export function noSuchTask(): Fault {
-  return fault('task_not_found', 'task not found')
+export function taskNotFound(): Fault {
+  return createFault('task_not_found', 'task not found')
 }

@@ -1,9 +1,9 @@
 // The handler of each operation, for every binding and version.
 import type { Fields } from '../wire/fields.ts'
 import type { OperationName } from '../wire/operations.ts'
-import type { A2aDeps, Call, Operation, Outcome } from './call.ts'
+import type { A2aDeps, A2aRequest, Operation, Outcome } from './call.ts'
 import { getExtendedCard } from './extended-card.ts'
-import { createPush, deletePush, getPush, listPush } from './push.ts'
+import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from './push.ts'
 import { sendMessage } from './send.ts'
 import { streamMessage, subscribeToTask } from './stream.ts'
 import { cancelTask, getTask, listTasks } from './tasks.ts'
@@ -15,13 +15,13 @@ const table: Readonly<Record<OperationName, Operation>> = {
   list: listTasks,
   cancel: cancelTask,
   subscribe: subscribeToTask,
-  pushCreate: createPush,
-  pushGet: getPush,
-  pushList: listPush,
-  pushDelete: deletePush,
+  pushCreate: createPushConfig,
+  pushGet: getPushConfig,
+  pushList: listPushConfigs,
+  pushDelete: deletePushConfig,
   extendedCard: getExtendedCard,
 }
 
-export function dispatch(deps: A2aDeps, call: Call, name: OperationName, params: Fields): Promise<Outcome> {
+export function runOperation(deps: A2aDeps, call: A2aRequest, name: OperationName, params: Fields): Promise<Outcome> {
   return table[name](deps, call, params)
 }

@@ -1,39 +1,39 @@
 // The checks that every operation passes before it runs: who calls, whom, and in which version.
-import type { RejectReason, ServeDoor } from '../../../src/contract/index.ts'
-import { judgeCaller, mayCall, refusalOf } from '../verify/caller.ts'
+import type { RejectReason, ServeContext } from '../../../src/contract/index.ts'
+import { mayCall, rejectionFault, verifyCaller } from '../verify/caller.ts'
 import { readExtensions } from '../verify/extensions.ts'
 import type { A2aCaller } from '../wire/caller.ts'
 import { knownExtensions } from '../wire/extensions.ts'
-import { type Fault, fault, isFault } from '../wire/faults.ts'
-import { type Fields, memberOf } from '../wire/fields.ts'
+import { createFault, type Fault, isA2aFault } from '../wire/faults.ts'
+import { type Fields, getMember } from '../wire/fields.ts'
 import { type Dialect, type OperationName, operations } from '../wire/operations.ts'
-import { type A2aDeps, type Call, invalidParams } from './call.ts'
+import { type A2aDeps, type A2aRequest, invalidParams } from './call.ts'
 
 /** Who calls, if they may call at all. `mount`: the agent that the path names. */
-export async function identify(
+export async function identifyCaller(
   deps: A2aDeps,
   request: Request,
-  door: ServeDoor,
+  door: ServeContext,
   mount: string | undefined,
 ): Promise<A2aCaller | Fault> {
   const { settings } = deps
   const headers = Object.fromEntries(request.headers)
-  const verdict = await judgeCaller(
+  const verdict = await verifyCaller(
     deps.callers,
     { headers, from: door.from },
     {
       agent: mount ?? firstAgent(deps),
       isNamed: mount !== undefined,
-      urls: urlsOf(deps, mount),
+      urls: tokenAudiences(deps, mount),
       anonymous: settings.anonymous,
       keyHeader: settings.apiKeyHeader,
     },
   )
-  return verdict.kind === 'rejected' ? turnedAway(door, verdict.reason, verdict.challenge) : verdict.caller
+  return verdict.kind === 'rejected' ? rejectA2aCaller(door, verdict.reason, verdict.challenge) : verdict.caller
 }
 
 /** What a token may be made out to. A caller chooses the name it asks for us by, so that only a configured one counts. */
-function urlsOf({ publicUrl, settings }: A2aDeps, mount: string | undefined): readonly string[] {
+function tokenAudiences({ publicUrl, settings }: A2aDeps, mount: string | undefined): readonly string[] {
   if (publicUrl === undefined) return []
   const hub = `${publicUrl}${settings.path}`
   return mount === undefined ? [hub] : [`${hub}/${mount}`, hub]
@@ -49,25 +49,25 @@ const words = {
   unavailable: 'the issuer of this credential cannot be asked right now; try again',
 } as const
 
-function turnedAway(door: ServeDoor, reason: RejectReason, challenge: string): Fault {
+function rejectA2aCaller(door: ServeContext, reason: RejectReason, challenge: string): Fault {
   const reference = door.turnAway(reason)
-  const name = refusalOf(reason)
+  const name = rejectionFault(reason)
   const headers = name === 'unavailable' ? { 'retry-after': '5' } : { 'www-authenticate': challenge }
-  return fault(name, `${words[name]} (reference ${reference})`, { headers })
+  return createFault(name, `${words[name]} (reference ${reference})`, { headers })
 }
 
 /** What the operation needs of a token; nothing where none had to be shown. */
-function scopeFault(deps: A2aDeps, { caller, door, mount }: Entering, name: OperationName): Fault | undefined {
+function scopeFault(deps: A2aDeps, { caller, door, mount }: CallEntry, name: OperationName): Fault | undefined {
   const { scope } = operations[name]
   if (mayCall(caller, scope)) return undefined
-  const [resource] = urlsOf(deps, mount)
+  const [resource] = tokenAudiences(deps, mount)
   const at = { scope, ...(resource === undefined ? {} : { resource }) }
-  return turnedAway(door, 'insufficient_scope', deps.callers.challenge('insufficient_scope', at))
+  return rejectA2aCaller(door, 'insufficient_scope', deps.callers.challenge('insufficient_scope', at))
 }
 
-export type Entering = {
+export type CallEntry = {
   readonly request: Request
-  readonly door: ServeDoor
+  readonly door: ServeContext
   readonly caller: A2aCaller
   readonly mount: string | undefined
   readonly tenant: string | undefined
@@ -77,12 +77,12 @@ export type Entering = {
 }
 
 /** The call, and what the answer says about extensions. */
-export function callOf(
+export function admitCall(
   deps: A2aDeps,
-  entering: Entering,
+  entering: CallEntry,
   name: OperationName,
   params: Fields,
-): { readonly call: Call; readonly headers: Readonly<Record<string, string>> } | Fault {
+): { readonly call: A2aRequest; readonly headers: Readonly<Record<string, string>> } | Fault {
   const { settings, agents } = deps
   const { request, door, caller, dialect, origin, signal } = entering
   const lacking = scopeFault(deps, entering, name)
@@ -90,13 +90,13 @@ export function callOf(
   const required = settings.requiredExtensions.map(({ uri }) => uri)
   const known = [...Object.keys(knownExtensions), ...required]
   const extensions = readExtensions(request.headers, dialect, { known, required })
-  if (isFault(extensions)) return extensions
+  if (isA2aFault(extensions)) return extensions
   const named = namedAgent(
     entering,
     params,
     agents().map(({ slug }) => slug),
   )
-  if (named !== undefined && isFault(named)) return named
+  if (named !== undefined && isA2aFault(named)) return named
   const lastEventId = request.headers.get('last-event-id') ?? undefined
   const call = {
     ...{ door, caller, origin, dialect, signal },
@@ -110,18 +110,18 @@ export function callOf(
 
 /** A tenant is a second way to name an agent; where the two disagree, no agent is named. */
 function namedAgent(
-  { mount, tenant: inPath }: Entering,
+  { mount, tenant: inPath }: CallEntry,
   params: Fields,
   agents: readonly string[],
 ): { readonly agent: string } | Fault | undefined {
-  const given = memberOf(params, 'tenant')
+  const given = getMember(params, 'tenant')
   const inBody = given === undefined || given === null || given === '' ? undefined : given
-  const wrong = (description: string): Fault => invalidParams([{ field: 'tenant', description }])
-  if (inBody !== undefined && typeof inBody !== 'string') return wrong('must be a string')
-  if (inBody !== undefined && inPath !== undefined && inBody !== inPath) return wrong('is another in the path')
+  const tenantFault = (description: string): Fault => invalidParams([{ field: 'tenant', description }])
+  if (inBody !== undefined && typeof inBody !== 'string') return tenantFault('must be a string')
+  if (inBody !== undefined && inPath !== undefined && inBody !== inPath) return tenantFault('is another in the path')
   const tenant = inBody ?? inPath
   if (mount !== undefined)
-    return tenant === undefined || tenant === mount ? { agent: mount } : wrong('is not known here')
+    return tenant === undefined || tenant === mount ? { agent: mount } : tenantFault('is not known here')
   if (tenant === undefined) return undefined
-  return agents.includes(tenant) ? { agent: tenant } : wrong('is not known here')
+  return agents.includes(tenant) ? { agent: tenant } : tenantFault('is not known here')
 }

@@ -1,6 +1,6 @@
 // Page tokens: where a list goes on, for this caller and this query alone. They are authenticated, so a caller cannot make one up.
 import type { Hmac, TaskQuery } from '../../../src/contract/index.ts'
-import { equalInConstantTime, hexOf } from '../../../src/verification/index.ts'
+import { equalInConstantTime, toHex } from '../../../src/verification/index.ts'
 
 export type PageTokens = {
   write(after: NonNullable<TaskQuery['after']>, about: readonly unknown[]): Promise<string>
@@ -11,26 +11,26 @@ export type PageTokens = {
 const utf8 = new TextEncoder()
 
 export function createPageTokens(hmac: Hmac, secret: () => Promise<string>): PageTokens {
-  const mark = async (text: string, about: readonly unknown[]): Promise<string> => {
+  const signPage = async (text: string, about: readonly unknown[]): Promise<string> => {
     const bytes = utf8.encode(JSON.stringify(['a2a-page', text, ...about]))
-    return hexOf(await hmac.sha256(await secret(), bytes)).slice(0, 32)
+    return toHex(await hmac.sha256(await secret(), bytes)).slice(0, 32)
   }
   return {
     async write({ stateAt, id }, about) {
       const text = JSON.stringify([stateAt, id])
-      return `${btoa(text)}.${await mark(text, about)}`
+      return `${btoa(text)}.${await signPage(text, about)}`
     },
     async read(token, about) {
       const [encoded = '', given = ''] = token.split('.')
-      const text = decoded(encoded)
+      const text = decodePageToken(encoded)
       if (text === undefined) return undefined
-      const isOurs = equalInConstantTime(given, await mark(text, about))
-      return isOurs ? placeIn(text) : undefined
+      const isOurs = equalInConstantTime(given, await signPage(text, about))
+      return isOurs ? parsePosition(text) : undefined
     },
   }
 }
 
-function decoded(encoded: string): string | undefined {
+function decodePageToken(encoded: string): string | undefined {
   try {
     return atob(encoded)
   } catch {
@@ -39,7 +39,7 @@ function decoded(encoded: string): string | undefined {
 }
 
 /** Marked by us, so that it is what we wrote. */
-function placeIn(text: string): TaskQuery['after'] {
+function parsePosition(text: string): TaskQuery['after'] {
   const [stateAt, id] = JSON.parse(text) as readonly [string, string]
   return { stateAt, id }
 }

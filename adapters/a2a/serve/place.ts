@@ -1,6 +1,6 @@
 // Routes a request by its path alone: to a document, or to an operation of an agent.
 
-export type Place =
+export type Route =
   | { readonly kind: 'root_card' | 'early_card' }
   | { readonly kind: 'address_card'; readonly slug: string }
   | { readonly kind: 'card' | 'keys'; readonly agent: string | undefined }
@@ -18,7 +18,7 @@ export const rootPaths = {
 /** First words of paths that the hub itself answers; an agent of such a name is reached there, by naming it as the tenant. */
 const hubWords = new Set(['message:send', 'message:stream', 'tasks', 'extendedAgentCard', 'v1', '.well-known'])
 
-export function placeOf(pathname: string, base: string, agents: readonly string[]): Place {
+export function routePath(pathname: string, base: string, agents: readonly string[]): Route {
   if (pathname === rootPaths.card) return { kind: 'root_card' }
   if (pathname === rootPaths.early) return { kind: 'early_card' }
   const slug = segmentsBelow(pathname, rootPaths.addresses)

@@ -1,20 +1,20 @@
 // The HTTP+JSON binding: paths with verbs behind a colon, members in the query or the body.
 import { answerType } from '../verify/media-type.ts'
 import { readVersion } from '../verify/version.ts'
-import { type Fault, fault, isFault } from '../wire/faults.ts'
-import { type Fields, hasMember, memberOf } from '../wire/fields.ts'
-import { fromLegacy } from '../wire/legacy/requests.ts'
+import { createFault, type Fault, isA2aFault } from '../wire/faults.ts'
+import { type Fields, getMember, hasMember } from '../wire/fields.ts'
+import { upgradeRequest } from '../wire/legacy/requests.ts'
 import { type Dialect, matchRest, type RestMatch } from '../wire/operations.ts'
-import { answer } from './answer.ts'
-import { faultResponse, type Tongue } from './binding.ts'
+import { answerOperation } from './answer.ts'
+import { faultResponse, type ResponseFormat } from './binding.ts'
 import { type A2aDeps, invalidParams } from './call.ts'
-import { identify } from './enter.ts'
-import { mediaTypeFault, readJson } from './read-json.ts'
-import type { Arriving } from './rpc.ts'
+import { identifyCaller } from './enter.ts'
+import { mediaTypeFault, readJsonBody } from './read-json.ts'
+import type { BindingRequest } from './rpc.ts'
 
 export async function serveRest(
   deps: A2aDeps,
-  { request, door, mount, origin }: Arriving,
+  { request, door, mount, origin }: BindingRequest,
   segments: readonly string[],
 ): Promise<Response> {
   const { settings } = deps
@@ -22,24 +22,27 @@ export async function serveRest(
   const mediaType = answerType(headers.get('content-type') ?? undefined, headers.get('accept') ?? undefined)
   const version = readVersion(request, settings.protocolVersions)
   const dialect = typeof version === 'string' ? version : '1.0'
-  const tongue: Tongue = { dialect, form: 'rest', table: settings.errorTable, id: null, mediaType }
-  const match = matchPath(request.method, segments, dialect)
+  const tongue: ResponseFormat = { dialect, form: 'rest', table: settings.errorTable, id: null, mediaType }
+  const match = matchOperation(request.method, segments, dialect)
   if (match.kind !== 'found')
-    return faultResponse(tongue, typeof version === 'string' ? unmatched(match, segments, dialect) : version)
+    return faultResponse(tongue, typeof version === 'string' ? unmatchedPathFault(match, segments, dialect) : version)
   // What a verb is asked of a task needs no body, and then no type of one.
   const foreign = hasBody(request) ? mediaTypeFault(headers, match.params['id'] !== undefined) : undefined
   if (foreign !== undefined) return faultResponse(tongue, foreign)
-  const caller = await identify(deps, request, door, mount)
-  if (isFault(caller)) return faultResponse(tongue, caller)
-  const body = hasBody(request) ? await readJson(request, settings.maxBodyBytes) : queryOf(request)
-  if (isFault(body)) return faultResponse(tongue, body)
+  const caller = await identifyCaller(deps, request, door, mount)
+  if (isA2aFault(caller)) return faultResponse(tongue, caller)
+  const body = hasBody(request) ? await readJsonBody(request, settings.maxBodyBytes) : readQuery(request)
+  if (isA2aFault(body)) return faultResponse(tongue, body)
   if (typeof version !== 'string') return faultResponse(tongue, version)
-  const params = joined(body, match.params)
-  if (isFault(params)) return faultResponse(tongue, params)
+  const params = mergePathParams(body, match.params)
+  if (isA2aFault(params)) return faultResponse(tongue, params)
   const { name, tenant } = match
   const blocksByDefault = settings.legacyBlocking
-  const read = dialect === '1.0' ? params : fromLegacy(name, params, { form: 'rest', blocksByDefault })
-  return answer(deps, { request, door, caller, mount, tenant, dialect, origin }, tongue, { name, params: read })
+  const read = dialect === '1.0' ? params : upgradeRequest(name, params, { form: 'rest', blocksByDefault })
+  return answerOperation(deps, { request, door, caller, mount, tenant, dialect, origin }, tongue, {
+    name,
+    params: read,
+  })
 }
 
 type Matched =
@@ -47,7 +50,7 @@ type Matched =
   | (Extract<RestMatch, { kind: 'found' }> & { readonly tenant: string | undefined })
 
 /** 0.3 stands below /v1; 1.0 may have one segment for a tenant before it. */
-function matchPath(method: string, segments: readonly string[], dialect: Dialect): Matched {
+function matchOperation(method: string, segments: readonly string[], dialect: Dialect): Matched {
   if (dialect === '0.3') {
     const match = segments[0] === 'v1' ? matchRest(method, segments.slice(1), dialect) : { kind: 'nothing' as const }
     return match.kind === 'found' ? { ...match, tenant: undefined } : match
@@ -61,16 +64,20 @@ function matchPath(method: string, segments: readonly string[], dialect: Dialect
   return plain.kind === 'nothing' ? tenanted : plain
 }
 
-function unmatched(match: Exclude<Matched, { kind: 'found' }>, segments: readonly string[], dialect: Dialect): Fault {
+function unmatchedPathFault(
+  match: Exclude<Matched, { kind: 'found' }>,
+  segments: readonly string[],
+  dialect: Dialect,
+): Fault {
   if (match.kind === 'other_method')
-    return fault('method_not_allowed', `this path is asked by ${match.allow.join(' or ')}`, {
+    return createFault('method_not_allowed', `this path is asked by ${match.allow.join(' or ')}`, {
       headers: { allow: [...new Set(match.allow)].join(', ') },
     })
   const isOfOther = dialect === '0.3' ? segments[0] !== 'v1' : segments[0] === 'v1'
   const advice = isOfOther
     ? `; paths ${dialect === '0.3' ? 'without /v1 need A2A-Version: 1.0' : 'below /v1 are of 0.3'}`
     : ''
-  return fault('not_found', `there is nothing at this path in version ${dialect}${advice}`)
+  return createFault('not_found', `there is nothing at this path in version ${dialect}${advice}`)
 }
 
 function hasBody({ method }: Request): boolean {
@@ -78,7 +85,7 @@ function hasBody({ method }: Request): boolean {
 }
 
 /** Values as text, which is how their readers take them; a name that comes twice is a list. */
-function queryOf(request: Request): Fields {
+function readQuery(request: Request): Fields {
   const { searchParams } = new URL(request.url)
   const params: Record<string, unknown> = {}
   for (const name of new Set(searchParams.keys())) {
@@ -89,9 +96,9 @@ function queryOf(request: Request): Fields {
 }
 
 /** The path names the task; a body that names another means something else than it says. */
-function joined(body: Fields, path: Readonly<Record<string, string>>): Fields | Fault {
+function mergePathParams(body: Fields, path: Readonly<Record<string, string>>): Fields | Fault {
   for (const [name, value] of Object.entries(path)) {
-    const given = hasMember(body, name) ? memberOf(body, name) : undefined
+    const given = hasMember(body, name) ? getMember(body, name) : undefined
     if (given !== undefined && given !== null && given !== '' && given !== value)
       return invalidParams([{ field: name, description: 'is another in the path' }])
   }

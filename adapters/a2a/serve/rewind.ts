@@ -3,13 +3,13 @@ import {
   type JsonObject,
   type Part,
   type Task,
-  type TaskDesk,
   type TaskEvent,
+  type TaskService,
   type TaskSnapshot,
   textPart,
 } from '../../../src/contract/index.ts'
 import type { A2aMessage } from '../wire/objects.ts'
-import type { Call } from './call.ts'
+import type { A2aRequest } from './call.ts'
 
 /** Before the first event of a log. */
 const logStart = '0'
@@ -34,7 +34,7 @@ export function snapshotBefore(now: TaskSnapshot, before: TaskSnapshot | undefin
 }
 
 /** For a reader that names the last event it saw: the task as of that event. Otherwise, and for an id of no event: as it is now. */
-export async function snapshotAt(tasks: TaskDesk, now: TaskSnapshot, call: Call): Promise<TaskSnapshot> {
+export async function snapshotAt(tasks: TaskService, now: TaskSnapshot, call: A2aRequest): Promise<TaskSnapshot> {
   const { lastEventId, signal } = call
   if (lastEventId === undefined || lastEventId === now.cursor) return now
   const start = snapshotBefore(now, undefined)
@@ -81,7 +81,7 @@ function createFold({ task: begun }: TaskSnapshot): Fold {
           outputs.delete(event.runId)
           return
         case 'answer':
-          outputs.set(event.runId, answered(outputs.get(event.runId), event.said.parts))
+          outputs.set(event.runId, appendOutput(outputs.get(event.runId), event.said.parts))
           return
         case 'activity':
           return
@@ -94,6 +94,6 @@ function createFold({ task: begun }: TaskSnapshot): Fold {
 }
 
 /** What was said on the way stays. */
-function answered(before: Output | undefined, parts: readonly Part[]): Output {
+function appendOutput(before: Output | undefined, parts: readonly Part[]): Output {
   return { parts: before?.isWhole === true ? [...before.parts, ...parts] : parts, isWhole: true }
 }

@@ -1,55 +1,55 @@
 // The JSON-RPC 2.0 binding: one POST per request.
-import type { ServeDoor } from '../../../src/contract/index.ts'
+import type { ServeContext } from '../../../src/contract/index.ts'
 import { answerType } from '../verify/media-type.ts'
 import { readVersion } from '../verify/version.ts'
-import { type Fault, fault, isFault } from '../wire/faults.ts'
-import { type Fields, isFields } from '../wire/fields.ts'
-import { fromLegacy } from '../wire/legacy/requests.ts'
-import { type OperationName, operationOf, operations } from '../wire/operations.ts'
-import { answer } from './answer.ts'
-import { faultResponse, type RpcId, type Tongue } from './binding.ts'
+import { createFault, type Fault, isA2aFault } from '../wire/faults.ts'
+import { type Fields, isPlainObject } from '../wire/fields.ts'
+import { upgradeRequest } from '../wire/legacy/requests.ts'
+import { findOperation, type OperationName, operations } from '../wire/operations.ts'
+import { answerOperation } from './answer.ts'
+import { faultResponse, type ResponseFormat, type RpcId } from './binding.ts'
 import { type A2aDeps, invalidParams } from './call.ts'
-import { identify } from './enter.ts'
-import { mediaTypeFault, readJson } from './read-json.ts'
+import { identifyCaller } from './enter.ts'
+import { mediaTypeFault, readJsonBody } from './read-json.ts'
 
-export type Arriving = {
+export type BindingRequest = {
   readonly request: Request
-  readonly door: ServeDoor
+  readonly door: ServeContext
   /** The agent that the path names. */
   readonly mount: string | undefined
   readonly origin: string
 }
 
-export async function serveRpc(deps: A2aDeps, arriving: Arriving): Promise<Response> {
+export async function serveRpc(deps: A2aDeps, arriving: BindingRequest): Promise<Response> {
   const { request, door, mount, origin } = arriving
   const { settings } = deps
   const mediaType = answerType(request.headers.get('content-type') ?? undefined, undefined)
-  const tongue: Tongue = { dialect: '1.0', form: 'rpc', table: settings.errorTable, id: null, mediaType }
+  const tongue: ResponseFormat = { dialect: '1.0', form: 'rpc', table: settings.errorTable, id: null, mediaType }
   if (request.method !== 'POST') {
-    const only = fault('method_not_allowed', 'JSON-RPC is asked by POST', { headers: { allow: 'POST' } })
+    const only = createFault('method_not_allowed', 'JSON-RPC is asked by POST', { headers: { allow: 'POST' } })
     return faultResponse(tongue, only)
   }
   const foreign = mediaTypeFault(request.headers, false)
   if (foreign !== undefined) return faultResponse(tongue, foreign)
-  const caller = await identify(deps, request, door, mount)
-  if (isFault(caller)) return faultResponse(tongue, caller)
-  const body = await readJson(request, settings.maxBodyBytes)
-  if (isFault(body)) return faultResponse(tongue, body)
+  const caller = await identifyCaller(deps, request, door, mount)
+  if (isA2aFault(caller)) return faultResponse(tongue, caller)
+  const body = await readJsonBody(request, settings.maxBodyBytes)
+  if (isA2aFault(body)) return faultResponse(tongue, body)
   const envelope = readEnvelope(body)
   const answering = { ...tongue, id: envelope.id ?? null }
-  if ('problem' in envelope) return faultResponse(answering, fault('invalid_request', envelope.problem))
+  if ('problem' in envelope) return faultResponse(answering, createFault('invalid_request', envelope.problem))
   const dialect = readVersion(request, settings.protocolVersions)
   if (typeof dialect !== 'string') return faultResponse(answering, dialect)
   const spoken = { ...answering, dialect }
-  const name = operationOf(envelope.method, dialect)
+  const name = findOperation(envelope.method, dialect)
   if (name === undefined) return faultResponse(spoken, unknownMethod(envelope.method, dialect))
   const told = { ...spoken, isEventStream: dialect === '0.3' && operations[name].isStream === true }
-  if (envelope.id === undefined) return unanswered(told, name)
-  const params = paramsOf(body, name)
-  if (isFault(params)) return faultResponse(told, params)
+  if (envelope.id === undefined) return notificationResponse(told, name)
+  const params = readRpcParams(body, name)
+  if (isA2aFault(params)) return faultResponse(told, params)
   const blocksByDefault = settings.legacyBlocking
-  const read = dialect === '1.0' ? params : fromLegacy(name, params, { form: 'rpc', blocksByDefault })
-  return answer(deps, { request, door, caller, mount, tenant: undefined, dialect, origin }, told, {
+  const read = dialect === '1.0' ? params : upgradeRequest(name, params, { form: 'rpc', blocksByDefault })
+  return answerOperation(deps, { request, door, caller, mount, tenant: undefined, dialect, origin }, told, {
     name,
     params: read,
   })
@@ -72,7 +72,7 @@ function readEnvelope(body: Fields): Envelope {
 }
 
 /** A notification has no answer: an operation that changes something is not done where its caller cannot learn the outcome. */
-function unanswered(tongue: Tongue, name: OperationName): Response {
+function notificationResponse(tongue: ResponseFormat, name: OperationName): Response {
   if (operations[name].isRead === true) return new Response(null, { status: 204 })
   return faultResponse(
     tongue,
@@ -81,15 +81,15 @@ function unanswered(tongue: Tongue, name: OperationName): Response {
 }
 
 function unknownMethod(method: string, dialect: string): Fault {
-  const other = operationOf(method, dialect === '1.0' ? '0.3' : '1.0')
+  const other = findOperation(method, dialect === '1.0' ? '0.3' : '1.0')
   const advice =
     other === undefined ? '' : `; it is of ${dialect === '1.0' ? '0.3' : '1.0'}, and A2A-Version says ${dialect}`
-  return fault('method_not_found', `there is no such method in version ${dialect}${advice}`)
+  return createFault('method_not_found', `there is no such method in version ${dialect}${advice}`)
 }
 
-function paramsOf(body: Fields, name: OperationName): Fields | Fault {
+function readRpcParams(body: Fields, name: OperationName): Fields | Fault {
   const { params } = body
-  if (isFields(params)) return params
+  if (isPlainObject(params)) return params
   if ((params === undefined || params === null) && operations[name].isBare === true) return {}
   return invalidParams([{ field: 'params', description: 'must be an object' }])
 }

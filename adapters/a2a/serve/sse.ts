@@ -23,17 +23,17 @@ export function eventStream({ first, rest }: Stream, options: EventStreamOptions
   const endsAt = Promise.withResolvers<'over'>()
   const life = setTimeout(() => endsAt.resolve('over'), options.lifeMs)
   let isEnded = false
-  const end = (): void => {
+  const endEventStream = (): void => {
     if (isEnded) return
     isEnded = true
     clearTimeout(life)
     options.onEnd()
   }
-  const say = (controller: ReadableStreamDefaultController<Uint8Array>, batch: readonly Frame[]): void => {
+  const enqueueFrames = (controller: ReadableStreamDefaultController<Uint8Array>, batch: readonly Frame[]): void => {
     for (const frame of batch) controller.enqueue(utf8.encode(eventText(frame, options.write)))
     if (batch.at(-1)?.isLast !== true) return
     controller.close()
-    end()
+    endEventStream()
   }
   return new ReadableStream<Uint8Array>(
     {
@@ -43,10 +43,10 @@ export function eventStream({ first, rest }: Stream, options: EventStreamOptions
             if (waiting.length > 0) {
               const batch = waiting
               waiting = []
-              return say(controller, batch)
+              return enqueueFrames(controller, batch)
             }
             next ??= frames.next()
-            const got = await withSignOfLife(next, endsAt.promise, options.heartbeatMs)
+            const got = await nextOrSilence(next, endsAt.promise, options.heartbeatMs)
             // Its reader has disconnected.
             if (isEnded) return
             if (got === 'silence') return controller.enqueue(utf8.encode(': still here\n\n'))
@@ -56,16 +56,16 @@ export function eventStream({ first, rest }: Stream, options: EventStreamOptions
               continue
             }
             controller.close()
-            return end()
+            return endEventStream()
           }
         } catch (error) {
           if (isEnded) return
           controller.enqueue(utf8.encode(`data: ${options.writeFailure(error)}\n\n`))
           controller.close()
-          end()
+          endEventStream()
         }
       },
-      cancel: end,
+      cancel: endEventStream,
     },
     // Nothing is fetched before the reader pulls.
     { highWaterMark: 0 },
@@ -77,7 +77,7 @@ function eventText(frame: Frame, write: (frame: Frame) => string): string {
   return `${id}data: ${write(frame)}\n\n`
 }
 
-async function withSignOfLife<T>(
+async function nextOrSilence<T>(
   next: Promise<T>,
   over: Promise<'over'>,
   afterMs: number,

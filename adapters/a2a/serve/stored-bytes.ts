@@ -12,27 +12,29 @@ const maxBytes = 4 * 1024 * 1024
 
 export type Filled = <T extends readonly Part[]>(parts: T) => Promise<readonly Part[]>
 
-export function fillParts(files: FileSource | undefined): Filled {
-  return async (parts) => Promise.all(parts.map((part) => fillPart(files, part)))
+export function inlinePartFiles(files: FileSource | undefined): Filled {
+  return async (parts) => Promise.all(parts.map((part) => inlinePartFile(files, part)))
 }
 
-export async function fillSaid(fill: Filled, said: NormalizedResponse): Promise<NormalizedResponse> {
+export async function inlineResponseFiles(fill: Filled, said: NormalizedResponse): Promise<NormalizedResponse> {
   return { ...said, parts: [...(await fill(said.parts))] }
 }
 
-export async function fillSnapshot(fill: Filled, snapshot: TaskSnapshot): Promise<TaskSnapshot> {
+export async function inlineSnapshotFiles(fill: Filled, snapshot: TaskSnapshot): Promise<TaskSnapshot> {
   const { task, messages, outputs } = snapshot
   return {
     ...snapshot,
-    task: task.said === null ? task : { ...task, said: await fillSaid(fill, task.said) },
+    task: task.said === null ? task : { ...task, said: await inlineResponseFiles(fill, task.said) },
     messages: await Promise.all(
-      messages.map(async (each) => (each.role === 'user' ? each : { ...each, said: await fillSaid(fill, each.said) })),
+      messages.map(async (each) =>
+        each.role === 'user' ? each : { ...each, said: await inlineResponseFiles(fill, each.said) },
+      ),
     ),
     outputs: await Promise.all(outputs.map(async (each) => ({ ...each, parts: await fill(each.parts) }))),
   }
 }
 
-async function fillPart(files: FileSource | undefined, part: Part): Promise<Part> {
+async function inlinePartFile(files: FileSource | undefined, part: Part): Promise<Part> {
   if (files === undefined || !isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return part
   const { attachment } = part
   if (attachment === undefined) return part
@@ -44,10 +46,10 @@ async function fillPart(files: FileSource | undefined, part: Part): Promise<Part
     return url === undefined ? part : { ...part, bytes_ref: { kind: 'url', url } }
   }
   const bytes = new Uint8Array(await new Response(file.body).arrayBuffer())
-  return { ...part, bytes_ref: { kind: 'inline', data_base64: base64(bytes) } }
+  return { ...part, bytes_ref: { kind: 'inline', data_base64: encodeBase64(bytes) } }
 }
 
-function base64(bytes: Uint8Array): string {
+function encodeBase64(bytes: Uint8Array): string {
   let binary = ''
   for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
   return btoa(binary)

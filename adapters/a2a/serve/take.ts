@@ -6,19 +6,19 @@
 // sends at once; flagging after it would have let the second one run.
 import { cleanText, type Task, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/verification/index.ts'
-import { readChain } from '../normalize/mentionable.ts'
-import { arrivedFrom, cleanSend, type SendFacts } from '../normalize/message.ts'
+import { readCallChain } from '../normalize/mentionable.ts'
+import { cleanSend, type SendFacts, sendToMessage } from '../normalize/message.ts'
 import { referencePart } from '../normalize/parts.ts'
 import { doTypesMeet, isTypeAmong } from '../verify/media-type.ts'
 import { isUnguessable } from '../verify/unguessable.ts'
-import { type Fault, fault, isFault } from '../wire/faults.ts'
+import { createFault, type Fault, isA2aFault } from '../wire/faults.ts'
 import type { A2aMessage, A2aPart } from '../wire/objects.ts'
 import type { SendRequest } from '../wire/requests.ts'
-import { type A2aDeps, byOf, type Call, invalidParams, noSuchTask } from './call.ts'
-import { readTaskOf } from './find-task.ts'
-import { pushIsOff, pushProblem, savePush } from './push.ts'
+import { type A2aDeps, type A2aRequest, invalidParams, taskCaller, taskNotFound } from './call.ts'
+import { readOwnTask } from './find-task.ts'
+import { checkPushConfig, pushIsOff, savePushConfig } from './push.ts'
 
-export type Taken = {
+export type AcceptedSend = {
   readonly taskId: string
   readonly message: A2aMessage
   /** Stored by this very request. */
@@ -31,14 +31,14 @@ export type Taken = {
 
 const maxReferences = 8
 
-export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest): Promise<Taken | Fault> {
-  const refusal = gates(deps, request)
+export async function acceptSend(deps: A2aDeps, call: A2aRequest, request: SendRequest): Promise<AcceptedSend | Fault> {
+  const refusal = checkSendRequest(deps, request)
   if (refusal !== undefined) return refusal
-  const facts = await factsOf(deps, call, request)
-  if (isFault(facts)) return facts
-  const [acceptance] = await call.door.take([arrivedFrom(facts, deps.connection)])
+  const facts = await gatherSendFacts(deps, call, request)
+  if (isA2aFault(facts)) return facts
+  const [acceptance] = await call.door.take([sendToMessage(facts, deps.connection)])
   if (acceptance === undefined || acceptance.kind === 'refused')
-    return refused(acceptance?.kind === 'refused' ? acceptance.reason : '')
+    return acceptFault(acceptance?.kind === 'refused' ? acceptance.reason : '')
   const known = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
   const taskId = known ?? (await deps.tasks.ofMessage(acceptance.inboxId))
   // Stored as something that could not be read: there is no task for it, and the same would come of it again.
@@ -46,20 +46,20 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
   const { message, before } = facts
   const isNew = acceptance.kind === 'accepted'
   if (!isNew) {
-    const stored = await deps.tasks.read(taskId, byOf(call))
-    if (stored !== undefined && isOtherBody(deps, stored.messages, message)) return reusedId()
+    const stored = await deps.tasks.read(taskId, taskCaller(call))
+    if (stored !== undefined && isDifferentMessage(deps, stored.messages, message)) return reusedMessageId()
   }
   const { push } = request
   // After the commit, and again with every copy: a caller that got no answer sends again. A receiver without a
   // name goes by that of its message, so that a copy makes no second one.
   const saved =
-    push === undefined ? undefined : await savePush(deps, call, { id: message.messageId, ...push, taskId }, true)
-  if (saved !== undefined && isFault(saved)) return saved
+    push === undefined ? undefined : await savePushConfig(deps, call, { id: message.messageId, ...push, taskId }, true)
+  if (saved !== undefined && isA2aFault(saved)) return saved
   return { taskId, message, isNew, before, began: acceptance.kind === 'accepted' ? acceptance.task : undefined }
 }
 
 /** What was stored under the id of this message says something else. */
-function isOtherBody(
+function isDifferentMessage(
   { settings }: Pick<A2aDeps, 'settings'>,
   stored: readonly TaskMessage[],
   message: A2aMessage,
@@ -69,30 +69,34 @@ function isOtherBody(
   return same?.role === 'user' && canonicalJson(same.payload) !== canonicalJson(message)
 }
 
-function reusedId(): Fault {
+function reusedMessageId(): Fault {
   const description = 'was used for another message before; give every message an id of its own'
   return invalidParams([{ field: 'message.messageId', description }])
 }
 
-function gates(deps: A2aDeps, { message, acceptedOutputModes, push }: SendRequest): Fault | undefined {
+function checkSendRequest(deps: A2aDeps, { message, acceptedOutputModes, push }: SendRequest): Fault | undefined {
   const { inputModes, outputModes } = deps.settings
   if (push !== undefined) {
-    const off = pushIsOff(deps) ?? pushProblem(deps, push.url, 'configuration.taskPushNotificationConfig.')
+    const off = pushIsOff(deps) ?? checkPushConfig(deps, push.url, 'configuration.taskPushNotificationConfig.')
     if (off !== undefined) return off
   }
-  const foreign = message.parts.findIndex((part) => !isTypeAmong(typeOf(part), inputModes))
+  const foreign = message.parts.findIndex((part) => !isTypeAmong(partMediaType(part), inputModes))
   if (foreign !== -1)
-    return fault('content_type_not_supported', `message.parts[${foreign}] is of a type that this agent does not take`, {
-      metadata: { supportedTypes: inputModes.join(', ') },
-    })
+    return createFault(
+      'content_type_not_supported',
+      `message.parts[${foreign}] is of a type that this agent does not take`,
+      {
+        metadata: { supportedTypes: inputModes.join(', ') },
+      },
+    )
   if (acceptedOutputModes.length > 0 && !doTypesMeet(acceptedOutputModes, outputModes))
-    return fault('content_type_not_supported', 'this agent answers in none of the accepted output modes', {
+    return createFault('content_type_not_supported', 'this agent answers in none of the accepted output modes', {
       metadata: { supportedTypes: outputModes.join(', ') },
     })
   return undefined
 }
 
-function typeOf({ text, data, mediaType }: A2aPart): string {
+function partMediaType({ text, data, mediaType }: A2aPart): string {
   if (mediaType !== undefined) return mediaType
   if (text !== undefined) return 'text/plain'
   return data !== undefined ? 'application/json' : 'application/octet-stream'
@@ -100,16 +104,16 @@ function typeOf({ text, data, mediaType }: A2aPart): string {
 
 type Facts = SendFacts & { readonly before: TaskSnapshot | undefined }
 
-async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise<Facts | Fault> {
+async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendRequest): Promise<Facts | Fault> {
   const { caller, dialect, agent, named } = call
   const { message: cleaned, forwarded, relay, chain: claimed, inReplyTo } = cleanSend(request)
-  const message = storable(cleaned)
+  const message = dropNullChars(cleaned)
   if (caller.chain.kind === 'unreadable') return invalidParams([{ field: 'headers', description: caller.chain.remedy }])
-  const chain = readChain(claimed, caller.chain.agentChain)
+  const chain = readCallChain(claimed, caller.chain.agentChain)
   if (!chain.ok)
     return invalidParams([{ field: 'message.metadata.mentionable.agent_chain', description: chain.problem }])
-  const place = await placeOf(deps, call, message)
-  if (isFault(place)) return place
+  const place = await resolveTask(deps, call, message)
+  if (isA2aFault(place)) return place
   const isAnonymous = caller.kind === 'anonymous'
   const references = await readReferences(deps, call, message.referenceTaskIds ?? [])
   const [about] = place.before === undefined ? references : [place.before]
@@ -119,19 +123,19 @@ async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise
     agent: place.before?.task.agent ?? agent,
     isNamed: named !== undefined || place.before !== undefined,
     contextId: place.contextId,
-    semanticId: semanticIdOf(deps, call, message.messageId),
+    semanticId: sendDedupeId(deps, call, message.messageId),
     isContextOwn: !isAnonymous || isUnguessable(place.contextId),
     ...(message.taskId === undefined ? {} : { known: message.taskId }),
     references: references.map(({ task, outputs }) =>
       referencePart(task.id, task.state, textOf(outputs.flatMap(({ parts }) => [...parts]))),
     ),
-    inReplyTo: inReplyTo ?? lastSaid(about),
+    inReplyTo: inReplyTo ?? lastAgentRun(about),
     receivedAt: call.door.receivedAt,
   }
 }
 
 /** What makes it this message, beside who sent it. */
-function semanticIdOf({ settings, newId }: A2aDeps, { caller }: Call, messageId: string): string {
+function sendDedupeId({ settings, newId }: A2aDeps, { caller }: A2aRequest, messageId: string): string {
   // Two callers may both call their first message "1": only an id that cannot be guessed tells that it is the same one.
   const isTelling = caller.kind !== 'anonymous' || isUnguessable(messageId)
   return settings.messageIds === 'unique' && isTelling ? messageId : `${messageId}#${newId()}`
@@ -140,48 +144,57 @@ function semanticIdOf({ settings, newId }: A2aDeps, { caller }: Call, messageId:
 type Placed = { readonly contextId: string; readonly before: TaskSnapshot | undefined }
 
 /** The task it goes on with must be the caller's and of that context; a context of another caller's is refused. */
-async function placeOf(deps: A2aDeps, call: Call, { taskId, contextId }: A2aMessage): Promise<Placed | Fault> {
+async function resolveTask(
+  deps: A2aDeps,
+  call: A2aRequest,
+  { taskId, contextId }: A2aMessage,
+): Promise<Placed | Fault> {
   if (taskId !== undefined) {
-    const before = await readTaskOf(deps, call, taskId)
-    if (isFault(before)) return before
+    const before = await readOwnTask(deps, call, taskId)
+    if (isA2aFault(before)) return before
     if (contextId === undefined || contextId === before.task.contextId)
       return { contextId: before.task.contextId, before }
     return invalidParams([{ field: 'message.contextId', description: 'is not the context of that task' }])
   }
   if (contextId === undefined) return { contextId: deps.newId(), before: undefined }
-  const isForeign = await deps.tasks.isForeignContext(call.agent, contextId, byOf(call))
-  return isForeign ? noSuchTask() : { contextId, before: undefined }
+  const isForeign = await deps.tasks.isForeignContext(call.agent, contextId, taskCaller(call))
+  return isForeign ? taskNotFound() : { contextId, before: undefined }
 }
 
 /** Tasks of other callers are silently left out, so that a caller does not learn which exist. */
-async function readReferences(deps: A2aDeps, call: Call, ids: readonly string[]): Promise<readonly TaskSnapshot[]> {
-  const found = await Promise.all(ids.slice(0, maxReferences).map((id) => readTaskOf(deps, call, id)))
-  return found.flatMap((each) => (isFault(each) ? [] : [each]))
+async function readReferences(
+  deps: A2aDeps,
+  call: A2aRequest,
+  ids: readonly string[],
+): Promise<readonly TaskSnapshot[]> {
+  const found = await Promise.all(ids.slice(0, maxReferences).map((id) => readOwnTask(deps, call, id)))
+  return found.flatMap((each) => (isA2aFault(each) ? [] : [each]))
 }
 
 /** What its owner was shown last, by its id: the result is an artifact, anything else the message in the status. */
-function lastSaid(about: TaskSnapshot | undefined): string | undefined {
+function lastAgentRun(about: TaskSnapshot | undefined): string | undefined {
   const result = about?.outputs.at(-1)?.runId
   const asked = about?.messages.findLast((each) => each.role === 'agent')
   const question = asked?.role === 'agent' ? asked.runId : undefined
   return about?.task.state === 'completed' ? (result ?? question) : (question ?? result)
 }
 
-function refused(reason: string): Fault {
-  if (reason === 'task_unknown') return noSuchTask()
+function acceptFault(reason: string): Fault {
+  if (reason === 'task_unknown') return taskNotFound()
   if (reason === 'task_over')
-    return fault('unsupported_operation', 'the task is over; send a message without taskId to begin another')
-  if (reason === 'id_taken') return reusedId()
-  if (reason === 'too_many_messages') return fault('unavailable', 'too many messages at once; try again in a minute')
+    return createFault('unsupported_operation', 'the task is over; send a message without taskId to begin another')
+  if (reason === 'id_taken') return reusedMessageId()
+  if (reason === 'too_many_messages')
+    return createFault('unavailable', 'too many messages at once; try again in a minute')
   if (reason.startsWith('SU_'))
     return invalidParams([
       { field: 'message.parts', description: `refer to a file that is not yours to send (${reason})` },
     ])
-  return fault('forbidden', 'the message was refused')
+  return createFault('forbidden', 'the message was refused')
 }
 
 /** As the database can hold it, so that the same message is the same text when it comes again. */
-function storable<T>(value: T): T {
+function dropNullChars<T>(value: T): T {
   const clean = (given: unknown): unknown => {
     if (typeof given === 'string') return cleanText(given)
     if (Array.isArray(given)) return given.map(clean)

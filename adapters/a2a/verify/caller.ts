@@ -1,9 +1,9 @@
 // Hop 2: who calls. A token is believed from anywhere; without one there is this machine's user, and callers of an open connection.
 import {
-  bearerErrorOf,
+  bearerErrorCode,
   bearerMay,
-  type CallerDesk,
-  type RawArrival,
+  type CallerVerifier,
+  type RawRequest,
   type RejectReason,
   runScope,
 } from '../../../src/contract/index.ts'
@@ -19,24 +19,24 @@ export type Called = {
   readonly keyHeader?: string | undefined
 }
 
-export type CallerVerdict =
+export type A2aCallerResult =
   | { readonly kind: 'known'; readonly caller: A2aCaller }
   | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge: string }
 
-export async function judgeCaller(
-  callers: CallerDesk,
-  { headers: given, from: place }: Pick<RawArrival, 'headers' | 'from'>,
+export async function verifyCaller(
+  callers: CallerVerifier,
+  { headers: given, from: place }: Pick<RawRequest, 'headers' | 'from'>,
   { agent, isNamed, urls, anonymous, keyHeader }: Called,
-): Promise<CallerVerdict> {
+): Promise<A2aCallerResult> {
   const [resource] = urls
-  const rejected = (reason: RejectReason, challenge?: string): CallerVerdict => ({
+  const rejectedCaller = (reason: RejectReason, challenge?: string): A2aCallerResult => ({
     ...{ kind: 'rejected', reason },
     challenge: challenge ?? callers.challenge(reason, resource === undefined ? {} : { resource }),
   })
-  const headers = withKey(given, keyHeader)
-  if (headers === undefined) return rejected('invalid_token')
+  const headers = withKeyAsBearer(given, keyHeader)
+  if (headers === undefined) return rejectedCaller('invalid_token')
   const from = await callers.identify(headers, agent, { audiences: urls, isNamed })
-  if (from.kind === 'rejected') return rejected(from.reason, from.challenge)
+  if (from.kind === 'rejected') return rejectedCaller(from.reason, from.challenge)
   const { bearer } = from
   const chain =
     from.kind === 'unreadable'
@@ -45,14 +45,14 @@ export async function judgeCaller(
   if (bearer !== undefined) return { kind: 'known', caller: { kind: 'token', bearer, subject: bearer.subject, chain } }
   if (place === 'local') return { kind: 'known', caller: { kind: 'local', bearer, subject: localSubject, chain } }
   if (anonymous) return { kind: 'known', caller: { kind: 'anonymous', bearer, subject: anonymousSubject, chain } }
-  return rejected('missing_credential')
+  return rejectedCaller('missing_credential')
 }
 
 /** Only whole tokens of ours are taken from the API key header. */
 const ownToken = /^parley_[\w-]{1,128}$/
 
 /** Undefined: two credentials at once, or something that is no key of ours. It is never taken for none. */
-function withKey(
+function withKeyAsBearer(
   headers: Readonly<Record<string, string>>,
   keyHeader: string | undefined,
 ): Readonly<Record<string, string>> | undefined {
@@ -68,8 +68,8 @@ export function mayCall({ bearer }: A2aCaller, scope: string): boolean {
 }
 
 /** How a rejected caller is answered. */
-export function refusalOf(reason: RejectReason): 'unauthenticated' | 'forbidden' | 'unavailable' {
-  const error = bearerErrorOf(reason)
+export function rejectionFault(reason: RejectReason): 'unauthenticated' | 'forbidden' | 'unavailable' {
+  const error = bearerErrorCode(reason)
   if (error === 'issuer_unavailable') return 'unavailable'
   return error === 'insufficient_scope' ? 'forbidden' : 'unauthenticated'
 }

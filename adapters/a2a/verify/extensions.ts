@@ -1,5 +1,5 @@
 // Extensions that a request activates: what it names and we know. Required ones must be named.
-import { type Fault, fault } from '../wire/faults.ts'
+import { createFault, type Fault } from '../wire/faults.ts'
 import type { Dialect } from '../wire/operations.ts'
 
 export type Extensions = { readonly active: readonly string[]; readonly headers: Readonly<Record<string, string>> }
@@ -15,7 +15,7 @@ export function readExtensions(
   const missing = required.filter((uri) => !asked.has(uri))
   if (missing.length > 0) {
     const message = `this agent requires the extension ${missing.join(', ')}; name it in ${spelling}`
-    return fault('extension_required', message, { metadata: { requiredExtensions: missing.join(', ') } })
+    return createFault('extension_required', message, { metadata: { requiredExtensions: missing.join(', ') } })
   }
   const active = known.filter((uri) => asked.has(uri))
   return { active, headers: active.length === 0 ? {} : { [spelling]: active.join(', ') } }

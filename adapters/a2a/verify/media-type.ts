@@ -9,16 +9,16 @@ function bareType(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
-export function jsonTypeOf(header: string | undefined): JsonType | undefined {
+export function parseJsonType(header: string | undefined): JsonType | undefined {
   const bare = bareType(header)
   return jsonTypes.find((type) => type === bare)
 }
 
 /** What the caller wrote in, else what it asks for first, else plain JSON. */
 export function answerType(contentType: string | undefined, accept: string | undefined): JsonType {
-  const written = jsonTypeOf(contentType)
+  const written = parseJsonType(contentType)
   if (written !== undefined) return written
-  const asked = (accept ?? '').split(',').map((entry) => jsonTypeOf(entry))
+  const asked = (accept ?? '').split(',').map((entry) => parseJsonType(entry))
   return asked.find((type) => type !== undefined) ?? 'application/json'
 }
 

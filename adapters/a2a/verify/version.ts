@@ -1,5 +1,5 @@
 // Which version of the protocol a request speaks: by header, else by query; nothing said means 0.3.
-import { type Fault, fault } from '../wire/faults.ts'
+import { createFault, type Fault } from '../wire/faults.ts'
 import type { Dialect } from '../wire/operations.ts'
 
 const versionName = 'A2A-Version'
@@ -12,5 +12,5 @@ export function readVersion(request: Request, supported: readonly Dialect[]): Di
   if (found !== undefined) return found
   const said = asked === '' ? `no ${versionName}, which means 0.3` : `${versionName} ${asked.slice(0, 16)}`
   const message = `${said}, is not supported here; send ${versionName} with one of: ${supported.join(', ')}`
-  return fault('version_not_supported', message, { metadata: { supportedVersions: supported.join(', ') } })
+  return createFault('version_not_supported', message, { metadata: { supportedVersions: supported.join(', ') } })
 }

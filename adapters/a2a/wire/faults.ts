@@ -105,11 +105,11 @@ const detailTypes = {
   badRequest: 'type.googleapis.com/google.rpc.BadRequest',
 } as const
 
-export function fault(name: FaultName, message: string, more: Omit<Fault, 'fault' | 'message'> = {}): Fault {
+export function createFault(name: FaultName, message: string, more: Omit<Fault, 'fault' | 'message'> = {}): Fault {
   return { fault: name, message, ...more }
 }
 
-export function isFault(value: object): value is Fault {
+export function isA2aFault(value: object): value is Fault {
   return 'fault' in value
 }
 

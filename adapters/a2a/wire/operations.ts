@@ -117,7 +117,7 @@ export const operations: Readonly<Record<OperationName, Names>> = {
 
 const names = Object.keys(operations) as readonly OperationName[]
 
-export function operationOf(method: string, dialect: Dialect): OperationName | undefined {
+export function findOperation(method: string, dialect: Dialect): OperationName | undefined {
   return names.find((name) => (dialect === '1.0' ? operations[name].rpc : operations[name].legacyRpc) === method)
 }
 
@@ -133,7 +133,7 @@ export function matchRest(method: string, segments: readonly string[], dialect: 
     const routes = (dialect === '1.0' ? operations[name].rest : operations[name].legacyRest) ?? []
     for (const route of routes) {
       const [verb = '', path = ''] = route.split(' ')
-      const params = matchPath(path.split('/').slice(1), segments)
+      const params = matchPattern(path.split('/').slice(1), segments)
       if (params === undefined) continue
       if (verb === method) return { kind: 'found', name, params }
       allow.push(verb)
@@ -143,7 +143,7 @@ export function matchRest(method: string, segments: readonly string[], dialect: 
 }
 
 /** A segment is a word, a member, or a member with a verb behind a colon. */
-function matchPath(
+function matchPattern(
   pattern: readonly string[],
   segments: readonly string[],
 ): Readonly<Record<string, string>> | undefined {

@@ -26,7 +26,7 @@ export function stateName(state: TaskState): string {
 }
 
 /** Undefined: there is no such state. */
-export function stateOf(name: string): TaskState | undefined {
+export function parseState(name: string): TaskState | undefined {
   return all.find(([, names]) => names.name === name)?.[0]
 }
 

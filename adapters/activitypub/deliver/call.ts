@@ -2,27 +2,27 @@
 import type {
   Attempt,
   DeliveryOutcome,
-  GuardedFetch,
-  GuardedOutcome,
   JsonObject,
-  Notes,
   Records,
+  SafeFetch,
+  SafeFetchResult,
+  TtlStore,
 } from '../../../src/contract/index.ts'
 import type { ActivityPubCall, InboxCall } from '../wire/call.ts'
-import { utf8Of } from './encode.ts'
+import { encodeUtf8 } from './encode.ts'
 import { createGoneInboxes, type GoneInboxes } from './gone.ts'
-import { createHosts, type HostState, type Hosts } from './hosts.ts'
-import { createKeepNote, type KeepNote } from './keep-note.ts'
-import { callOfDraft } from './name-draft.ts'
-import { type Meaning, meaningOf } from './outcome.ts'
+import { createRemoteServers, type RemoteServerState, type RemoteServers } from './hosts.ts'
+import { createNoteStore, type StoreNote } from './keep-note.ts'
+import { draftToInboxCall } from './name-draft.ts'
+import { classifyDelivery, type DeliveryMeaning } from './outcome.ts'
 import { type ProofKey, withProof } from './proof.ts'
-import { type Knock, type SigningKey, signedHeaders } from './sign.ts'
+import { type SignatureScheme, type SigningKey, signedHeaders } from './sign.ts'
 
 export type AgentKeys = { readonly rsa: SigningKey; readonly ed25519?: ProofKey }
 
 export type DeliverDeps = {
-  readonly guardedFetch: GuardedFetch
-  readonly notes: Notes
+  readonly guardedFetch: SafeFetch
+  readonly notes: TtlStore
   readonly records: Records
   readonly now: () => number
   readonly ownKeysOf: (agent: string) => Promise<AgentKeys>
@@ -35,22 +35,31 @@ export type DeliverDeps = {
   readonly origins?: readonly string[]
 }
 
-type Desk = { readonly hosts: Hosts; readonly gone: GoneInboxes; readonly keepNote: KeepNote }
+type InboxDeps = { readonly hosts: RemoteServers; readonly gone: GoneInboxes; readonly keepNote: StoreNote }
 
 const maxAnswerBytes = 64 * 1024
 
 export function deliverActivityPub(
   deps: DeliverDeps,
 ): (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome> {
-  const desk = { hosts: createHosts(deps), gone: createGoneInboxes(deps), keepNote: createKeepNote(deps.records) }
+  const desk = {
+    hosts: createRemoteServers(deps),
+    gone: createGoneInboxes(deps),
+    keepNote: createNoteStore(deps.records),
+  }
   return async (given, attempt) => {
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
-    const call = given.op === 'draft' ? await callOfDraft(deps, given, attempt.clientId) : given
-    return call === undefined ? { kind: 'retry', reason: 'note_not_kept' } : deliver(deps, desk, call, attempt)
+    const call = given.op === 'draft' ? await draftToInboxCall(deps, given, attempt.clientId) : given
+    return call === undefined ? { kind: 'retry', reason: 'note_not_kept' } : deliverToInbox(deps, desk, call, attempt)
   }
 }
 
-async function deliver(deps: DeliverDeps, desk: Desk, call: InboxCall, attempt: Attempt): Promise<DeliveryOutcome> {
+async function deliverToInbox(
+  deps: DeliverDeps,
+  desk: InboxDeps,
+  call: InboxCall,
+  attempt: Attempt,
+): Promise<DeliveryOutcome> {
   if (!URL.canParse(call.inbox)) return { kind: 'refused', reason: 'inbox_malformed' }
   const { origin } = new URL(call.inbox)
   const host = await desk.hosts.read(origin)
@@ -62,39 +71,43 @@ async function deliver(deps: DeliverDeps, desk: Desk, call: InboxCall, attempt: 
   if (kept === 'failed') return { kind: 'retry', reason: 'note_not_kept' }
   const keys = await deps.ownKeysOf(call.agent).catch(() => undefined)
   if (keys === undefined) return { kind: 'retry', reason: 'keys_unavailable' }
-  const { meaning, knock } = await knocking(deps, { call, attempt, keys, host })
+  const { meaning, knock } = await sendWithFallback(deps, { call, attempt, keys, host })
   // New keys were made while it was under way: a server that fetched our document meanwhile found only those.
   const isOutdated = async () => (await deps.ownKeysOf(call.agent)).rsa.id !== keys.rsa.id
   if (meaning.kind === 'unread' && (await isOutdated().catch(() => true)))
     return { kind: 'retry', reason: 'keys_changed' }
-  return settle(desk, { call, origin, host }, meaning, knock)
+  return recordDelivery(desk, { call, origin, host }, meaning, knock)
 }
 
 type Sending = {
   readonly call: InboxCall
   readonly attempt: Attempt
   readonly keys: AgentKeys
-  readonly host: HostState
+  readonly host: RemoteServerState
 }
 
-async function knocking(
+async function sendWithFallback(
   deps: DeliverDeps,
   sending: Sending,
-): Promise<{ readonly meaning: Meaning; readonly knock: Knock }> {
+): Promise<{ readonly meaning: DeliveryMeaning; readonly knock: SignatureScheme }> {
   const first = sending.host.knock
-  const meaning = meaningOf(await send(deps, sending, first), first, deps.now())
+  const meaning = classifyDelivery(await sendSigned(deps, sending, first), first, deps.now())
   if (meaning.kind !== 'unread' || sending.attempt.signal.aborted) return { meaning, knock: first }
   const second = first === 'cavage' ? 'rfc9421' : 'cavage'
-  const again = meaningOf(await send(deps, sending, second), second, deps.now())
+  const again = classifyDelivery(await sendSigned(deps, sending, second), second, deps.now())
   if (again.kind !== 'unread' && again.kind !== 'failed') return { meaning: again, knock: second }
   // Where neither is read the first answer counts, unless it was a server that fell over: then it is down, or the second says more.
   const isDown = meaning.outcome.kind === 'retry'
   return { meaning: isDown ? again : meaning, knock: first }
 }
 
-async function send(deps: DeliverDeps, { call, attempt, keys }: Sending, knock: Knock): Promise<GuardedOutcome> {
+async function sendSigned(
+  deps: DeliverDeps,
+  { call, attempt, keys }: Sending,
+  knock: SignatureScheme,
+): Promise<SafeFetchResult> {
   const nowMs = deps.now()
-  const body = utf8Of(JSON.stringify(await proven(call.activity, keys, nowMs)))
+  const body = encodeUtf8(JSON.stringify(await addIntegrityProof(call.activity, keys, nowMs)))
   const signed = await signedHeaders({ method: 'POST', url: call.inbox, body, key: keys.rsa, knock, nowMs })
   const outcome = await deps.guardedFetch.fetch(call.inbox, {
     method: 'POST',
@@ -116,26 +129,30 @@ async function send(deps: DeliverDeps, { call, attempt, keys }: Sending, knock: 
   return outcome
 }
 
-function proven(activity: JsonObject, { ed25519 }: AgentKeys, nowMs: number): JsonObject | Promise<JsonObject> {
+function addIntegrityProof(
+  activity: JsonObject,
+  { ed25519 }: AgentKeys,
+  nowMs: number,
+): JsonObject | Promise<JsonObject> {
   return ed25519 === undefined ? activity : withProof(activity, ed25519, nowMs)
 }
 
-async function settle(
-  { hosts, gone }: Desk,
-  { call, origin, host }: { readonly call: InboxCall; readonly origin: string; readonly host: HostState },
-  meaning: Meaning,
-  knock: Knock,
+async function recordDelivery(
+  { hosts, gone }: InboxDeps,
+  { call, origin, host }: { readonly call: InboxCall; readonly origin: string; readonly host: RemoteServerState },
+  meaning: DeliveryMeaning,
+  knock: SignatureScheme,
 ): Promise<DeliveryOutcome> {
   if (meaning.kind === 'failed') await hosts.failed(origin, host)
   else await hosts.answered(origin, host, meaning.kind === 'taken' ? knock : host.knock)
-  if (meaning.kind === 'taken') return { kind: 'delivered', ...namesOf(call) }
+  if (meaning.kind === 'taken') return { kind: 'delivered', ...deliveredIds(call) }
   // A failed clean-up is repeated by the next answer of this kind.
   if (meaning.kind === 'gone') await gone.mark(call.inbox).catch(() => undefined)
   return meaning.outcome
 }
 
 /** A reply to the note goes on with this conversation. */
-function namesOf({ activity }: InboxCall): { readonly vendorId?: string; readonly name?: string } {
+function deliveredIds({ activity }: InboxCall): { readonly vendorId?: string; readonly name?: string } {
   const { type, object } = activity
   const id = typeof object === 'object' && object !== null && 'id' in object ? object['id'] : undefined
   if (typeof id !== 'string') return {}
@@ -143,7 +160,7 @@ function namesOf({ activity }: InboxCall): { readonly vendorId?: string; readonl
 }
 
 /** Whose limits a call shares: those of its server. */
-export function hostOf(call: ActivityPubCall): string | undefined {
+export function recipientHost(call: ActivityPubCall): string | undefined {
   const inbox = call.op === 'draft' ? call.recipients[0]?.inbox : call.inbox
   return inbox !== undefined && URL.canParse(inbox) ? new URL(inbox).host : undefined
 }

@@ -1,10 +1,10 @@
 // Changes or takes back a note that was sent: every server that got it is told.
 import type { JsonObject, Records, RenderedCall } from '../../../src/contract/index.ts'
 import { type Note, parseMarkdown, renderNote, writeMarkdown } from '../../../src/rendering/index.ts'
-import { deleteOf, updateOf } from '../render/activity.ts'
-import { calling } from '../render/words.ts'
+import { deleteNoteActivity, updateNoteActivity } from '../render/activity.ts'
+import { prependMentions } from '../render/words.ts'
 import type { KeptFacts, NoteRecord } from '../wire/call.ts'
-import { followersOf } from './followers.ts'
+import { listFollowerInboxes } from './followers.ts'
 import { toInboxes } from './to-inboxes.ts'
 
 /** `record`: the note from now on. `calls`: who is to be told, and of what. */
@@ -13,16 +13,16 @@ export type ChangedNote = { readonly record: NoteRecord; readonly calls: readonl
 type Change = { readonly agent: string; readonly at: number }
 
 /** The note as one that says this. Undefined: it does not fit into one note. */
-export function noteSaying({ note, recipients }: NoteRecord, markdown: string, limit: number): Note | undefined {
-  const names = calledIn(note)
+export function renderNoteEdit({ note, recipients }: NoteRecord, markdown: string, limit: number): Note | undefined {
+  const names = mentionHrefs(note)
   // Whom it calls stays as it was: they stand before the new words, where they are written down already or not.
-  const tree = calling(parseMarkdown(withoutLeading([...names.keys()], markdown)), [...names.keys()])
-  const pageOf = (actor: string | undefined) => recipients.find((each) => each.actor === actor)?.url ?? actor
-  const [said, ...more] = renderNote(tree, { limit, hrefOf: (name) => pageOf(names.get(name)) })
+  const tree = prependMentions(parseMarkdown(dropLeadingNames([...names.keys()], markdown)), [...names.keys()])
+  const recipientPage = (actor: string | undefined) => recipients.find((each) => each.actor === actor)?.url ?? actor
+  const [said, ...more] = renderNote(tree, { limit, hrefOf: (name) => recipientPage(names.get(name)) })
   return more.length > 0 ? undefined : said
 }
 
-export async function saidAnew(
+export async function editNote(
   records: Records,
   record: NoteRecord,
   said: Note,
@@ -30,36 +30,36 @@ export async function saidAnew(
 ): Promise<ChangedNote> {
   const version = (record.version ?? 0) + 1
   const source = writeMarkdown({ type: 'root', children: said.blocks })
-  const activity = updateOf(record, { content: said.html, source, version, updated: laterThan(record, at) })
+  const activity = updateNoteActivity(record, { content: said.html, source, version, updated: updatedTime(record, at) })
   // Made above: the object of an Update is the note itself.
   const changed = { ...record, note: activity['object'] as JsonObject, version }
-  return { record: changed, calls: await tell(records, changed, agent, activity) }
+  return { record: changed, calls: await callsToReaders(records, changed, agent, activity) }
 }
 
-export async function takenBack(records: Records, record: NoteRecord, { agent, at }: Change): Promise<ChangedNote> {
+export async function deleteNote(records: Records, record: NoteRecord, { agent, at }: Change): Promise<ChangedNote> {
   const { visibility, recipients, audience } = record
-  const activity = deleteOf(record, new Date(at).toISOString())
+  const activity = deleteNoteActivity(record, new Date(at).toISOString())
   const gone = { visibility, recipients, audience, note: activity['object'] as JsonObject }
-  return { record: gone, calls: await tell(records, gone, agent, activity) }
+  return { record: gone, calls: await callsToReaders(records, gone, agent, activity) }
 }
 
-async function tell(
+async function callsToReaders(
   records: Records,
   { visibility, recipients, files }: KeptFacts,
   agent: string,
   activity: JsonObject,
 ): Promise<readonly RenderedCall[]> {
-  const followers = visibility === 'direct' ? [] : await followersOf(records, agent)
+  const followers = visibility === 'direct' ? [] : await listFollowerInboxes(records, agent)
   const kept = { visibility, recipients, ...(files === undefined ? {} : { files }) }
   return toInboxes({ agent, ...kept }, activity, followers, false)
 }
 
-function laterThan({ note }: NoteRecord, now: number): string {
+function updatedTime({ note }: NoteRecord, now: number): string {
   const before = Math.max(...[note['published'], note['updated'] ?? ''].map((at) => Date.parse(String(at)) || 0))
   return new Date(Math.max(now, before + 1)).toISOString()
 }
 
-function withoutLeading(names: readonly string[], markdown: string): string {
+function dropLeadingNames(names: readonly string[], markdown: string): string {
   let rest = markdown.trimStart()
   for (let isFound = true; isFound; ) {
     const name = names.find((each) => rest.toLowerCase().startsWith(`${each.toLowerCase()} `))
@@ -69,7 +69,7 @@ function withoutLeading(names: readonly string[], markdown: string): string {
   return rest
 }
 
-function calledIn({ tag }: JsonObject): ReadonlyMap<string, string> {
+function mentionHrefs({ tag }: JsonObject): ReadonlyMap<string, string> {
   const named = new Map<string, string>()
   for (const each of Array.isArray(tag) ? tag : []) {
     if (typeof each !== 'object' || each === null || !('name' in each) || !('href' in each)) continue

@@ -1,9 +1,9 @@
 // Hop 8, before the commit: notes get their ids and go to every inbox that must have them, each inbox in its own order.
 import type { Records, RenderedCall } from '../../../src/contract/index.ts'
-import { createOf, type Naming } from '../render/activity.ts'
+import { createNoteActivity, type Naming } from '../render/activity.ts'
 import type { ActivityPubCall, DraftCall, Recipient } from '../wire/call.ts'
 import { contextIri } from '../wire/names.ts'
-import { followersOf } from './followers.ts'
+import { listFollowerInboxes } from './followers.ts'
 import { newNoteIri } from './name-draft.ts'
 import { nameFiles } from './name-files.ts'
 import { toInboxes } from './to-inboxes.ts'
@@ -15,7 +15,9 @@ export type ExpandDeps = {
   readonly now: () => number
 }
 
-export function createExpand(deps: ExpandDeps): (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]> {
+export function createRecipientExpander(
+  deps: ExpandDeps,
+): (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]> {
   return async (calls) => {
     const expanded: RenderedCall[] = []
     const followers = new Map<string, readonly Recipient[]>()
@@ -28,12 +30,13 @@ export function createExpand(deps: ExpandDeps): (calls: readonly RenderedCall[])
         continue
       }
       const { agent, visibility } = call
-      if (visibility !== 'direct' && !followers.has(agent)) followers.set(agent, await followersOf(deps.records, agent))
+      if (visibility !== 'direct' && !followers.has(agent))
+        followers.set(agent, await listFollowerInboxes(deps.records, agent))
       const seed = deps.newId()
-      const naming = await namingOf(deps, call, seed, before)
+      const naming = await nameNote(deps, call, seed, before)
       const writtenAs = async (draft: DraftCall, others: readonly Recipient[]) => {
         const named = await nameFiles(draft, { ...naming, seed })
-        return toInboxes(named, createOf(named, naming), others, rendered.primary)
+        return toInboxes(named, createNoteActivity(named, naming), others, rendered.primary)
       }
       before = { id: naming.id, context: naming.after?.context ?? contextIri(naming.id) }
       const others = followers.get(agent) ?? []
@@ -49,7 +52,7 @@ export function createExpand(deps: ExpandDeps): (calls: readonly RenderedCall[])
   }
 }
 
-async function namingOf(
+async function nameNote(
   { origin, now }: ExpandDeps,
   draft: DraftCall,
   seed: string,

@@ -6,7 +6,7 @@ const pageSize = 1000
 /** Followers beyond these are not sent anything; they find it at its address. */
 const maxFollowers = 50_000
 
-export async function followersOf(records: Records, agent: string): Promise<readonly Recipient[]> {
+export async function listFollowerInboxes(records: Records, agent: string): Promise<readonly Recipient[]> {
   const found: Recipient[] = []
   let after: string | undefined
   while (found.length < maxFollowers) {

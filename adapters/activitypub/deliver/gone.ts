@@ -1,10 +1,10 @@
 // Inboxes that are gone: their followers are removed, and what was still to go there on its own is not sent.
-import type { Notes, Records } from '../../../src/contract/index.ts'
+import type { Records, TtlStore } from '../../../src/contract/index.ts'
 import { followerFamily, type InboxCall, type KeptFacts } from '../wire/call.ts'
 
-const family = 'activitypub_gone'
-const lifeMs = 30 * 24 * 60 * 60_000
-const atMost = 10_000
+const goneInboxFamily = 'activitypub_gone'
+const goneInboxLifeMs = 30 * 24 * 60 * 60_000
+const maxGoneInboxes = 10_000
 const pageSize = 500
 
 export interface GoneInboxes {
@@ -17,18 +17,18 @@ export function createGoneInboxes({
   notes,
   records,
 }: {
-  readonly notes: Notes
+  readonly notes: TtlStore
   readonly records: Records
 }): GoneInboxes {
   return {
     async mark(inbox) {
-      await notes.keep({ family, key: inbox, lifeMs, atMost })
+      await notes.keep({ family: goneInboxFamily, key: inbox, lifeMs: goneInboxLifeMs, atMost: maxGoneInboxes })
       await removeFollowers(records, inbox)
     },
     async holds(call) {
       const keeps = call['keeps'] as KeptFacts | undefined
-      const isForSomebody = keeps === undefined || keeps.recipients.some((each) => isAt(each, call.inbox))
-      return isForSomebody ? false : (await notes.read(family, call.inbox)) !== undefined
+      const isForSomebody = keeps === undefined || keeps.recipients.some((each) => hasInbox(each, call.inbox))
+      return isForSomebody ? false : (await notes.read(goneInboxFamily, call.inbox)) !== undefined
     },
   }
 }
@@ -44,7 +44,7 @@ async function removeFollowers(records: Records, inbox: string): Promise<void> {
   }
 }
 
-function isAt(
+function hasInbox(
   { inbox, shared_inbox }: { readonly inbox: string; readonly shared_inbox: string | null },
   at: string,
 ): boolean {

@@ -13,58 +13,58 @@ import {
 } from '../wire/call.ts'
 
 /** `withdrawn`: it was taken back meanwhile and is not sent any more. `failed`: it may not be sent yet. */
-export type Kept = 'kept' | 'withdrawn' | 'failed'
-export type KeepNote = (call: InboxCall) => Promise<Kept>
+export type StoreNoteResult = 'kept' | 'withdrawn' | 'failed'
+export type StoreNote = (call: InboxCall) => Promise<StoreNoteResult>
 
-export function createKeepNote(records: Records): KeepNote {
+export function createNoteStore(records: Records): StoreNote {
   return async (call) => {
     const { activity, agent } = call
     const keeps = call['keeps'] as KeptFacts | undefined
     if (keeps === undefined || activity['type'] === 'Delete') return 'kept'
     try {
-      if (activity['type'] === 'Create') return await keep(records, recordOf(activity, keeps), agent)
-      return (await isThere(records, activity)) ? 'kept' : 'withdrawn'
+      if (activity['type'] === 'Create') return await storeNote(records, toNoteRecord(activity, keeps), agent)
+      return (await isNoteOfActivityStored(records, activity)) ? 'kept' : 'withdrawn'
     } catch {
       return 'failed'
     }
   }
 }
 
-async function keep(records: Records, record: NoteRecord, agent: string): Promise<Kept> {
+async function storeNote(records: Records, record: NoteRecord, agent: string): Promise<StoreNoteResult> {
   const id = String(record.note['id'])
-  const facts = { agent, ...subjectOf(record), isOnce: true }
+  const facts = { agent, ...noteSubject(record), isOnce: true }
   // What was said first must not come back over what it was changed into.
   const isNew = await records.put(noteFamily, id, record, facts)
-  if (!isNew && !(await isSaid(records, id))) return 'withdrawn'
+  if (!isNew && !(await isNoteStored(records, id))) return 'withdrawn'
   const { published } = record.note
   if (typeof published === 'string')
-    await records.put(listOf(record), outboxKey(id, published), { id, published }, facts)
+    await records.put(noteListFamily(record), outboxKey(id, published), { id, published }, facts)
   return 'kept'
 }
 
 /** What was said to one person alone is erased with them. */
-export function subjectOf({ visibility, recipients }: KeptFacts): { readonly subject?: string } {
+export function noteSubject({ visibility, recipients }: KeptFacts): { readonly subject?: string } {
   const [author] = recipients
   return visibility === 'direct' && author !== undefined ? { subject: author.actor } : {}
 }
 
 /** The list that a note stands in. */
-export function listOf({ visibility }: Pick<KeptFacts, 'visibility'>): string {
+export function noteListFamily({ visibility }: Pick<KeptFacts, 'visibility'>): string {
   return visibility === 'direct' ? directFamily : outboxFamily
 }
 
-async function isThere(records: Records, { object }: JsonObject): Promise<boolean> {
+async function isNoteOfActivityStored(records: Records, { object }: JsonObject): Promise<boolean> {
   const id = typeof object === 'object' && object !== null && 'id' in object ? String(object['id']) : ''
-  return isSaid(records, id)
+  return isNoteStored(records, id)
 }
 
-async function isSaid(records: Records, id: string): Promise<boolean> {
+async function isNoteStored(records: Records, id: string): Promise<boolean> {
   // Only this adapter writes this family.
   const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
   return record !== undefined && !isTombstone(record.note)
 }
 
-function recordOf(activity: JsonObject, { visibility, recipients, files }: KeptFacts): NoteRecord {
+function toNoteRecord(activity: JsonObject, { visibility, recipients, files }: KeptFacts): NoteRecord {
   // Made by this adapter: the object of such an activity is the note itself.
   const note = activity['object'] as JsonObject
   const audience = [activity['to'], activity['cc']].flatMap((each) => (Array.isArray(each) ? each : []))

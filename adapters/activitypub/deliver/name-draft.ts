@@ -1,7 +1,7 @@
 // Gives drafts their ids: all at once when a reply is queued, or alone where one is delivered as it is. The same on every try.
 import type { Records } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
-import { createOf } from '../render/activity.ts'
+import { createNoteActivity } from '../render/activity.ts'
 import { type DraftCall, type NoteCall, noteFamily } from '../wire/call.ts'
 import { noteIri } from '../wire/names.ts'
 import { nameFiles } from './name-files.ts'
@@ -21,7 +21,11 @@ export async function newNoteIri(origin: string, agent: string, seed: string): P
 }
 
 /** One that was not queued with others, to the author it answers. Undefined: it could not be kept, so its time is not certain. */
-export async function callOfDraft(deps: NamingDeps, draft: DraftCall, clientId: string): Promise<NoteCall | undefined> {
+export async function draftToInboxCall(
+  deps: NamingDeps,
+  draft: DraftCall,
+  clientId: string,
+): Promise<NoteCall | undefined> {
   const [author] = draft.recipients
   if (author === undefined) return undefined
   const id = await newNoteIri(deps.origin, draft.agent, clientId)
@@ -30,7 +34,7 @@ export async function callOfDraft(deps: NamingDeps, draft: DraftCall, clientId: 
     const said = typeof known === 'object' && known !== null && 'published' in known ? known['published'] : undefined
     const published = typeof said === 'string' ? said : new Date(deps.now()).toISOString()
     const named = await nameFiles(draft, { id, seed: clientId, origin: deps.origin })
-    return noteCall(named, createOf(named, { origin: deps.origin, id, published }), author.inbox, false)
+    return noteCall(named, createNoteActivity(named, { origin: deps.origin, id, published }), author.inbox, false)
   } catch {
     return undefined
   }

@@ -13,8 +13,8 @@ export async function nameFiles(
 ): Promise<DraftCall & { readonly files?: readonly NoteFile[] }> {
   const files: NoteFile[] = []
   const attachment: JsonObject[] = []
-  for (const each of attachmentsIn(draft.note)) {
-    const stored = storedIn(each)
+  for (const each of noteAttachments(draft.note)) {
+    const stored = storedFileId(each)
     if (stored === undefined) {
       attachment.push(each)
       continue
@@ -26,11 +26,11 @@ export async function nameFiles(
   return files.length === 0 ? draft : { ...draft, note: { ...draft.note, attachment }, files }
 }
 
-function attachmentsIn({ attachment }: JsonObject): readonly JsonObject[] {
+function noteAttachments({ attachment }: JsonObject): readonly JsonObject[] {
   // Only this adapter's own render made it.
   return Array.isArray(attachment) ? (attachment as readonly JsonObject[]) : []
 }
 
-function storedIn({ url }: JsonObject): string | undefined {
+function storedFileId({ url }: JsonObject): string | undefined {
   return typeof url === 'string' && url.startsWith(storedScheme) ? url.slice(storedScheme.length) : undefined
 }

@@ -1,8 +1,8 @@
 // A request signed as its receiver wants it: the old draft that every server reads, or RFC 9421. Always at the moment it is sent.
 // Ours and not the library's: it signs the bytes we send and nothing has to be parsed for it.
-import { base64Of, sha256, utf8Of } from './encode.ts'
+import { encodeBase64, encodeUtf8, hashSha256 } from './encode.ts'
 
-export type Knock = 'cavage' | 'rfc9421'
+export type SignatureScheme = 'cavage' | 'rfc9421'
 
 /** An RSA key, and the IRI its public half is found at. */
 export type SigningKey = { readonly id: string; readonly privateKey: CryptoKey }
@@ -13,7 +13,7 @@ export type ToSign = {
   /** Of a POST. */
   readonly body?: Uint8Array<ArrayBuffer>
   readonly key: SigningKey
-  readonly knock: Knock
+  readonly knock: SignatureScheme
   readonly nowMs: number
 }
 
@@ -21,22 +21,22 @@ type Headers = Readonly<Record<string, string>>
 
 /** Headers that are sent beside those of the body; the host is the URL's. */
 export function signedHeaders(request: ToSign): Promise<Headers> {
-  return request.knock === 'cavage' ? cavage(request) : rfc9421(request)
+  return request.knock === 'cavage' ? signCavage(request) : signRfc9421(request)
 }
 
 /** draft-cavage-http-signatures-12 §2.3, with the fields that Mastodon and Misskey insist on. */
-async function cavage({ method, url, body, key, nowMs }: ToSign): Promise<Headers> {
+async function signCavage({ method, url, body, key, nowMs }: ToSign): Promise<Headers> {
   const { host, pathname, search } = new URL(url)
   const date = new Date(nowMs).toUTCString()
   // The label in capitals: some take no other.
-  const digest = body === undefined ? undefined : `SHA-256=${base64Of(await sha256(body))}`
+  const digest = body === undefined ? undefined : `SHA-256=${encodeBase64(await hashSha256(body))}`
   const lines = [
     ['(request-target)', `${method.toLowerCase()} ${pathname}${search}`],
     ['host', host],
     ['date', date],
     ...(digest === undefined ? [] : [['digest', digest]]),
   ]
-  const signature = await signatureOf(key, lines.map(([name, value]) => `${name}: ${value}`).join('\n'))
+  const signature = await signRsaSha256(key, lines.map(([name, value]) => `${name}: ${value}`).join('\n'))
   const names = lines.map(([name]) => name).join(' ')
   return {
     date,
@@ -46,8 +46,8 @@ async function cavage({ method, url, body, key, nowMs }: ToSign): Promise<Header
 }
 
 /** RFC 9421 §2.5, with the components that Mastodon asks for. */
-async function rfc9421({ method, url, body, key, nowMs }: ToSign): Promise<Headers> {
-  const digest = body === undefined ? undefined : `sha-256=:${base64Of(await sha256(body))}:`
+async function signRfc9421({ method, url, body, key, nowMs }: ToSign): Promise<Headers> {
+  const digest = body === undefined ? undefined : `sha-256=:${encodeBase64(await hashSha256(body))}:`
   const components = [
     ['@method', method],
     ['@target-uri', new URL(url).href],
@@ -60,10 +60,10 @@ async function rfc9421({ method, url, body, key, nowMs }: ToSign): Promise<Heade
   return {
     ...(digest === undefined ? {} : { 'content-digest': digest }),
     'signature-input': `sig1=${parameters}`,
-    signature: `sig1=:${await signatureOf(key, lines.join('\n'))}:`,
+    signature: `sig1=:${await signRsaSha256(key, lines.join('\n'))}:`,
   }
 }
 
-async function signatureOf({ privateKey }: SigningKey, text: string): Promise<string> {
-  return base64Of(await crypto.subtle.sign('RSASSA-PKCS1-v1_5', privateKey, utf8Of(text)))
+async function signRsaSha256({ privateKey }: SigningKey, text: string): Promise<string> {
+  return encodeBase64(await crypto.subtle.sign('RSASSA-PKCS1-v1_5', privateKey, encodeUtf8(text)))
 }

@@ -2,7 +2,7 @@
 import type { AgentProfile, JsonObject } from '../../../src/contract/index.ts'
 import { escapeHtml } from '../../../src/rendering/index.ts'
 import type { KeyOwner, KeyRing } from './own-keys.ts'
-import type { Places } from './places.ts'
+import type { DocumentUrls } from './places.ts'
 import type { DocumentSettings } from './settings.ts'
 
 const activityContext = 'https://www.w3.org/ns/activitystreams'
@@ -28,16 +28,16 @@ const terms: JsonObject = {
 /** For documents that are only read as ActivityStreams; posts have words of their own (`wire/vocabulary.ts`). */
 export const plainContext: JsonObject = { '@context': activityContext }
 
-export function agentOwner(places: Places, agent: string): KeyOwner {
+export function agentOwner(places: DocumentUrls, agent: string): KeyOwner {
   return { name: `agent:${agent}`, actor: places.actor(agent) }
 }
 
-export function instanceOwner(places: Places): KeyOwner {
+export function instanceOwner(places: DocumentUrls): KeyOwner {
   return { name: 'instance', actor: places.instance }
 }
 
 export function agentDocument(
-  { places, settings }: { readonly places: Places; readonly settings: DocumentSettings },
+  { places, settings }: { readonly places: DocumentUrls; readonly settings: DocumentSettings },
   { slug, label, description }: AgentProfile,
   ring: KeyRing,
 ): JsonObject {
@@ -60,14 +60,14 @@ export function agentDocument(
     manuallyApprovesFollowers: settings.follow !== 'accept',
     discoverable: settings.isDiscoverable,
     indexable: settings.isIndexable,
-    attachment: fieldsOf(settings).map(({ name, html }) => ({ type: 'PropertyValue', name, value: html })),
+    attachment: profileFields(settings).map(({ name, html }) => ({ type: 'PropertyValue', name, value: html })),
     ...(settings.iconUrl === undefined ? {} : { icon: { type: 'Image', url: settings.iconUrl } }),
-    ...keysOf(id, ring),
+    ...publicKeyMembers(id, ring),
   }
 }
 
 /** Readable without a signature: two servers that both ask for one could otherwise never begin. */
-export function instanceDocument(places: Places, ring: KeyRing): JsonObject {
+export function instanceDocument(places: DocumentUrls, ring: KeyRing): JsonObject {
   return {
     '@context': [activityContext, ...securityContexts, terms],
     id: places.instance,
@@ -80,7 +80,7 @@ export function instanceDocument(places: Places, ring: KeyRing): JsonObject {
     manuallyApprovesFollowers: true,
     discoverable: false,
     indexable: false,
-    ...keysOf(places.instance, ring),
+    ...publicKeyMembers(places.instance, ring),
   }
 }
 
@@ -88,7 +88,7 @@ export function instanceDocument(places: Places, ring: KeyRing): JsonObject {
  * `publicKey` is one object, also after new keys were made: Misskey, Pleroma and Lemmy read no list there. Proofs stay with what
  * they prove, and their keys are a list anyway.
  */
-function keysOf(owner: string, { rsa, ed25519, former }: KeyRing): JsonObject {
+function publicKeyMembers(owner: string, { rsa, ed25519, former }: KeyRing): JsonObject {
   return {
     publicKey: { id: rsa.id, type: 'CryptographicKey', owner, publicKeyPem: rsa.pem },
     assertionMethod: [ed25519, ...(former === undefined ? [] : [former])].map(({ id, multibase }) => ({
@@ -104,14 +104,14 @@ export function tombstone(id: string, deleted?: string): JsonObject {
 export type ProfileField = { readonly name: string; readonly html: string }
 
 /** What people ask of an account that is a machine. */
-export function fieldsOf({ operator, sourceUrl, privacyUrl, contact }: DocumentSettings): readonly ProfileField[] {
-  const words = (name: string, text: string | undefined): readonly ProfileField[] =>
+export function profileFields({ operator, sourceUrl, privacyUrl, contact }: DocumentSettings): readonly ProfileField[] {
+  const profileTextField = (name: string, text: string | undefined): readonly ProfileField[] =>
     text === undefined ? [] : [{ name, html: escapeHtml(text) }]
   const link = (name: string, url: string | undefined): readonly ProfileField[] =>
     url === undefined ? [] : [{ name, html: linkHtml(url) }]
   return [
-    ...words('Operator', operator),
-    ...words('Contact', contact),
+    ...profileTextField('Operator', operator),
+    ...profileTextField('Contact', contact),
     ...link('Source', sourceUrl),
     ...link('Privacy', privacyUrl),
   ]

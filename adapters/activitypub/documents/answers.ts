@@ -6,12 +6,12 @@ const kept = 'public, max-age=180'
 const methods = 'GET, HEAD, OPTIONS'
 
 /** Undefined: it is to be read. */
-export function otherMethod({ method }: Request): Response | undefined {
+export function methodNotAllowed({ method }: Request): Response | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined
   const allowed = { allow: methods, ...open }
   if (method === 'OPTIONS')
     return new Response(null, { status: 204, headers: { ...allowed, 'access-control-allow-methods': methods } })
-  return problem(405, 'this can only be read', allowed)
+  return problemResponse(405, 'this can only be read', allowed)
 }
 
 /** Readable from any origin, pages in browsers included. */
@@ -24,25 +24,25 @@ type Serving = {
   readonly type?: string
 }
 
-export function jsonAnswer(request: Request, document: JsonObject, serving: Serving = {}): Response {
+export function jsonDocument(request: Request, document: JsonObject, serving: Serving = {}): Response {
   const { type = activityType } = serving
-  return answer(request, JSON.stringify(document), { 'content-type': type, ...open }, serving)
+  return createDocumentResponse(request, JSON.stringify(document), { 'content-type': type, ...open }, serving)
 }
 
-export function textAnswer(request: Request, text: string, type: string): Response {
-  return answer(request, text, { 'content-type': type, ...open }, {})
+export function textDocument(request: Request, text: string, type: string): Response {
+  return createDocumentResponse(request, text, { 'content-type': type, ...open }, {})
 }
 
-export function pageAnswer(request: Request, html: string, policy: string, serving: Serving = {}): Response {
+export function htmlDocument(request: Request, html: string, policy: string, serving: Serving = {}): Response {
   const headers = {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy,
     'referrer-policy': 'no-referrer',
   }
-  return answer(request, html, headers, serving)
+  return createDocumentResponse(request, html, headers, serving)
 }
 
-function answer(
+function createDocumentResponse(
   { method }: Request,
   body: string,
   headers: Readonly<Record<string, string>>,
@@ -60,7 +60,11 @@ function answer(
 }
 
 /** Says nothing of what is there for others. */
-export function problem(status: number, detail: string, headers: Readonly<Record<string, string>> = {}): Response {
+export function problemResponse(
+  status: number,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   return new Response(JSON.stringify({ error: detail }), {
     status,
     headers: {
@@ -73,6 +77,6 @@ export function problem(status: number, detail: string, headers: Readonly<Record
   })
 }
 
-export function nothingHere(): Response {
-  return problem(404, 'there is nothing at this address')
+export function notFoundResponse(): Response {
+  return problemResponse(404, 'there is nothing at this address')
 }

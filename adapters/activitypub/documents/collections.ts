@@ -1,7 +1,7 @@
 // The collections of an agent: how many there are of everything, and of its posts only those that are public.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { families } from '../wire/own-records.ts'
-import { vocabulary } from '../wire/vocabulary.ts'
+import { ownFamilies } from '../wire/own-records.ts'
+import { noteContext } from '../wire/vocabulary.ts'
 import { plainContext } from './actor-document.ts'
 import type { CollectionName } from './places.ts'
 import type { DocumentDeps } from './settings.ts'
@@ -22,21 +22,23 @@ export async function collectionDocument(
       return page === undefined ? outbox(deps, agent, id) : outboxPage(deps, agent, id, page.after)
     case 'followers':
       // The names of followers are not published.
-      return page === undefined ? counted(id, await deps.records.count(families.follower, { agent })) : undefined
+      return page === undefined
+        ? countedCollection(id, await deps.records.count(ownFamilies.follower, { agent }))
+        : undefined
     case 'following':
     case 'featured':
-      return page === undefined ? { ...counted(id, 0), orderedItems: [] } : undefined
+      return page === undefined ? { ...countedCollection(id, 0), orderedItems: [] } : undefined
     default:
       return name satisfies never
   }
 }
 
-function counted(id: string, totalItems: number): JsonObject {
+function countedCollection(id: string, totalItems: number): JsonObject {
   return { ...plainContext, id, type: 'OrderedCollection', totalItems }
 }
 
 async function outbox({ notes }: DocumentDeps, agent: string, id: string): Promise<JsonObject> {
-  return { ...counted(id, await notes.count(agent)), first: `${id}?page=true` }
+  return { ...countedCollection(id, await notes.count(agent)), first: `${id}?page=true` }
 }
 
 async function outboxPage(
@@ -49,11 +51,11 @@ async function outboxPage(
   const page = await notes.page(agent, { limit: pageSize, ...(after === '' ? {} : { after }) })
   const here = after === '' ? `${id}?page=true` : pageUrl(id, after)
   return {
-    ...vocabulary,
+    ...noteContext,
     id: here,
     type: 'OrderedCollectionPage',
     partOf: id,
-    orderedItems: page.notes.map((note) => createOf(places.actor(agent), note)),
+    orderedItems: page.notes.map((note) => wrapInCreate(places.actor(agent), note)),
     ...(page.next === undefined ? {} : { next: pageUrl(id, page.next) }),
   }
 }
@@ -63,17 +65,17 @@ function pageUrl(id: string, after: string): string {
 }
 
 /** As it was sent: with the same address and to the same readers. */
-function createOf(actor: string, note: JsonObject): JsonObject {
+function wrapInCreate(actor: string, note: JsonObject): JsonObject {
   const { id, published, to, cc } = note
-  const given = (name: string, value: JsonObject[string] | undefined): JsonObject =>
+  const optionalMember = (name: string, value: JsonObject[string] | undefined): JsonObject =>
     value === undefined ? {} : { [name]: value }
   return {
     id: `${String(id)}#create`,
     type: 'Create',
     actor,
-    ...given('published', published),
-    ...given('to', to),
-    ...given('cc', cc),
+    ...optionalMember('published', published),
+    ...optionalMember('to', to),
+    ...optionalMember('cc', cc),
     object: note,
   }
 }

@@ -1,7 +1,7 @@
 // What servers and statistics ask about the instance: NodeInfo, and where WebFinger is.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { escapeHtml } from '../../../src/rendering/index.ts'
-import type { Places } from './places.ts'
+import type { DocumentUrls } from './places.ts'
 import type { DocumentDeps } from './settings.ts'
 
 const schema = (version: string): string => `http://nodeinfo.diaspora.software/ns/schema/${version}`
@@ -10,7 +10,7 @@ export function nodeinfoType(version: string): string {
   return `application/json; profile="${schema(version)}#"; charset=utf-8`
 }
 
-export function nodeinfoLinks({ origin }: Places): JsonObject {
+export function nodeinfoLinks({ origin }: DocumentUrls): JsonObject {
   const links = ['2.1', '2.0'].map((version) => ({ rel: schema(version), href: `${origin}/nodeinfo/${version}` }))
   return { links }
 }
@@ -36,7 +36,7 @@ export async function nodeinfoDocument(
   }
 }
 
-export function hostMeta({ origin }: Places): string {
+export function hostMeta({ origin }: DocumentUrls): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">',

@@ -5,7 +5,7 @@ const pageTypes = ['text/html', 'application/xhtml+xml', 'text/*', '*/*']
 const maxLength = 1024
 
 export function wantsActivity(accept: string | null): boolean {
-  const asked = rangesOf(accept ?? '')
+  const asked = parseAccept(accept ?? '')
   const best = (types: readonly string[]): Range | undefined =>
     asked.filter(({ type, q }) => types.includes(type) && q > 0).toSorted((one, other) => other.q - one.q)[0]
   const [activity, page] = [best(activityTypes), best(pageTypes)]
@@ -18,7 +18,7 @@ export function wantsActivity(accept: string | null): boolean {
 
 type Range = { readonly type: string; readonly q: number; readonly at: number }
 
-function rangesOf(accept: string): readonly Range[] {
+function parseAccept(accept: string): readonly Range[] {
   return accept
     .slice(0, maxLength)
     .toLowerCase()

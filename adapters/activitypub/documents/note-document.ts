@@ -1,7 +1,7 @@
 // One post, for its readers. Other clients get the same answer as for a post that never was.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { families, followerKey } from '../wire/own-records.ts'
-import { isForEverybody, type OwnNote } from './own-notes.ts'
+import { followerKey, ownFamilies } from '../wire/own-records.ts'
+import { isPublicNote, type OwnNote } from './own-notes.ts'
 import type { DocumentDeps } from './settings.ts'
 
 export type NoteReading =
@@ -19,10 +19,10 @@ export async function readNote(
   if (found === undefined) return { kind: 'nothing' }
   // That there was a direct note is not told to others, also when it is gone.
   if (found.deletedAt !== undefined)
-    return isForEverybody(found.visibility) ? { kind: 'gone', at: found.deletedAt } : { kind: 'nothing' }
+    return isPublicNote(found.visibility) ? { kind: 'gone', at: found.deletedAt } : { kind: 'nothing' }
   const { note } = found
   if (note === undefined) return { kind: 'nothing' }
-  if (isForEverybody(found.visibility)) return { kind: 'shown', note, isPrivate: false }
+  if (isPublicNote(found.visibility)) return { kind: 'shown', note, isPrivate: false }
   const mayRead = await isReader(deps, agent, { ...found, note }, request)
   return mayRead ? { kind: 'shown', note, isPrivate: true } : { kind: 'nothing' }
 }
@@ -38,5 +38,5 @@ async function isReader(
   const readers = ['to', 'cc'].flatMap((name) => note[name] ?? []).filter((each) => typeof each === 'string')
   if (readers.includes(signer)) return true
   if (!readers.includes(places.collection(agent, 'followers'))) return false
-  return (await records.get(families.follower, followerKey(agent, signer))) !== undefined
+  return (await records.get(ownFamilies.follower, followerKey(agent, signer))) !== undefined
 }

@@ -1,10 +1,10 @@
 // What the operator reads of this channel when the gateway starts: the handles of the agents, and which agent has none.
 import type { AgentProfile } from '../../../src/contract/index.ts'
-import { type Places, reservedSlugs } from './places.ts'
+import { type DocumentUrls, reservedSlugs } from './places.ts'
 
 const shownHandles = 3
 
-export function noticeOf({ handle }: Places, agents: readonly AgentProfile[]): string {
+export function startupNotice({ handle }: DocumentUrls, agents: readonly AgentProfile[]): string {
   const slugs = agents.map(({ slug }) => slug)
   const handles = slugs.filter((slug) => !reservedSlugs.includes(slug)).map(handle)
   const nameless = slugs.filter((slug) => reservedSlugs.includes(slug))

@@ -1,12 +1,12 @@
 // Our own keys: RSA for signatures of requests, Ed25519 for proofs. Made at first use, sealed at rest, the same for every replica.
-import { type ChannelKeys, type Effect, GatewayError, type Records } from '../../../src/contract/index.ts'
+import { type ChannelKeys, GatewayError, type Records, type RecordWrite } from '../../../src/contract/index.ts'
 import { toBase58, toBase64 } from '../remote/key-material.ts'
-import { families } from '../wire/own-records.ts'
+import { ownFamilies } from '../wire/own-records.ts'
 
 /** `name`: `agent:{slug}`, or `instance`. */
 export type KeyOwner = { readonly name: string; readonly actor: string }
 
-export type OwnKey = {
+export type ActorKey = {
   /** Address of the key. */
   readonly id: string
   readonly privateKey: CryptoKey
@@ -14,8 +14,8 @@ export type OwnKey = {
 }
 
 export type KeyRing = {
-  readonly rsa: OwnKey & { readonly pem: string }
-  readonly ed25519: OwnKey & { readonly multibase: string }
+  readonly rsa: ActorKey & { readonly pem: string }
+  readonly ed25519: ActorKey & { readonly multibase: string }
   /** The key for proofs before this one, for as long as another server may still check by it. Requests are checked when they come. */
   readonly former: KeyRing['ed25519'] | undefined
 }
@@ -26,17 +26,17 @@ export type Rotation = {
   readonly generation: number
   /** When the keys of now were made; 0: they are the first ones. */
   readonly sinceMs: number
-  readonly effect: Effect
+  readonly effect: RecordWrite
   readonly ring: KeyRing
 }
 
-export type OwnKeys = {
+export type ActorKeys = {
   of(owner: KeyOwner): Promise<KeyRing>
   /** New keys, once its effect is committed; the old one for proofs stays in the actor's document for a while. */
   rotation(owner: KeyOwner): Promise<Rotation>
 }
 
-export type OwnKeysDeps = {
+export type ActorKeysDeps = {
   readonly ownKeys: Pick<ChannelKeys, 'keep'>
   readonly records: Records
   readonly now: () => number
@@ -47,32 +47,32 @@ const overlapMs = 48 * 60 * 60 * 1000
 
 type Generation = { readonly number: number; readonly sinceMs: number }
 
-export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
+export function createActorKeys(deps: ActorKeysDeps): ActorKeys {
   const { records, now } = deps
   const pairs = createPairs(deps)
   // Asked every time: a server that sees a signature by new keys must find them with every process at once.
-  const generationOf = async ({ name }: KeyOwner): Promise<Generation> => {
-    const record = await records.get(families.keys, name)
+  const readGeneration = async ({ name }: KeyOwner): Promise<Generation> => {
+    const record = await records.get(ownFamilies.keys, name)
     return { number: Number(record?.['generation'] ?? 1), sinceMs: Number(record?.['since_ms'] ?? 0) }
   }
-  const proofKeyOf = async (owner: KeyOwner, number: number) => withMultibase(await pairs(owner, 'ed25519', number))
-  const ringOf = async (owner: KeyOwner, { number, sinceMs }: Generation): Promise<KeyRing> => {
+  const readProofKey = async (owner: KeyOwner, number: number) => withMultibase(await pairs(owner, 'ed25519', number))
+  const loadKeyRing = async (owner: KeyOwner, { number, sinceMs }: Generation): Promise<KeyRing> => {
     const isFormerShown = number > 1 && now() - sinceMs < overlapMs
     const [rsa, ed25519, former] = await Promise.all([
       pairs(owner, 'rsa', number).then(withPem),
-      proofKeyOf(owner, number),
-      isFormerShown ? proofKeyOf(owner, number - 1) : undefined,
+      readProofKey(owner, number),
+      isFormerShown ? readProofKey(owner, number - 1) : undefined,
     ])
     return { rsa, ed25519, former }
   }
   return {
-    of: async (owner) => ringOf(owner, await generationOf(owner)),
+    of: async (owner) => loadKeyRing(owner, await readGeneration(owner)),
     async rotation(owner) {
-      const { number, sinceMs } = await generationOf(owner)
+      const { number, sinceMs } = await readGeneration(owner)
       const next = { number: number + 1, sinceMs: now() }
       const value = { generation: next.number, since_ms: next.sinceMs }
-      const effect: Effect = { kind: 'put', family: families.keys, key: owner.name, value }
-      return { generation: next.number, sinceMs, effect, ring: await ringOf(owner, next) }
+      const effect: RecordWrite = { kind: 'put', family: ownFamilies.keys, key: owner.name, value }
+      return { generation: next.number, sinceMs, effect, ring: await loadKeyRing(owner, next) }
     },
   }
 }
@@ -85,17 +85,17 @@ const algorithms = {
 } as const
 const idNames = { rsa: 'main-key', ed25519: 'ed25519-key' } as const
 
-type Pairs = (owner: KeyOwner, algorithm: Algorithm, generation: number) => Promise<OwnKey>
+type Pairs = (owner: KeyOwner, algorithm: Algorithm, generation: number) => Promise<ActorKey>
 
-function createPairs({ ownKeys }: OwnKeysDeps): Pairs {
-  const known = new Map<string, Promise<OwnKey>>()
+function createPairs({ ownKeys }: ActorKeysDeps): Pairs {
+  const known = new Map<string, Promise<ActorKey>>()
   return (owner, algorithm, generation) => {
     const name = `${algorithm}:${owner.name}:${generation}`
     const before = known.get(name)
     if (before !== undefined) return before
     const suffix = generation === 1 ? '' : `-${generation}`
     const id = `${owner.actor}#${idNames[algorithm]}${suffix}`
-    const opened = open(ownKeys, name, algorithm).then((pair) => ({ id, ...pair }))
+    const opened = importOwnKey(ownKeys, name, algorithm).then((pair) => ({ id, ...pair }))
     known.set(name, opened)
     // What failed is tried again by the next caller.
     opened.catch(() => known.delete(name))
@@ -103,7 +103,11 @@ function createPairs({ ownKeys }: OwnKeysDeps): Pairs {
   }
 }
 
-async function open(ownKeys: OwnKeysDeps['ownKeys'], name: string, algorithm: Algorithm): Promise<Omit<OwnKey, 'id'>> {
+async function importOwnKey(
+  ownKeys: ActorKeysDeps['ownKeys'],
+  name: string,
+  algorithm: Algorithm,
+): Promise<Omit<ActorKey, 'id'>> {
   const text = await ownKeys.keep(name, () => makePair(algorithm))
   if (text === undefined)
     throw new GatewayError(
@@ -130,18 +134,18 @@ async function makePair(algorithm: Algorithm): Promise<string> {
 }
 
 /** In these forms keys are bytes; the platform's types do not always say so. */
-async function exported(form: 'spki' | 'raw', key: CryptoKey): Promise<Uint8Array> {
+async function exportKeyBytes(form: 'spki' | 'raw', key: CryptoKey): Promise<Uint8Array> {
   return new Uint8Array((await crypto.subtle.exportKey(form, key)) as ArrayBuffer)
 }
 
-async function withPem(key: OwnKey): Promise<OwnKey & { readonly pem: string }> {
-  const spki = toBase64(await exported('spki', key.publicKey))
+async function withPem(key: ActorKey): Promise<ActorKey & { readonly pem: string }> {
+  const spki = toBase64(await exportKeyBytes('spki', key.publicKey))
   const lines = spki.match(/.{1,64}/g) ?? []
   return { ...key, pem: ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n') }
 }
 
-async function withMultibase(key: OwnKey): Promise<OwnKey & { readonly multibase: string }> {
-  const raw = await exported('raw', key.publicKey)
+async function withMultibase(key: ActorKey): Promise<ActorKey & { readonly multibase: string }> {
+  const raw = await exportKeyBytes('raw', key.publicKey)
   // Multicodec ed25519-pub, in base58btc.
   return { ...key, multibase: `z${toBase58(Uint8Array.from([0xed, 0x01, ...raw]))}` }
 }

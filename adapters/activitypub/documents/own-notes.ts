@@ -2,7 +2,7 @@
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import type { Visibility } from '../wire/activity.ts'
 import { isTombstone, type NoteFile, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
-import type { Places } from './places.ts'
+import type { DocumentUrls } from './places.ts'
 
 export type OwnNote = {
   readonly id: string
@@ -23,27 +23,27 @@ export type OwnNotes = {
 /** `next`: where to go on; undefined: there is no more. */
 export type OwnPage = { readonly notes: readonly JsonObject[]; readonly next: string | undefined }
 
-export function isForEverybody(visibility: Visibility): boolean {
+export function isPublicNote(visibility: Visibility): boolean {
   return visibility === 'public' || visibility === 'unlisted'
 }
 
-export function createOwnNotes(records: Records, places: Pick<Places, 'note'>): OwnNotes {
-  const at = async (iri: string): Promise<NoteRecord | undefined> =>
+export function createOwnNotes(records: Records, places: Pick<DocumentUrls, 'note'>): OwnNotes {
+  const readNoteRecord = async (iri: string): Promise<NoteRecord | undefined> =>
     // Only this adapter writes this family.
     (await records.get(noteFamily, iri)) as NoteRecord | undefined
   return {
     async find(agent, id) {
-      const record = await at(places.note(agent, id))
+      const record = await readNoteRecord(places.note(agent, id))
       return record === undefined ? undefined : ownNote(id, record)
     },
     async page(agent, { after, limit }) {
       const start = after === undefined ? {} : { after }
       const listed = await records.list(outboxFamily, { agent, limit: limit + 1, ...start })
       const shown = listed.slice(0, limit)
-      const found = await Promise.all(shown.map(({ value }) => at(String(value['id']))))
+      const found = await Promise.all(shown.map(({ value }) => readNoteRecord(String(value['id']))))
       return {
         notes: found.flatMap((each) =>
-          each === undefined || isTombstone(each.note) || !isForEverybody(each.visibility) ? [] : [each.note],
+          each === undefined || isTombstone(each.note) || !isPublicNote(each.visibility) ? [] : [each.note],
         ),
         next: listed.length > limit ? shown.at(-1)?.key : undefined,
       }

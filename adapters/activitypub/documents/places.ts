@@ -1,7 +1,7 @@
 // The addresses of everything of ours, built and parsed. They never change: other servers keep them.
 import { profileIri } from '../wire/names.ts'
 
-export type Places = {
+export type DocumentUrls = {
   readonly origin: string
   readonly instance: string
   /** Its user name. Others look for it by WebFinger, and Mastodon takes no colon in one. */
@@ -22,18 +22,18 @@ export type CollectionName = (typeof collectionNames)[number]
 
 const root = '/ap'
 
-export function createPlaces(origin: string, handleHost = new URL(origin).host): Places {
-  const actor = (agent: string): string => `${origin}${root}/${agent}`
+export function createDocumentUrls(origin: string, handleHost = new URL(origin).host): DocumentUrls {
+  const actorUrl = (agent: string): string => `${origin}${root}/${agent}`
   return {
     origin,
     instance: `${origin}${root}/actor`,
     instanceName: new URL(origin).hostname,
     sharedInbox: `${origin}${root}/inbox`,
     handleHost,
-    actor,
-    inbox: (agent) => `${actor(agent)}/inbox`,
-    collection: (agent, name) => `${actor(agent)}/${name}`,
-    note: (agent, id) => `${actor(agent)}/notes/${id}`,
+    actor: actorUrl,
+    inbox: (agent) => `${actorUrl(agent)}/inbox`,
+    collection: (agent, name) => `${actorUrl(agent)}/${name}`,
+    note: (agent, id) => `${actorUrl(agent)}/notes/${id}`,
     profile: (agent) => profileIri(origin, agent),
     handle: (agent) => `@${agent}@${handleHost}`,
   }
@@ -51,7 +51,7 @@ export const servedPaths: readonly string[] = [
   '/nodeinfo/*',
 ]
 
-export type Place =
+export type DocumentPath =
   | { readonly kind: 'instance' | 'shared_inbox' | 'host_meta' | 'nodeinfo_links' }
   | { readonly kind: 'nodeinfo'; readonly version: '2.0' | '2.1' }
   | { readonly kind: 'actor' | 'profile' | 'inbox'; readonly agent: string }
@@ -61,7 +61,7 @@ export type Place =
   | { readonly kind: 'media'; readonly agent: string; readonly id: string; readonly name: string }
 
 /** Undefined: there is nothing at this path. */
-export function placeOf(pathname: string): Place | undefined {
+export function parseDocumentPath(pathname: string): DocumentPath | undefined {
   switch (pathname) {
     case `${root}/actor`:
       return { kind: 'instance' }
@@ -75,11 +75,11 @@ export function placeOf(pathname: string): Place | undefined {
     case '/nodeinfo/2.1':
       return { kind: 'nodeinfo', version: pathname.endsWith('0') ? '2.0' : '2.1' }
     default:
-      return placeOfAgent(pathname)
+      return parseAgentPath(pathname)
   }
 }
 
-function placeOfAgent(pathname: string): Place | undefined {
+function parseAgentPath(pathname: string): DocumentPath | undefined {
   const handle = /^\/@([a-z0-9-]+)$/i.exec(pathname)?.[1]
   if (handle !== undefined) return { kind: 'profile', agent: handle.toLowerCase() }
   const [, agent, what, id] =
@@ -87,14 +87,14 @@ function placeOfAgent(pathname: string): Place | undefined {
   if (agent === undefined || reservedSlugs.includes(agent)) return undefined
   if (what === undefined) return { kind: 'actor', agent }
   if (what === 'notes') return id === undefined ? undefined : { kind: 'note', agent, id }
-  if (what === 'media') return placeOfMedia(agent, id)
+  if (what === 'media') return parseMediaPath(agent, id)
   if (id !== undefined) return undefined
   if (what === 'inbox') return { kind: 'inbox', agent }
   const name = collectionNames.find((each) => each === what)
   return name === undefined ? undefined : { kind: 'collection', agent, name }
 }
 
-function placeOfMedia(agent: string, written = ''): Place | undefined {
+function parseMediaPath(agent: string, written = ''): DocumentPath | undefined {
   const [, id, name] = /^([A-Za-z0-9_]+)-([a-z0-9]+)$/.exec(written) ?? []
   return id === undefined || name === undefined ? undefined : { kind: 'media', agent, id, name }
 }

@@ -1,8 +1,15 @@
 // Every request below this channel's paths: documents for other servers, pages for people, and the inboxes.
-import type { AgentProfile, ServeDoor } from '../../../src/contract/index.ts'
-import { vocabulary } from '../wire/vocabulary.ts'
+import type { AgentProfile, ServeContext } from '../../../src/contract/index.ts'
+import { noteContext } from '../wire/vocabulary.ts'
 import { agentDocument, agentOwner, instanceDocument, instanceOwner, tombstone } from './actor-document.ts'
-import { jsonAnswer, nothingHere, otherMethod, pageAnswer, problem, textAnswer } from './answers.ts'
+import {
+  htmlDocument,
+  jsonDocument,
+  methodNotAllowed,
+  notFoundResponse,
+  problemResponse,
+  textDocument,
+} from './answers.ts'
 import { collectionDocument } from './collections.ts'
 import { type Inbox, serveInbox } from './inbox.ts'
 import { hostMeta, nodeinfoDocument, nodeinfoLinks, nodeinfoType } from './instance-documents.ts'
@@ -12,17 +19,17 @@ import { readNote } from './note-document.ts'
 import { notePage } from './pages/note-page.ts'
 import { pagePolicy } from './pages/page.ts'
 import { profilePage } from './pages/profile-page.ts'
-import { type Place, placeOf } from './places.ts'
-import { type DocumentDeps, standingOf } from './settings.ts'
+import { type DocumentPath, parseDocumentPath } from './places.ts'
+import { agentStatus, type DocumentDeps } from './settings.ts'
 
-export type Serve = (request: Request, door: ServeDoor) => Promise<Response | undefined>
+export type Serve = (request: Request, door: ServeContext) => Promise<Response | undefined>
 
 type Serving = DocumentDeps & { readonly policy: () => Promise<string> }
 
 /** How many posts a profile shows. */
 const shownPosts = 10
 
-export function createServe(deps: DocumentDeps & Inbox): Serve {
+export function createDocumentServer(deps: DocumentDeps & Inbox): Serve {
   let policy: Promise<string> | undefined
   const serving: Serving & Inbox = {
     ...deps,
@@ -32,23 +39,28 @@ export function createServe(deps: DocumentDeps & Inbox): Serve {
     },
   }
   return async (request, door) => {
-    const place = placeOf(new URL(request.url).pathname)
-    if (place === undefined) return nothingHere()
+    const place = parseDocumentPath(new URL(request.url).pathname)
+    if (place === undefined) return notFoundResponse()
     try {
-      return await serveAt(serving, place, request, door)
+      return await servePath(serving, place, request, door)
     } catch (error) {
-      return problem(500, `something failed here; ask the operator about ${door.fail(error)}`)
+      return problemResponse(500, `something failed here; ask the operator about ${door.fail(error)}`)
     }
   }
 }
 
-async function serveAt(deps: Serving & Inbox, place: Place, request: Request, door: ServeDoor): Promise<Response> {
+async function servePath(
+  deps: Serving & Inbox,
+  place: DocumentPath,
+  request: Request,
+  door: ServeContext,
+): Promise<Response> {
   if (place.kind === 'shared_inbox') return serveInbox(deps, { request, door, agent: undefined })
-  const standing = 'agent' in place ? standingOf(deps, place.agent) : undefined
+  const standing = 'agent' in place ? agentStatus(deps, place.agent) : undefined
   if (standing !== undefined && standing.kind !== 'here')
-    return standing.kind === 'retired' ? retired(deps, place, request) : nothingHere()
+    return standing.kind === 'retired' ? serveRetired(deps, place, request) : notFoundResponse()
   if (place.kind === 'inbox') return serveInbox(deps, { request, door, agent: place.agent })
-  const other = otherMethod(request)
+  const other = methodNotAllowed(request)
   if (other !== undefined) return other
   return standing === undefined
     ? serveInstance(deps, place, request)
@@ -56,29 +68,34 @@ async function serveAt(deps: Serving & Inbox, place: Place, request: Request, do
 }
 
 /** Others are told to forget an agent that was retired. */
-function retired({ places }: Serving, place: Place, request: Request): Response {
-  if (!('agent' in place)) return nothingHere()
+function serveRetired({ places }: Serving, place: DocumentPath, request: Request): Response {
+  if (!('agent' in place)) return notFoundResponse()
   const id = place.kind === 'note' ? places.note(place.agent, place.id) : places.actor(place.agent)
-  return jsonAnswer(request, tombstone(id), { status: 410 })
+  return jsonDocument(request, tombstone(id), { status: 410 })
 }
 
-async function serveInstance(deps: Serving, place: Place, request: Request): Promise<Response> {
+async function serveInstance(deps: Serving, place: DocumentPath, request: Request): Promise<Response> {
   const { places } = deps
   switch (place.kind) {
     case 'instance':
-      return jsonAnswer(request, instanceDocument(places, await deps.keys.of(instanceOwner(places))))
+      return jsonDocument(request, instanceDocument(places, await deps.keys.of(instanceOwner(places))))
     case 'host_meta':
-      return textAnswer(request, hostMeta(places), 'application/xrd+xml; charset=utf-8')
+      return textDocument(request, hostMeta(places), 'application/xrd+xml; charset=utf-8')
     case 'nodeinfo_links':
-      return jsonAnswer(request, nodeinfoLinks(places), { type: 'application/json' })
+      return jsonDocument(request, nodeinfoLinks(places), { type: 'application/json' })
     case 'nodeinfo':
-      return jsonAnswer(request, await nodeinfoDocument(deps, place.version), { type: nodeinfoType(place.version) })
+      return jsonDocument(request, await nodeinfoDocument(deps, place.version), { type: nodeinfoType(place.version) })
     default:
-      return nothingHere()
+      return notFoundResponse()
   }
 }
 
-async function serveAgent(deps: Serving, place: Place, profile: AgentProfile, request: Request): Promise<Response> {
+async function serveAgent(
+  deps: Serving,
+  place: DocumentPath,
+  profile: AgentProfile,
+  request: Request,
+): Promise<Response> {
   switch (place.kind) {
     case 'actor':
     case 'profile':
@@ -91,10 +108,10 @@ async function serveAgent(deps: Serving, place: Place, profile: AgentProfile, re
       const query = new URL(request.url).searchParams
       const page = query.has('page') ? { after: query.get('after') ?? '' } : undefined
       const document = await collectionDocument(deps, place.agent, place.name, page)
-      return document === undefined ? nothingHere() : jsonAnswer(request, document)
+      return document === undefined ? notFoundResponse() : jsonDocument(request, document)
     }
     default:
-      return nothingHere()
+      return notFoundResponse()
   }
 }
 
@@ -102,29 +119,29 @@ async function serveProfile(deps: Serving, profile: AgentProfile, request: Reque
   const { keys, places, notes } = deps
   if (wantsActivity(request.headers.get('accept'))) {
     const ring = await keys.of(agentOwner(places, profile.slug))
-    return jsonAnswer(request, agentDocument(deps, profile, ring))
+    return jsonDocument(request, agentDocument(deps, profile, ring))
   }
   const { notes: posts } = await notes.page(profile.slug, { limit: shownPosts })
-  return pageAnswer(request, profilePage(deps, profile, posts), await deps.policy())
+  return htmlDocument(request, profilePage(deps, profile, posts), await deps.policy())
 }
 
 async function serveNote(
   deps: Serving,
-  place: Extract<Place, { kind: 'note' }>,
+  place: Extract<DocumentPath, { kind: 'note' }>,
   profile: AgentProfile,
   request: Request,
 ): Promise<Response> {
   const read = await readNote(deps, place, request)
   switch (read.kind) {
     case 'nothing':
-      return nothingHere()
+      return notFoundResponse()
     case 'gone':
-      return jsonAnswer(request, tombstone(deps.places.note(place.agent, place.id), read.at), { status: 410 })
+      return jsonDocument(request, tombstone(deps.places.note(place.agent, place.id), read.at), { status: 410 })
     case 'shown': {
       const { note, isPrivate } = read
       if (wantsActivity(request.headers.get('accept')))
-        return jsonAnswer(request, { ...vocabulary, ...note }, { isPrivate })
-      return pageAnswer(request, notePage(deps, profile, note), await deps.policy(), { isPrivate })
+        return jsonDocument(request, { ...noteContext, ...note }, { isPrivate })
+      return htmlDocument(request, notePage(deps, profile, note), await deps.policy(), { isPrivate })
     }
     default:
       return read satisfies never

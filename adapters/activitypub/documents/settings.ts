@@ -1,8 +1,8 @@
 // What the operator decides about how our agents are shown to other servers.
 import type { AgentProfile, FileSource, Records } from '../../../src/contract/index.ts'
-import type { OwnKeys } from './own-keys.ts'
+import type { ActorKeys } from './own-keys.ts'
 import type { OwnNotes } from './own-notes.ts'
-import { type Places, reservedSlugs } from './places.ts'
+import { type DocumentUrls, reservedSlugs } from './places.ts'
 
 export type DocumentSettings = {
   /** Who may follow: every account, those the operator accepts, or none. */
@@ -24,9 +24,9 @@ export type DocumentSettings = {
 
 export type DocumentDeps = {
   readonly settings: DocumentSettings
-  readonly places: Places
+  readonly places: DocumentUrls
   readonly agents: () => readonly AgentProfile[]
-  readonly keys: OwnKeys
+  readonly keys: ActorKeys
   readonly notes: OwnNotes
   readonly records: Records
   /** What is sent along with notes. */
@@ -37,15 +37,15 @@ export type DocumentDeps = {
   readonly signerOf: (request: Request) => Promise<string | undefined>
 }
 
-export type AgentStanding =
+export type AgentStatus =
   | { readonly kind: 'here'; readonly profile: AgentProfile }
   | { readonly kind: 'retired' | 'unknown' }
 
 /** An agent that is merely not configured is unknown and not gone: other servers never take back a 410. */
-export function standingOf(
+export function agentStatus(
   { agents, settings }: Pick<DocumentDeps, 'agents' | 'settings'>,
   slug: string,
-): AgentStanding {
+): AgentStatus {
   const profile = reservedSlugs.includes(slug) ? undefined : agents().find((each) => each.slug === slug)
   if (profile !== undefined) return { kind: 'here', profile }
   return { kind: settings.retired.includes(slug) ? 'retired' : 'unknown' }

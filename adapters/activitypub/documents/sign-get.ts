@@ -1,8 +1,8 @@
 // Requests to servers that answer only verified ones: signed by our instance, in the form that every one of them knows.
 import { toBase64 } from '../remote/key-material.ts'
-import type { KeyOwner, OwnKeys } from './own-keys.ts'
+import type { ActorKeys, KeyOwner } from './own-keys.ts'
 
-export type SignGetDeps = { readonly keys: OwnKeys; readonly instance: KeyOwner; readonly now: () => number }
+export type SignGetDeps = { readonly keys: ActorKeys; readonly instance: KeyOwner; readonly now: () => number }
 
 /** Headers for a GET of this URL and no other (draft-cavage-http-signatures-12). */
 export function createSignGet({ keys, instance, now }: SignGetDeps): (url: string) => Promise<Record<string, string>> {

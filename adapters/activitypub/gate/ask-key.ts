@@ -2,9 +2,9 @@
 // owner may have changed it. Not twice within a minute: else a sender of forgeries has us ask their victim.
 import type { RemoteActor, RemoteKey } from '../wire/actor.ts'
 import type { SignatureJudgement } from './check-signature.ts'
-import { hostOf } from './hosts.ts'
+import { iriHost } from './hosts.ts'
 import type { KeyAnswer, KeySource } from './key-source.ts'
-import { passed, type Refused, refused, type Step } from './refusal.ts'
+import { type Checked, checkedValue, type RejectedSignature, rejectSignature } from './refusal.ts'
 
 const brakeMs = 60_000
 const maxBraked = 1000
@@ -12,11 +12,11 @@ const maxBraked = 1000
 /** Whether a key is the one that signed. */
 export type Judge = (key: RemoteKey) => Promise<SignatureJudgement>
 
-export interface KeyDesk {
-  ask(keyId: string, actor: string, judge: Judge): Promise<Step<RemoteActor>>
+export interface KeyVerifier {
+  ask(keyId: string, actor: string, judge: Judge): Promise<Checked<RemoteActor>>
 }
 
-export function createKeyDesk(keys: KeySource, now: () => number): KeyDesk {
+export function createKeyVerifier(keys: KeySource, now: () => number): KeyVerifier {
   const refreshedAt = new Map<string, number>()
   const mayRefresh = (keyId: string, answer: KeyAnswer): boolean => {
     const last = refreshedAt.get(keyId)
@@ -33,34 +33,34 @@ export function createKeyDesk(keys: KeySource, now: () => number): KeyDesk {
   return {
     async ask(keyId, actor, judge) {
       // No server is asked for a key that could not be this actor's anyway.
-      const host = hostOf(keyId)
-      if (host === undefined || host !== hostOf(actor)) return refused('key_elsewhere')
+      const host = iriHost(keyId)
+      if (host === undefined || host !== iriHost(actor)) return rejectSignature('key_elsewhere')
       const answer = await keys.find(keyId)
-      const first = await judgeAnswer(answer, actor, judge)
+      const first = await checkKeyAnswer(answer, actor, judge)
       if (first.kind === 'passed' || answer.kind !== 'found' || !mayRefresh(keyId, answer)) return first
       const fresh = await keys.refresh(keyId)
       // A server that is down tells nothing new about the signature.
-      return fresh.kind === 'unreachable' ? first : judgeAnswer(fresh, actor, judge)
+      return fresh.kind === 'unreachable' ? first : checkKeyAnswer(fresh, actor, judge)
     },
   }
 }
 
-async function judgeAnswer(answer: KeyAnswer, actor: string, judge: Judge): Promise<Step<RemoteActor>> {
-  if (answer.kind !== 'found') return missing(answer)
+async function checkKeyAnswer(answer: KeyAnswer, actor: string, judge: Judge): Promise<Checked<RemoteActor>> {
+  if (answer.kind !== 'found') return rejectMissingKey(answer)
   const { key, actor: owner } = answer
-  if (key.owner !== actor || owner.id !== actor) return refused('not_the_owner')
+  if (key.owner !== actor || owner.id !== actor) return rejectSignature('not_the_owner')
   const judgement = await judge(key)
-  if (judgement === 'right') return passed(owner)
-  return refused(judgement === 'wrong' ? 'wrong_signature' : judgement)
+  if (judgement === 'right') return checkedValue(owner)
+  return rejectSignature(judgement === 'wrong' ? 'wrong_signature' : judgement)
 }
 
-function missing({ kind }: Exclude<KeyAnswer, { kind: 'found' }>): Refused {
+function rejectMissingKey({ kind }: Exclude<KeyAnswer, { kind: 'found' }>): RejectedSignature {
   switch (kind) {
     case 'gone':
-      return refused('key_gone')
+      return rejectSignature('key_gone')
     case 'unreachable':
-      return refused('key_unreachable')
+      return rejectSignature('key_unreachable')
     case 'refused':
-      return refused('key_refused')
+      return rejectSignature('key_refused')
   }
 }

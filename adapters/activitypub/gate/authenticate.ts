@@ -1,26 +1,26 @@
 // Who signed an activity: by the request's own signature; by the activity's proof only where the operator lets proofs stand alone.
 import type { OnceClaim } from '../../../src/contract/index.ts'
-import { hexOf, sha256Bytes } from '../../../src/verification/index.ts'
-import type { GatedActivity, ReadActivity } from '../wire/activity.ts'
+import { sha256Bytes, toHex } from '../../../src/verification/index.ts'
+import type { ReadActivity, VerifiedActivity } from '../wire/activity.ts'
 import type { RemoteActor } from '../wire/actor.ts'
-import type { KeyDesk } from './ask-key.ts'
-import { readCavage } from './cavage.ts'
+import type { KeyVerifier } from './ask-key.ts'
+import { parseCavageSignature } from './cavage.ts'
 import type { SignatureChecker } from './check-signature.ts'
 import { proofLifeMs, signatureLifeMs } from './clock.ts'
-import { readMessageSignatures } from './message-signature.ts'
-import { hasProof, type ProofClaim, readProofs } from './proof.ts'
-import { passed, refused, type Step } from './refusal.ts'
+import { parseMessageSignatures } from './message-signature.ts'
+import { hasProof, type ProofClaim, parseProofs } from './proof.ts'
+import { type Checked, checkedValue, rejectSignature } from './refusal.ts'
 import type { SignatureClaim, SignedRequest } from './signed-request.ts'
 
 export type Signer = {
   readonly actor: RemoteActor
   readonly keyId: string
-  readonly method: GatedActivity['method']
+  readonly method: VerifiedActivity['method']
   readonly once: readonly OnceClaim[]
 }
 
 export type AuthenticateDeps = {
-  readonly desk: KeyDesk
+  readonly desk: KeyVerifier
   readonly checker: SignatureChecker
   readonly nowMs: number
   readonly acceptsProofs: boolean
@@ -36,56 +36,65 @@ export async function authenticate(
   deps: AuthenticateDeps,
   request: SignedRequest,
   activity: ReadActivity,
-): Promise<Step<Signer>> {
+): Promise<Checked<Signer>> {
   const bySignature = hasSignature(request)
-    ? await byRequest(deps, request, activity.actor)
-    : refused('missing_signature')
+    ? await authenticateByRequest(deps, request, activity.actor)
+    : rejectSignature('missing_signature')
   if (!deps.acceptsProofs || !hasProof(activity.raw)) {
     if (bySignature.kind === 'passed' || !deps.acceptsProofs || hasSignature(request)) return bySignature
-    return refused('missing_proof')
+    return rejectSignature('missing_proof')
   }
-  const proofs = await readProofs(activity.raw, deps.nowMs)
-  const signer = bySignature.kind === 'passed' ? bySignature : await byProof(deps, proofs, activity.actor)
+  const proofs = await parseProofs(activity.raw, deps.nowMs)
+  const signer = bySignature.kind === 'passed' ? bySignature : await authenticateByProof(deps, proofs, activity.actor)
   if (signer.kind === 'refused') return signer
   // A copy that leaves the signature of the request out still has the proof.
-  const once = await claimsOn(signedIn(proofs), proofLifeMs)
-  return passed({ ...signer.value, once: [...signer.value.once, ...once] })
+  const once = await signatureReplayClaims(signedHashes(proofs), proofLifeMs)
+  return checkedValue({ ...signer.value, once: [...signer.value.once, ...once] })
 }
 
 /** One way for one request: with `Signature-Input` it is RFC 9421 and nothing else. */
-async function byRequest(deps: AuthenticateDeps, request: SignedRequest, actor: string): Promise<Step<Signer>> {
+async function authenticateByRequest(
+  deps: AuthenticateDeps,
+  request: SignedRequest,
+  actor: string,
+): Promise<Checked<Signer>> {
   const isNew = request.headers['signature-input'] !== undefined
-  const claims = isNew ? readMessageSignatures(request, deps.nowMs) : [readCavage(request, deps.nowMs)]
-  const signer = await firstThatHolds(claims, async (claim: SignatureClaim) => {
-    const signed = claim.texts.map(encode)
+  const claims = isNew ? parseMessageSignatures(request, deps.nowMs) : [parseCavageSignature(request, deps.nowMs)]
+  const signer = await firstValidClaim(claims, async (claim: SignatureClaim) => {
+    const signed = claim.texts.map(encodeSigningText)
     const { keyId, algorithm, signature } = claim
     const owner = await deps.desk.ask(keyId, actor, (key) =>
-      anyRight(signed, (bytes) => deps.checker.check(key, algorithm, signature, bytes)),
+      anyValid(signed, (bytes) => deps.checker.check(key, algorithm, signature, bytes)),
     )
-    return owner.kind === 'passed' ? passed({ actor: owner.value, keyId, method: 'ap-http-signature' as const }) : owner
+    return owner.kind === 'passed'
+      ? checkedValue({ actor: owner.value, keyId, method: 'ap-http-signature' as const })
+      : owner
   })
   if (signer.kind === 'refused') return signer
   // Of every label: a copy may come with another of them alone.
   const texts = claims.flatMap((claim) => (claim.kind === 'passed' ? claim.value.texts : []))
-  return passed({ ...signer.value, once: await claimsOn(texts.map(encode), signatureLifeMs) })
+  return checkedValue({
+    ...signer.value,
+    once: await signatureReplayClaims(texts.map(encodeSigningText), signatureLifeMs),
+  })
 }
 
-async function byProof(
+async function authenticateByProof(
   deps: AuthenticateDeps,
-  proofs: readonly Step<ProofClaim>[],
+  proofs: readonly Checked<ProofClaim>[],
   actor: string,
-): Promise<Step<Signer>> {
-  return firstThatHolds(proofs, async ({ keyId, signature, signed }: ProofClaim) => {
+): Promise<Checked<Signer>> {
+  return firstValidClaim(proofs, async ({ keyId, signature, signed }: ProofClaim) => {
     const owner = await deps.desk.ask(keyId, actor, (key) =>
-      anyRight(signed, (bytes) => deps.checker.check(key, 'ed25519', signature, bytes)),
+      anyValid(signed, (bytes) => deps.checker.check(key, 'ed25519', signature, bytes)),
     )
     return owner.kind === 'passed'
-      ? passed({ actor: owner.value, keyId, method: 'ap-object-integrity-proof' as const, once: [] })
+      ? checkedValue({ actor: owner.value, keyId, method: 'ap-object-integrity-proof' as const, once: [] })
       : owner
   })
 }
 
-function signedIn(proofs: readonly Step<ProofClaim>[]): readonly Uint8Array<ArrayBuffer>[] {
+function signedHashes(proofs: readonly Checked<ProofClaim>[]): readonly Uint8Array<ArrayBuffer>[] {
   return proofs.flatMap((proof) => (proof.kind === 'passed' ? proof.value.signed : []))
 }
 
@@ -93,20 +102,23 @@ function signedIn(proofs: readonly Step<ProofClaim>[]): readonly Uint8Array<Arra
  * By what was signed, address, time and body: the bytes of a signature and the name of its key can be written in several ways that
  * hold (ECDSA, base64).
  */
-function claimsOn(signed: readonly Uint8Array<ArrayBuffer>[], forMs: number): Promise<readonly OnceClaim[]> {
-  return Promise.all(signed.map(async (bytes) => ({ key: hexOf(await sha256Bytes(bytes)), forMs })))
+function signatureReplayClaims(
+  signed: readonly Uint8Array<ArrayBuffer>[],
+  forMs: number,
+): Promise<readonly OnceClaim[]> {
+  return Promise.all(signed.map(async (bytes) => ({ key: toHex(await sha256Bytes(bytes)), forMs })))
 }
 
-function encode(text: string): Uint8Array<ArrayBuffer> {
+function encodeSigningText(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(utf8.encode(text))
 }
 
 /** Each is judged by itself. Where none holds, what is told is why the last one does not. */
-async function firstThatHolds<Claim, T>(
-  claims: readonly Step<Claim>[],
-  judge: (claim: Claim) => Promise<Step<T>>,
-): Promise<Step<T>> {
-  let last: Step<T> = refused('malformed_signature')
+async function firstValidClaim<Claim, T>(
+  claims: readonly Checked<Claim>[],
+  judge: (claim: Claim) => Promise<Checked<T>>,
+): Promise<Checked<T>> {
+  let last: Checked<T> = rejectSignature('malformed_signature')
   for (const claim of claims) {
     const judged = claim.kind === 'passed' ? await judge(claim.value) : claim
     if (judged.kind === 'passed') return judged
@@ -115,7 +127,7 @@ async function firstThatHolds<Claim, T>(
   return last
 }
 
-async function anyRight<T, J extends string>(
+async function anyValid<T, J extends string>(
   items: readonly T[],
   judge: (item: T) => Promise<J>,
 ): Promise<J | 'wrong'> {

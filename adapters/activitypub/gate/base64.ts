@@ -3,7 +3,7 @@
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 const base58Letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-export function base64Bytes(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function decodeStrictBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!base64Pattern.test(text)) return undefined
   const binary = atob(text)
   const bytes = new Uint8Array(binary.length)
@@ -12,7 +12,7 @@ export function base64Bytes(text: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 /** Of a known length only: the work grows with the square of it. */
-export function base58Bytes(text: string, length: number): Uint8Array<ArrayBuffer> | undefined {
+export function decodeBase58(text: string, length: number): Uint8Array<ArrayBuffer> | undefined {
   if (text.length > length * 1.4 + 1) return undefined
   const bytes = new Uint8Array(length)
   for (const letter of text) {

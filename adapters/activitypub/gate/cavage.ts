@@ -1,14 +1,14 @@
 // Signatures by draft-cavage-http-signatures-12, as most servers sign: `Signature: keyId="…",headers="…",signature="…"`.
-import { base64Bytes } from './base64.ts'
-import { judgeCavageTimes, judgeDateHeader } from './clock.ts'
-import { type GateReason, passed, refused, type Step } from './refusal.ts'
+import { decodeStrictBase64 } from './base64.ts'
+import { checkCavageTimes, checkDateHeader } from './clock.ts'
+import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './refusal.ts'
 import {
   type Algorithm,
-  headerOf,
   isQuestion,
   longestKeyId,
   type SignatureClaim,
   type SignedRequest,
+  signedHeader,
 } from './signed-request.ts'
 
 const maxLength = 8192
@@ -22,27 +22,27 @@ const algorithms: ReadonlyMap<string, Algorithm | undefined> = new Map([
   ['ed25519', 'ed25519'],
 ])
 
-export function readCavage(request: SignedRequest, nowMs: number): Step<SignatureClaim> {
-  const params = readParams(request.headers['signature'] ?? '')
-  if (params === undefined) return refused('malformed_signature')
+export function parseCavageSignature(request: SignedRequest, nowMs: number): Checked<SignatureClaim> {
+  const params = parseCavageParams(request.headers['signature'] ?? '')
+  if (params === undefined) return rejectSignature('malformed_signature')
   const keyId = params.get('keyId') ?? ''
-  const signature = base64Bytes(params.get('signature') ?? '')
+  const signature = decodeStrictBase64(params.get('signature') ?? '')
   // Absent, it means `(created)` alone, which covers too little anyway.
   const names = (params.get('headers') ?? '').toLowerCase().split(' ')
   if (keyId === '' || keyId.length > longestKeyId || signature === undefined || signature.length === 0)
-    return refused('malformed_signature')
+    return rejectSignature('malformed_signature')
   const named = params.get('algorithm')?.toLowerCase() ?? 'hs2019'
-  if (!algorithms.has(named)) return refused('unknown_algorithm')
-  const fault = judgeCoverage(request, names, named) ?? judgeTimes(request, params, names, nowMs)
-  if (fault !== undefined) return refused(fault)
-  const texts = signingTexts(request, names, params)
+  if (!algorithms.has(named)) return rejectSignature('unknown_algorithm')
+  const fault = checkCavageCoverage(request, names, named) ?? checkCavageClaimTimes(request, params, names, nowMs)
+  if (fault !== undefined) return rejectSignature(fault)
+  const texts = cavageSigningTexts(request, names, params)
   return texts === undefined
-    ? refused('unknown_component')
-    : passed({ keyId, signature, texts, algorithm: algorithms.get(named) })
+    ? rejectSignature('unknown_component')
+    : checkedValue({ keyId, signature, texts, algorithm: algorithms.get(named) })
 }
 
 /** Each name once: of two, a signer and we might take different ones. */
-function readParams(header: string): ReadonlyMap<string, string> | undefined {
+function parseCavageParams(header: string): ReadonlyMap<string, string> | undefined {
   if (header.length > maxLength) return undefined
   const params = new Map<string, string>()
   let end = 0
@@ -58,7 +58,11 @@ function readParams(header: string): ReadonlyMap<string, string> | undefined {
 }
 
 /** What must be signed, or a signature can be put on another body, to another inbox or at another time. */
-function judgeCoverage(request: SignedRequest, names: readonly string[], algorithm: string): GateReason | undefined {
+function checkCavageCoverage(
+  request: SignedRequest,
+  names: readonly string[],
+  algorithm: string,
+): SignatureRejectReason | undefined {
   const covered = new Set(names)
   if (covered.size !== names.length || names.length > maxNames) return 'malformed_signature'
   const hasTime = covered.has('date') || covered.has('(created)')
@@ -70,26 +74,26 @@ function judgeCoverage(request: SignedRequest, names: readonly string[], algorit
   return hasOwnTimes && algorithm.startsWith('rsa') ? 'unknown_component' : undefined
 }
 
-function judgeTimes(
+function checkCavageClaimTimes(
   request: SignedRequest,
   params: ReadonlyMap<string, string>,
   names: readonly string[],
   nowMs: number,
-): GateReason | undefined {
-  const [created, expires] = [secondsOf(params, 'created'), secondsOf(params, 'expires')]
+): SignatureRejectReason | undefined {
+  const [created, expires] = [cavageSeconds(params, 'created'), cavageSeconds(params, 'expires')]
   if (names.includes('(created)') && created === undefined) return 'missing_time'
-  const fault = names.includes('date') ? judgeDateHeader(headerOf(request, 'date') ?? '', nowMs) : undefined
-  return fault ?? judgeCavageTimes({ created, expires }, nowMs)
+  const fault = names.includes('date') ? checkDateHeader(signedHeader(request, 'date') ?? '', nowMs) : undefined
+  return fault ?? checkCavageTimes({ created, expires }, nowMs)
 }
 
-function secondsOf(params: ReadonlyMap<string, string>, name: string): number | undefined {
+function cavageSeconds(params: ReadonlyMap<string, string>, name: string): number | undefined {
   const text = params.get(name)
   if (text === undefined) return undefined
   return seconds.test(text) ? Number(text) : Number.NaN
 }
 
 /** Some sign the address with its query, some without; both forms are taken. */
-function signingTexts(
+function cavageSigningTexts(
   request: SignedRequest,
   names: readonly string[],
   params: ReadonlyMap<string, string>,
@@ -97,14 +101,14 @@ function signingTexts(
   const targets = request.query === '' ? [request.path] : [request.path + request.query, request.path]
   const texts: string[] = []
   for (const target of targets) {
-    const text = signingText(request, names, params, target)
+    const text = cavageSigningText(request, names, params, target)
     if (text === undefined) return undefined
     texts.push(text)
   }
   return texts
 }
 
-export function signingText(
+export function cavageSigningText(
   request: SignedRequest,
   names: readonly string[],
   params: ReadonlyMap<string, string>,
@@ -117,7 +121,7 @@ export function signingText(
         ? `${request.method.toLowerCase()} ${target}`
         : name === '(created)' || name === '(expires)'
           ? params.get(name.slice(1, -1))
-          : headerOf(request, name)
+          : signedHeader(request, name)
     if (value === undefined) return undefined
     lines.push(`${name}: ${value}`)
   }

@@ -1,6 +1,6 @@
 // Verifies one signature with one key, by WebCrypto. Imported keys are kept, because importing costs as much as verifying.
 import type { RemoteKey } from '../wire/actor.ts'
-import { base64Bytes } from './base64.ts'
+import { decodeStrictBase64 } from './base64.ts'
 import type { Algorithm } from './signed-request.ts'
 
 export type SignatureJudgement = 'right' | 'wrong' | 'algorithm_of_another_key' | 'key_unusable'
@@ -54,13 +54,13 @@ const maxSpkiLength = 2048
 
 export function createSignatureChecker(): SignatureChecker {
   const keys = new Map<string, Promise<CryptoKey | undefined>>()
-  const keyFor = (spki: string, algorithm: Algorithm): Promise<CryptoKey | undefined> => {
+  const importCached = (spki: string, algorithm: Algorithm): Promise<CryptoKey | undefined> => {
     const name = `${algorithm} ${spki}`
     const known = keys.get(name)
     if (known !== undefined) return known
     const oldest = keys.size >= maxKeys ? keys.keys().next().value : undefined
     if (oldest !== undefined) keys.delete(oldest)
-    const imported = importKey(spki, schemes[algorithm])
+    const imported = importSpki(spki, schemes[algorithm])
     keys.set(name, imported)
     return imported
   }
@@ -68,7 +68,7 @@ export function createSignatureChecker(): SignatureChecker {
     async check(key, named, signature, signed) {
       const algorithm = named ?? ownAlgorithm[key.algorithm]
       if (schemes[algorithm].key !== key.algorithm) return 'algorithm_of_another_key'
-      const imported = await keyFor(key.spki, algorithm)
+      const imported = await importCached(key.spki, algorithm)
       if (imported === undefined) return 'key_unusable'
       const isRight = await crypto.subtle.verify(schemes[algorithm].verified, imported, signature, signed)
       return isRight ? 'right' : 'wrong'
@@ -77,8 +77,8 @@ export function createSignatureChecker(): SignatureChecker {
 }
 
 /** Undefined for whatever is no such key: a mistake of another server is no exception here. */
-async function importKey(spki: string, { imported }: Scheme): Promise<CryptoKey | undefined> {
-  const bytes = spki.length > maxSpkiLength ? undefined : base64Bytes(spki)
+async function importSpki(spki: string, { imported }: Scheme): Promise<CryptoKey | undefined> {
+  const bytes = spki.length > maxSpkiLength ? undefined : decodeStrictBase64(spki)
   if (bytes === undefined) return undefined
   try {
     const key = await crypto.subtle.importKey('spki', bytes, imported, false, ['verify'])

@@ -1,6 +1,6 @@
 // When a signature counts. Clocks of servers differ by up to an hour; an end that its signer set is kept to the second.
-import { judgeClockSkew } from '../../../src/verification/index.ts'
-import type { GateReason } from './refusal.ts'
+import { checkClockSkew } from '../../../src/verification/index.ts'
+import type { SignatureRejectReason } from './refusal.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -17,41 +17,41 @@ const datePattern =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 /** Undefined: it counts now. */
-export function judgeDateHeader(date: string, nowMs: number): GateReason | undefined {
-  return datePattern.test(date) ? judgeTime(Date.parse(date), nowMs, skewMs) : 'missing_time'
+export function checkDateHeader(date: string, nowMs: number): SignatureRejectReason | undefined {
+  return datePattern.test(date) ? checkSignatureAge(Date.parse(date), nowMs, skewMs) : 'missing_time'
 }
 
 /** `(created)` and `(expires)` of the older drafts, in seconds. */
-export function judgeCavageTimes(
+export function checkCavageTimes(
   { created, expires }: { readonly created: number | undefined; readonly expires: number | undefined },
   nowMs: number,
-): GateReason | undefined {
+): SignatureRejectReason | undefined {
   if (expires !== undefined && !(expires * second > nowMs)) return 'expired'
-  return created === undefined ? undefined : judgeTime(created * second, nowMs, skewMs)
+  return created === undefined ? undefined : checkSignatureAge(created * second, nowMs, skewMs)
 }
 
 /** RFC 9421: `created` is required here, whatever else is signed. */
-export function judgeParams(
+export function checkSignatureTimes(
   { created, expires }: { readonly created: number | undefined; readonly expires: number | undefined },
   nowMs: number,
-): GateReason | undefined {
+): SignatureRejectReason | undefined {
   if (created === undefined || created <= 0) return 'missing_time'
   if (expires !== undefined && expires * second <= nowMs) return 'expired'
   const lifeMs = expires === undefined ? defaultLifeMs : longestLifeMs
-  return judgeTime(created * second, nowMs, lifeMs + skewMs)
+  return checkSignatureAge(created * second, nowMs, lifeMs + skewMs)
 }
 
 /** The time of a proof, which may come by others and late, but within the time that we know a repetition by. */
-export function judgeProofTimes(
+export function checkProofTimes(
   { created, expires }: { readonly created: string; readonly expires: string | undefined },
   nowMs: number,
-): GateReason | undefined {
+): SignatureRejectReason | undefined {
   if (expires !== undefined && !(Date.parse(expires) > nowMs)) return 'expired'
-  return judgeTime(Date.parse(created), nowMs, proofAgeMs)
+  return checkSignatureAge(Date.parse(created), nowMs, proofAgeMs)
 }
 
-function judgeTime(atMs: number, nowMs: number, maxAgeMs: number): GateReason | undefined {
-  switch (judgeClockSkew(atMs, nowMs, { maxAgeMs, maxAheadMs: skewMs })) {
+function checkSignatureAge(atMs: number, nowMs: number, maxAgeMs: number): SignatureRejectReason | undefined {
+  switch (checkClockSkew(atMs, nowMs, { maxAgeMs, maxAheadMs: skewMs })) {
     case 'fresh':
       return undefined
     case 'stale_timestamp':

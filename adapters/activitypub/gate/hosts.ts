@@ -1,9 +1,9 @@
 // Which ids a server may speak for: those of its own host, and no others.
 import type { ReadActivity } from '../wire/activity.ts'
-import type { GateReason } from './refusal.ts'
+import type { SignatureRejectReason } from './refusal.ts'
 
 /** Of an address on the web; undefined for anything else. */
-export function hostOf(iri: string | undefined): string | undefined {
+export function iriHost(iri: string | undefined): string | undefined {
   if (iri === undefined || !URL.canParse(iri)) return undefined
   const { protocol, host } = new URL(iri)
   return (protocol === 'https:' || protocol === 'http:') && host !== '' ? host : undefined
@@ -13,13 +13,13 @@ export function hostOf(iri: string | undefined): string | undefined {
 const authoring: ReadonlySet<string> = new Set(['Create', 'Update', 'Delete'])
 
 /** Undefined: every id belongs where it says it does. Needs no other server's answer, so it is judged before any is asked. */
-export function judgeHosts({ id, type, actor, object }: ReadActivity): GateReason | undefined {
-  const host = hostOf(actor)
+export function checkHosts({ id, type, actor, object }: ReadActivity): SignatureRejectReason | undefined {
+  const host = iriHost(actor)
   if (host === undefined) return 'no_actor'
-  if (id !== undefined && hostOf(id) !== host) return 'foreign_activity_id'
+  if (id !== undefined && iriHost(id) !== host) return 'foreign_activity_id'
   const objectId = typeof object === 'string' ? object : object?.id
   if (objectId === undefined) return id === undefined ? 'no_id' : undefined
-  const isTheirs = hostOf(objectId) === host
+  const isTheirs = iriHost(objectId) === host
   if (authoring.has(type) && !isTheirs) return 'foreign_object_id'
   // Without an id of its own it is known by its object's.
   return id === undefined && !isTheirs ? 'no_id' : undefined
@@ -38,6 +38,6 @@ export function isAboutItself({ type, actor, object }: ReadActivity): boolean {
 }
 
 /** Whose inbox an address is; undefined for the shared one. */
-export function inboxOwnerOf(path: string): string | undefined {
+export function parseInboxOwner(path: string): string | undefined {
   return /\/ap\/([^/]+)\/inbox\/?$/.exec(path)?.[1]
 }

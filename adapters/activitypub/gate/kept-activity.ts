@@ -1,26 +1,26 @@
 // An activity that was verified when it came and is read again from what was kept: itself, and whose it was. The author must
 // still be known; they are never guessed, and no signature is looked for in what has none any more.
-import type { KeptFacts, RawArrival } from '../../../src/contract/index.ts'
+import type { RawRequest, StoredEventFacts } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
-import { isFault, readActivity } from '../read/read-activity.ts'
-import type { Remote } from '../remote/remote.ts'
-import type { GatedActivity } from '../wire/activity.ts'
+import { isUnreadableActivity, readActivity } from '../read/read-activity.ts'
+import type { RemoteLookup } from '../remote/remote.ts'
+import type { VerifiedActivity } from '../wire/activity.ts'
 import { hasProof } from './proof.ts'
 
-export type KeptDeps = {
-  readonly remote: Pick<Remote, 'known'>
+export type ReverifyDeps = {
+  readonly remote: Pick<RemoteLookup, 'known'>
   readonly acceptsProofs: boolean
 }
 
 /** Undefined: what is kept does not say enough. */
-export async function keptActivity(
-  { remote, acceptsProofs }: KeptDeps,
-  { bytes }: RawArrival,
-  { subject }: KeptFacts,
-): Promise<GatedActivity | undefined> {
+export async function reverifyStored(
+  { remote, acceptsProofs }: ReverifyDeps,
+  { bytes }: RawRequest,
+  { subject }: StoredEventFacts,
+): Promise<VerifiedActivity | undefined> {
   const json = parseBoundedJson(bytes)
   const activity = json.ok ? readActivity(json.value) : undefined
-  if (activity === undefined || isFault(activity)) return undefined
+  if (activity === undefined || isUnreadableActivity(activity)) return undefined
   // What a community passed on and its author's server bore out is the author's, in words that were not kept.
   if (subject === null || activity.actor !== subject) return undefined
   // Which of two proofs counted then is not known.

@@ -2,7 +2,7 @@
 
 const profile = 'https://www.w3.org/ns/activitystreams'
 
-export function isActivityType(header: string | undefined): boolean {
+export function isActivityMediaType(header: string | undefined): boolean {
   const [type = '', ...params] = (header ?? '').slice(0, 512).split(';')
   const bare = type.trim().toLowerCase()
   if (bare === 'application/activity+json') return true

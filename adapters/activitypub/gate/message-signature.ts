@@ -1,15 +1,15 @@
 // HTTP message signatures (RFC 9421). Every label is judged by itself; a signature that covers too little is none.
-import { judgeParams } from './clock.ts'
-import { type GateReason, passed, refused, type Step } from './refusal.ts'
+import { checkSignatureTimes } from './clock.ts'
+import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './refusal.ts'
 import {
   type Algorithm,
-  headerOf,
   isQuestion,
   longestKeyId,
   type SignatureClaim,
   type SignedRequest,
+  signedHeader,
 } from './signed-request.ts'
-import { type Dictionary, innerListText, type Member, type Params, readDictionary } from './structured-fields.ts'
+import { type Dictionary, innerListText, type Member, type Params, parseDictionary } from './structured-fields.ts'
 
 type Covered = Extract<Member, { kind: 'list' }>
 
@@ -18,19 +18,19 @@ const maxLabels = 4
 const algorithms: readonly Algorithm[] = ['rsa-v1_5-sha256', 'rsa-pss-sha512', 'ecdsa-p256-sha256', 'ed25519']
 
 /** One step for each label, in the order in which they came; never empty. */
-export function readMessageSignatures(request: SignedRequest, nowMs: number): readonly Step<SignatureClaim>[] {
-  const inputs = readDictionary(request.headers['signature-input'] ?? '')
-  const signatures = readDictionary(request.headers['signature'] ?? '')
+export function parseMessageSignatures(request: SignedRequest, nowMs: number): readonly Checked<SignatureClaim>[] {
+  const inputs = parseDictionary(request.headers['signature-input'] ?? '')
+  const signatures = parseDictionary(request.headers['signature'] ?? '')
   if (inputs === undefined || signatures === undefined || inputs.size === 0 || inputs.size > maxLabels)
-    return [refused('malformed_signature')]
+    return [rejectSignature('malformed_signature')]
   return [...inputs].map(([label, input]) =>
     input.kind === 'list'
-      ? readLabel(request, input, bytesOf(signatures, label), nowMs)
-      : refused('malformed_signature'),
+      ? readLabel(request, input, signatureBytes(signatures, label), nowMs)
+      : rejectSignature('malformed_signature'),
   )
 }
 
-function bytesOf(signatures: Dictionary, label: string): Uint8Array<ArrayBuffer> | undefined {
+function signatureBytes(signatures: Dictionary, label: string): Uint8Array<ArrayBuffer> | undefined {
   const member = signatures.get(label)
   return member?.kind === 'item' && member.bare.type === 'bytes' ? member.bare.value : undefined
 }
@@ -40,22 +40,25 @@ function readLabel(
   covered: Covered,
   signature: Uint8Array<ArrayBuffer> | undefined,
   nowMs: number,
-): Step<SignatureClaim> {
+): Checked<SignatureClaim> {
   const keyId = textParam(covered.params, 'keyid') ?? ''
-  if (signature === undefined || keyId === '' || keyId.length > longestKeyId) return refused('malformed_signature')
-  const names = namesOf(covered)
-  if (names === undefined) return refused('unknown_component')
-  const fault = judgeCoverage(request, names) ?? judgeParams(timesOf(covered.params), nowMs)
-  if (fault !== undefined) return refused(fault)
+  if (signature === undefined || keyId === '' || keyId.length > longestKeyId)
+    return rejectSignature('malformed_signature')
+  const names = coveredNames(covered)
+  if (names === undefined) return rejectSignature('unknown_component')
+  const fault = checkMessageCoverage(request, names) ?? checkSignatureTimes(signatureTimes(covered.params), nowMs)
+  if (fault !== undefined) return rejectSignature(fault)
   const named = covered.params.get('alg')
   const algorithm = algorithms.find((each) => named?.type === 'string' && each === named.value)
-  if (named !== undefined && algorithm === undefined) return refused('unknown_algorithm')
+  if (named !== undefined && algorithm === undefined) return rejectSignature('unknown_algorithm')
   const text = signatureBase(request, covered)
-  return text === undefined ? refused('unknown_component') : passed({ keyId, algorithm, signature, texts: [text] })
+  return text === undefined
+    ? rejectSignature('unknown_component')
+    : checkedValue({ keyId, algorithm, signature, texts: [text] })
 }
 
 /** Undefined where one stands twice, or is changed by a parameter (`;bs`, `;key`, `;req` …): no server that delivers to us needs these. */
-function namesOf({ items }: Covered): readonly string[] | undefined {
+function coveredNames({ items }: Covered): readonly string[] | undefined {
   const names: string[] = []
   for (const { bare, params } of items) {
     if (bare.type !== 'string' || params.size > 0 || names.includes(bare.value)) return undefined
@@ -65,14 +68,17 @@ function namesOf({ items }: Covered): readonly string[] | undefined {
 }
 
 /** Method, whole address and body must be signed. */
-function judgeCoverage(request: SignedRequest, names: readonly string[]): GateReason | undefined {
+function checkMessageCoverage(request: SignedRequest, names: readonly string[]): SignatureRejectReason | undefined {
   const hasAll = (...wanted: readonly string[]): boolean => wanted.every((name) => names.includes(name))
   const hasTarget = hasAll('@target-uri') || hasAll('@authority', '@path', '@query')
   const hasBody = hasAll('content-digest') || isQuestion(request)
   return hasAll('@method') && hasBody && hasTarget ? undefined : 'missing_coverage'
 }
 
-function timesOf(params: Params): { readonly created: number | undefined; readonly expires: number | undefined } {
+function signatureTimes(params: Params): {
+  readonly created: number | undefined
+  readonly expires: number | undefined
+} {
   return { created: secondsParam(params, 'created'), expires: secondsParam(params, 'expires') }
 }
 
@@ -93,14 +99,14 @@ export function signatureBase(request: SignedRequest, { items, params }: Covered
   const lines: string[] = []
   for (const { bare } of items) {
     if (bare.type !== 'string') return undefined
-    const value = componentOf(request, bare.value)
+    const value = componentValue(request, bare.value)
     if (value === undefined) return undefined
     lines.push(`"${bare.value}": ${value}`)
   }
   return [...lines, `"@signature-params": ${innerListText(items, params)}`].join('\n')
 }
 
-function componentOf(request: SignedRequest, name: string): string | undefined {
+function componentValue(request: SignedRequest, name: string): string | undefined {
   switch (name) {
     case '@method':
       return request.method
@@ -118,6 +124,6 @@ function componentOf(request: SignedRequest, name: string): string | undefined {
       // Section 2.2.7: without a query it is the question mark alone.
       return request.query === '' ? '?' : request.query
     default:
-      return name.startsWith('@') ? undefined : headerOf(request, name)
+      return name.startsWith('@') ? undefined : signedHeader(request, name)
   }
 }

@@ -1,31 +1,31 @@
 // Hop 2: verifies that an activity comes from the actor it names. The order is the point: cheap checks come first,
 // and no other server is asked anything before all that can be judged here has been.
-import type { RawArrival, TransportAnswer, Verdict } from '../../../src/contract/index.ts'
+import type { RawRequest, TransportAnswer, VerifyResult } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
-import { isFault, readActivity } from '../read/read-activity.ts'
-import type { GatedActivity, ReadActivity } from '../wire/activity.ts'
-import { createKeyDesk, type KeyDesk } from './ask-key.ts'
+import { isUnreadableActivity, readActivity } from '../read/read-activity.ts'
+import type { ReadActivity, VerifiedActivity } from '../wire/activity.ts'
+import { createKeyVerifier, type KeyVerifier } from './ask-key.ts'
 import { authenticate, hasSignature } from './authenticate.ts'
-import { judgeShape } from './body-caps.ts'
+import { checkBodyShape } from './body-caps.ts'
 import { createSignatureChecker, type SignatureChecker } from './check-signature.ts'
 import { checkDigests } from './digest.ts'
-import { inboxOwnerOf, isAboutItself, isOwnWork, judgeHosts } from './hosts.ts'
+import { checkHosts, isAboutItself, isOwnWork, parseInboxOwner } from './hosts.ts'
 import type { KeySource } from './key-source.ts'
-import { isActivityType } from './media-type.ts'
-import { passed, type Refused, refused, type Step } from './refusal.ts'
-import { type SignedRequest, signedRequestOf } from './signed-request.ts'
+import { isActivityMediaType } from './media-type.ts'
+import { type Checked, checkedValue, type RejectedSignature, rejectSignature } from './refusal.ts'
+import { type SignedRequest, toSignedRequest } from './signed-request.ts'
 
-export type GateVerdict =
-  | { readonly kind: 'genuine'; readonly payload: GatedActivity }
+export type SignatureResult =
+  | { readonly kind: 'genuine'; readonly payload: VerifiedActivity }
   /** An actor's key is gone and they say that they are, too. Proven only when their own address answers 404 or 410. */
   | { readonly kind: 'departed'; readonly activity: ReadActivity }
   /** Answered as if it were accepted; nothing comes of it. */
   | { readonly kind: 'dropped'; readonly reason: 'stranger_left' | 'not_their_own_work' }
   /** By the caller's own rules, before another server is asked: blocked, or too often. */
   | { readonly kind: 'screened'; readonly answer: TransportAnswer }
-  | Refused
+  | RejectedSignature
 
-export type GateDeps = {
+export type SignatureVerifierDeps = {
   readonly keys: KeySource
   readonly now: () => number
   /** Our public origin: signatures are made out to it. */
@@ -39,29 +39,29 @@ export type GateDeps = {
   readonly screen?: (claimed: { readonly actor: string; readonly type: string }) => Promise<TransportAnswer | undefined>
 }
 
-export interface Gate {
-  open(arrival: RawArrival): Promise<GateVerdict>
+export interface SignatureVerifier {
+  open(arrival: RawRequest): Promise<SignatureResult>
 }
 
 const defaultMaxBytes = 256 * 1024
 
-export function createGate(deps: GateDeps): Gate {
-  const desk = createKeyDesk(deps.keys, deps.now)
+export function createSignatureVerifier(deps: SignatureVerifierDeps): SignatureVerifier {
+  const desk = createKeyVerifier(deps.keys, deps.now)
   const checker = createSignatureChecker()
-  return { open: (arrival) => openGate({ ...deps, desk, checker }, arrival) }
+  return { open: (arrival) => verifySignedActivity({ ...deps, desk, checker }, arrival) }
 }
 
-type OpenDeps = GateDeps & { readonly desk: KeyDesk; readonly checker: SignatureChecker }
+type OpenDeps = SignatureVerifierDeps & { readonly desk: KeyVerifier; readonly checker: SignatureChecker }
 
-async function openGate(deps: OpenDeps, arrival: RawArrival): Promise<GateVerdict> {
+async function verifySignedActivity(deps: OpenDeps, arrival: RawRequest): Promise<SignatureResult> {
   const { acceptsProofs = false } = deps
-  const request = signedRequestOf(arrival, deps.origin)
-  const closed = judgeEnvelope(deps, request, arrival) ?? (await judgeBody(request, arrival.bytes))
+  const request = toSignedRequest(arrival, deps.origin)
+  const closed = checkEnvelope(deps, request, arrival) ?? (await checkBodyDigest(request, arrival.bytes))
   if (closed !== undefined) return closed
-  const read = readBody(arrival.bytes)
+  const read = parseActivityBody(arrival.bytes)
   if (read.kind === 'refused') return read
   const activity = read.value
-  const screened = await screen(deps, activity)
+  const screened = await screenActivity(deps, activity)
   if (screened !== undefined) return screened
   const signer = await authenticate({ ...deps, acceptsProofs, nowMs: deps.now() }, request, activity)
   if (signer.kind === 'refused') {
@@ -70,40 +70,43 @@ async function openGate(deps: OpenDeps, arrival: RawArrival): Promise<GateVerdic
       : signer
   }
   const { actor, ...proof } = signer.value
-  return { kind: 'genuine', payload: { activity, signer: actor, ...proof, inboxOf: inboxOwnerOf(request.path) } }
+  return { kind: 'genuine', payload: { activity, signer: actor, ...proof, inboxOf: parseInboxOwner(request.path) } }
 }
 
 /** Media type, size and the presence of a signature: not a byte of the body is looked at. */
-function judgeEnvelope(
-  { maxBytes = defaultMaxBytes, acceptsProofs = false }: GateDeps,
+function checkEnvelope(
+  { maxBytes = defaultMaxBytes, acceptsProofs = false }: SignatureVerifierDeps,
   request: SignedRequest,
-  { bytes, headers }: RawArrival,
-): Refused | undefined {
-  if (!isActivityType(headers['content-type'])) return refused('wrong_media_type')
-  if (bytes.length > maxBytes) return refused('body_too_large')
-  return hasSignature(request) || acceptsProofs ? undefined : refused('missing_signature')
+  { bytes, headers }: RawRequest,
+): RejectedSignature | undefined {
+  if (!isActivityMediaType(headers['content-type'])) return rejectSignature('wrong_media_type')
+  if (bytes.length > maxBytes) return rejectSignature('body_too_large')
+  return hasSignature(request) || acceptsProofs ? undefined : rejectSignature('missing_signature')
 }
 
 /** A body that stands by its proof alone needs no digest; one that came must be right. */
-async function judgeBody(request: SignedRequest, bytes: Uint8Array): Promise<Refused | undefined> {
+async function checkBodyDigest(request: SignedRequest, bytes: Uint8Array): Promise<RejectedSignature | undefined> {
   const fault = await checkDigests(request.headers, bytes)
   return fault?.reason === 'missing_digest' && !hasSignature(request) ? undefined : fault
 }
 
 /** Parsed once, within its bounds; the activity that is judged is the one that is used afterwards. */
-function readBody(bytes: Uint8Array): Step<ReadActivity> {
+function parseActivityBody(bytes: Uint8Array): Checked<ReadActivity> {
   const json = parseBoundedJson(bytes)
-  if (!json.ok) return refused(json.reason)
-  const fault = judgeShape(json.value)
-  if (fault !== undefined) return refused(fault)
+  if (!json.ok) return rejectSignature(json.reason)
+  const fault = checkBodyShape(json.value)
+  if (fault !== undefined) return rejectSignature(fault)
   const activity = readActivity(json.value)
-  if (isFault(activity)) return refused(activity.reason)
-  const foreign = judgeHosts(activity)
-  return foreign === undefined ? passed(activity) : refused(foreign)
+  if (isUnreadableActivity(activity)) return rejectSignature(activity.reason)
+  const foreign = checkHosts(activity)
+  return foreign === undefined ? checkedValue(activity) : rejectSignature(foreign)
 }
 
 /** Blocks, limits and what else can be judged without asking another server. */
-async function screen(deps: GateDeps, activity: ReadActivity): Promise<GateVerdict | undefined> {
+async function screenActivity(
+  deps: SignatureVerifierDeps,
+  activity: ReadActivity,
+): Promise<SignatureResult | undefined> {
   if (!isOwnWork(activity)) return { kind: 'dropped', reason: 'not_their_own_work' }
   const { actor, type } = activity
   if (deps.knows !== undefined && isAboutItself(activity) && !(await deps.knows(actor)))
@@ -113,7 +116,9 @@ async function screen(deps: GateDeps, activity: ReadActivity): Promise<GateVerdi
 }
 
 /** The same as a result of the contract. Departures are the caller's: only it can ask whether an actor is gone. */
-export function verdictOf(verdict: Exclude<GateVerdict, { kind: 'departed' }>): Verdict<GatedActivity> {
+export function toVerifyResult(
+  verdict: Exclude<SignatureResult, { kind: 'departed' }>,
+): VerifyResult<VerifiedActivity> {
   switch (verdict.kind) {
     case 'genuine':
       return verdict
@@ -123,12 +128,12 @@ export function verdictOf(verdict: Exclude<GateVerdict, { kind: 'departed' }>): 
       return { kind: 'handshake', answer: verdict.answer }
     case 'refused': {
       if (verdict.status === 401) return { kind: 'rejected', reason: verdict.rejectedAs }
-      return { kind: 'handshake', answer: answerOf(verdict) }
+      return { kind: 'handshake', answer: rejectionAnswer(verdict) }
     }
   }
 }
 
-function answerOf({ status, reason: code, remedy }: Refused): TransportAnswer {
+function rejectionAnswer({ status, reason: code, remedy }: RejectedSignature): TransportAnswer {
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   return { status, headers, body: JSON.stringify({ error: { code, remedy } }) }
 }

@@ -1,8 +1,8 @@
 // Object integrity proofs (FEP-8b32, eddsa-jcs-2022): the activity carries its signature, whichever server brings it.
 import { canonicalJson, sha256Bytes } from '../../../src/verification/index.ts'
-import { base58Bytes } from './base64.ts'
-import { judgeProofTimes } from './clock.ts'
-import { type GateReason, passed, refused, type Step } from './refusal.ts'
+import { decodeBase58 } from './base64.ts'
+import { checkProofTimes } from './clock.ts'
+import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './refusal.ts'
 import { longestKeyId } from './signed-request.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -22,33 +22,33 @@ export function hasProof(document: Fields): boolean {
 }
 
 /** One step for each proof; never empty. */
-export async function readProofs(document: Fields, nowMs: number): Promise<readonly Step<ProofClaim>[]> {
+export async function parseProofs(document: Fields, nowMs: number): Promise<readonly Checked<ProofClaim>[]> {
   const { proof, ...unsecured } = document
   const proofs = Array.isArray(proof) ? proof : [proof]
-  if (proofs.length === 0 || proofs.length > maxProofs) return [refused('malformed_proof')]
+  if (proofs.length === 0 || proofs.length > maxProofs) return [rejectSignature('malformed_proof')]
   return Promise.all(proofs.map((each) => readProof(unsecured, each, nowMs)))
 }
 
-async function readProof(document: Fields, proof: unknown, nowMs: number): Promise<Step<ProofClaim>> {
-  if (typeof proof !== 'object' || proof === null || Array.isArray(proof)) return refused('malformed_proof')
+async function readProof(document: Fields, proof: unknown, nowMs: number): Promise<Checked<ProofClaim>> {
+  if (typeof proof !== 'object' || proof === null || Array.isArray(proof)) return rejectSignature('malformed_proof')
   const { proofValue, ...options } = proof as Fields
   const keyId = options['verificationMethod']
-  const signature = signatureOf(proofValue)
+  const signature = decodeProofValue(proofValue)
   if (typeof keyId !== 'string' || keyId.length > longestKeyId || signature === undefined)
-    return refused('malformed_proof')
-  const fault = judgeOptions(options, nowMs)
-  if (fault !== undefined) return refused(fault)
+    return rejectSignature('malformed_proof')
+  const fault = checkProofOptions(options, nowMs)
+  if (fault !== undefined) return rejectSignature(fault)
   const forms = signedForms(document, options)
-  if (forms === undefined) return refused('malformed_proof')
-  return passed({ keyId, signature, signed: await Promise.all(forms.map(hashOf)) })
+  if (forms === undefined) return rejectSignature('malformed_proof')
+  return checkedValue({ keyId, signature, signed: await Promise.all(forms.map(hashProofForm)) })
 }
 
-function signatureOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
-  return typeof value === 'string' && value.startsWith('z') ? base58Bytes(value.slice(1), 64) : undefined
+function decodeProofValue(value: unknown): Uint8Array<ArrayBuffer> | undefined {
+  return typeof value === 'string' && value.startsWith('z') ? decodeBase58(value.slice(1), 64) : undefined
 }
 
 /** A proof made out to another party (`domain`, `challenge`), or that needs another (`previousProof`), is none for us. */
-function judgeOptions(options: Fields, nowMs: number): GateReason | undefined {
+function checkProofOptions(options: Fields, nowMs: number): SignatureRejectReason | undefined {
   if (options['type'] !== 'DataIntegrityProof' || options['proofPurpose'] !== 'assertionMethod')
     return 'malformed_proof'
   if (options['cryptosuite'] !== 'eddsa-jcs-2022') return 'unknown_algorithm'
@@ -56,7 +56,7 @@ function judgeOptions(options: Fields, nowMs: number): GateReason | undefined {
   const { created, expires } = options
   if (typeof created !== 'string') return 'missing_time'
   if (expires !== undefined && typeof expires !== 'string') return 'expired'
-  return judgeProofTimes({ created, expires }, nowMs)
+  return checkProofTimes({ created, expires }, nowMs)
 }
 
 type Form = readonly [options: string, document: string]
@@ -84,7 +84,7 @@ function isBeginning(own: unknown, whole: unknown): boolean {
   return start.length <= all.length && start.every((each, index) => canonicalJson(each) === canonicalJson(all[index]))
 }
 
-async function hashOf([options, document]: Form): Promise<Uint8Array<ArrayBuffer>> {
+async function hashProofForm([options, document]: Form): Promise<Uint8Array<ArrayBuffer>> {
   const both = new Uint8Array(64)
   both.set(await sha256Bytes(utf8.encode(options)))
   both.set(await sha256Bytes(utf8.encode(document)), 32)

@@ -59,25 +59,25 @@ const reasons = {
   malformed_proof: [401, 'bad_signature', 'make the proof by FEP-8b32 with eddsa-jcs-2022'],
 } as const satisfies Record<string, readonly [status: number, rejectedAs: RejectReason, remedy: string]>
 
-export type GateReason = keyof typeof reasons
+export type SignatureRejectReason = keyof typeof reasons
 
-export type Refused = {
+export type RejectedSignature = {
   readonly kind: 'refused'
-  readonly reason: GateReason
+  readonly reason: SignatureRejectReason
   readonly status: 400 | 401 | 413 | 415
   /** The same in the words that every channel's rejections are counted by. */
   readonly rejectedAs: RejectReason
   readonly remedy: string
 }
 
-export function refused(reason: GateReason): Refused {
+export function rejectSignature(reason: SignatureRejectReason): RejectedSignature {
   const [status, rejectedAs, remedy] = reasons[reason]
   return { kind: 'refused', reason, status, rejectedAs, remedy }
 }
 
 /** The result of a step: what it passes on, or why it ends here. */
-export type Step<T> = { readonly kind: 'passed'; readonly value: T } | Refused
+export type Checked<T> = { readonly kind: 'passed'; readonly value: T } | RejectedSignature
 
-export function passed<T>(value: T): Step<T> {
+export function checkedValue<T>(value: T): Checked<T> {
   return { kind: 'passed', value }
 }

@@ -1,5 +1,5 @@
 // A request as its signature sees it, and what a signature claims about it.
-import type { RawArrival } from '../../../src/contract/index.ts'
+import type { RawRequest } from '../../../src/contract/index.ts'
 
 export type SignedRequest = {
   readonly method: string
@@ -26,7 +26,7 @@ export type SignatureClaim = {
 export const longestKeyId = 2048
 const fieldName = /^[a-z0-9!#$%&'*+.^_`|~-]+$/
 
-export function signedRequestOf({ headers }: RawArrival, origin: string, method = 'POST'): SignedRequest {
+export function toSignedRequest({ headers }: RawRequest, origin: string, method = 'POST'): SignedRequest {
   const { protocol, host } = new URL(origin)
   const target = headers[':path'] ?? '/'
   const at = target.indexOf('?')
@@ -46,14 +46,14 @@ export function isQuestion({ method }: SignedRequest): boolean {
 }
 
 /** Undefined: there is no such header. What stands for the request itself (`:path`) is no header. */
-export function headerOf({ headers, authority }: SignedRequest, name: string): string | undefined {
+export function signedHeader({ headers, authority }: SignedRequest, name: string): string | undefined {
   if (!fieldName.test(name) || !Object.hasOwn(headers, name)) return name === 'host' ? authority : undefined
   const value = headers[name]?.trim()
-  return name === 'host' ? hostOf(value, authority) : value
+  return name === 'host' ? normalizeHost(value, authority) : value
 }
 
 /** As it was written, if it is ours. Behind a proxy it may be another: then our public one counts. */
-function hostOf(given: string | undefined, authority: string): string {
+function normalizeHost(given: string | undefined, authority: string): string {
   const isOurs = given?.toLowerCase().replace(/:(?:443|80)$/, '') === authority
   return isOurs && given !== undefined ? given : authority
 }

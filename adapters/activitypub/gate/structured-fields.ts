@@ -1,6 +1,6 @@
 // Dictionaries of structured fields (RFC 8941), as far as signatures and digests need them. Stricter where a reader and a signer
 // could differ: a name may stand once, and there are no decimals.
-import { base64Bytes } from './base64.ts'
+import { decodeStrictBase64 } from './base64.ts'
 
 export type BareItem =
   | { readonly type: 'string'; readonly value: string }
@@ -24,10 +24,10 @@ class Malformed extends Error {}
 
 type Cursor = { readonly text: string; at: number }
 
-export function readDictionary(text: string): Dictionary | undefined {
+export function parseDictionary(text: string): Dictionary | undefined {
   if (text.length > maxLength) return undefined
   try {
-    return dictionary({ text: text.trim(), at: 0 })
+    return parseMembers({ text: text.trim(), at: 0 })
   } catch (error) {
     if (error instanceof Malformed) return undefined
     throw error
@@ -61,30 +61,30 @@ function bareText(bare: BareItem): string {
   }
 }
 
-function dictionary(cursor: Cursor): Dictionary {
+function parseMembers(cursor: Cursor): Dictionary {
   const members = new Map<string, Member>()
   while (cursor.at < cursor.text.length) {
-    const name = take(cursor, /[a-z*][a-z0-9_.*-]*/y)
+    const name = takeToken(cursor, /[a-z*][a-z0-9_.*-]*/y)
     if (members.has(name) || members.size >= maxEntries) throw new Malformed()
-    members.set(name, take(cursor, /=?/y) === '=' ? member(cursor) : { kind: 'item', ...flagged(cursor) })
-    take(cursor, /[ \t]*/y)
+    members.set(name, takeToken(cursor, /=?/y) === '=' ? parseMember(cursor) : { kind: 'item', ...flagged(cursor) })
+    takeToken(cursor, /[ \t]*/y)
     if (cursor.at === cursor.text.length) return members
-    take(cursor, /,[ \t]*/y)
+    takeToken(cursor, /,[ \t]*/y)
     // A comma must be followed by something.
     if (cursor.at === cursor.text.length) throw new Malformed()
   }
   return members
 }
 
-function member(cursor: Cursor): Member {
-  if (cursor.text[cursor.at] !== '(') return { kind: 'item', ...item(cursor) }
+function parseMember(cursor: Cursor): Member {
+  if (cursor.text[cursor.at] !== '(') return { kind: 'item', ...parseItem(cursor) }
   cursor.at += 1
   const items: Item[] = []
   for (;;) {
-    const gap = take(cursor, / */y)
+    const gap = takeToken(cursor, / */y)
     if (cursor.text[cursor.at] === ')') break
     if ((gap === '' && items.length > 0) || items.length >= maxEntries) throw new Malformed()
-    items.push(item(cursor))
+    items.push(parseItem(cursor))
   }
   cursor.at += 1
   return { kind: 'list', items, params: params(cursor) }
@@ -94,39 +94,39 @@ function flagged(cursor: Cursor): Item {
   return { bare: { type: 'boolean', value: true }, params: params(cursor) }
 }
 
-function item(cursor: Cursor): Item {
-  return { bare: bareItem(cursor), params: params(cursor) }
+function parseItem(cursor: Cursor): Item {
+  return { bare: parseBareItem(cursor), params: params(cursor) }
 }
 
 function params(cursor: Cursor): Params {
   const found = new Map<string, BareItem>()
   while (cursor.text[cursor.at] === ';') {
-    take(cursor, /; */y)
-    const name = take(cursor, /[a-z*][a-z0-9_.*-]*/y)
+    takeToken(cursor, /; */y)
+    const name = takeToken(cursor, /[a-z*][a-z0-9_.*-]*/y)
     if (found.has(name) || found.size >= maxEntries) throw new Malformed()
-    found.set(name, take(cursor, /=?/y) === '=' ? bareItem(cursor) : { type: 'boolean', value: true })
+    found.set(name, takeToken(cursor, /=?/y) === '=' ? parseBareItem(cursor) : { type: 'boolean', value: true })
   }
   return found
 }
 
-function bareItem(cursor: Cursor): BareItem {
+function parseBareItem(cursor: Cursor): BareItem {
   const first = cursor.text[cursor.at] ?? ''
   if (first === '"') {
-    const quoted = take(cursor, /"(?:[ !#-[\]-~]|\\["\\])*"/y)
+    const quoted = takeToken(cursor, /"(?:[ !#-[\]-~]|\\["\\])*"/y)
     return { type: 'string', value: quoted.slice(1, -1).replace(/\\(.)/g, '$1') }
   }
   if (first === ':') {
-    const base64 = take(cursor, /:[A-Za-z0-9+/]*={0,2}:/y).slice(1, -1)
-    const value = base64Bytes(base64)
+    const base64 = takeToken(cursor, /:[A-Za-z0-9+/]*={0,2}:/y).slice(1, -1)
+    const value = decodeStrictBase64(base64)
     if (value === undefined) throw new Malformed()
     return { type: 'bytes', value, base64 }
   }
-  if (first === '?') return { type: 'boolean', value: take(cursor, /\?[01]/y) === '?1' }
-  if (/[-0-9]/.test(first)) return { type: 'integer', value: Number(take(cursor, /-?[0-9]{1,15}(?![0-9.])/y)) }
-  return { type: 'token', value: take(cursor, /[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*/y) }
+  if (first === '?') return { type: 'boolean', value: takeToken(cursor, /\?[01]/y) === '?1' }
+  if (/[-0-9]/.test(first)) return { type: 'integer', value: Number(takeToken(cursor, /-?[0-9]{1,15}(?![0-9.])/y)) }
+  return { type: 'token', value: takeToken(cursor, /[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*/y) }
 }
 
-function take(cursor: Cursor, pattern: RegExp): string {
+function takeToken(cursor: Cursor, pattern: RegExp): string {
   pattern.lastIndex = cursor.at
   const found = pattern.exec(cursor.text)
   if (found === null) throw new Malformed()

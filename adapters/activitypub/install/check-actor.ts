@@ -1,36 +1,45 @@
 // Checks that an actor's document holds what other servers need of it: a name, an inbox, a key they can read.
 import type { Handle } from './check-webfinger.ts'
-import { type Finding, fine, judged, shown, wrong } from './finding.ts'
-import { activityJson, type Fields, type Look, saidBy } from './look.ts'
+import { checkResult, displayValue, type Finding, failedCheck, passedCheck } from './finding.ts'
+import { activityJson, describeResponse, type Fields, type ProbeFetch } from './look.ts'
 
 export type Actor = { readonly findings: readonly Finding[]; readonly json: Fields | undefined }
 
 const minimumBits = 2048
 const types: ReadonlySet<unknown> = new Set(['Service', 'Application', 'Person', 'Group', 'Organization'])
 
-export async function checkActor(look: Look, actor: string, handle: Handle): Promise<Actor> {
+export async function checkActor(look: ProbeFetch, actor: string, handle: Handle): Promise<Actor> {
   const looked = await look(actor, activityJson)
   const { json } = looked
   if (looked.status !== 200 || json === undefined) {
     const remedy = `answer GET of the actor with Accept ${activityJson} with its document, also without a signature`
-    return { json: undefined, findings: [wrong('actor', saidBy(looked), remedy)] }
+    return { json: undefined, findings: [failedCheck('actor', describeResponse(looked), remedy)] }
   }
   const isTyped = looked.type === activityJson || looked.type === 'application/ld+json'
   return {
     json,
     findings: [
-      judged('actor', isTyped, saidBy(looked), `answer with ${activityJson}`),
-      judged('actor id', json['id'] === actor, shown(json['id']), 'its id must be the address the self link names'),
-      judged('actor type', types.has(json['type']), shown(json['type']), 'make it a Service'),
-      judged(
-        ...(['user name', isSame(json['preferredUsername'], handle.user), shown(json['preferredUsername'])] as const),
+      checkResult('actor', isTyped, describeResponse(looked), `answer with ${activityJson}`),
+      checkResult(
+        'actor id',
+        json['id'] === actor,
+        displayValue(json['id']),
+        'its id must be the address the self link names',
+      ),
+      checkResult('actor type', types.has(json['type']), displayValue(json['type']), 'make it a Service'),
+      checkResult(
+        ...([
+          'user name',
+          isSameUser(json['preferredUsername'], handle.user),
+          displayValue(json['preferredUsername']),
+        ] as const),
         `preferredUsername must be ${handle.user}`,
       ),
-      judged(
+      checkResult(
         ...([
           'varies',
           /accept/i.test(looked.headers.get('vary') ?? ''),
-          `Vary: ${shown(looked.headers.get('vary') ?? 'none')}`,
+          `Vary: ${displayValue(looked.headers.get('vary') ?? 'none')}`,
         ] as const),
         'send Vary: Accept, else a cache in between shows browsers the document and servers the page',
       ),
@@ -40,34 +49,34 @@ export async function checkActor(look: Look, actor: string, handle: Handle): Pro
   }
 }
 
-async function checkKey(look: Look, json: Fields, actor: string): Promise<Finding> {
-  const key = fieldsOf(json['publicKey'])
+async function checkKey(look: ProbeFetch, json: Fields, actor: string): Promise<Finding> {
+  const key = fieldsOrEmpty(json['publicKey'])
   const { id, owner, publicKeyPem } = key
   if (typeof id !== 'string' || !URL.canParse(id) || typeof publicKeyPem !== 'string')
-    return wrong('key', 'none', 'list publicKey with id, owner and publicKeyPem')
-  if (owner !== actor) return wrong('key', `owner ${shown(owner)}`, 'its owner must be the actor')
-  const bits = await bitsOf(publicKeyPem)
+    return failedCheck('key', 'none', 'list publicKey with id, owner and publicKeyPem')
+  if (owner !== actor) return failedCheck('key', `owner ${displayValue(owner)}`, 'its owner must be the actor')
+  const bits = await rsaKeyBits(publicKeyPem)
   if (bits === undefined || bits < minimumBits)
-    return wrong(
+    return failedCheck(
       'key',
       bits === undefined ? 'no RSA key' : `RSA of ${bits} bits`,
       `use RSA of ${minimumBits} bits or more`,
     )
   const { json: found } = await look(id.split('#')[0] ?? id, activityJson)
-  const there = found?.['id'] === id ? found : fieldsOf(found?.['publicKey'])
+  const there = found?.['id'] === id ? found : fieldsOrEmpty(found?.['publicKey'])
   return there['publicKeyPem'] === publicKeyPem
-    ? fine('key', `RSA of ${bits} bits, found at its address`)
-    : wrong('key', 'another one at its address', 'the address of the key must lead to a document that holds it')
+    ? passedCheck('key', `RSA of ${bits} bits, found at its address`)
+    : failedCheck('key', 'another one at its address', 'the address of the key must lead to a document that holds it')
 }
 
 /** Needed only for proofs inside activities. */
 function checkProofKey({ assertionMethod }: Fields): Finding {
-  const all = (Array.isArray(assertionMethod) ? assertionMethod : [assertionMethod]).map(fieldsOf)
+  const all = (Array.isArray(assertionMethod) ? assertionMethod : [assertionMethod]).map(fieldsOrEmpty)
   const isThere = all.some(({ publicKeyMultibase: key }) => typeof key === 'string' && key.startsWith('z6Mk'))
-  return judged('proof key', isThere, isThere ? 'Ed25519' : 'none', 'list an Ed25519 Multikey in assertionMethod')
+  return checkResult('proof key', isThere, isThere ? 'Ed25519' : 'none', 'list an Ed25519 Multikey in assertionMethod')
 }
 
-async function bitsOf(pem: string): Promise<number | undefined> {
+async function rsaKeyBits(pem: string): Promise<number | undefined> {
   const base64 = pem.replace(/-----[A-Z ]+-----/g, '').replace(/\s+/g, '')
   try {
     const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
@@ -80,10 +89,10 @@ async function bitsOf(pem: string): Promise<number | undefined> {
   }
 }
 
-function isSame(value: unknown, user: string): boolean {
+function isSameUser(value: unknown, user: string): boolean {
   return typeof value === 'string' && value.toLowerCase() === user.toLowerCase()
 }
 
-export function fieldsOf(value: unknown): Fields {
+export function fieldsOrEmpty(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }

@@ -1,32 +1,40 @@
 // Checks that the instance is found as an account: servers that want signed requests look for the account of the signer.
-import { fieldsOf } from './check-actor.ts'
-import { selfIn, webFingerUrl } from './check-webfinger.ts'
-import { type Finding, fine, shown, wrong } from './finding.ts'
-import { activityJson, jrdJson, type Look, saidBy } from './look.ts'
+import { fieldsOrEmpty } from './check-actor.ts'
+import { webFingerSelfLink, webFingerUrl } from './check-webfinger.ts'
+import { displayValue, type Finding, failedCheck, passedCheck } from './finding.ts'
+import { activityJson, describeResponse, jrdJson, type ProbeFetch } from './look.ts'
 
 const check = 'instance'
 
 /** `actor`: of an agent; the instance is at the same host. */
-export async function checkInstance(look: Look, actor: string): Promise<Finding> {
+export async function checkInstance(look: ProbeFetch, actor: string): Promise<Finding> {
   const { host, hostname } = new URL(actor)
   const subject = `acct:${hostname}@${hostname}`
   const found = await look(webFingerUrl(host, subject), jrdJson)
-  const self = found.json === undefined ? undefined : selfIn(found.json)
+  const self = found.json === undefined ? undefined : webFingerSelfLink(found.json)
   if (found.status !== 200 || self === undefined)
-    return wrong(
+    return failedCheck(
       check,
-      `${subject}: ${saidBy(found)}`,
+      `${subject}: ${describeResponse(found)}`,
       'answer WebFinger for it with a self link to the instance: servers in secure mode refuse what it asks',
     )
   if (String(found.json?.['subject']).toLowerCase() !== subject)
-    return wrong(check, `${subject}: ${shown(found.json?.['subject'])}`, `make its subject ${subject}`)
+    return failedCheck(check, `${subject}: ${displayValue(found.json?.['subject'])}`, `make its subject ${subject}`)
   const { json, ...looked } = await look(self, activityJson)
   if (looked.status !== 200 || json === undefined)
-    return wrong(check, saidBy({ json, ...looked }), 'show its document to every client, also without a signature')
+    return failedCheck(
+      check,
+      describeResponse({ json, ...looked }),
+      'show its document to every client, also without a signature',
+    )
   const { id, preferredUsername, publicKey } = json
   if (id !== self || preferredUsername !== hostname)
-    return wrong(check, shown(id), `its id must be ${shown(self)} and its preferredUsername ${hostname}`)
-  return typeof fieldsOf(publicKey)['publicKeyPem'] === 'string'
-    ? fine(check, `${shown(self)}, found as ${subject}`)
-    : wrong(check, 'no key', 'list publicKey as one object with id, owner and publicKeyPem')
+    return failedCheck(
+      check,
+      displayValue(id),
+      `its id must be ${displayValue(self)} and its preferredUsername ${hostname}`,
+    )
+  return typeof fieldsOrEmpty(publicKey)['publicKeyPem'] === 'string'
+    ? passedCheck(check, `${displayValue(self)}, found as ${subject}`)
+    : failedCheck(check, 'no key', 'list publicKey as one object with id, owner and publicKeyPem')
 }

@@ -11,12 +11,12 @@ import { keyCommands } from '../operate/key-commands.ts'
 import { followerCommands, requestCommands } from '../operate/people-commands.ts'
 import { postCommands } from '../operate/post-commands.ts'
 import { reportCommands } from '../operate/report-commands.ts'
-import { checkActor, fieldsOf } from './check-actor.ts'
+import { checkActor, fieldsOrEmpty } from './check-actor.ts'
 import { checkInstance } from './check-instance.ts'
 import { checkCollection, checkInbox, checkNodeInfo, checkPage } from './check-places.ts'
 import { checkLoop, checkWebFinger, type Handle } from './check-webfinger.ts'
 import type { Finding } from './finding.ts'
-import { createLook, type Look } from './look.ts'
+import { createProbeFetch, type ProbeFetch } from './look.ts'
 
 const written = /^(?:acct:|@)?([A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?)@([A-Za-z0-9.-]{1,253}(?::\d{1,5})?)$/
 
@@ -31,9 +31,9 @@ const check: ChannelCommand = {
     handle: { type: 'positional', required: true, description: 'Such as @concierge@bots.example.org' },
   },
   async run(flags, { fetch }) {
-    const handle = handleOf(flags)
-    const { findings, actor } = await look(createLook(fetch), handle)
-    return report(handle, actor, findings)
+    const handle = parseHandleFlag(flags)
+    const { findings, actor } = await look(createProbeFetch(fetch), handle)
+    return reportFindings(handle, actor, findings)
   },
 }
 
@@ -46,7 +46,7 @@ export const activityPubCommands: ChannelCommands = {
 type Seen = { readonly findings: readonly Finding[]; readonly actor: string | undefined }
 
 /** One after the other: the server may count requests. */
-async function look(look: Look, handle: Handle): Promise<Seen> {
+async function look(look: ProbeFetch, handle: Handle): Promise<Seen> {
   const finger = await checkWebFinger(look, handle)
   const { actor } = finger
   // The host of the handle need not be the one that serves: it may pass on nothing but WebFinger.
@@ -56,7 +56,7 @@ async function look(look: Look, handle: Handle): Promise<Seen> {
   const loop = await checkLoop(look, handle, actor)
   if (json === undefined) return { actor, findings: [...finger.findings, loop, ...findings, server] }
   const instance = await checkInstance(look, actor)
-  const shared = fieldsOf(json['endpoints'])['sharedInbox']
+  const shared = fieldsOrEmpty(json['endpoints'])['sharedInbox']
   const places = [
     await checkInbox(look, 'inbox', actor, json['inbox']),
     await checkInbox(look, 'shared inbox', actor, shared),
@@ -67,7 +67,11 @@ async function look(look: Look, handle: Handle): Promise<Seen> {
   return { actor, findings: [...finger.findings, loop, ...findings, ...places, instance, server] }
 }
 
-function report({ user, host }: Handle, actor: string | undefined, findings: readonly Finding[]): CommandResult {
+function reportFindings(
+  { user, host }: Handle,
+  actor: string | undefined,
+  findings: readonly Finding[],
+): CommandResult {
   const problems = findings.filter(({ isFine }) => !isFine)
   const width = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.map(({ check: name, isFine, said, remedy }) => {
@@ -90,7 +94,7 @@ function report({ user, host }: Handle, actor: string | undefined, findings: rea
   }
 }
 
-function handleOf(flags: CommandFlags): Handle {
+function parseHandleFlag(flags: CommandFlags): Handle {
   const [, user, host] = written.exec(String(flags['handle'] ?? '').trim()) ?? []
   if (user === undefined || host === undefined || !URL.canParse(`https://${host}`))
     throw new GatewayError('bad_request', 'that is no handle; write it as @agent@host')

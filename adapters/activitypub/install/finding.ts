@@ -8,20 +8,20 @@ export type Finding = {
   readonly remedy?: string
 }
 
-export function fine(check: string, said: string): Finding {
+export function passedCheck(check: string, said: string): Finding {
   return { check, isFine: true, said }
 }
 
-export function wrong(check: string, said: string, remedy: string): Finding {
+export function failedCheck(check: string, said: string, remedy: string): Finding {
   return { check, isFine: false, said, remedy }
 }
 
-export function judged(check: string, isFine: boolean, said: string, remedy: string): Finding {
-  return isFine ? fine(check, said) : wrong(check, said, remedy)
+export function checkResult(check: string, isFine: boolean, said: string, remedy: string): Finding {
+  return isFine ? passedCheck(check, said) : failedCheck(check, said, remedy)
 }
 
 /** Words of another server, for people: printable and short. */
-export function shown(value: unknown): string {
+export function displayValue(value: unknown): string {
   const text = typeof value === 'string' ? value : value === undefined ? 'nothing' : typeof value
   return text.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)
 }

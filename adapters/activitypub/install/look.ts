@@ -1,7 +1,7 @@
 // One request to a server from outside, as another server would make it: bounded, and told in our words.
 import { parseBoundedJson, readBody } from '../../../src/verification/index.ts'
 
-export type Looked = {
+export type ProbeResponse = {
   /** Undefined: no answer. */
   readonly status: number | undefined
   /** Small letters, without parameters. */
@@ -11,16 +11,16 @@ export type Looked = {
 }
 
 export type Fields = { readonly [key: string]: unknown }
-export type Look = (url: string, accept: string, body?: string) => Promise<Looked>
+export type ProbeFetch = (url: string, accept: string, body?: string) => Promise<ProbeResponse>
 
 const timeoutMs = 10_000
 const maxBytes = 1024 * 1024
-const nobody: Looked = { status: undefined, type: '', headers: new Headers(), json: undefined }
+const nobody: ProbeResponse = { status: undefined, type: '', headers: new Headers(), json: undefined }
 
 export const activityJson = 'application/activity+json'
 export const jrdJson = 'application/jrd+json'
 
-export function createLook(fetch: typeof globalThis.fetch): Look {
+export function createProbeFetch(fetch: typeof globalThis.fetch): ProbeFetch {
   return async (url, accept, body) => {
     const sent = body === undefined ? {} : { method: 'POST', body }
     const headers = { accept, ...(body === undefined ? {} : { 'content-type': activityJson }) }
@@ -32,7 +32,7 @@ export function createLook(fetch: typeof globalThis.fetch): Look {
         ...sent,
       })
       const [type = ''] = (response.headers.get('content-type') ?? '').split(';')
-      const json = type.includes('json') ? await jsonOf(response) : undefined
+      const json = type.includes('json') ? await readBoundedJson(response) : undefined
       if (json === undefined) await response.body?.cancel().catch(() => undefined)
       return { status: response.status, type: type.trim().toLowerCase(), headers: response.headers, json }
     } catch {
@@ -41,7 +41,7 @@ export function createLook(fetch: typeof globalThis.fetch): Look {
   }
 }
 
-async function jsonOf(response: Response): Promise<Fields | undefined> {
+async function readBoundedJson(response: Response): Promise<Fields | undefined> {
   // What an answer declares is its length before it is unpacked: every byte is counted.
   const unpacked = { headers: new Headers(), body: response.body, arrayBuffer: () => response.arrayBuffer() }
   const bytes = await readBody(unpacked, maxBytes)
@@ -50,7 +50,7 @@ async function jsonOf(response: Response): Promise<Fields | undefined> {
 }
 
 /** What a server said, for people: never more than its number and its kind. */
-export function saidBy({ status, type }: Looked): string {
+export function describeResponse({ status, type }: ProbeResponse): string {
   if (status === undefined) return 'no answer'
   const kind = type.replace(/[^a-z0-9+./-]/g, ' ').slice(0, 60)
   return kind === '' ? `status ${status}` : `status ${status}, ${kind}`

@@ -2,13 +2,13 @@
 // `parley activitypub check` looks at everything else.
 import { type ProbeProblem, type ProbeRequest, type ProbeResult, wrongAnswer } from '../../../src/contract/index.ts'
 import { readOwnDocument } from '../../../src/verification/index.ts'
-import type { Places } from '../documents/places.ts'
-import { selfIn } from './check-webfinger.ts'
+import type { DocumentUrls } from '../documents/places.ts'
+import { webFingerSelfLink } from './check-webfinger.ts'
 import { activityJson, jrdJson } from './look.ts'
 
 export type ActivityPubProbeDeps = {
   readonly fetch: typeof fetch
-  readonly places: Places
+  readonly places: DocumentUrls
   /** Those that have an account. All are served by the same paths: the first stands for them. */
   readonly agents: () => readonly string[]
 }
@@ -47,7 +47,9 @@ async function webFingerProblem(
   const found = isPassedOn ? await readOwnDocument(fetch, first.to, asked) : first
   if (found.kind === 'problem') return found.problem
   if (found.kind === 'redirect') return wrongAnswer(`${place} redirects elsewhere`)
-  return selfIn(found.json) === places.actor(agent) ? undefined : wrongAnswer(`${place} does not lead to this gateway`)
+  return webFingerSelfLink(found.json) === places.actor(agent)
+    ? undefined
+    : wrongAnswer(`${place} does not lead to this gateway`)
 }
 
 async function actorProblem(

@@ -27,10 +27,10 @@ export function createBlocks(deps: BlocksDeps): Blocks {
   let known: Known | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<Known> | undefined
-  const current = async (): Promise<Known> => {
+  const currentBlocks = async (): Promise<Known> => {
     if (known !== undefined && deps.now() - readAt < freshMs) return known
     const before = known
-    reading ??= read(deps, before).finally(() => {
+    reading ??= loadBlocks(deps, before).finally(() => {
       reading = undefined
     })
     try {
@@ -43,11 +43,11 @@ export function createBlocks(deps: BlocksDeps): Blocks {
       return before
     }
   }
-  return { turnsAway: async (iri) => (await current()).list.has(iri) }
+  return { turnsAway: async (iri) => (await currentBlocks()).list.has(iri) }
 }
 
 /** The version first: what changes while the list is read makes it another one. */
-async function read({ records, listed }: BlocksDeps, before: Known | undefined): Promise<Known> {
+async function loadBlocks({ records, listed }: BlocksDeps, before: Known | undefined): Promise<Known> {
   const version = String((await records.get(blockFamilies.version, versionKey))?.['version'] ?? '')
   if (before?.version === version) return before
   const entries: string[] = []

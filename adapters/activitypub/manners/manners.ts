@@ -2,7 +2,7 @@
 import type { RemoteActor } from '../wire/actor.ts'
 import { peerList } from './peer-list.ts'
 
-export type Manners = {
+export type ModerationRules = {
   /** Hosts and actors that may write at all; empty: all of them. */
   readonly allow: readonly string[]
   /** Machines that may talk to our agents; `all`: every one. */
@@ -12,7 +12,7 @@ export type Manners = {
 }
 
 /** An entry is an actor's address, or a host, which stands for the hosts below it too. */
-export function isListed(list: readonly string[], actor: string): boolean {
+export function isPeerListed(list: readonly string[], actor: string): boolean {
   return peerList(list).has(actor)
 }
 
@@ -25,7 +25,7 @@ export const isMachine = ({ type }: Pick<RemoteActor, 'type'>): boolean => machi
  * Why a sender who wrote to an agent is not answered; undefined: they are. Also people whose profile says `#nobot`: they began it. Their words
  * are not read for other people (around.ts), and an agent never writes first.
  */
-export function reasonForSilence({ bots }: Pick<Manners, 'bots'>, author: RemoteActor): string | undefined {
-  const isWelcome = bots === 'all' || isListed(bots, author.id)
+export function reasonForSilence({ bots }: Pick<ModerationRules, 'bots'>, author: RemoteActor): string | undefined {
+  const isWelcome = bots === 'all' || isPeerListed(bots, author.id)
   return isMachine(author) && !isWelcome ? 'from_bot' : undefined
 }

@@ -12,13 +12,13 @@ export function peerList(entries: Iterable<string>): PeerList {
     has(iri) {
       if (listed.size === 0 || !URL.canParse(iri)) return false
       const { host, hostname } = new URL(iri)
-      return listed.has(iri) || listed.has(host) || above(hostname).some((each) => listed.has(each))
+      return listed.has(iri) || listed.has(host) || parentDomains(hostname).some((each) => listed.has(each))
     },
   }
 }
 
 /** The host itself, and every host that it is below. */
-function above(hostname: string): readonly string[] {
+function parentDomains(hostname: string): readonly string[] {
   const labels = hostname.split('.')
   return labels.map((_, at) => labels.slice(at).join('.'))
 }

@@ -1,12 +1,12 @@
 // Hop 3: one activity, and what it asks of us. Only what a person says to an agent becomes a message. Pure.
-import type { Arrived, Connection, RawArrival } from '../../../src/contract/index.ts'
+import type { Connection, InboundEvent, RawRequest } from '../../../src/contract/index.ts'
 import { type ActivityPayload, nothingKnown } from '../wire/payload.ts'
-import { agentsAt, isOurs } from './audience.ts'
-import { fromFollow, fromUndoFollow } from './follow.ts'
-import { fromNote } from './note.ts'
-import { fromBlock, fromFlag, fromUndoBlock } from './peers.ts'
-import { type Home, ignored, noise, type Scene } from './scene.ts'
-import { farewell, fromDelete } from './withdrawal.ts'
+import { agentsByIri, isOwnIri } from './audience.ts'
+import { normalizeFollow, normalizeUndoFollow } from './follow.ts'
+import { normalizeNote } from './note.ts'
+import { normalizeBlock, normalizeFlag, normalizeUndoBlock } from './peers.ts'
+import { type ActivityContext, ignoreActivity, ignoreSilently, type LocalAgents } from './scene.ts'
+import { accountDeleted, normalizeDelete } from './withdrawal.ts'
 
 /** They ask for nothing and come in numbers: the closed list of what leaves no row. */
 const quiet: ReadonlySet<string> = new Set(
@@ -14,72 +14,72 @@ const quiet: ReadonlySet<string> = new Set(
 )
 
 export function normalizeActivity(
-  home: Home,
+  home: LocalAgents,
   payload: ActivityPayload,
-  arrival: RawArrival,
+  arrival: RawRequest,
   connection: Connection,
-): readonly Arrived[] {
-  if (payload.kind === 'departed') return departed(home, payload, arrival)
+): readonly InboundEvent[] {
+  if (payload.kind === 'departed') return normalizeDeparted(home, payload, arrival)
   const facts = payload.kind === 'unproven' ? nothingKnown : payload.facts
-  const scene: Scene = { ...home, gated: payload.gated, facts, arrival, connection }
-  if (payload.kind === 'unproven') return [ignored(scene, payload.reason)]
-  return isOurs(scene, payload.gated.signer.id) ? [ignored(scene, 'own_message')] : fromActivity(scene)
+  const scene: ActivityContext = { ...home, gated: payload.gated, facts, arrival, connection }
+  if (payload.kind === 'unproven') return [ignoreActivity(scene, payload.reason)]
+  return isOwnIri(scene, payload.gated.signer.id) ? [ignoreActivity(scene, 'own_message')] : normalizeByType(scene)
 }
 
-function fromActivity(scene: Scene): readonly Arrived[] {
+function normalizeByType(scene: ActivityContext): readonly InboundEvent[] {
   const { activity, signer } = scene.gated
   const { type, object } = activity
   const objectId = typeof object === 'string' ? object : object?.id
-  if (quiet.has(type)) return [noise(scene, `activity_${type.toLowerCase()}`)]
+  if (quiet.has(type)) return [ignoreSilently(scene, `activity_${type.toLowerCase()}`)]
   switch (type) {
     case 'Create':
-      return fromNote(scene, object)
+      return normalizeNote(scene, object)
     case 'Update':
-      return objectId === signer.id ? [noise(scene, 'profile_updated')] : fromNote(scene, object)
+      return objectId === signer.id ? [ignoreSilently(scene, 'profile_updated')] : normalizeNote(scene, object)
     case 'Delete':
-      return fromDelete(scene, object)
+      return normalizeDelete(scene, object)
     case 'Follow':
-      return [fromFollow(scene)]
+      return [normalizeFollow(scene)]
     case 'Undo':
-      return [fromUndo(scene)]
+      return [normalizeUndo(scene)]
     case 'Block':
-      return [fromBlock(scene)]
+      return [normalizeBlock(scene)]
     case 'Flag':
-      return [fromFlag(scene)]
+      return [normalizeFlag(scene)]
     case 'Accept':
     case 'Reject':
       // Our agents never send a Follow.
-      return [ignored(scene, 'unasked_answer')]
+      return [ignoreActivity(scene, 'unasked_answer')]
     case 'Move':
-      return [ignored(scene, 'moved')]
+      return [ignoreActivity(scene, 'moved')]
     default:
-      return [ignored(scene, 'unknown_activity')]
+      return [ignoreActivity(scene, 'unknown_activity')]
   }
 }
 
 /** Only their own: what another actor did is not theirs to undo. */
-function fromUndo(scene: Scene): Arrived {
+function normalizeUndo(scene: ActivityContext): InboundEvent {
   const { activity, signer } = scene.gated
   const { inner } = activity
-  if (inner !== undefined && inner.actor !== signer.id) return ignored(scene, 'not_their_own')
+  if (inner !== undefined && inner.actor !== signer.id) return ignoreActivity(scene, 'not_their_own')
   // What was deleted was forgotten for good: there is nothing to restore, and a person who wants an answer writes again.
-  if (inner?.type === 'Delete') return ignored(scene, 'deleted_for_good')
-  if (inner !== undefined && quiet.has(inner.type)) return noise(scene, `undo_${inner.type.toLowerCase()}`)
+  if (inner?.type === 'Delete') return ignoreActivity(scene, 'deleted_for_good')
+  if (inner !== undefined && quiet.has(inner.type)) return ignoreSilently(scene, `undo_${inner.type.toLowerCase()}`)
   const target = typeof inner?.object === 'string' ? inner.object : inner?.object?.id
-  const [embedded] = target === undefined ? [] : agentsAt(scene, [target])
+  const [embedded] = target === undefined ? [] : agentsByIri(scene, [target])
   const undone =
     inner === undefined || embedded === undefined ? scene.facts.undone : { kind: inner.type, agent: embedded }
-  if (undone?.kind === 'Follow') return fromUndoFollow(scene, undone.agent)
-  if (undone?.kind === 'Block') return fromUndoBlock(scene, undone.agent)
-  return ignored(scene, 'unknown_undo')
+  if (undone?.kind === 'Follow') return normalizeUndoFollow(scene, undone.agent)
+  if (undone?.kind === 'Block') return normalizeUndoBlock(scene, undone.agent)
+  return ignoreActivity(scene, 'unknown_undo')
 }
 
 /** Their key is gone with them, so that nothing could be verified; that they are gone, their own server has said. */
-function departed(
-  { agents }: Home,
+function normalizeDeparted(
+  { agents }: LocalAgents,
   { activity }: Extract<ActivityPayload, { kind: 'departed' }>,
-  { receivedAt }: RawArrival,
-): readonly Arrived[] {
+  { receivedAt }: RawRequest,
+): readonly InboundEvent[] {
   return agents.map((agent) => ({
     kind: 'ignored',
     reason: 'actor_deleted',
@@ -87,6 +87,6 @@ function departed(
     deliveryId: `${activity.actor}#gone ${agent}`.slice(0, 512),
     subject: activity.actor,
     raw: activity.raw,
-    ...farewell(agent, activity.actor, receivedAt),
+    ...accountDeleted(agent, activity.actor, receivedAt),
   }))
 }

@@ -2,87 +2,90 @@
 // counts, or a note that went to few people and to us. Pure.
 import type { ReadActivity, ReadObject, ReadTag, Visibility } from '../wire/activity.ts'
 import { publicAudience } from '../wire/names.ts'
-import type { Scene } from './scene.ts'
+import type { ActivityContext } from './scene.ts'
 
 const widest: readonly Visibility[] = ['direct', 'followers', 'unlisted', 'public']
 
 type Envelope = { readonly to: readonly string[]; readonly cc: readonly string[] }
 
 /** Where the note and its activity disagree, the one for fewer people counts. */
-export function visibilityOf(scene: Scene, object: ReadObject): Visibility {
+export function noteVisibility(scene: ActivityContext, object: ReadObject): Visibility {
   if (object.type === 'ChatMessage') return 'direct'
-  const found = [object, scene.gated.activity].filter(isAddressed).map((each) => envelopeVisibility(scene, each))
+  const found = [object, scene.gated.activity].filter(hasRecipients).map((each) => envelopeVisibility(scene, each))
   return found.reduce((one, other) => (widest.indexOf(other) < widest.indexOf(one) ? other : one), found[0] ?? 'direct')
 }
 
 /** Followers in either field, as some servers write it; a collection that is called so is one, whichever actor it belongs to. */
-function envelopeVisibility({ gated: { signer } }: Scene, { to, cc }: Envelope): Visibility {
+function envelopeVisibility({ gated: { signer } }: ActivityContext, { to, cc }: Envelope): Visibility {
   if (to.includes(publicAudience)) return 'public'
   if (cc.includes(publicAudience)) return 'unlisted'
   const isFollowers = (iri: string): boolean => iri === signer.followers || /\/followers\/?$/.test(iri)
   return [...to, ...cc].some(isFollowers) ? 'followers' : 'direct'
 }
 
-function isAddressed({ to, cc }: Envelope): boolean {
+function hasRecipients({ to, cc }: Envelope): boolean {
   return to.length + cc.length > 0
 }
 
 /** Every actor it is addressed to by name. */
-function addressees({ gated: { activity, signer } }: Scene, object: ReadObject): readonly string[] {
-  const { to, cc } = isAddressed(object) ? object : activity
+function addressees({ gated: { activity, signer } }: ActivityContext, object: ReadObject): readonly string[] {
+  const { to, cc } = hasRecipients(object) ? object : activity
   const all = new Set([...to, ...cc])
   return [...all].filter((iri) => iri !== publicAudience && iri !== signer.followers && iri !== signer.id)
 }
 
-export function mentionsOf({ tags }: ReadObject): readonly (ReadTag & { readonly href: string })[] {
+export function noteMentions({ tags }: ReadObject): readonly (ReadTag & { readonly href: string })[] {
   return tags.flatMap((tag) => (tag.type === 'Mention' && tag.href !== undefined ? [{ ...tag, href: tag.href }] : []))
 }
 
 /** Agents of ours that it is for. */
-export function agentsFor(scene: Scene, object: ReadObject, visibility: Visibility): readonly string[] {
-  const addressed = agentsAt(scene, addressees(scene, object))
+export function addressedAgents(scene: ActivityContext, object: ReadObject, visibility: Visibility): readonly string[] {
+  const addressed = agentsByIri(scene, addressees(scene, object))
   if (visibility === 'direct') return addressed
   const mentioned = new Set(
-    agentsAt(
+    agentsByIri(
       scene,
-      mentionsOf(object).map(({ href }) => href),
+      noteMentions(object).map(({ href }) => href),
     ),
   )
   return addressed.filter((agent) => mentioned.has(agent))
 }
 
 /** Compared by address alone: names can be made to look like any other. */
-export function agentsAt(
-  { agents, places }: Pick<Scene, 'agents' | 'places'>,
+export function agentsByIri(
+  { agents, places }: Pick<ActivityContext, 'agents' | 'places'>,
   iris: readonly string[],
 ): readonly string[] {
   return agents.filter((agent) => iris.some((iri) => iri === places.actor(agent) || iri === places.profile(agent)))
 }
 
 /** Every agent that is named anywhere in it: those it is for are among them. */
-export function agentsNamed(home: Pick<Scene, 'agents' | 'places'>, activity: ReadActivity): readonly string[] {
+export function mentionedAgents(
+  home: Pick<ActivityContext, 'agents' | 'places'>,
+  activity: ReadActivity,
+): readonly string[] {
   const { object, to, cc } = activity
   const inside = typeof object === 'object' ? [...object.to, ...object.cc, object.id ?? ''] : [object ?? '']
-  return agentsAt(home, [...to, ...cc, ...inside])
+  return agentsByIri(home, [...to, ...cc, ...inside])
 }
 
 /** Others whom a direct note names and is addressed to: they may read the answer. Actors that are addressed without being named may not. */
-export function othersIn(
-  scene: Scene,
+export function otherRecipients(
+  scene: ActivityContext,
   object: ReadObject,
 ): readonly { readonly actor: string; readonly handle: string }[] {
   const addressed = new Set(addressees(scene, object))
   const seen = new Set<string>()
-  return mentionsOf(object).flatMap(({ href, name }) => {
-    if (!addressed.has(href) || seen.has(href) || isOurs(scene, href) || href === scene.gated.signer.id) return []
+  return noteMentions(object).flatMap(({ href, name }) => {
+    if (!addressed.has(href) || seen.has(href) || isOwnIri(scene, href) || href === scene.gated.signer.id) return []
     seen.add(href)
     return [{ actor: href, handle: name }]
   })
 }
 
 /** The community that a post stands in: it is addressed to it, and says so (FEP-1b12) or came from there. */
-export function communityOf(
-  { gated, ...scene }: Scene,
+export function addressedCommunity(
+  { gated, ...scene }: ActivityContext,
   object: ReadObject,
   visibility: Visibility,
 ): string | undefined {
@@ -90,10 +93,10 @@ export function communityOf(
   const addressed = [...object.to, ...object.cc]
   const claimed = [...(gated.community === undefined ? [] : [gated.community]), ...object.audience]
   return claimed.find(
-    (iri) => iri !== publicAudience && iri !== gated.signer.id && addressed.includes(iri) && !isOurs(scene, iri),
+    (iri) => iri !== publicAudience && iri !== gated.signer.id && addressed.includes(iri) && !isOwnIri(scene, iri),
   )
 }
 
-export function isOurs({ places }: Pick<Scene, 'places'>, iri: string): boolean {
+export function isOwnIri({ places }: Pick<ActivityContext, 'places'>, iri: string): boolean {
   return URL.canParse(iri) && new URL(iri).origin === places.origin
 }

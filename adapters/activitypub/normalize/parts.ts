@@ -4,9 +4,9 @@ import { cleanName, type KnownPart, textPart } from '../../../src/contract/index
 import { htmlToText } from '../../../src/rendering/index.ts'
 import { checkTarget } from '../../../src/verification/index.ts'
 import type { ReadAttachment, ReadObject } from '../wire/activity.ts'
-import { mentionsOf } from './audience.ts'
+import { noteMentions } from './audience.ts'
 import { withoutLeadingMention } from './leading-mention.ts'
-import type { Scene } from './scene.ts'
+import type { ActivityContext } from './scene.ts'
 
 const maxAttachments = 40
 const maxOptions = 50
@@ -17,12 +17,16 @@ const maxAltInName = 250
 const titled: ReadonlySet<string> = new Set(['Article', 'Page', 'Video', 'Audio', 'Event', 'Image', 'Document'])
 
 /** Empty: nothing was said. */
-export function partsOf(scene: Pick<Scene, 'places'>, object: ReadObject, agent: string): readonly KnownPart[] {
+export function noteParts(
+  scene: Pick<ActivityContext, 'places'>,
+  object: ReadObject,
+  agent: string,
+): readonly KnownPart[] {
   const isTitled = titled.has(object.type)
   const summary = htmlToText(object.summary, { maxLength: maxSummary }).trim()
   const text = htmlToText(object.content).trim()
   // A message that is nothing but the agent's name keeps it.
-  const words = withoutLeadingMention(text, namesOf(scene, object, agent)).trim() || text
+  const words = withoutLeadingMention(text, agentNames(scene, object, agent)).trim() || text
   const title = isTitled || hasTitle(object) ? cleanName(object.name) : ''
   const said = [
     ...(title === '' || title === words ? [] : [textPart(title)]),
@@ -43,15 +47,15 @@ function hasTitle({ type, name, content, attachments }: ReadObject): boolean {
 }
 
 /** The warning as people wrote it, for the answer to carry on. */
-export function warningOf({ type, summary }: ReadObject): string | null {
+export function contentWarning({ type, summary }: ReadObject): string | null {
   const text = titled.has(type) ? '' : htmlToText(summary, { maxLength: 500 }).replace(/\s+/g, ' ').trim()
   return text === '' ? null : text
 }
 
 /** How the agent may be called at the beginning: by its tag, by its handle, by its name alone. */
-function namesOf({ places }: Pick<Scene, 'places'>, object: ReadObject, agent: string): readonly string[] {
+function agentNames({ places }: Pick<ActivityContext, 'places'>, object: ReadObject, agent: string): readonly string[] {
   const own = new Set([places.actor(agent), places.profile(agent)])
-  const tagged = mentionsOf(object).flatMap(({ href, name }) => (own.has(href) && name.startsWith('@') ? [name] : []))
+  const tagged = noteMentions(object).flatMap(({ href, name }) => (own.has(href) && name.startsWith('@') ? [name] : []))
   const hosts = [places.handleHost, new URL(places.origin).host]
   const handles = [...tagged, ...hosts.map((host) => `@${agent}@${host}`), `@${agent}`]
   // Where the handle's host is not the page's, the reader of HTML says where the link goes.

@@ -8,9 +8,9 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
-import { hostOf } from '../gate/hosts.ts'
+import { iriHost } from '../gate/hosts.ts'
 import type { RemoteActor } from '../wire/actor.ts'
-import { recipientOf, type Scene } from './scene.ts'
+import { type ActivityContext, agentHandle } from './scene.ts'
 
 /** The name of the method, as evidence carries it. */
 const methods = {
@@ -19,7 +19,7 @@ const methods = {
   'ap-origin-fetch': 'urn:gw:auth:ap-origin-fetch:v0.1',
 } as const
 
-export function senderOf(scene: Scene, agent: string): VerifiedSender {
+export function actorSender(scene: ActivityContext, agent: string): VerifiedSender {
   const { signer, method, keyId, community } = scene.gated
   const key = keyId === undefined ? {} : { keyId }
   const evidence = mintEvidence({
@@ -28,26 +28,26 @@ export function senderOf(scene: Scene, agent: string): VerifiedSender {
     issuer: new URL(signer.id).host,
     method: methods[method],
     assurance: 'domain',
-    recipient: recipientOf(scene, agent),
+    recipient: agentHandle(scene, agent),
     issuedAt: scene.arrival.receivedAt,
     ...key,
     claims: {
       actor_type: signer.type,
-      ...(signer.isHandleConfirmed ? { acct: acctOf(signer) } : {}),
+      ...(signer.isHandleConfirmed ? { acct: acctUri(signer) } : {}),
       ...(community === undefined ? {} : { passed_on_by: community }),
     },
   })
   const name = cleanName(signer.name)
   return verifiedSender([evidence], {
-    address: addressOf(signer, scene.connection.domain),
+    address: actorAddress(signer, scene.connection.domain),
     ...(name === '' ? {} : { display_name: name }),
-    profile: profileOf(signer, name),
+    profile: actorProfile(signer, name),
     auth_method: method,
     ...(keyId === undefined ? {} : { key_id: keyId }),
   })
 }
 
-function profileOf(signer: RemoteActor, name: string): SenderProfile {
+function actorProfile(signer: RemoteActor, name: string): SenderProfile {
   return {
     ...(name === '' ? {} : { display_name: name }),
     username: cleanName(signer.preferredUsername),
@@ -65,18 +65,18 @@ function profileOf(signer: RemoteActor, name: string): SenderProfile {
 }
 
 /** Where a link with their name leads: their page, if it is on the server that vouches for them. */
-export function pageOf({ id, url }: RemoteActor): string {
-  return url !== undefined && hostOf(url) !== undefined && hostOf(url) === hostOf(id) ? url : id
+export function actorPage({ id, url }: RemoteActor): string {
+  return url !== undefined && iriHost(url) !== undefined && iriHost(url) === iriHost(id) ? url : id
 }
 
 /** Their handle where it can stand as an address; a server without a name of its own gets one of ours. */
-export function addressOf(signer: Pick<RemoteActor, 'handle' | 'preferredUsername'>, domain: string): string {
+export function actorAddress(signer: Pick<RemoteActor, 'handle' | 'preferredUsername'>, domain: string): string {
   const parsed = parseAddress(signer.handle)
   if (parsed !== undefined) return formatAddress(parsed)
   const plain = signer.preferredUsername.replace(/[^A-Za-z0-9_-]/g, '').slice(0, 64)
   return formatAddress({ local: plain === '' ? 'actor' : plain, domain: `activitypub.${domain}` })
 }
 
-function acctOf({ handle }: RemoteActor): string {
+function acctUri({ handle }: RemoteActor): string {
   return `acct:${handle.replace(/^@/, '')}`
 }

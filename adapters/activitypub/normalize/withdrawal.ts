@@ -1,36 +1,39 @@
 // Hop 3: something is taken back, or an account is gone. Pure.
-import type { Arrived, ArrivedMessage, ArrivedNothing, Effect } from '../../../src/contract/index.ts'
+import type { IgnoredEvent, InboundEvent, InboundMessage, RecordWrite } from '../../../src/contract/index.ts'
 import { textPart } from '../../../src/contract/index.ts'
 import type { ReadObject } from '../wire/activity.ts'
-import { families, followerKey } from '../wire/own-records.ts'
-import { orderKeyOf, peerFamilies, peerKey } from '../wire/peer-records.ts'
-import { deliveryIdOf, ignored, plainName, recipientOf, type Scene } from './scene.ts'
-import { senderOf } from './sender.ts'
+import { followerKey, ownFamilies } from '../wire/own-records.ts'
+import { peerFamilies, peerKey, personOrderKey } from '../wire/peer-records.ts'
+import { type ActivityContext, activityDeliveryId, agentHandle, ignoreActivity, safeIri } from './scene.ts'
+import { actorSender } from './sender.ts'
 
 const maxIdLength = 400
 
 /** A deletion names what it deletes and not the agents it was for: those that have it are found by its id. */
-export function fromDelete(scene: Scene, object: ReadObject | string | undefined): readonly Arrived[] {
+export function normalizeDelete(
+  scene: ActivityContext,
+  object: ReadObject | string | undefined,
+): readonly InboundEvent[] {
   const { signer } = scene.gated
   const named = typeof object === 'string' ? object : object?.id
-  if (named === signer.id) return departure(scene)
-  const id = plainName(named, maxIdLength)
-  if (id === undefined) return [ignored(scene, 'unusable_id')]
+  if (named === signer.id) return normalizeAccountDelete(scene)
+  const id = safeIri(named, maxIdLength)
+  if (id === undefined) return [ignoreActivity(scene, 'unusable_id')]
   const { shared } = scene.facts
   const agents = scene.agents.filter((agent) => shared.includes(agent))
-  if (agents.length > 0) return agents.map((agent) => withdrawal(scene, id, agent, true))
-  return [withdrawal(scene, id, scene.connection.agent, false)]
+  if (agents.length > 0) return agents.map((agent) => deleteToMessage(scene, id, agent, true))
+  return [deleteToMessage(scene, id, scene.connection.agent, false)]
 }
 
-function withdrawal(scene: Scene, id: string, agent: string, isAddressed: boolean): ArrivedMessage {
+function deleteToMessage(scene: ActivityContext, id: string, agent: string, isAddressed: boolean): InboundMessage {
   const { signer, activity } = scene.gated
   return {
     kind: 'message',
     message: {
       id: `${id}#delete`,
       thread_id: id,
-      sender: senderOf(scene, agent),
-      recipient: recipientOf(scene, agent),
+      sender: actorSender(scene, agent),
+      recipient: agentHandle(scene, agent),
       parts: [textPart('')],
       recipient_capabilities: {
         mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
@@ -59,7 +62,7 @@ function withdrawal(scene: Scene, id: string, agent: string, isAddressed: boolea
     version: 'deleted',
     isSenderChosenId: true,
     isOnceById: true,
-    deliveryId: deliveryIdOf(scene),
+    deliveryId: activityDeliveryId(scene),
     subject: signer.id,
     thread: { candidates: [`o:${id}`], vouched: false, fresh: `o:${id}` },
     replyTo: { actor: signer.id, inbox: signer.inbox, agent },
@@ -67,23 +70,23 @@ function withdrawal(scene: Scene, id: string, agent: string, isAddressed: boolea
 }
 
 /** The account is gone: nothing goes to it any more, and what it said is erased. */
-function departure(scene: Scene): readonly ArrivedNothing[] {
+function normalizeAccountDelete(scene: ActivityContext): readonly IgnoredEvent[] {
   const { id } = scene.gated.signer
-  const named = deliveryIdOf(scene)
+  const named = activityDeliveryId(scene)
   return scene.agents.map((agent, at) => ({
-    ...ignored(scene, 'actor_deleted', at === 0 ? {} : { deliveryId: `${named} ${agent}`.slice(0, 512) }),
-    ...farewell(agent, id, scene.arrival.receivedAt),
+    ...ignoreActivity(scene, 'actor_deleted', at === 0 ? {} : { deliveryId: `${named} ${agent}`.slice(0, 512) }),
+    ...accountDeleted(agent, id, scene.arrival.receivedAt),
   }))
 }
 
 /** They get nothing any more, are no longer a follower, and what they said is erased. */
-export function farewell(
+export function accountDeleted(
   agent: string,
   actor: string,
   at: string,
-): Pick<ArrivedNothing, 'effects' | 'cancels' | 'isFarewell' | 'reach'> {
-  const gone: readonly Effect[] = [
-    { kind: 'remove', family: families.follower, key: followerKey(agent, actor) },
+): Pick<IgnoredEvent, 'effects' | 'cancels' | 'isFarewell' | 'reach'> {
+  const gone: readonly RecordWrite[] = [
+    { kind: 'remove', family: ownFamilies.follower, key: followerKey(agent, actor) },
     { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, actor) },
     { kind: 'remove', family: peerFamilies.block, key: peerKey(agent, actor) },
   ]
@@ -91,7 +94,7 @@ export function farewell(
   return {
     effects: gone,
     isFarewell: true,
-    cancels: { orderKeyPrefix: orderKeyOf(agent, actor) },
+    cancels: { orderKeyPrefix: personOrderKey(agent, actor) },
     reach: { place, closed: 'actor_deleted', at },
   }
 }

@@ -1,11 +1,11 @@
 // Blocks hosts and actors from now on: the records of it, and the followers that it removes.
-import { type Effect, GatewayError, type Operated } from '../../../src/contract/index.ts'
+import { GatewayError, type OperationResult, type RecordWrite } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 import type { DocumentDeps } from '../documents/settings.ts'
 import { maxBlocks } from '../manners/blocks.ts'
 import { peerList } from '../manners/peer-list.ts'
 import { blockFamilies, versionKey } from '../wire/block-records.ts'
-import { leavingFollowers } from './leaving-followers.ts'
+import { listBlockedFollowers } from './leaving-followers.ts'
 
 export type BlockDeps = Pick<DocumentDeps, 'records' | 'places'> & {
   /** Those of the settings, which only the settings change. */
@@ -16,7 +16,7 @@ export type BlockDeps = Pick<DocumentDeps, 'records' | 'places'> & {
 export type NewBlock = { readonly peer: string; readonly severity: string; readonly comment: string }
 
 /** They are let in no more, nothing goes to them, and who followed from there follows no longer. */
-export async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at: string): Promise<Operated> {
+export async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at: string): Promise<OperationResult> {
   const { records, places } = deps
   const peers = blocks.map(({ peer }) => peer)
   const own = peerList(peers)
@@ -28,12 +28,12 @@ export async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at
   const added = blocks.filter((_, index) => known[index] === false)
   if ((await records.count(blockFamilies.peer)) + added.length > maxBlocks)
     throw new GatewayError('bad_request', `there would be more than ${maxBlocks} of them; remove some first`)
-  const { effects: leaving, count, isComplete } = await leavingFollowers(records, own)
+  const { effects: leaving, count, isComplete } = await listBlockedFollowers(records, own)
   const value = { added: added.length, already: blocks.length - added.length, followers: count, isComplete }
   if (added.length === 0 && leaving.length === 0) return { value }
-  const effects: readonly Effect[] = [
+  const effects: readonly RecordWrite[] = [
     ...added.map(
-      ({ peer, severity, comment }): Effect => ({
+      ({ peer, severity, comment }): RecordWrite => ({
         ...{ kind: 'put', family: blockFamilies.peer, key: peer, value: { severity, comment } },
       }),
     ),
@@ -46,11 +46,11 @@ export async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at
 export async function blockChange(
   reason: string,
   peers: readonly string[],
-  effects: readonly Effect[],
+  effects: readonly RecordWrite[],
   at: string,
-): Promise<NonNullable<Operated['change']>> {
+): Promise<NonNullable<OperationResult['change']>> {
   // What is listed is looked up first, so that asking again does nothing twice; the name only tells changes apart.
   const version = `${at} ${(await sha256Hex(JSON.stringify([reason, peers]))).slice(0, 32)}`
-  const read: Effect = { kind: 'put', family: blockFamilies.version, key: versionKey, value: { version } }
+  const read: RecordWrite = { kind: 'put', family: blockFamilies.version, key: versionKey, value: { version } }
   return { reason, deliveryId: `blocks ${version}`, effects: [...effects, read] }
 }

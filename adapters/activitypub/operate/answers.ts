@@ -3,17 +3,17 @@ import type {
   CommandFlags,
   CommandResult,
   JsonObject,
-  OperatedAnswer,
-  OperatorDesk,
+  OperatingContext,
+  OperationResponse,
 } from '../../../src/contract/index.ts'
 
 /** Only the flags that were given, by the names that the operation asks for. */
-export function given(flags: CommandFlags, ...names: readonly string[]): JsonObject {
+export function pickFlags(flags: CommandFlags, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])))
 }
 
 /** A page of a list; `more`: the command that shows the next one. */
-export function listed({ value }: OperatedAnswer, { name, columns, none, more }: Listing): CommandResult {
+export function listResult({ value }: OperationResponse, { name, columns, none, more }: Listing): CommandResult {
   const rows = (value[name] ?? []) as readonly JsonObject[]
   const next = typeof value['next'] === 'string' ? `\n\nMore: ${more} --after '${value['next']}'` : ''
   return { value, text: rows.length === 0 ? none : `${inColumns(rows, columns)}${next}` }
@@ -29,7 +29,7 @@ export type Listing = {
 function inColumns(rows: readonly JsonObject[], columns: readonly string[]): string {
   const cells = [
     columns.map((name) => name.toUpperCase()),
-    ...rows.map((row) => columns.map((name) => cell(row[name]))),
+    ...rows.map((row) => columns.map((name) => displayCell(row[name]))),
   ]
   const widths = columns.map((_, at) => Math.max(...cells.map((line) => line[at]?.length ?? 0)))
   return cells
@@ -43,18 +43,18 @@ function inColumns(rows: readonly JsonObject[], columns: readonly string[]): str
 }
 
 /** Others wrote it: nothing in it moves a terminal's cursor. */
-export function visible(text: string): string {
+export function escapeControlChars(text: string): string {
   return text.replace(/[^\P{C}\n]/gu, ' ')
 }
 
-function cell(value: JsonObject[string] | undefined): string {
+function displayCell(value: JsonObject[string] | undefined): string {
   const text = Array.isArray(value) ? value.map(String).join(' ') : String(value ?? '-')
-  const line = visible(text).replace(/\s+/g, ' ').trim() || '-'
+  const line = escapeControlChars(text).replace(/\s+/g, ' ').trim() || '-'
   return line.length > 200 ? `${line.slice(0, 199)}…` : line
 }
 
 /** `words`: what was done, for the operator who did it just now. */
-export function done(answer: OperatedAnswer, { isOffline }: OperatorDesk, words: string): CommandResult {
+export function doneResult(answer: OperationResponse, { isOffline }: OperatingContext, words: string): CommandResult {
   const { value, id, isRepeat } = answer
   const later = isOffline ? ' What is to be sent waits for a gateway.' : ''
   const text = isRepeat ? `It had been done before; parley explain ${id} says what.` : `${words}${later}`

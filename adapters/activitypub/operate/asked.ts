@@ -1,21 +1,25 @@
 // Validates the input of an operation before anything is looked up; errors say what to send instead.
 import * as z from 'zod'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
-import { standingOf } from '../documents/settings.ts'
+import { agentStatus } from '../documents/settings.ts'
 
 /** Short enough for an index, and nothing hidden in it. */
-export const word = z
+export const shortText = z
   .string()
   .max(2000)
   .regex(/^[^\p{Cc}]+$/u)
 
 export const pageShape = z.object({
-  agent: word.exactOptional(),
-  after: word.exactOptional(),
+  agent: shortText.exactOptional(),
+  after: shortText.exactOptional(),
   limit: z.coerce.number().int().min(1).max(100).default(50),
 })
 
-export function asked<Schema extends z.ZodType>(schema: Schema, input: JsonObject, remedy: string): z.output<Schema> {
+export function parseOperationInput<Schema extends z.ZodType>(
+  schema: Schema,
+  input: JsonObject,
+  remedy: string,
+): z.output<Schema> {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
@@ -23,7 +27,7 @@ export function asked<Schema extends z.ZodType>(schema: Schema, input: JsonObjec
 }
 
 /** Of those that are here. */
-export function knownAgent(deps: Parameters<typeof standingOf>[0], agent: string): string {
-  if (standingOf(deps, agent).kind === 'here') return agent
+export function knownAgent(deps: Parameters<typeof agentStatus>[0], agent: string): string {
+  if (agentStatus(deps, agent).kind === 'here') return agent
   throw new GatewayError('not_found', 'no agent of this name is an actor here; list them with parley agents')
 }

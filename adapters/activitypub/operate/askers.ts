@@ -1,21 +1,21 @@
 // Accounts that asked to follow, and those that do: listed, and found by their address.
 import * as z from 'zod'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
-import { type Asker, askerIn } from '../wire/asker.ts'
+import { type FollowRecord, parseFollow } from '../wire/asker.ts'
 import { peerKey } from '../wire/peer-records.ts'
-import { asked, knownAgent, pageShape, word } from './asked.ts'
+import { knownAgent, pageShape, parseOperationInput, shortText } from './asked.ts'
 import type { OperateDeps } from './deps.ts'
 
-const whoShape = z.object({ actor: word, agent: word.exactOptional() })
+const whoShape = z.object({ actor: shortText, agent: shortText.exactOptional() })
 
 /** `name`: of the list in the answer. */
-export async function listAskers(
+export async function listFollowRecords(
   { records }: OperateDeps,
   family: string,
   name: string,
   input: JsonObject,
 ): Promise<JsonObject> {
-  const { limit, ...page } = asked(
+  const { limit, ...page } = parseOperationInput(
     pageShape,
     input,
     'give limit from 1 to 100, after as a list ended, agent by its name',
@@ -31,13 +31,18 @@ export async function listAskers(
 }
 
 /** `none`: the error where there is no such actor. */
-export async function findAsker(deps: OperateDeps, family: string, input: JsonObject, none: string): Promise<Asker> {
-  const { actor, agent } = asked(whoShape, input, 'give actor as the list shows it')
+export async function findFollowRecord(
+  deps: OperateDeps,
+  family: string,
+  input: JsonObject,
+  none: string,
+): Promise<FollowRecord> {
+  const { actor, agent } = parseOperationInput(whoShape, input, 'give actor as the list shows it')
   const agents = agent === undefined ? deps.agents().map(({ slug }) => slug) : [knownAgent(deps, agent)]
   const found = await Promise.all(
     agents.map(async (each) => {
       const value = await deps.records.get(family, peerKey(each, actor))
-      return value === undefined ? undefined : askerIn(each, value)
+      return value === undefined ? undefined : parseFollow(each, value)
     }),
   )
   const [first, ...more] = found.filter((each) => each !== undefined)

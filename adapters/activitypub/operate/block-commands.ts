@@ -1,14 +1,14 @@
 // `parley activitypub blocks`: the servers and accounts that the operator blocks, from now on and without a restart.
 import type { ChannelCommandGroup, CommandFlags, JsonObject, OperatingCommand } from '../../../src/contract/index.ts'
-import { done, given, listed } from './answers.ts'
-import { importCommand } from './block-import-command.ts'
+import { doneResult, listResult, pickFlags } from './answers.ts'
+import { importBlocksCommand } from './block-import-command.ts'
 import { pageFlags } from './people-commands.ts'
 
 const peerFlag = {
   peer: { type: 'positional', required: true, description: 'A host, with those below it, or the address of an actor' },
 } as const
 /** How often followers are gone through again, a thousand each time. */
-const maxRounds = 100
+const maxBlockRounds = 100
 
 const list: OperatingCommand = {
   name: 'list',
@@ -16,14 +16,14 @@ const list: OperatingCommand = {
   examples: ['parley activitypub blocks list', 'parley activitypub blocks list --json'],
   flags: pageFlags,
   async operate(flags, desk) {
-    const { value, ...answer } = await desk.operate('blocks.list', given(flags, 'limit', 'after'))
+    const { value, ...answer } = await desk.operate('blocks.list', pickFlags(flags, 'limit', 'after'))
     const settings = (value['settings'] ?? []) as readonly string[]
     const fixed = settings.map((peer) => ({ peer, severity: 'suspend', since: 'settings', comment: '' }))
     const blocks = [...fixed, ...((value['blocks'] ?? []) as readonly JsonObject[])]
     const columns = ['peer', 'severity', 'since', 'comment']
     const more = 'parley activitypub blocks list'
     const shown = { ...answer, value: { ...value, blocks } }
-    return { ...listed(shown, { name: 'blocks', columns, none: 'You block no servers or accounts.', more }), value }
+    return { ...listResult(shown, { name: 'blocks', columns, none: 'You block no servers or accounts.', more }), value }
   },
 }
 
@@ -34,18 +34,18 @@ const add: OperatingCommand = {
   examples: ["parley activitypub blocks add bad.example --comment 'spam'"],
   flags: { ...peerFlag, comment: { type: 'string', description: 'Why, for you and the readers of your list' } },
   async operate(flags, desk) {
-    const input = given(flags, 'peer', 'comment')
+    const input = pickFlags(flags, 'peer', 'comment')
     const first = await desk.operate('blocks.add', input)
     let followers = Number(first.value['followers'])
     let last = first
-    for (let round = 0; round < maxRounds && last.value['isComplete'] === false; round += 1) {
+    for (let round = 0; round < maxBlockRounds && last.value['isComplete'] === false; round += 1) {
       last = await desk.operate('blocks.add', input)
       followers += Number(last.value['followers'])
     }
     const value = { ...first.value, followers, isComplete: last.value['isComplete'] ?? true }
     const words = first.value['added'] === 0 ? 'You had blocked it before' : 'Blocked, within half a minute everywhere'
     const text = `${words}; ${followers} followers removed.`
-    return { ...done({ ...first, value }, { ...desk, isOffline: false }, text), text }
+    return { ...doneResult({ ...first, value }, { ...desk, isOffline: false }, text), text }
   },
 }
 
@@ -56,8 +56,8 @@ const remove: OperatingCommand = {
   flags: peerFlag,
   confirm: ({ peer }: CommandFlags) => `Let ${String(peer)} in again?`,
   operate: async (flags, desk) =>
-    done(
-      await desk.operate('blocks.remove', given(flags, 'peer')),
+    doneResult(
+      await desk.operate('blocks.remove', pickFlags(flags, 'peer')),
       { ...desk, isOffline: false },
       'Let in again, within half a minute.',
     ),
@@ -85,5 +85,5 @@ export const blockCommands: ChannelCommandGroup = {
   description: 'Whom you turn away: servers, and people on them.',
   examples: ['parley activitypub blocks', 'parley activitypub blocks add bad.example'],
   fallback: 'list',
-  commands: [list, add, remove, importCommand, exportCommand],
+  commands: [list, add, remove, importBlocksCommand, exportCommand],
 }

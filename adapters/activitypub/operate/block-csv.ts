@@ -21,7 +21,7 @@ export const listHeader = `${names.join(',')}\n`
 export function readBlockList(text: string): BlockList {
   if (text.length > maxListChars)
     throw new GatewayError('bad_request', `the list is longer than ${maxListChars} characters; split it`)
-  const lines = [...cellsIn(text.replace(/^\uFEFF/, ''))].filter(({ cells }) =>
+  const lines = [...parseCsvRows(text.replace(/^\uFEFF/, ''))].filter(({ cells }) =>
     cells.some((cell) => cell.trim() !== ''),
   )
   if (lines.length > maxListRows)
@@ -29,19 +29,23 @@ export function readBlockList(text: string): BlockList {
   const [first] = lines
   const header = first?.cells.map((cell) => cell.trim().replace(/^#/, '').toLowerCase()) ?? []
   const isNamed = header.includes('domain')
-  const at = (name: string): number => (isNamed ? header.indexOf(name) : ['domain', 'severity'].indexOf(name))
-  const places = { host: at('domain'), severity: at('severity'), comment: at('public_comment') }
+  const columnIndex = (name: string): number => (isNamed ? header.indexOf(name) : ['domain', 'severity'].indexOf(name))
+  const places = {
+    host: columnIndex('domain'),
+    severity: columnIndex('severity'),
+    comment: columnIndex('public_comment'),
+  }
   const rows: BlockRow[] = []
   const refused: BadRow[] = []
   for (const { line, cells } of isNamed ? lines.slice(1) : lines) {
-    const cell = (place: number): string => cells[place]?.trim() ?? ''
-    const written = cell(places.host)
+    const cellAt = (place: number): string => cells[place]?.trim() ?? ''
+    const written = cellAt(places.host)
     const host = peerSchema.safeParse(written)
     if (written.includes('*')) refused.push({ line, why: 'its name is obfuscated; ask the author of the list' })
     else if (!host.success || host.data.includes('/')) refused.push({ line, why: 'that is no host' })
     else {
-      const severity = cell(places.severity).toLowerCase() || 'suspend'
-      rows.push({ line, host: host.data, severity, comment: commentOf(cell(places.comment)) })
+      const severity = cellAt(places.severity).toLowerCase() || 'suspend'
+      rows.push({ line, host: host.data, severity, comment: cleanComment(cellAt(places.comment)) })
     }
   }
   return { rows, refused }
@@ -51,12 +55,12 @@ export function writeBlockList(rows: readonly Pick<BlockRow, 'host' | 'severity'
   return rows
     .map(
       ({ host, severity, comment }) =>
-        `${[host, severity, 'false', 'false', comment, 'false'].map(quoted).join(',')}\n`,
+        `${[host, severity, 'false', 'false', comment, 'false'].map(quoteCsvCell).join(',')}\n`,
     )
     .join('')
 }
 
-export function commentOf(text: string): string {
+export function cleanComment(text: string): string {
   return text
     .replace(/\p{Cc}+/gu, ' ')
     .slice(0, maxComment)
@@ -64,7 +68,7 @@ export function commentOf(text: string): string {
 }
 
 /** RFC 4180. What begins as a formula is text for every program that opens it (CWE-1236). */
-function quoted(text: string): string {
+function quoteCsvCell(text: string): string {
   const safe = /^[=+\-@]/.test(text) ? `'${text}` : text
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
@@ -72,7 +76,7 @@ function quoted(text: string): string {
 type Line = { readonly line: number; readonly cells: readonly string[] }
 
 /** `line`: where a row begins, from one. */
-function* cellsIn(text: string): Generator<Line> {
+function* parseCsvRows(text: string): Generator<Line> {
   let [cells, cell, line, start]: [string[], string, number, number] = [[], '', 1, 1]
   let isQuoted = false
   for (let at = 0; at < text.length; at += 1) {

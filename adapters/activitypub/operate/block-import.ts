@@ -1,8 +1,8 @@
 // Imports a list of servers from another operator: what it would change is shown first, and what is taken is blocked like any other.
 import * as z from 'zod'
-import { GatewayError, type JsonObject, type Operated } from '../../../src/contract/index.ts'
+import { GatewayError, type JsonObject, type OperationResult } from '../../../src/contract/index.ts'
 import { addBlocks, type BlockDeps } from './add-blocks.ts'
-import { asked } from './asked.ts'
+import { parseOperationInput } from './asked.ts'
 import { type BlockRow, maxListChars, readBlockList } from './block-csv.ts'
 
 const importShape = z.object({
@@ -15,14 +15,14 @@ const importShape = z.object({
 export const maxRowsAtOnce = 2000
 const shownRows = 100
 
-export async function importBlocks(deps: BlockDeps, input: JsonObject, at: string): Promise<Operated> {
+export async function importBlocks(deps: BlockDeps, input: JsonObject, at: string): Promise<OperationResult> {
   const remedy = 'give csv as Mastodon writes it, all and dryRun as true or false'
-  const { csv, all, dryRun } = asked(importShape, input, remedy)
+  const { csv, all, dryRun } = parseOperationInput(importShape, input, remedy)
   const { rows, refused } = readBlockList(csv)
   if (rows.length > maxRowsAtOnce)
     throw new GatewayError('bad_request', `send ${maxRowsAtOnce} rows at once at most, each time with the first line`)
-  const taken = new Map(rows.filter((row) => isTaken(row, all)).map((row) => [row.host, row]))
-  const left = rows.filter((row) => !isTaken(row, all))
+  const taken = new Map(rows.filter((row) => isImported(row, all)).map((row) => [row.host, row]))
+  const left = rows.filter((row) => !isImported(row, all))
   const blocks = [...taken.values()].map(({ host: peer, severity, comment }) => ({ peer, severity, comment }))
   const { value, change } = await addBlocks(deps, blocks, at)
   const told = {
@@ -35,6 +35,6 @@ export async function importBlocks(deps: BlockDeps, input: JsonObject, at: strin
 }
 
 /** Mastodon's words: `suspend` turns a server away, `silence` hides its people from others, `noop` does neither. */
-export function isTaken({ severity }: BlockRow, all: boolean): boolean {
+export function isImported({ severity }: BlockRow, all: boolean): boolean {
   return all || severity === 'suspend'
 }

@@ -1,6 +1,6 @@
 // `parley activitypub keys`: the keys by which others know what an agent says.
 import type { ChannelCommandGroup, OperatingCommand } from '../../../src/contract/index.ts'
-import { done, given } from './answers.ts'
+import { doneResult, pickFlags } from './answers.ts'
 
 const rotate: OperatingCommand = {
   name: 'rotate',
@@ -16,9 +16,9 @@ const rotate: OperatingCommand = {
   },
   confirm: ({ owner }) => `Make new keys for ${String(owner)}?`,
   async operate(flags, desk) {
-    const answer = await desk.operate('keys.rotate', { ...given(flags, 'owner'), again: flags['again'] === true })
+    const answer = await desk.operate('keys.rotate', { ...pickFlags(flags, 'owner'), again: flags['again'] === true })
     const { key, told } = answer.value
-    return done(answer, desk, `The key is ${String(key)} from now on; servers that are told: ${String(told)}.`)
+    return doneResult(answer, desk, `The key is ${String(key)} from now on; servers that are told: ${String(told)}.`)
   },
 }
 

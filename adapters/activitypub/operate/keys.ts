@@ -5,18 +5,18 @@ import {
   isOrderKey,
   type JsonObject,
   type Operations,
-  type ProtocolSend,
+  type ProtocolReply,
 } from '../../../src/contract/index.ts'
-import { followersOf } from '../deliver/followers.ts'
+import { listFollowerInboxes } from '../deliver/followers.ts'
 import { agentDocument, agentOwner, instanceOwner } from '../documents/actor-document.ts'
 import type { KeyRing } from '../documents/own-keys.ts'
-import { standingOf } from '../documents/settings.ts'
+import { agentStatus } from '../documents/settings.ts'
 import type { InboxCall } from '../wire/call.ts'
 import { publicAudience } from '../wire/names.ts'
-import { asked, knownAgent, word } from './asked.ts'
+import { knownAgent, parseOperationInput, shortText } from './asked.ts'
 import type { OperateDeps } from './deps.ts'
 
-const ownerShape = z.object({ owner: word, again: z.boolean().default(false) })
+const ownerShape = z.object({ owner: shortText, again: z.boolean().default(false) })
 /** An operator who got no answer asks again, and means the same keys. */
 const sameMs = 10 * 60 * 1000
 /** The others ask by themselves when they meet a key that they do not know. */
@@ -26,7 +26,7 @@ export function keyOperations(deps: OperateDeps): Operations {
   const { keys, places, now } = deps
   return {
     async 'keys.rotate'(input) {
-      const { owner: name, again } = asked(ownerShape, input, 'give owner: an agent, or instance')
+      const { owner: name, again } = parseOperationInput(ownerShape, input, 'give owner: an agent, or instance')
       const agent = name === 'instance' ? undefined : knownAgent(deps, name)
       const owner = agent === undefined ? instanceOwner(places) : agentOwner(places, agent)
       const { generation, sinceMs, effect, ring } = await keys.rotation(owner)
@@ -35,7 +35,7 @@ export function keyOperations(deps: OperateDeps): Operations {
           'conflict',
           'new keys were made a moment ago; to make them once more add --again (again: true)',
         )
-      const sends = agent === undefined ? [] : await tellings(deps, agent, ring, generation)
+      const sends = agent === undefined ? [] : await keyChangeUpdates(deps, agent, ring, generation)
       return {
         value: { owner: name, actor: owner.actor, key: ring.rsa.id, generation, told: sends.length },
         change: {
@@ -50,13 +50,13 @@ export function keyOperations(deps: OperateDeps): Operations {
 }
 
 /** The actor as it is from now on, once to each server that follows. */
-async function tellings(
+async function keyChangeUpdates(
   deps: OperateDeps,
   agent: string,
   ring: KeyRing,
   generation: number,
-): Promise<readonly ProtocolSend[]> {
-  const standing = standingOf(deps, agent)
+): Promise<readonly ProtocolReply[]> {
+  const standing = agentStatus(deps, agent)
   if (standing.kind !== 'here') return []
   const { '@context': context, ...object } = agentDocument(deps, standing.profile, ring)
   const actor = deps.places.actor(agent)
@@ -66,10 +66,10 @@ async function tellings(
     ...{ cc: [deps.places.collection(agent, 'followers')], object },
   }
   const inboxes = new Map<string, boolean>()
-  for (const { inbox, shared_inbox: shared } of await followersOf(deps.records, agent))
+  for (const { inbox, shared_inbox: shared } of await listFollowerInboxes(deps.records, agent))
     if (inboxes.size < maxTold) inboxes.set(shared ?? inbox, shared !== null)
   return [...inboxes]
-    .map(([inbox, isShared], at): ProtocolSend => {
+    .map(([inbox, isShared], at): ProtocolReply => {
       const call: InboxCall = { op: 'deliver', agent, inbox, is_shared: isShared, activity }
       return { call, orderKey: `${agent} ${inbox}`, clientId: `${agent}:keys-${generation}:${at}` }
     })

@@ -1,7 +1,7 @@
 // Followers, and those who asked to follow, from servers that are blocked.
-import type { Effect, Records } from '../../../src/contract/index.ts'
+import type { Records, RecordWrite } from '../../../src/contract/index.ts'
 import type { PeerList } from '../manners/peer-list.ts'
-import { families } from '../wire/own-records.ts'
+import { ownFamilies } from '../wire/own-records.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
 
 const pageSize = 1000
@@ -9,12 +9,12 @@ const maxPages = 100
 /** Of one commit; followers that are left go when the operator asks again. */
 const atMost = 1000
 
-export type Leaving = { readonly effects: readonly Effect[]; readonly count: number; readonly isComplete: boolean }
+export type Leaving = { readonly effects: readonly RecordWrite[]; readonly count: number; readonly isComplete: boolean }
 
-export async function leavingFollowers(records: Pick<Records, 'list'>, turnedAway: PeerList): Promise<Leaving> {
-  const effects: Effect[] = []
+export async function listBlockedFollowers(records: Pick<Records, 'list'>, turnedAway: PeerList): Promise<Leaving> {
+  const effects: RecordWrite[] = []
   let count = 0
-  for (const family of [families.follower, peerFamilies.request]) {
+  for (const family of [ownFamilies.follower, peerFamilies.request]) {
     let after: string | undefined
     for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await records.list(family, { limit: pageSize, ...(after === undefined ? {} : { after }) })

@@ -1,6 +1,6 @@
 // `parley activitypub requests` and `followers`: who wants to follow, and who does.
 import type { ChannelCommandGroup, CommandFlags, OperatingCommand } from '../../../src/contract/index.ts'
-import { done, given, listed } from './answers.ts'
+import { doneResult, listResult, pickFlags } from './answers.ts'
 
 const someone = 'https://social.example/users/alice'
 const agentFlag = {
@@ -16,7 +16,7 @@ export const pageFlags = {
   after: { type: 'string', description: 'Where the page before this one ended', valueHint: 'text' },
 } as const
 
-function listCommand(group: 'requests' | 'followers', description: string, none: string): OperatingCommand {
+function listPeopleCommand(group: 'requests' | 'followers', description: string, none: string): OperatingCommand {
   const command = `parley activitypub ${group} list`
   return {
     name: 'list',
@@ -24,20 +24,20 @@ function listCommand(group: 'requests' | 'followers', description: string, none:
     examples: [command, `${command} --agent concierge --json`],
     flags: { ...pageFlags, ...agentFlag },
     async operate(flags, desk) {
-      const answer = await desk.operate(`${group}.list`, given(flags, 'limit', 'after', 'agent'))
-      return listed(answer, { name: group, columns: ['agent', 'actor', 'since'], none, more: command })
+      const answer = await desk.operate(`${group}.list`, pickFlags(flags, 'limit', 'after', 'agent'))
+      return listResult(answer, { name: group, columns: ['agent', 'actor', 'since'], none, more: command })
     },
   }
 }
 
-function decision(verb: 'accept' | 'reject', description: string, words: string): OperatingCommand {
+function decideRequestCommand(verb: 'accept' | 'reject', description: string, words: string): OperatingCommand {
   return {
     name: verb,
     description,
     examples: [`parley activitypub requests ${verb} ${someone}`],
     flags: actorFlags,
     operate: async (flags, desk) =>
-      done(await desk.operate(`requests.${verb}`, given(flags, 'actor', 'agent')), desk, words),
+      doneResult(await desk.operate(`requests.${verb}`, pickFlags(flags, 'actor', 'agent')), desk, words),
   }
 }
 
@@ -48,8 +48,8 @@ const removal: OperatingCommand = {
   flags: actorFlags,
   confirm: ({ actor }: CommandFlags) => `Remove ${String(actor)} as a follower?`,
   operate: async (flags, desk) =>
-    done(
-      await desk.operate('followers.remove', given(flags, 'actor', 'agent')),
+    doneResult(
+      await desk.operate('followers.remove', pickFlags(flags, 'actor', 'agent')),
       desk,
       'Removed; their server is told.',
     ),
@@ -61,9 +61,9 @@ export const requestCommands: ChannelCommandGroup = {
   examples: ['parley activitypub requests', `parley activitypub requests accept ${someone}`],
   fallback: 'list',
   commands: [
-    listCommand('requests', 'List who waits for your answer.', 'There are no follow requests.'),
-    decision('accept', 'Accept a follow request; its sender is told.', 'Accepted; their server is told.'),
-    decision(
+    listPeopleCommand('requests', 'List who waits for your answer.', 'There are no follow requests.'),
+    decideRequestCommand('accept', 'Accept a follow request; its sender is told.', 'Accepted; their server is told.'),
+    decideRequestCommand(
       'reject',
       'Reject a follow request; its sender is told. They may ask again.',
       'Rejected; their server is told.',
@@ -76,5 +76,5 @@ export const followerCommands: ChannelCommandGroup = {
   description: 'Who follows an agent.',
   examples: ['parley activitypub followers', `parley activitypub followers remove ${someone} --yes`],
   fallback: 'list',
-  commands: [listCommand('followers', 'List who follows.', 'There are no followers.'), removal],
+  commands: [listPeopleCommand('followers', 'List who follows.', 'There are no followers.'), removal],
 }

@@ -1,14 +1,14 @@
 // `parley activitypub posts`: what the agents have posted, and what becomes of it.
 import type { ChannelCommandGroup, CommandFlags, OperatingCommand } from '../../../src/contract/index.ts'
-import { done, given, listed } from './answers.ts'
+import { doneResult, listResult, pickFlags } from './answers.ts'
 import { pageFlags } from './people-commands.ts'
 
-const some = 'https://agents.example/ap/concierge/notes/3f2c'
-const idFlag = {
+const examplePostId = 'https://agents.example/ap/concierge/notes/3f2c'
+const postIdFlag = {
   id: { type: 'positional', required: true, description: 'Its address, or the end of it, as the list shows it' },
 } as const
 
-const list: OperatingCommand = {
+const listPostsCommand: OperatingCommand = {
   name: 'list',
   description: 'List what was posted, the newest first. Direct posts are listed without their words.',
   examples: ['parley activitypub posts list', 'parley activitypub posts list --agent concierge --private --json'],
@@ -18,9 +18,9 @@ const list: OperatingCommand = {
     private: { type: 'boolean', description: 'Show the words of direct posts, too' },
   },
   async operate(flags, desk) {
-    const answer = await desk.operate('posts.list', given(flags, 'limit', 'after', 'agent', 'private'))
+    const answer = await desk.operate('posts.list', pickFlags(flags, 'limit', 'after', 'agent', 'private'))
     const columns = ['published', 'visibility', 'id', 'words']
-    return listed(answer, {
+    return listResult(answer, {
       name: 'posts',
       columns,
       none: 'Nothing was posted.',
@@ -29,34 +29,34 @@ const list: OperatingCommand = {
   },
 }
 
-const edit: OperatingCommand = {
+const editPostCommand: OperatingCommand = {
   name: 'edit',
   description: 'Change the text of a post; every server that got it is told. Its mentions and files stay.',
-  examples: [`parley activitypub posts edit ${some} 'The train leaves at **nine**.'`],
-  flags: { ...idFlag, markdown: { type: 'positional', required: true, description: 'The new words, as Markdown' } },
+  examples: [`parley activitypub posts edit ${examplePostId} 'The train leaves at **nine**.'`],
+  flags: { ...postIdFlag, markdown: { type: 'positional', required: true, description: 'The new words, as Markdown' } },
   async operate(flags, desk) {
-    const answer = await desk.operate('posts.edit', given(flags, 'id', 'markdown'))
+    const answer = await desk.operate('posts.edit', pickFlags(flags, 'id', 'markdown'))
     if (answer.value['isChanged'] === false) return { value: answer.value, text: 'It says that already.' }
-    return done(answer, desk, `Changed; told to ${String(answer.value['told'])} inboxes.`)
+    return doneResult(answer, desk, `Changed; told to ${String(answer.value['told'])} inboxes.`)
   },
 }
 
-const remove: OperatingCommand = {
+const deletePostCommand: OperatingCommand = {
   name: 'delete',
   description: 'Delete a post for good; every server that got it is told, and its files go from its address.',
-  examples: [`parley activitypub posts delete ${some} --yes`],
-  flags: idFlag,
+  examples: [`parley activitypub posts delete ${examplePostId} --yes`],
+  flags: postIdFlag,
   confirm: ({ id }: CommandFlags) => `Take ${String(id)} back? It cannot be undone.`,
   async operate(flags, desk) {
-    const answer = await desk.operate('posts.delete', given(flags, 'id'))
-    return done(answer, desk, `Taken back; told to ${String(answer.value['told'])} inboxes.`)
+    const answer = await desk.operate('posts.delete', pickFlags(flags, 'id'))
+    return doneResult(answer, desk, `Taken back; told to ${String(answer.value['told'])} inboxes.`)
   },
 }
 
 export const postCommands: ChannelCommandGroup = {
   name: 'posts',
   description: 'What the agents have posted: see it, change it, take it back.',
-  examples: ['parley activitypub posts', `parley activitypub posts delete ${some} --yes`],
+  examples: ['parley activitypub posts', `parley activitypub posts delete ${examplePostId} --yes`],
   fallback: 'list',
-  commands: [list, edit, remove],
+  commands: [listPostsCommand, editPostCommand, deletePostCommand],
 }

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { ChannelRecord, JsonObject } from '../../../src/contract/index.ts'
 import { htmlToText } from '../../../src/rendering/index.ts'
 import { directFamily, isTombstone, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
-import { asked, knownAgent, pageShape } from './asked.ts'
+import { knownAgent, pageShape, parseOperationInput } from './asked.ts'
 import type { PostDeps } from './deps.ts'
 
 const listShape = pageShape.extend({ private: z.boolean().default(false) })
@@ -11,7 +11,7 @@ const maxWords = 500
 
 export async function listPosts(deps: PostDeps, input: JsonObject): Promise<JsonObject> {
   const remedy = 'give limit from 1 to 100, after as a list ended, agent by its name, private as true or false'
-  const { limit, private: isWhole, agent, after } = asked(listShape, input, remedy)
+  const { limit, private: isWhole, agent, after } = parseOperationInput(listShape, input, remedy)
   const page = {
     limit: limit + 1,
     ...(agent === undefined ? {} : { agent: knownAgent(deps, agent) }),
@@ -24,14 +24,14 @@ export async function listPosts(deps: PostDeps, input: JsonObject): Promise<Json
   // Both lists are by time, the newest first, under keys of the same form.
   const all = [...open, ...direct].toSorted((one, other) => (one.key < other.key ? -1 : 1))
   const shown = all.slice(0, limit)
-  const posts = await Promise.all(shown.map((each) => postOf(deps, each, isWhole)))
+  const posts = await Promise.all(shown.map((each) => toListedPost(deps, each, isWhole)))
   return {
     posts: posts.filter((each) => each !== undefined),
     next: all.length > limit ? (shown.at(-1)?.key ?? null) : null,
   }
 }
 
-async function postOf(
+async function toListedPost(
   { records }: PostDeps,
   { value }: ChannelRecord,
   isWhole: boolean,

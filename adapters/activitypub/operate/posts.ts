@@ -1,18 +1,24 @@
 // Edits and deletes posts of our agents. Every server that got one is told, and our own address says it at once.
 import * as z from 'zod'
-import type { Effect, Operated, OperationChange, Operations, ProtocolSend } from '../../../src/contract/index.ts'
+import type {
+  OperationChange,
+  OperationResult,
+  Operations,
+  ProtocolReply,
+  RecordWrite,
+} from '../../../src/contract/index.ts'
 import { GatewayError } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
-import { type ChangedNote, noteSaying, saidAnew, takenBack } from '../deliver/change-note.ts'
-import { listOf, subjectOf } from '../deliver/keep-note.ts'
-import { orderOf } from '../deliver/send-on.ts'
-import { longestOf } from '../render/words.ts'
+import { type ChangedNote, deleteNote, editNote, renderNoteEdit } from '../deliver/change-note.ts'
+import { noteListFamily, noteSubject } from '../deliver/keep-note.ts'
+import { deliveryOrderKey } from '../deliver/send-on.ts'
+import { noteLengthLimit } from '../render/words.ts'
 import { type InboxCall, isChat, isTombstone, type NoteRecord, noteFamily, outboxKey } from '../wire/call.ts'
-import { asked, word } from './asked.ts'
+import { parseOperationInput, shortText } from './asked.ts'
 import type { PostDeps } from './deps.ts'
 import { listPosts } from './post-list.ts'
 
-const postShape = z.object({ id: word })
+const postShape = z.object({ id: shortText })
 const wordsShape = postShape.extend({ markdown: z.string().max(100_000) })
 const which = 'give id as the list shows it, or the address of the post'
 
@@ -20,26 +26,28 @@ export function postOperations(deps: PostDeps): Operations {
   return {
     'posts.list': async (input) => ({ value: await listPosts(deps, input) }),
     async 'posts.edit'(input, { at }) {
-      const { id, markdown } = asked(wordsShape, input, `${which}, and markdown`)
-      const post = await postAt(deps, id)
+      const { id, markdown } = parseOperationInput(wordsShape, input, `${which}, and markdown`)
+      const post = await findPostById(deps, id)
       if (markdown.trim() === '') throw new GatewayError('bad_request', 'say what it shall say, or take it back')
-      const limit = longestOf(deps.limit, isChat(post.record.note))
-      const said = noteSaying(post.record, markdown, limit)
+      const limit = noteLengthLimit(deps.limit, isChat(post.record.note))
+      const said = renderNoteEdit(post.record, markdown, limit)
       if (said === undefined)
         throw new GatewayError('bad_request', `it stays one post, of ${limit} characters at most; say less`)
       if (said.html === post.record.note['content']) return { value: { id: post.id, told: 0, isChanged: false } }
-      return changed(
+      return toPostChange(
         post,
-        await saidAnew(deps.records, post.record, said, { agent: post.agent, at: Date.parse(at) }),
+        await editNote(deps.records, post.record, said, { agent: post.agent, at: Date.parse(at) }),
         [],
       )
     },
     async 'posts.delete'(input, { at }) {
-      const post = await postAt(deps, asked(postShape, input, which).id)
-      const gone = await takenBack(deps.records, post.record, { agent: post.agent, at: Date.parse(at) })
+      const post = await findPostById(deps, parseOperationInput(postShape, input, which).id)
+      const gone = await deleteNote(deps.records, post.record, { agent: post.agent, at: Date.parse(at) })
       const published = String(post.record.note['published'])
       // What is taken back is found in no list any more.
-      return changed(post, gone, [{ kind: 'remove', family: listOf(post.record), key: outboxKey(post.id, published) }])
+      return toPostChange(post, gone, [
+        { kind: 'remove', family: noteListFamily(post.record), key: outboxKey(post.id, published) },
+      ])
     },
   }
 }
@@ -47,7 +55,7 @@ export function postOperations(deps: PostDeps): Operations {
 type Post = { readonly id: string; readonly agent: string; readonly record: NoteRecord }
 
 /** By its address, or by the end of it. */
-async function postAt({ records, places, agents }: PostDeps, id: string): Promise<Post> {
+async function findPostById({ records, places, agents }: PostDeps, id: string): Promise<Post> {
   const slugs = agents().map(({ slug }) => slug)
   const written = /\/ap\/([a-z0-9-]+)\/notes\/([A-Za-z0-9_-]+)$/.exec(id)
   const [, agent, end] = written ?? []
@@ -63,30 +71,34 @@ async function postAt({ records, places, agents }: PostDeps, id: string): Promis
   throw new GatewayError('not_found', 'there is no such post; list them with parley activitypub posts list')
 }
 
-async function changed(post: Post, { record, calls }: ChangedNote, more: readonly Effect[]): Promise<Operated> {
+async function toPostChange(
+  post: Post,
+  { record, calls }: ChangedNote,
+  more: readonly RecordWrite[],
+): Promise<OperationResult> {
   const { id, agent } = post
   const isGone = isTombstone(record.note)
   const name = isGone ? `${id}#delete` : `${id}#update-${record.version}`
-  const subject = subjectOf(record)
-  const kept: Effect = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }
+  const subject = noteSubject(record)
+  const kept: RecordWrite = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }
   const change: OperationChange = {
     reason: isGone ? 'post_deleted' : 'post_edited',
     // By the note and its version: of two who change it at the same time one does, and the other is told.
     deliveryId: `${id}#change-${(post.record.version ?? 0) + 1}`,
     ...subject,
     effects: [kept, ...more],
-    sends: await Promise.all(calls.map((call) => sendOf(name, call))),
+    sends: await Promise.all(calls.map((call) => toProtocolReply(name, call))),
   }
   const value = { id, told: calls.length, isChanged: true }
   return { value, change }
 }
 
 /** In the order of whatever else goes there: no server is told of a change before what it changes. */
-async function sendOf(name: string, rendered: ChangedNote['calls'][number]): Promise<ProtocolSend> {
+async function toProtocolReply(name: string, rendered: ChangedNote['calls'][number]): Promise<ProtocolReply> {
   const { inbox } = rendered.call as InboxCall
   return {
     call: rendered.call,
-    orderKey: orderOf(rendered),
+    orderKey: deliveryOrderKey(rendered),
     clientId: `${name} ${(await sha256Hex(inbox)).slice(0, 32)}`,
   }
 }

@@ -4,10 +4,10 @@ import { GatewayError, type JsonObject, type Operations } from '../../../src/con
 import { htmlToText } from '../../../src/rendering/index.ts'
 import { type NoteRecord, noteFamily } from '../wire/call.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
-import { asked, pageShape, word } from './asked.ts'
+import { pageShape, parseOperationInput, shortText } from './asked.ts'
 import type { OperateDeps } from './deps.ts'
 
-const idShape = z.object({ id: word })
+const idShape = z.object({ id: shortText })
 const listShape = pageShape.extend({ closed: z.boolean().default(false) }).omit({ agent: true })
 const maxWords = 500
 
@@ -16,24 +16,30 @@ export function reportOperations(deps: OperateDeps): Operations {
   const openReport = async (id: string) => records.get(peerFamilies.flag, id)
   return {
     async 'reports.list'(input) {
-      const { closed, limit, ...page } = asked(listShape, input, 'give limit from 1 to 100, after as a list ended')
+      const { closed, limit, ...page } = parseOperationInput(
+        listShape,
+        input,
+        'give limit from 1 to 100, after as a list ended',
+      )
       const found = await records.list(closed ? peerFamilies.closedFlag : peerFamilies.flag, { ...page, limit })
-      const reports = found.map(({ key, value, at }) => reportOf(deps, key, { at, ...value }))
+      const reports = found.map(({ key, value, at }) => toReport(deps, key, { at, ...value }))
       return { value: { reports, next: found.length < limit ? null : (found.at(-1)?.key ?? null) } }
     },
     async 'reports.show'(input) {
-      const { id } = asked(idShape, input, 'give id as the list shows it')
+      const { id } = parseOperationInput(idShape, input, 'give id as the list shows it')
       const value = (await openReport(id)) ?? (await records.get(peerFamilies.closedFlag, id))
-      if (value === undefined) throw noReport()
-      const report = reportOf(deps, id, value)
+      if (value === undefined) throw reportNotFound()
+      const report = toReport(deps, id, value)
       return {
-        value: { report: { ...report, posts: await Promise.all(report.posts.map((each) => postOf(deps, each))) } },
+        value: {
+          report: { ...report, posts: await Promise.all(report.posts.map((each) => readReportedPost(deps, each))) },
+        },
       }
     },
     async 'reports.close'(input, { at }) {
-      const { id } = asked(idShape, input, 'give id as the list shows it')
+      const { id } = parseOperationInput(idShape, input, 'give id as the list shows it')
       const value = await openReport(id)
-      if (value === undefined) throw noReport()
+      if (value === undefined) throw reportNotFound()
       const mine = typeof value['actor'] === 'string' ? { subject: value['actor'] } : {}
       return {
         value: { id, closedAt: at },
@@ -54,7 +60,7 @@ export function reportOperations(deps: OperateDeps): Operations {
 type Report = JsonObject & { readonly posts: readonly string[] }
 
 /** What it is about, told apart: agents, what they posted, and what is not ours. */
-function reportOf({ places, agents }: OperateDeps, id: string, value: JsonObject): Report {
+function toReport({ places, agents }: OperateDeps, id: string, value: JsonObject): Report {
   const { actor, about, complaint, at, closed_at: closedAt } = value
   const named = (Array.isArray(about) ? about : []).map(String)
   const slugs = agents().map(({ slug }) => slug)
@@ -69,7 +75,7 @@ function reportOf({ places, agents }: OperateDeps, id: string, value: JsonObject
   }
 }
 
-async function postOf({ records }: OperateDeps, id: string): Promise<JsonObject> {
+async function readReportedPost({ records }: OperateDeps, id: string): Promise<JsonObject> {
   // Only this adapter writes this family.
   const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
   const { content, published } = record?.note ?? {}
@@ -80,6 +86,6 @@ async function postOf({ records }: OperateDeps, id: string): Promise<JsonObject>
   }
 }
 
-function noReport(): GatewayError {
+function reportNotFound(): GatewayError {
   return new GatewayError('not_found', 'no such report, or it is closed; list them with parley activitypub reports')
 }

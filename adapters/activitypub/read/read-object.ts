@@ -3,60 +3,60 @@ import type { ReadAttachment, ReadObject, ReadTag } from '../wire/activity.ts'
 import {
   type Fields,
   firstIri,
-  hrefOf,
-  iriOf,
-  irisOf,
-  isFields,
-  listOf,
-  mediaTypeOf,
-  textOf,
-  timeOf,
-  typeOf,
-  wordedOf,
+  isPlainObject,
+  readFirstText,
+  readHref,
+  readIri,
+  readIris,
+  readLanguageText,
+  readMediaType,
+  readTimestamp,
+  readType,
+  toList,
 } from './values.ts'
 
 export const publicCollection = 'https://www.w3.org/ns/activitystreams#Public'
 const publicNames: ReadonlySet<string> = new Set(['as:Public', 'Public'])
 const tagTypes: ReadonlySet<string> = new Set(['Mention', 'Hashtag', 'Emoji', 'Link'])
 
-export function readObject(fields: Fields): ReadObject {
-  const content = wordedOf(fields, 'content')
+export function readNoteObject(fields: Fields): ReadObject {
+  const content = readLanguageText(fields, 'content')
   return {
-    id: iriOf(fields),
-    type: typeOf(fields['type'] ?? fields['@type']) ?? '',
+    id: readIri(fields),
+    type: readType(fields['type'] ?? fields['@type']) ?? '',
     attributedTo: firstIri(fields['attributedTo']),
-    to: audienceOf(fields['to']),
-    cc: audienceOf(fields['cc']),
+    to: readAudience(fields['to']),
+    cc: readAudience(fields['cc']),
     content: content.text,
     language: content.language,
-    summary: wordedOf(fields, 'summary').text,
+    summary: readLanguageText(fields, 'summary').text,
     isSensitive: fields['sensitive'] === true,
-    name: wordedOf(fields, 'name').text,
+    name: readLanguageText(fields, 'name').text,
     inReplyTo: firstIri(fields['inReplyTo']),
     context: firstIri(fields['context']),
     conversation: firstIri(fields['conversation'] ?? fields['ostatus:conversation']),
-    tags: listOf(fields['tag']).flatMap(readTag),
-    attachments: listOf(fields['attachment']).flatMap(readAttachment),
-    options: [...listOf(fields['oneOf']), ...listOf(fields['anyOf'])].flatMap(optionOf),
-    quote: quoteOf(fields),
-    url: hrefOf(fields['url'], 'text/html'),
-    published: timeOf(fields['published']),
-    updated: timeOf(fields['updated']),
-    audience: audienceOf(fields['audience']),
+    tags: toList(fields['tag']).flatMap(readTag),
+    attachments: toList(fields['attachment']).flatMap(readAttachment),
+    options: [...toList(fields['oneOf']), ...toList(fields['anyOf'])].flatMap(readPollOption),
+    quote: readQuotedIri(fields),
+    url: readHref(fields['url'], 'text/html'),
+    published: readTimestamp(fields['published']),
+    updated: readTimestamp(fields['updated']),
+    audience: readAudience(fields['audience']),
   }
 }
 
 /** The public audience has one name here, however it was abbreviated. */
-export function audienceOf(value: unknown): readonly string[] {
-  return [...new Set(irisOf(value).map((iri) => (publicNames.has(iri) ? publicCollection : iri)))]
+export function readAudience(value: unknown): readonly string[] {
+  return [...new Set(readIris(value).map((iri) => (publicNames.has(iri) ? publicCollection : iri)))]
 }
 
 function readTag(value: unknown): readonly ReadTag[] {
-  if (!isFields(value)) return []
-  const type = typeOf(value['type'])
+  if (!isPlainObject(value)) return []
+  const type = readType(value['type'])
   // Only these are in the set.
   return type !== undefined && tagTypes.has(type)
-    ? [{ type: type as ReadTag['type'], href: hrefOf(value['href']), name: textOf(value['name']) }]
+    ? [{ type: type as ReadTag['type'], href: readHref(value['href']), name: readFirstText(value['name']) }]
     : []
 }
 
@@ -64,21 +64,23 @@ function readTag(value: unknown): readonly ReadTag[] {
 function readAttachment(value: unknown): readonly ReadAttachment[] {
   if (typeof value === 'string')
     return value === '' ? [] : [{ type: 'Link', url: value, mediaType: undefined, alt: '' }]
-  if (!isFields(value)) return []
-  const [first] = listOf(value['url'])
-  const url = hrefOf(value['url']) ?? hrefOf(value['href'])
+  if (!isPlainObject(value)) return []
+  const [first] = toList(value['url'])
+  const url = readHref(value['url']) ?? readHref(value['href'])
   if (url === undefined) return []
-  const alt = wordedOf(value, 'name').text || wordedOf(value, 'summary').text
-  return [{ type: typeOf(value['type']) ?? 'Document', url, mediaType: mediaTypeOf(value) ?? mediaTypeOf(first), alt }]
+  const alt = readLanguageText(value, 'name').text || readLanguageText(value, 'summary').text
+  return [
+    { type: readType(value['type']) ?? 'Document', url, mediaType: readMediaType(value) ?? readMediaType(first), alt },
+  ]
 }
 
-function optionOf(value: unknown): readonly string[] {
-  const name = isFields(value) ? wordedOf(value, 'name').text : ''
+function readPollOption(value: unknown): readonly string[] {
+  const name = isPlainObject(value) ? readLanguageText(value, 'name').text : ''
   return name === '' ? [] : [name]
 }
 
 /** Servers agree that one can quote and not on the word for it. */
-function quoteOf(fields: Fields): string | undefined {
+function readQuotedIri(fields: Fields): string | undefined {
   for (const name of ['quote', 'quoteUrl', 'quoteUri', '_misskey_quote']) {
     const iri = firstIri(fields[name])
     if (iri !== undefined) return iri

@@ -2,12 +2,12 @@
 import type { RemoteCache } from './cache.ts'
 import type { FetchDocument, Fetched } from './fetch-document.ts'
 import { documentUrl, isSafeIri, isSameIri, isSameOrigin } from './iri.ts'
-import { type Absent, type ActorOutcome, refused } from './outcomes.ts'
+import { type Absent, type ActorOutcome, refuseRemote } from './outcomes.ts'
 import { isActor, type ReadActor, readActor } from './read-actor.ts'
 
 export type FreshActor = ({ readonly kind: 'found' } & ReadActor) | Absent
 
-export type Actors = {
+export type RemoteActors = {
   /** From what is known, else from its server. The actor may call itself by another address: compare `id`. */
   find(iri: string): Promise<ActorOutcome>
   /** From its server, at most once a minute; within it what is known. */
@@ -25,37 +25,37 @@ export type ActorDeps = {
   readonly now: () => number
 }
 
-export function createActors(deps: ActorDeps): Actors {
+export function createRemoteActors(deps: ActorDeps): RemoteActors {
   const { cache } = deps
-  const load = singly(async (iri: string): Promise<FreshActor> => {
+  const load = oncePerKey(async (iri: string): Promise<FreshActor> => {
     const fresh = await loadActor(deps, iri)
     if (fresh.kind === 'found') return { ...fresh, actor: await cache.keepActor(fresh.actor) }
     await cache.keepAbsent(iri, fresh)
     return fresh
   })
-  const find = async (iri: string): Promise<ActorOutcome> => {
-    if (!isSafeIri(iri, deps.origins)) return refused('unsafe_url')
+  const findRemoteActor = async (iri: string): Promise<ActorOutcome> => {
+    if (!isSafeIri(iri, deps.origins)) return refuseRemote('unsafe_url')
     const known = await cache.actor(iri)
     if (known !== undefined) return { kind: 'found', actor: known }
     const absent = await cache.absent(iri)
     if (absent !== undefined) return absent
     await cache.mayAsk(iri)
-    return outcome(await load(iri))
+    return toActorOutcome(await load(iri))
   }
   return {
-    find,
+    find: findRemoteActor,
     async refresh(iri) {
-      if (!isSafeIri(iri, deps.origins)) return refused('unsafe_url')
-      if (await cache.mayAsk(iri)) return outcome(await load(iri))
+      if (!isSafeIri(iri, deps.origins)) return refuseRemote('unsafe_url')
+      if (await cache.mayAsk(iri)) return toActorOutcome(await load(iri))
       cache.recall(iri)
-      return find(iri)
+      return findRemoteActor(iri)
     },
     load,
     read: (fetched, asked) => readFetched(deps, fetched, asked, true),
   }
 }
 
-function outcome(fresh: FreshActor): ActorOutcome {
+function toActorOutcome(fresh: FreshActor): ActorOutcome {
   return fresh.kind === 'found' ? { kind: 'found', actor: fresh.actor } : fresh
 }
 
@@ -72,16 +72,16 @@ async function readFetched(
   mayAskAgain: boolean,
 ): Promise<FreshActor> {
   const { id } = fetched.json
-  if (!isActor(fetched.json)) return refused('not_an_actor')
-  if (!isSafeIri(id, deps.origins)) return refused('wrong_id')
+  if (!isActor(fetched.json)) return refuseRemote('not_an_actor')
+  if (!isSafeIri(id, deps.origins)) return refuseRemote('wrong_id')
   if (!isAtHome(id, asked, fetched.url)) {
-    if (!mayAskAgain) return refused('wrong_id')
+    if (!mayAskAgain) return refuseRemote('wrong_id')
     // It says that it is another actor: that one's own server is asked, once.
     const again = await deps.fetchDocument(documentUrl(id))
     return again.kind === 'document' ? readFetched(deps, again, documentUrl(id), false) : again
   }
   const read = await readActor(fetched.json, { origins: deps.origins, fetchedAt: new Date(deps.now()).toISOString() })
-  return read === undefined ? refused('not_an_actor') : { kind: 'found', ...read }
+  return read === undefined ? refuseRemote('not_an_actor') : { kind: 'found', ...read }
 }
 
 /** Where a redirect led to another server, only that server's own documents are taken: any user of a server may have set up a redirect. */
@@ -90,7 +90,7 @@ function isAtHome(id: string, asked: string, from: string): boolean {
 }
 
 /** Those who ask for the same at the same time share one question. */
-export function singly<T, More extends readonly unknown[]>(
+export function oncePerKey<T, More extends readonly unknown[]>(
   work: (name: string, ...more: More) => Promise<T>,
 ): (name: string, ...more: More) => Promise<T> {
   const running = new Map<string, Promise<T>>()

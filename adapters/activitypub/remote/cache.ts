@@ -1,6 +1,6 @@
 // Cache of what is known of other servers' actors and keys: found for a day, not found for five minutes, and not asked again within one.
 // Notes are shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what comes in.
-import type { JsonObject, Notes } from '../../../src/contract/index.ts'
+import type { JsonObject, TtlStore } from '../../../src/contract/index.ts'
 import type { RemoteActor } from '../wire/actor.ts'
 import type { Absent } from './outcomes.ts'
 
@@ -26,9 +26,15 @@ const lives = { found: 24 * 60 * minute, absent: 5 * minute, asked: minute, memo
 const atMost = 20_000
 const mostInMemory = 2000
 
-export function createRemoteCache({ notes, now }: { readonly notes: Notes; readonly now: () => number }): RemoteCache {
+export function createRemoteCache({
+  notes,
+  now,
+}: {
+  readonly notes: TtlStore
+  readonly now: () => number
+}): RemoteCache {
   const memory = createMemory(now)
-  const read = async (family: string, key: string): Promise<JsonObject | undefined> => {
+  const readCached = async (family: string, key: string): Promise<JsonObject | undefined> => {
     const name = `${family} ${key}`
     const known = memory.get(name)
     if (known !== undefined) return known
@@ -36,38 +42,39 @@ export function createRemoteCache({ notes, now }: { readonly notes: Notes; reado
     if (value !== undefined && family !== families.absent) memory.set(name, value)
     return value
   }
-  const keep = async (family: string, key: string, value: JsonObject, life: Life): Promise<void> => {
+  const storeCached = async (family: string, key: string, value: JsonObject, life: Life): Promise<void> => {
     if (family !== families.absent) memory.set(`${family} ${key}`, value)
     await notes.keep({ family, key, value, atMost, ...life })
   }
   // Only `keepActor` writes there.
-  const actor = async (iri: string) => (await read(families.actor, iri))?.['actor'] as RemoteActor | undefined
+  const cachedActor = async (iri: string) =>
+    (await readCached(families.actor, iri))?.['actor'] as RemoteActor | undefined
   const found = [families.actor, families.owner] as const
-  const recall = (iri: string): void => {
+  const dropRecent = (iri: string): void => {
     for (const family of found) memory.drop(`${family} ${iri}`)
   }
   return {
-    actor,
+    actor: cachedActor,
     async keepActor(fresh) {
-      const kept = withKnownHandle(fresh, await actor(fresh.id))
+      const kept = withKnownHandle(fresh, await cachedActor(fresh.id))
       const life = { lifeMs: lives.found, subject: fresh.id }
-      await keep(families.actor, fresh.id, { actor: storable(kept) }, life)
+      await storeCached(families.actor, fresh.id, { actor: actorToJson(kept) }, life)
       return kept
     },
     async owner(keyId) {
-      const owner = (await read(families.owner, keyId))?.['owner']
+      const owner = (await readCached(families.owner, keyId))?.['owner']
       return typeof owner === 'string' ? owner : undefined
     },
-    keepOwner: (keyId, owner) => keep(families.owner, keyId, { owner }, { lifeMs: lives.found, subject: owner }),
-    absent: async (iri) => (await read(families.absent, iri))?.['absent'] as Absent | undefined,
+    keepOwner: (keyId, owner) => storeCached(families.owner, keyId, { owner }, { lifeMs: lives.found, subject: owner }),
+    absent: async (iri) => (await readCached(families.absent, iri))?.['absent'] as Absent | undefined,
     async keepAbsent(iri, absent, lifeMs = lives.absent) {
-      await keep(families.absent, iri, { absent }, { lifeMs })
+      await storeCached(families.absent, iri, { absent }, { lifeMs })
       if (absent.kind !== 'gone') return
-      recall(iri)
+      dropRecent(iri)
       for (const family of found) await notes.take(family, iri)
     },
     mayAsk: (iri) => notes.keep({ family: families.asked, key: iri, lifeMs: lives.asked, isOnce: true, atMost }),
-    recall,
+    recall: dropRecent,
   }
 }
 
@@ -79,7 +86,7 @@ function withKnownHandle(fresh: RemoteActor, known: RemoteActor | undefined): Re
 }
 
 /** JSON has no word for what is not there. */
-function storable(actor: RemoteActor): JsonObject {
+function actorToJson(actor: RemoteActor): JsonObject {
   return JSON.parse(JSON.stringify(actor))
 }
 

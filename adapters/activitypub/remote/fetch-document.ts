@@ -1,10 +1,10 @@
 // One document of another server: at most 1 MB and 10 seconds, JSON of the kind that was asked for, signed for only where asked to.
-import { type GuardedFetch, isGatewayError } from '../../../src/contract/index.ts'
+import { isGatewayError, type SafeFetch } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
-import { isActivityType } from '../gate/media-type.ts'
+import { isActivityMediaType } from '../gate/media-type.ts'
 import type { Fields } from './fields.ts'
 import { isSafeIri, isSameOrigin } from './iri.ts'
-import { type Absent, refused } from './outcomes.ts'
+import { type Absent, refuseRemote } from './outcomes.ts'
 
 export type Fetched =
   /** `url`: where it came from in the end. */
@@ -12,8 +12,8 @@ export type Fetched =
 
 export type DocumentKind = 'activity' | 'jrd'
 
-export type DocumentDeps = {
-  readonly guardedFetch: GuardedFetch
+export type FetchDocumentDeps = {
+  readonly guardedFetch: SafeFetch
   /** Headers that prove that our instance asks. */
   readonly signGet: (url: string) => Promise<Readonly<Record<string, string>>>
   /** Those the operator wrote down. */
@@ -34,11 +34,11 @@ const wanted: Readonly<Record<DocumentKind, string>> = {
   jrd: 'application/jrd+json, application/json;q=0.9',
 }
 
-export function createFetchDocument(deps: DocumentDeps): FetchDocument {
+export function createFetchDocument(deps: FetchDocumentDeps): FetchDocument {
   // Servers that answer only signed requests; only a memory, so that they are asked once and not twice.
   const secure = new Set<string>()
   return async (url, kind = 'activity') => {
-    if (!isSafeIri(url, deps.origins)) return refused('unsafe_url')
+    if (!isSafeIri(url, deps.origins)) return refuseRemote('unsafe_url')
     const { origin } = new URL(url)
     const timer = new AbortController()
     // One span for all of it: headers, body, and the second try.
@@ -47,10 +47,10 @@ export function createFetchDocument(deps: DocumentDeps): FetchDocument {
     try {
       // WebFinger is public, and often answered by a redirect, which no signature survives.
       if (kind === 'jrd' || !secure.has(origin)) {
-        const plain = await ask(deps, asking, {})
+        const plain = await requestDocument(deps, asking, {})
         if (kind === 'jrd' || !mayBeHidden(plain)) return plain.kind === 'gone' ? { kind: 'gone' } : plain
       }
-      const signed = await ask(deps, asking, await deps.signGet(url))
+      const signed = await requestDocument(deps, asking, await deps.signGet(url))
       if (signed.kind === 'document') {
         if (secure.size >= maxKnownHosts) secure.clear()
         secure.add(origin)
@@ -72,7 +72,11 @@ function mayBeHidden(asked: Asked): boolean {
   return asked.kind === 'refused' && asked.reason === 'forbidden'
 }
 
-async function ask(deps: DocumentDeps, asking: Asking, proof: Readonly<Record<string, string>>): Promise<Asked> {
+async function requestDocument(
+  deps: FetchDocumentDeps,
+  asking: Asking,
+  proof: Readonly<Record<string, string>>,
+): Promise<Asked> {
   const { maxBytes = limits.maxBytes, timeoutMs = limits.timeoutMs, origins } = deps
   const { url, kind, signal } = asking
   const outcome = await deps.guardedFetch.fetch(url, {
@@ -85,16 +89,16 @@ async function ask(deps: DocumentDeps, asking: Asking, proof: Readonly<Record<st
     signal,
   })
   if (outcome.kind === 'failed') return { kind: 'unreachable' }
-  if (outcome.kind === 'refused') return refusalOf(outcome.reason)
-  return read(outcome.response, asking, outcome.url)
+  if (outcome.kind === 'refused') return toFetchRefusal(outcome.reason)
+  return readDocument(outcome.response, asking, outcome.url)
 }
 
-function refusalOf(reason: string): Absent {
-  if (reason === 'redirect') return refused('redirect')
-  return refused(reason === 'too_large' || reason === 'encoding' ? 'too_large' : 'unsafe_url')
+function toFetchRefusal(reason: string): Absent {
+  if (reason === 'redirect') return refuseRemote('redirect')
+  return refuseRemote(reason === 'too_large' || reason === 'encoding' ? 'too_large' : 'unsafe_url')
 }
 
-async function read(response: Response, { url: asked, kind }: Asking, url: string): Promise<Asked> {
+async function readDocument(response: Response, { url: asked, kind }: Asking, url: string): Promise<Asked> {
   const bodiless = async (outcome: Asked): Promise<Asked> => {
     await response.body?.cancel().catch(() => undefined)
     return outcome
@@ -103,28 +107,28 @@ async function read(response: Response, { url: asked, kind }: Asking, url: strin
   // Only its own server can say that something is not there.
   if (status === 404 || status === 410)
     return bodiless(isSameOrigin(asked, url) ? { kind: 'gone', isFinal: status === 410 } : { kind: 'unreachable' })
-  if (status === 401 || status === 403) return bodiless(refused('forbidden'))
+  if (status === 401 || status === 403) return bodiless(refuseRemote('forbidden'))
   if (status === 429 || status >= 500) return bodiless({ kind: 'unreachable' })
-  if (status !== 200) return bodiless(refused('unexpected_status'))
-  if (!isRightKind(response.headers.get('content-type'), kind)) return bodiless(refused('wrong_media_type'))
-  const bytes = await bodyOf(response)
+  if (status !== 200) return bodiless(refuseRemote('unexpected_status'))
+  if (!isRightKind(response.headers.get('content-type'), kind)) return bodiless(refuseRemote('wrong_media_type'))
+  const bytes = await readDocumentBody(response)
   if (!(bytes instanceof Uint8Array)) return bytes
   const json = parseBoundedJson(bytes)
-  return json.ok ? { kind: 'document', json: json.value, url } : refused('malformed')
+  return json.ok ? { kind: 'document', json: json.value, url } : refuseRemote('malformed')
 }
 
 /** A file that a user uploaded is no document of the server's, whatever it says. */
 function isRightKind(contentType: string | null, kind: DocumentKind): boolean {
-  if (kind === 'activity') return isActivityType(contentType ?? undefined)
+  if (kind === 'activity') return isActivityMediaType(contentType ?? undefined)
   const name = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase()
   return name === 'application/jrd+json' || name === 'application/json'
 }
 
 /** Ends with its signal, like the question: the connection does not outlive it. */
-async function bodyOf(response: Response): Promise<Uint8Array | Absent> {
+async function readDocumentBody(response: Response): Promise<Uint8Array | Absent> {
   try {
     return new Uint8Array(await response.arrayBuffer())
   } catch (error) {
-    return isGatewayError(error, 'bad_request') ? refused('too_large') : { kind: 'unreachable' }
+    return isGatewayError(error, 'bad_request') ? refuseRemote('too_large') : { kind: 'unreachable' }
   }
 }

@@ -2,7 +2,7 @@
 import type { RemoteActor } from '../wire/actor.ts'
 import type { RemoteCache } from './cache.ts'
 import type { FetchDocument } from './fetch-document.ts'
-import { isFields, listOf } from './fields.ts'
+import { isPlainObject, toList } from './fields.ts'
 import type { Absent } from './outcomes.ts'
 
 export type HandleDeps = { readonly fetchDocument: FetchDocument; readonly cache: RemoteCache }
@@ -25,9 +25,9 @@ export async function confirmHandle(deps: HandleDeps, actor: RemoteActor): Promi
 
 /** The host of the actor may send us on to the host of the handle, once; that one must then say the same. */
 async function canonicalAccount(deps: HandleDeps, account: string, actor: string): Promise<string | Absent> {
-  const first = await look(deps, account, actor)
+  const first = await askWebFinger(deps, account, actor)
   if (typeof first !== 'string' || first.toLowerCase() === account.toLowerCase()) return first
-  const second = await look(deps, first, actor)
+  const second = await askWebFinger(deps, first, actor)
   if (typeof second !== 'string') return second
   return second.toLowerCase() === first.toLowerCase() ? first : disagreement
 }
@@ -36,21 +36,21 @@ const disagreement: Absent = { kind: 'refused', reason: 'wrong_id' }
 const activityTypes = /^application\/(activity\+json|ld\+json)/
 
 /** What the host says the account is called, where it leads to the actor. */
-async function look({ fetchDocument }: HandleDeps, account: string, actor: string): Promise<string | Absent> {
+async function askWebFinger({ fetchDocument }: HandleDeps, account: string, actor: string): Promise<string | Absent> {
   const resource = encodeURIComponent(`acct:${account}`)
-  const url = `${originOf(account, actor)}/.well-known/webfinger?resource=${resource}`
+  const url = `${webFingerOrigin(account, actor)}/.well-known/webfinger?resource=${resource}`
   const fetched = await fetchDocument(url, 'jrd')
   if (fetched.kind !== 'document') return fetched
   const { subject, links } = fetched.json
-  const self = listOf(links)
-    .filter(isFields)
+  const self = toList(links)
+    .filter(isPlainObject)
     .find(({ rel, type }) => rel === 'self' && typeof type === 'string' && activityTypes.test(type))
   const named = typeof subject === 'string' ? /^(?:acct:)?([^@\s]+@[^@\s/]+)$/.exec(subject)?.[1] : undefined
   return named === undefined || self?.['href'] !== actor ? disagreement : named
 }
 
 /** By https, except for an origin the operator wrote down, which is the actor's own. */
-function originOf(account: string, actor: string): string {
+function webFingerOrigin(account: string, actor: string): string {
   const host = account.slice(account.indexOf('@') + 1)
   const own = new URL(actor)
   return own.host === host.toLowerCase() ? own.origin : `https://${host}`

@@ -1,5 +1,5 @@
 // The key itself, in the two spellings of the fediverse, as the one the platform reads: SPKI in base64.
-import { base58Bytes, base64Bytes } from '../gate/base64.ts'
+import { decodeBase58, decodeStrictBase64 } from '../gate/base64.ts'
 import type { RemoteKey } from '../wire/actor.ts'
 
 export type KeyMaterial = Pick<RemoteKey, 'algorithm' | 'spki'>
@@ -22,22 +22,22 @@ const ellipticPrefix = [0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0x
 export async function pemMaterial(pem: unknown): Promise<KeyMaterial | undefined> {
   if (typeof pem !== 'string' || pem.length > maxText) return undefined
   const match = /-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END/.exec(pem)
-  const bytes = match === null ? undefined : base64Bytes((match[2] ?? '').replace(/\s+/g, ''))
+  const bytes = match === null ? undefined : decodeStrictBase64((match[2] ?? '').replace(/\s+/g, ''))
   if (match === null || bytes === undefined) return undefined
-  return material(match[1] === undefined ? bytes : rsaSpki(bytes))
+  return toKeyMaterial(match[1] === undefined ? bytes : rsaSpki(bytes))
 }
 
 /** `publicKeyMultibase` of a Multikey (FEP-521a). */
 export async function multikeyMaterial(multibase: unknown): Promise<KeyMaterial | undefined> {
   if (typeof multibase !== 'string' || multibase.length > 128) return undefined
-  const bytes = multibase.startsWith('z') ? base58Bytes(multibase.slice(1), 34) : undefined
+  const bytes = multibase.startsWith('z') ? decodeBase58(multibase.slice(1), 34) : undefined
   // Multicodec ed25519-pub.
   if (bytes === undefined || bytes[0] !== 0xed || bytes[1] !== 0x01) return undefined
-  return material(Uint8Array.from([...ed25519Prefix, ...bytes.slice(2)]))
+  return toKeyMaterial(Uint8Array.from([...ed25519Prefix, ...bytes.slice(2)]))
 }
 
-async function material(spki: Uint8Array<ArrayBuffer>): Promise<KeyMaterial | undefined> {
-  const algorithm = algorithmOf(spki)
+async function toKeyMaterial(spki: Uint8Array<ArrayBuffer>): Promise<KeyMaterial | undefined> {
+  const algorithm = spkiAlgorithm(spki)
   try {
     const key = await crypto.subtle.importKey('spki', spki, imports[algorithm], true, ['verify'])
     if (algorithm === 'rsa' && !isRightSize(key)) return undefined
@@ -48,7 +48,7 @@ async function material(spki: Uint8Array<ArrayBuffer>): Promise<KeyMaterial | un
 }
 
 /** By how it begins; whether it is whole is for the platform to say. */
-function algorithmOf(spki: Uint8Array): RemoteKey['algorithm'] {
+function spkiAlgorithm(spki: Uint8Array): RemoteKey['algorithm'] {
   const begins = (prefix: readonly number[]): boolean => prefix.every((byte, at) => spki[at] === byte)
   if (begins(ed25519Prefix)) return 'ed25519'
   return begins(ellipticPrefix) ? 'p256' : 'rsa'

@@ -1,15 +1,15 @@
 // Keys by their id, for verification. A key counts only with its owner: of the same server, and listed in the owner's own document.
 import type { RemoteActor, RemoteKey } from '../wire/actor.ts'
-import { type Actors, type FreshActor, singly } from './actors.ts'
+import { type FreshActor, oncePerKey, type RemoteActors } from './actors.ts'
 import type { RemoteCache } from './cache.ts'
 import type { FetchDocument } from './fetch-document.ts'
-import { type Fields, isFields, listOf } from './fields.ts'
+import { type Fields, isPlainObject, toList } from './fields.ts'
 import { documentUrl, isSafeIri, isSameOrigin } from './iri.ts'
-import { type Absent, type KeyOutcome, refused } from './outcomes.ts'
+import { type Absent, type KeyOutcome, refuseRemote } from './outcomes.ts'
 import { isActor } from './read-actor.ts'
-import { readKey } from './read-keys.ts'
+import { readListedKey } from './read-keys.ts'
 
-export type Keys = {
+export type RemoteKeys = {
   find(keyId: string): Promise<KeyOutcome>
   /** After a signature that the known key does not explain: asks again, at most once a minute. */
   refresh(keyId: string): Promise<KeyOutcome>
@@ -17,14 +17,14 @@ export type Keys = {
 
 export type KeyDeps = {
   readonly fetchDocument: FetchDocument
-  readonly actors: Actors
+  readonly actors: RemoteActors
   readonly cache: RemoteCache
   readonly origins: readonly string[]
 }
 
-export function createKeys(deps: KeyDeps): Keys {
+export function createRemoteKeys(deps: KeyDeps): RemoteKeys {
   const { cache } = deps
-  const load = singly(async (keyId: string): Promise<KeyOutcome> => {
+  const load = oncePerKey(async (keyId: string): Promise<KeyOutcome> => {
     const found = await loadKey(deps, keyId)
     if (found.kind !== 'found') {
       await cache.keepAbsent(keyId, found)
@@ -34,28 +34,28 @@ export function createKeys(deps: KeyDeps): Keys {
     await cache.keepOwner(keyId, actor.id)
     return { ...found, actor }
   })
-  const known = async (keyId: string): Promise<KeyOutcome | undefined> => {
+  const findCachedKey = async (keyId: string): Promise<KeyOutcome | undefined> => {
     const owner = await cache.owner(keyId)
     const actor = owner === undefined ? undefined : await cache.actor(owner)
-    const key = actor === undefined ? undefined : keyOf(actor, keyId)
+    const key = actor === undefined ? undefined : selectKey(actor, keyId)
     if (actor !== undefined && key !== undefined) return { kind: 'found', key, actor }
     return cache.absent(keyId)
   }
-  const find = async (keyId: string): Promise<KeyOutcome> => {
-    if (!isSafeIri(keyId, deps.origins)) return refused('unsafe_url')
-    const found = await known(keyId)
+  const findRemoteKey = async (keyId: string): Promise<KeyOutcome> => {
+    if (!isSafeIri(keyId, deps.origins)) return refuseRemote('unsafe_url')
+    const found = await findCachedKey(keyId)
     if (found !== undefined) return found
     await cache.mayAsk(keyId)
     return load(keyId)
   }
   return {
-    find,
+    find: findRemoteKey,
     async refresh(keyId) {
-      if (!isSafeIri(keyId, deps.origins)) return refused('unsafe_url')
+      if (!isSafeIri(keyId, deps.origins)) return refuseRemote('unsafe_url')
       if (await cache.mayAsk(keyId)) return load(keyId)
       const owner = await cache.owner(keyId)
       if (owner !== undefined) cache.recall(owner)
-      return find(keyId)
+      return findRemoteKey(keyId)
     },
   }
 }
@@ -64,10 +64,10 @@ async function loadKey(deps: KeyDeps, keyId: string): Promise<KeyOutcome> {
   const url = documentUrl(keyId)
   const fetched = await deps.fetchDocument(url)
   if (fetched.kind !== 'document') return fetched
-  const claim = claimIn(fetched.json, keyId)
-  if (claim === undefined) return refused('not_a_key')
+  const claim = readKeyClaim(fetched.json, keyId)
+  if (claim === undefined) return refuseRemote('not_a_key')
   // No other server is asked: the host of the key would choose which.
-  if (!isSameOrigin(claim.owner, keyId) || !isSameOrigin(fetched.url, keyId)) return refused('foreign_key')
+  if (!isSameOrigin(claim.owner, keyId) || !isSameOrigin(fetched.url, keyId)) return refuseRemote('foreign_key')
   const owner = isActor(fetched.json)
     ? await deps.actors.read(fetched, url)
     : await deps.actors.load(documentUrl(claim.owner))
@@ -77,8 +77,8 @@ async function loadKey(deps: KeyDeps, keyId: string): Promise<KeyOutcome> {
 type Claim = { readonly owner: string; readonly key: Fields | undefined }
 
 /** Whose the key is by what was found at its address: an actor, part of one, or the key alone. */
-function claimIn(document: Fields, keyId: string): Claim | undefined {
-  const listed = listOf(document['publicKey']).filter(isFields)
+function readKeyClaim(document: Fields, keyId: string): Claim | undefined {
+  const listed = toList(document['publicKey']).filter(isPlainObject)
   const inside = listed.find(({ id }) => id === keyId)
   const key = document['id'] === keyId && !isActor(document) ? (inside ?? document) : inside
   const owner = isActor(document) ? document['id'] : (key?.['owner'] ?? key?.['controller'] ?? document['id'])
@@ -86,7 +86,7 @@ function claimIn(document: Fields, keyId: string): Claim | undefined {
 }
 
 /** Old servers sign in the name of the actor itself (activitypub-express): it means the one key such an actor has. */
-function keyOf({ id: owner, keys }: RemoteActor, keyId: string): RemoteKey | undefined {
+function selectKey({ id: owner, keys }: RemoteActor, keyId: string): RemoteKey | undefined {
   const named = keys.find(({ id }) => id === keyId)
   return named ?? (keyId === owner && keys.length === 1 ? keys[0] : undefined)
 }
@@ -97,13 +97,13 @@ async function listedKey(
   keyId: string,
 ): Promise<{ readonly kind: 'found'; readonly key: RemoteKey; readonly actor: RemoteActor } | Absent> {
   const { actor, references } = owner
-  if (actor.id !== claim.owner) return refused('wrong_id')
-  const key = keyOf(actor, keyId)
+  if (actor.id !== claim.owner) return refuseRemote('wrong_id')
+  const key = selectKey(actor, keyId)
   if (key !== undefined) return { kind: 'found', key, actor }
   // The actor names the key and leaves it to the key's own document what it is.
-  if (!references.includes(keyId) || claim.key === undefined) return refused('key_not_listed')
-  const alone = await readKey(claim.key)
-  if (alone?.id !== keyId || alone.owner !== actor.id) return refused('key_not_listed')
+  if (!references.includes(keyId) || claim.key === undefined) return refuseRemote('key_not_listed')
+  const alone = await readListedKey(claim.key)
+  if (alone?.id !== keyId || alone.owner !== actor.id) return refuseRemote('key_not_listed')
   const whole: RemoteKey = { ...alone, owner: actor.id }
   return { kind: 'found', key: whole, actor: { ...actor, keys: [...actor.keys, whole] } }
 }

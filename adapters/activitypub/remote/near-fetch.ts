@@ -1,13 +1,13 @@
 // The guarded fetch, and beside it the machine's own addresses that the operator wrote down for tests: no others, and no names, since
 // a name leads wherever a resolver says.
-import type { GuardedFetch } from '../../../src/contract/index.ts'
+import type { SafeFetch } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../../src/verification/index.ts'
 
-export type NearFetchDeps = { readonly guardedFetch: GuardedFetch; readonly fetch: typeof fetch }
+export type LoopbackFetchDeps = { readonly guardedFetch: SafeFetch; readonly fetch: typeof fetch }
 
 const ownAddress = /^(?:127\.0\.0\.1|\[::1\])$/
 
-export function createNearFetch({ guardedFetch, fetch }: NearFetchDeps, origins: readonly string[]): GuardedFetch {
+export function createLoopbackFetch({ guardedFetch, fetch }: LoopbackFetchDeps, origins: readonly string[]): SafeFetch {
   const near = new Set(origins.filter((origin) => ownAddress.test(new URL(origin).hostname)))
   if (near.size === 0) return guardedFetch
   const written = createUnpinnedFetch(fetch)

@@ -30,6 +30,6 @@ export type Absent =
 export type ActorOutcome = { readonly kind: 'found'; readonly actor: RemoteActor } | Absent
 export type KeyOutcome = { readonly kind: 'found'; readonly key: RemoteKey; readonly actor: RemoteActor } | Absent
 
-export function refused(reason: RemoteRefusal): Absent {
+export function refuseRemote(reason: RemoteRefusal): Absent {
   return { kind: 'refused', reason }
 }

@@ -1,17 +1,17 @@
 // Others as their own servers describe them: actors, keys, handles, posts. Every address is judged before it is asked.
-import { createPace, type GuardedFetch, type Notes } from '../../../src/contract/index.ts'
+import { createRateLimiter, type SafeFetch, type TtlStore } from '../../../src/contract/index.ts'
 import type { RemoteActor } from '../wire/actor.ts'
-import { createActors, singly } from './actors.ts'
+import { createRemoteActors, oncePerKey } from './actors.ts'
 import { createRemoteCache } from './cache.ts'
-import { createFetchDocument, type DocumentDeps } from './fetch-document.ts'
+import { createFetchDocument, type FetchDocumentDeps } from './fetch-document.ts'
 import { confirmHandle } from './handles.ts'
-import { createKeys, type Keys } from './keys.ts'
+import { createRemoteKeys, type RemoteKeys } from './keys.ts'
 import type { ActorOutcome } from './outcomes.ts'
-import { findPost, type PostDeps, type PostOutcome } from './posts.ts'
+import { findRemotePost, type PostOutcome, type RemotePostDeps } from './posts.ts'
 
-export type Remote = {
+export type RemoteLookup = {
   /** For verification. */
-  readonly keys: Keys
+  readonly keys: RemoteKeys
   /** From what is known, else from its server. Compare `id` with what was asked for. */
   actor(iri: string): Promise<ActorOutcome>
   /** After an Update of theirs, or to learn whether they are gone: their own server is asked, at most once a minute. */
@@ -24,9 +24,9 @@ export type Remote = {
   post(iri: string, asker?: string): Promise<PostOutcome>
 }
 
-export type RemoteDeps = Pick<DocumentDeps, 'signGet' | 'userAgent' | 'maxBytes' | 'timeoutMs'> & {
-  readonly guardedFetch: GuardedFetch
-  readonly notes: Notes
+export type RemoteLookupDeps = Pick<FetchDocumentDeps, 'signGet' | 'userAgent' | 'maxBytes' | 'timeoutMs'> & {
+  readonly guardedFetch: SafeFetch
+  readonly notes: TtlStore
   readonly now: () => number
   /** Those the operator wrote down: they may be http. */
   readonly origins?: readonly string[]
@@ -38,30 +38,33 @@ const postPace = { count: 60, perMs: 10 * 60 * 1000 }
 /** Of one server, for one other that passes them on. */
 const askerPace = { ...postPace, count: 30 }
 
-export function createRemote(deps: RemoteDeps): Remote {
+export function createRemoteLookup(deps: RemoteLookupDeps): RemoteLookup {
   const { now, origins = [] } = deps
   const fetchDocument = createFetchDocument({ ...deps, origins })
   const cache = createRemoteCache(deps)
   const posts = {
-    ...{ cache: apart(cache), origins, pace: createPace(now, postPace) },
+    ...{ cache: withPostKeys(cache), origins, pace: createRateLimiter(now, postPace) },
     fetchDocument: createFetchDocument({ ...deps, origins, maxBytes: postBytes }),
   }
-  const askers = createPace(now, askerPace)
-  const actors = createActors({ fetchDocument, cache, origins, now })
+  const askers = createRateLimiter(now, askerPace)
+  const actors = createRemoteActors({ fetchDocument, cache, origins, now })
   // An author of several posts at once is asked about once.
-  const confirm = singly((_id, actor: RemoteActor) => confirmHandle({ fetchDocument, cache }, actor))
+  const confirm = oncePerKey((_id, actor: RemoteActor) => confirmHandle({ fetchDocument, cache }, actor))
   return {
-    keys: createKeys({ fetchDocument, actors, cache, origins }),
+    keys: createRemoteKeys({ fetchDocument, actors, cache, origins }),
     actor: actors.find,
     refreshActor: actors.refresh,
     handle: (actor) => confirm(actor.id, actor),
     known: cache.actor,
-    post: singly((iri, asker?: string) => findPost({ ...posts, askers }, iri, asker)),
+    post: oncePerKey((iri, asker?: string) => findRemotePost({ ...posts, askers }, iri, asker)),
   }
 }
 
 /** A post that any sender may have us ask for says nothing about the actor or the key that has the same address. */
-function apart({ absent, keepAbsent }: PostDeps['cache']): PostDeps['cache'] {
-  const named = (iri: string): string => `post ${iri}`
-  return { absent: (iri) => absent(named(iri)), keepAbsent: (iri, ...why) => keepAbsent(named(iri), ...why) }
+function withPostKeys({ absent, keepAbsent }: RemotePostDeps['cache']): RemotePostDeps['cache'] {
+  const postCacheKey = (iri: string): string => `post ${iri}`
+  return {
+    absent: (iri) => absent(postCacheKey(iri)),
+    keepAbsent: (iri, ...why) => keepAbsent(postCacheKey(iri), ...why),
+  }
 }

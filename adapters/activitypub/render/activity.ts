@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { type DraftCall, isChat, type NoteRecord } from '../wire/call.ts'
 import { actorIri, contextIri } from '../wire/names.ts'
-import { vocabulary } from '../wire/vocabulary.ts'
+import { noteContext } from '../wire/vocabulary.ts'
 
 const chatWords: JsonObject = {
   '@context': [
@@ -20,7 +20,7 @@ export type Naming = {
   readonly after?: { readonly id: string; readonly context: string } | undefined
 }
 
-export function createOf(draft: DraftCall, { origin, id, published, after }: Naming): JsonObject {
+export function createNoteActivity(draft: DraftCall, { origin, id, published, after }: Naming): JsonObject {
   const actor = actorIri(origin, draft.agent)
   const minted = after?.context ?? contextIri(id)
   const isNamed = 'context' in draft.note || 'conversation' in draft.note
@@ -32,11 +32,19 @@ export function createOf(draft: DraftCall, { origin, id, published, after }: Nam
         ...(isNamed ? {} : { context: minted, conversation: minted }),
         ...(after === undefined ? {} : { inReplyTo: after.id }),
       }
-  return { ...wordsFor(note), id: `${id}#create`, type: 'Create', actor, published, ...audienceIn(note), object: note }
+  return {
+    ...noteVocabulary(note),
+    id: `${id}#create`,
+    type: 'Create',
+    actor,
+    published,
+    ...audienceMembers(note),
+    object: note,
+  }
 }
 
 /** The same note in other words. `version`: how often it was changed, this time included. */
-export function updateOf(
+export function updateNoteActivity(
   { note }: Pick<NoteRecord, 'note'>,
   change: { readonly content: string; readonly source: string; readonly version: number; readonly updated: string },
 ): JsonObject {
@@ -52,37 +60,37 @@ export function updateOf(
   }
   return {
     ...{
-      ...wordsFor(note),
-      id: `${textOf(note['id'])}#update-${version}`,
+      ...noteVocabulary(note),
+      id: `${stringOrEmpty(note['id'])}#update-${version}`,
       type: 'Update',
       actor: note['attributedTo'] ?? null,
     },
-    ...{ ...audienceIn(note), updated, object: changed },
+    ...{ ...audienceMembers(note), updated, object: changed },
   }
 }
 
 /** To the people it was sent to. */
-export function deleteOf({ note }: Pick<NoteRecord, 'note'>, deleted: string): JsonObject {
-  const id = textOf(note['id'])
+export function deleteNoteActivity({ note }: Pick<NoteRecord, 'note'>, deleted: string): JsonObject {
+  const id = stringOrEmpty(note['id'])
   const object = { id, type: 'Tombstone', formerType: note['type'] ?? 'Note', deleted }
   return {
-    ...wordsFor(note),
+    ...noteVocabulary(note),
     id: `${id}#delete`,
     type: 'Delete',
     actor: note['attributedTo'] ?? null,
-    ...audienceIn(note),
+    ...audienceMembers(note),
     object,
   }
 }
 
-function wordsFor(note: JsonObject): JsonObject {
-  return isChat(note) ? chatWords : vocabulary
+function noteVocabulary(note: JsonObject): JsonObject {
+  return isChat(note) ? chatWords : noteContext
 }
 
-function audienceIn({ to = [], cc = [], audience }: JsonObject): JsonObject {
+function audienceMembers({ to = [], cc = [], audience }: JsonObject): JsonObject {
   return { to, cc, ...(audience === undefined ? {} : { audience }) }
 }
 
-function textOf(value: unknown): string {
+function stringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

@@ -2,7 +2,7 @@
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import { replyTree } from '../../../src/rendering/index.ts'
 import { storedScheme } from '../wire/call.ts'
-import { inlinesIn } from './tree.ts'
+import { listInlines } from './tree.ts'
 
 /** More are not shown by the servers most people are on. */
 const maxAttachments = 4
@@ -21,37 +21,37 @@ export type Attached = {
 }
 
 /** `servesFiles`: whether what is stored here can be asked for at an address of ours. */
-export function attachmentsOf(reply: NormalizedResponse, servesFiles: boolean): Attached {
-  const shown = shownIn(reply)
+export function renderAttachments(reply: NormalizedResponse, servesFiles: boolean): Attached {
+  const shown = inlinePictures(reply)
   const files = reply.parts.flatMap((part) => {
-    const attachment = attachmentOf(part, shown, servesFiles)
+    const attachment = renderAttachment(part, shown, servesFiles)
     return attachment === undefined ? [] : [{ part, attachment }]
   })
   const taken = files.slice(0, maxAttachments)
   const parts = reply.parts.filter((part) => !taken.some((each) => each.part === part))
-  const attachments = [...taken.map(({ attachment }) => attachment), ...picturesIn(reply, shown)].slice(
+  const attachments = [...taken.map(({ attachment }) => attachment), ...renderPictures(reply, shown)].slice(
     0,
     maxAttachments,
   )
   return { attachments, reply: { ...reply, parts } }
 }
 
-function attachmentOf(part: Part, shown: readonly Shown[], servesFiles: boolean): JsonObject | undefined {
+function renderAttachment(part: Part, shown: readonly Shown[], servesFiles: boolean): JsonObject | undefined {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
   const { bytes_ref: ref, attachment, mime = 'application/octet-stream', name = '' } = part
   if (attachment !== undefined && servesFiles) {
     // Words that show it say more about it than its name does.
     const names = [name, `cid:${name}`, `${storedScheme}${attachment.id}`]
     const alt = shown.find((each) => each.alt !== '' && names.includes(each.ref))?.alt ?? name
-    return document(`${storedScheme}${attachment.id}`, mime, alt)
+    return attachmentDocument(`${storedScheme}${attachment.id}`, mime, alt)
   }
   if (ref.kind !== 'url' && ref.kind !== 'content_addressed') return undefined
-  return ref.url === undefined ? undefined : document(ref.url, mime, name)
+  return ref.url === undefined ? undefined : attachmentDocument(ref.url, mime, name)
 }
 
 type Shown = { readonly alt: string; readonly ref: string }
 
-function shownIn(reply: NormalizedResponse): readonly Shown[] {
+function inlinePictures(reply: NormalizedResponse): readonly Shown[] {
   const texts = reply.parts.flatMap((part) =>
     isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown' ? [part.content] : [],
   )
@@ -59,18 +59,20 @@ function shownIn(reply: NormalizedResponse): readonly Shown[] {
   return found.map(([, alt = '', ref = '']) => ({ alt, ref }))
 }
 
-function picturesIn(reply: NormalizedResponse, shown: readonly Shown[]): readonly JsonObject[] {
+function renderPictures(reply: NormalizedResponse, shown: readonly Shown[]): readonly JsonObject[] {
   const elsewhere = shown.filter(({ ref }) => ref.startsWith('https:'))
   if (elsewhere.length === 0) return []
-  const links = new Set(inlinesIn(replyTree(reply)).flatMap((node) => (node.type === 'link' ? [node.url] : [])))
+  const links = new Set(listInlines(replyTree(reply)).flatMap((node) => (node.type === 'link' ? [node.url] : [])))
   return elsewhere.flatMap(({ alt, ref }) => {
     const url = URL.canParse(ref) ? new URL(ref) : undefined
     const type = pictureType[url?.pathname.split('.').at(-1)?.toLowerCase() ?? '']
-    return url === undefined || type === undefined || !links.has(url.href) ? [] : [document(url.href, type, alt)]
+    return url === undefined || type === undefined || !links.has(url.href)
+      ? []
+      : [attachmentDocument(url.href, type, alt)]
   })
 }
 
-function document(url: string, mediaType: string, alt: string): JsonObject {
+function attachmentDocument(url: string, mediaType: string, alt: string): JsonObject {
   const [family = ''] = mediaType.split('/')
   const type = { image: 'Image', video: 'Video', audio: 'Audio' }[family] ?? 'Document'
   return { type, mediaType, url, name: alt.slice(0, maxAlt).toWellFormed() }

@@ -22,7 +22,7 @@ export function replyVisibility(
   }
 }
 
-export function audienceOf(
+export function replyAudience(
   visibility: ReplyVisibility,
   actors: readonly string[],
   { origin, agent }: { readonly origin: string; readonly agent: string },

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { type Note, writeMarkdown } from '../../../src/rendering/index.ts'
 import { type ActivityPubReplyTo, chatType, type Person, type ReplyVisibility } from '../wire/call.ts'
-import { audienceOf } from './audience.ts'
+import { replyAudience } from './audience.ts'
 
 export type DraftFacts = {
   readonly to: ActivityPubReplyTo
@@ -23,8 +23,8 @@ export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): Js
   const actors = called.map(({ actor }) => actor)
   // Later notes of a thread notify no reader again. A direct one must: a recipient that it does not mention sees it nowhere.
   const tagged = isFirst || visibility === 'direct' ? called : []
-  const { to, cc } = audienceOf(visibility, actors, { origin, agent: address.agent })
-  const community = communityIn(address, visibility)
+  const { to, cc } = replyAudience(visibility, actors, { origin, agent: address.agent })
+  const community = replyCommunity(address, visibility)
   const small: JsonObject = {
     type: 'Note',
     to,
@@ -32,7 +32,7 @@ export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): Js
     inReplyTo: address.reply_to_object,
     ...(address.reply_to_context === null ? {} : { context: address.reply_to_context }),
     ...(address.reply_to_conversation === null ? {} : { conversation: address.reply_to_conversation }),
-    ...warningOf(address),
+    ...warningMembers(address),
     content: note.html,
     tag: tagged.map(({ actor, handle }) => ({ type: 'Mention', href: actor, name: handle })),
     attachment: facts.attachments,
@@ -42,7 +42,7 @@ export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): Js
     language === null || !languageTag.test(language) ? small : { ...small, contentMap: { [language]: note.html } }
   const source = { content: writeMarkdown({ type: 'root', children: note.blocks }), mediaType: 'text/markdown' }
   const forms = [{ ...withLanguage, source }, withLanguage]
-  return forms.find((form) => bytesOf(form) <= maxBytes) ?? small
+  return forms.find((form) => jsonByteLength(form) <= maxBytes) ?? small
 }
 
 /** To one person, in a chat with them. Servers take one file there, and no list without any. Undefined words: only the file. */
@@ -53,20 +53,20 @@ export function draftChat(note: Note | undefined, person: string, attachment: Js
   }
   if (note === undefined) return small
   const source = { content: writeMarkdown({ type: 'root', children: note.blocks }), mediaType: 'text/markdown' }
-  return [{ ...small, source }].find((form) => bytesOf(form) <= maxBytes) ?? small
+  return [{ ...small, source }].find((form) => jsonByteLength(form) <= maxBytes) ?? small
 }
 
 /** What only one person may read is in no community. */
-export function communityIn({ community }: ActivityPubReplyTo, visibility: ReplyVisibility): string | undefined {
+export function replyCommunity({ community }: ActivityPubReplyTo, visibility: ReplyVisibility): string | undefined {
   return visibility === 'direct' ? undefined : community
 }
 
-function warningOf({ reply_to_as_summary: summary }: ActivityPubReplyTo): JsonObject {
+function warningMembers({ reply_to_as_summary: summary }: ActivityPubReplyTo): JsonObject {
   if (summary === null || summary.trim() === '') return {}
   const words = summary.trim().slice(0, maxSummary).toWellFormed()
   return { summary: /^re:/i.test(words) ? words : `re: ${words}`, sensitive: true }
 }
 
-function bytesOf(value: JsonObject): number {
+function jsonByteLength(value: JsonObject): number {
   return new TextEncoder().encode(JSON.stringify(value)).length
 }

@@ -2,7 +2,7 @@
 import type { ActivityPubReplyTo, Person } from '../wire/call.ts'
 import { actorIri, profileIri } from '../wire/names.ts'
 
-export type Home = {
+export type RenderHost = {
   /** Of the gateway: `https://host`. */
   readonly origin: string
   /** What stands behind the second @ of our agents' handles. */
@@ -18,27 +18,27 @@ export type People = {
 }
 
 /** `isAlone`: only who wrote is answered, although others were addressed. */
-export function peopleOf(home: Home, to: ActivityPubReplyTo, isAlone: boolean): People {
+export function notifiablePeople(home: RenderHost, to: ActivityPubReplyTo, isAlone: boolean): People {
   const { actor, inbox, shared_inbox, handle, url } = to
   const author = { actor, inbox, shared_inbox, handle, url }
   const ours = actorIri(home.origin, to.agent)
   const others = to.visibility === 'direct' && !isAlone ? to.participants : []
-  const answered = unique([author, ...others]).filter((each) => each.actor !== ours)
+  const answered = uniquePeople([author, ...others]).filter((each) => each.actor !== ours)
   const named = new Map(answered.map((each) => [each.handle.toLowerCase(), each]))
   for (const slug of home.agents()) {
     if (slug === to.agent) continue
-    const sibling = siblingOf(home, slug)
+    const sibling = localAgentPerson(home, slug)
     named.set(sibling.handle.toLowerCase(), sibling)
     named.set(`@${slug.toLowerCase()}`, sibling)
   }
   return { answered, byName: (name) => named.get(name.toLowerCase()) }
 }
 
-export function unique(people: readonly Person[]): readonly Person[] {
+export function uniquePeople(people: readonly Person[]): readonly Person[] {
   return [...new Map(people.map((each) => [each.actor, each])).values()]
 }
 
-function siblingOf({ origin, handleHost }: Home, slug: string): Person {
+function localAgentPerson({ origin, handleHost }: RenderHost, slug: string): Person {
   const actor = actorIri(origin, slug)
   const [inbox, url] = [`${actor}/inbox`, profileIri(origin, slug)]
   return { actor, inbox, shared_inbox: null, handle: `@${slug}@${handleHost}`, url }

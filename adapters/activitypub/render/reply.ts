@@ -2,13 +2,13 @@
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import type { Note } from '../../../src/rendering/index.ts'
 import { type ActivityPubReplyTo, type DraftCall, type Person, replyToSchema } from '../wire/call.ts'
-import { attachmentsOf } from './attachments.ts'
+import { renderAttachments } from './attachments.ts'
 import { replyVisibility } from './audience.ts'
-import { communityIn, draftChat, draftNote } from './draft.ts'
-import { type Home, peopleOf } from './people.ts'
-import { longestOf, wordsOf } from './words.ts'
+import { draftChat, draftNote, replyCommunity } from './draft.ts'
+import { notifiablePeople, type RenderHost } from './people.ts'
+import { noteLengthLimit, renderReplyText } from './words.ts'
 
-export type RenderSettings = Home & {
+export type RenderSettings = RenderHost & {
   /** How widely a public note is answered. */
   readonly visibility: 'unlisted' | 'public'
   /** Longest note, in characters as servers count them. */
@@ -27,35 +27,35 @@ export function renderActivityPub(
 ): readonly Rendered[] {
   const address = replyToSchema.parse(to)
   const visibility = replyVisibility(address, settings.visibility)
-  return said(reply, visibility === 'direct' && isAmongTwo(settings, address)).flatMap(({ reply: each, isPrivate }) =>
-    notesOf(settings, each, address, mayNotify, isPrivate),
+  return splitPrivateParts(reply, visibility === 'direct' && isAmongTwo(settings, address)).flatMap(
+    ({ reply: each, isPrivate }) => renderNotes(settings, each, address, mayNotify, isPrivate),
   )
 }
 
 type Said = { readonly reply: NormalizedResponse; readonly isPrivate: boolean }
 
 /** What the gateway itself answers (a code for pairing, what waits) is as private as a question of policy. */
-function said(reply: NormalizedResponse, isBetweenTwo: boolean): readonly Said[] {
+function splitPrivateParts(reply: NormalizedResponse, isBetweenTwo: boolean): readonly Said[] {
   if (isBetweenTwo) return [{ reply, isPrivate: false }]
   if (reply.control !== undefined) return [{ reply, isPrivate: true }]
-  const asked = reply.parts.filter(isPolicy)
+  const asked = reply.parts.filter(isPolicyPart)
   if (asked.length === 0) return [{ reply, isPrivate: false }]
-  const open = reply.parts.filter((part) => !isPolicy(part) && part.kind !== 'tool_call')
+  const open = reply.parts.filter((part) => !isPolicyPart(part) && part.kind !== 'tool_call')
   const priv = { reply: { ...reply, parts: asked }, isPrivate: true }
   return open.length === 0
     ? [priv]
     : [{ reply: { ...reply, parts: open, status: 'completed' }, isPrivate: false }, priv]
 }
 
-function isPolicy(part: Part): boolean {
+function isPolicyPart(part: Part): boolean {
   return isKnownPart(part) && part.kind === 'policy'
 }
 
-function isAmongTwo(home: Home, to: ActivityPubReplyTo): boolean {
-  return peopleOf(home, to, false).answered.length <= 1
+function isAmongTwo(home: RenderHost, to: ActivityPubReplyTo): boolean {
+  return notifiablePeople(home, to, false).answered.length <= 1
 }
 
-function notesOf(
+function renderNotes(
   settings: RenderSettings,
   reply: NormalizedResponse,
   to: ActivityPubReplyTo,
@@ -64,17 +64,17 @@ function notesOf(
 ): readonly Rendered[] {
   const visibility = isPrivate ? 'direct' : replyVisibility(to, settings.visibility)
   const isAlone = isPrivate || to.is_chat === true
-  const people = peopleOf(settings, to, isAlone)
-  const { attachments, reply: words } = attachmentsOf(reply, settings.servesFiles)
-  const { notes, called } = wordsOf(words, {
-    ...{ people, limit: longestOf(settings.limit, to.is_chat === true), hasFiles: attachments.length > 0 },
+  const people = notifiablePeople(settings, to, isAlone)
+  const { attachments, reply: words } = renderAttachments(reply, settings.servesFiles)
+  const { notes, called } = renderReplyText(words, {
+    ...{ people, limit: noteLengthLimit(settings.limit, to.is_chat === true), hasFiles: attachments.length > 0 },
     // A question that only one person may see mentions no other.
     mayNotify: isAlone ? new Set() : mayNotify,
     isUncalled: to.is_chat === true,
   })
-  const recipients = [...called.map(recipientOf), ...members(communityIn(to, visibility))]
+  const recipients = [...called.map(toRecipient), ...communityRecipients(replyCommunity(to, visibility))]
   const drafts = to.is_chat
-    ? chatOf(notes, to.actor, attachments)
+    ? renderChatMessages(notes, to.actor, attachments)
     : notes.map((note, at) =>
         draftNote(note, {
           ...{ to, visibility, called, origin: settings.origin, isFirst: at === 0 },
@@ -88,16 +88,20 @@ function notesOf(
 }
 
 /** Each file with words of its own, as long as there are some. */
-function chatOf(notes: readonly Note[], person: string, files: readonly JsonObject[]): readonly JsonObject[] {
+function renderChatMessages(
+  notes: readonly Note[],
+  person: string,
+  files: readonly JsonObject[],
+): readonly JsonObject[] {
   const count = Math.max(notes.length, files.length)
   return Array.from({ length: count }, (_, at) => draftChat(notes[at], person, files[at]))
 }
 
-function recipientOf({ actor, inbox, shared_inbox, url }: Person): DraftCall['recipients'][number] {
+function toRecipient({ actor, inbox, shared_inbox, url }: Person): DraftCall['recipients'][number] {
   return { actor, inbox, shared_inbox, ...(url === null ? {} : { url }) }
 }
 
 /** The community passes it on to its members. Where that is reached is asked when the answer leaves. */
-function members(community: string | undefined): DraftCall['recipients'] {
+function communityRecipients(community: string | undefined): DraftCall['recipients'] {
   return community === undefined ? [] : [{ actor: community, inbox: community, shared_inbox: null, is_community: true }]
 }

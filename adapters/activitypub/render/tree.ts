@@ -1,21 +1,21 @@
 // All words of a tree, in reading order. Pure.
 import type { Block, Inline, Root } from '../../../src/rendering/index.ts'
 
-export function inlinesIn({ children }: Root): readonly Inline[] {
-  return children.flatMap(inBlock)
+export function listInlines({ children }: Root): readonly Inline[] {
+  return children.flatMap(blockInlines)
 }
 
-function inBlock(block: Block): readonly Inline[] {
+function blockInlines(block: Block): readonly Inline[] {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
-      return block.children.flatMap(inInline)
+      return block.children.flatMap(nestedInlines)
     case 'blockquote':
-      return block.children.flatMap(inBlock)
+      return block.children.flatMap(blockInlines)
     case 'list':
-      return block.children.flatMap(({ children }) => children.flatMap(inBlock))
+      return block.children.flatMap(({ children }) => children.flatMap(blockInlines))
     case 'table':
-      return block.children.flatMap((row) => row.children.flatMap(({ children }) => children.flatMap(inInline)))
+      return block.children.flatMap((row) => row.children.flatMap(({ children }) => children.flatMap(nestedInlines)))
     case 'code':
     case 'thematicBreak':
       return []
@@ -24,6 +24,6 @@ function inBlock(block: Block): readonly Inline[] {
   }
 }
 
-function inInline(node: Inline): readonly Inline[] {
-  return 'children' in node ? [node, ...node.children.flatMap(inInline)] : [node]
+function nestedInlines(node: Inline): readonly Inline[] {
+  return 'children' in node ? [node, ...node.children.flatMap(nestedInlines)] : [node]
 }

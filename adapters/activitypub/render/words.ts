@@ -3,16 +3,16 @@ import type { NormalizedResponse } from '../../../src/contract/index.ts'
 import { type Block, type Inline, type Note, type Root, renderNote, replyTree } from '../../../src/rendering/index.ts'
 import type { Person } from '../wire/call.ts'
 import type { People } from './people.ts'
-import { unique } from './people.ts'
-import { inlinesIn } from './tree.ts'
+import { uniquePeople } from './people.ts'
+import { listInlines } from './tree.ts'
 
-export type Words = {
+export type ReplyText = {
   readonly notes: readonly Note[]
   /** Those who are mentioned, in the order they are named. */
   readonly called: readonly Person[]
 }
 
-export type WordsOptions = {
+export type ReplyTextOptions = {
   readonly people: People
   readonly mayNotify: ReadonlySet<string>
   readonly limit: number
@@ -25,42 +25,52 @@ export type WordsOptions = {
 /** A chat is no timeline: its messages may be longer than posts before they are split. */
 const chatLength = 5000
 
-export function longestOf(limit: number, isInChat: boolean): number {
+export function noteLengthLimit(limit: number, isInChat: boolean): number {
   return isInChat ? Math.max(limit, chatLength) : limit
 }
 
-export function wordsOf(reply: NormalizedResponse, options: WordsOptions): Words {
+export function renderReplyText(reply: NormalizedResponse, options: ReplyTextOptions): ReplyText {
   const { people, limit } = options
   const live = new Set([...options.mayNotify].filter((name) => people.byName(name) !== undefined))
-  const tree = treeOf(reply, live, options)
+  const tree = buildReplyTree(reply, live, options)
   if (options.isUncalled)
     return { notes: renderNote(tree, { limit, hrefOf: () => undefined }), called: people.answered }
-  const named = inlinesIn(tree).flatMap((node) => (node.type === 'mention' ? (people.byName(node.name) ?? []) : []))
-  const called = unique([...people.answered, ...named])
-  const hrefOf = (name: string): string | undefined => pageOf(people.byName(name))
+  const named = listInlines(tree).flatMap((node) => (node.type === 'mention' ? (people.byName(node.name) ?? []) : []))
+  const called = uniquePeople([...people.answered, ...named])
+  const mentionHref = (name: string): string | undefined => personPage(people.byName(name))
   const unnamed = called.filter(({ actor }) => !named.some((each) => each.actor === actor))
-  const notes = renderNote(calling(tree, handlesOf(unnamed)), { limit, hrefOf })
+  const notes = renderNote(prependMentions(tree, personHandles(unnamed)), { limit, hrefOf: mentionHref })
   if (notes.length <= 1) return { notes, called }
   // In a thread people are mentioned once, at its beginning; further down a name is only a name.
-  return { notes: renderNote(calling(treeOf(reply, new Set(), options), handlesOf(called)), { limit, hrefOf }), called }
+  return {
+    notes: renderNote(prependMentions(buildReplyTree(reply, new Set(), options), personHandles(called)), {
+      limit,
+      hrefOf: mentionHref,
+    }),
+    called,
+  }
 }
 
-function treeOf(reply: NormalizedResponse, mayNotify: ReadonlySet<string>, { hasFiles }: WordsOptions): Root {
+function buildReplyTree(
+  reply: NormalizedResponse,
+  mayNotify: ReadonlySet<string>,
+  { hasFiles }: ReplyTextOptions,
+): Root {
   const isBare = hasFiles && reply.status === 'completed' && reply.parts.length === 0
   return isBare ? { type: 'root', children: [] } : replyTree(reply, { mayNotify })
 }
 
 /** Servers know whom a link means by the page it leads to; the tag names the actor. */
-function pageOf(person: Person | undefined): string | undefined {
+function personPage(person: Person | undefined): string | undefined {
   return person?.url ?? person?.actor
 }
 
-function handlesOf(people: readonly Person[]): readonly string[] {
+function personHandles(people: readonly Person[]): readonly string[] {
   return people.map(({ handle }) => handle)
 }
 
 /** The names stand before the first words. */
-export function calling({ children }: Root, handles: readonly string[]): Root {
+export function prependMentions({ children }: Root, handles: readonly string[]): Root {
   const names = handles.flatMap((name): readonly Inline[] => [
     { type: 'mention', name },
     { type: 'text', value: ' ' },

@@ -61,7 +61,7 @@ export type ReadActivity = {
 }
 
 /** What verification let through. */
-export type GatedActivity = {
+export type VerifiedActivity = {
   readonly activity: ReadActivity
   readonly signer: RemoteActor
   /** `ap-origin-fetch`: nothing of theirs is signed; their own server shows it, asked over https. */

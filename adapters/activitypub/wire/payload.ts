@@ -1,5 +1,5 @@
 // What verify hands to normalize: an activity that was proven, and what the channel knows already about those in it.
-import type { GatedActivity, ReadActivity } from './activity.ts'
+import type { ReadActivity, VerifiedActivity } from './activity.ts'
 
 export type KnownFacts = {
   /** Agents of ours that the author has blocked. */
@@ -11,9 +11,9 @@ export type KnownFacts = {
 }
 
 export type ActivityPayload =
-  | { readonly kind: 'activity'; readonly gated: GatedActivity; readonly facts: KnownFacts }
+  | { readonly kind: 'activity'; readonly gated: VerifiedActivity; readonly facts: KnownFacts }
   /** A community passed it on, and its author's server does not bear it out. `gated` is what the community sent. */
-  | { readonly kind: 'unproven'; readonly gated: GatedActivity; readonly reason: string }
+  | { readonly kind: 'unproven'; readonly gated: VerifiedActivity; readonly reason: string }
   /** An actor is gone: their own server says so. */
   | { readonly kind: 'departed'; readonly activity: ReadActivity }
 

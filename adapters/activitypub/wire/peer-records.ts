@@ -22,7 +22,7 @@ export function peerKey(agent: string, actor: string): string {
 }
 
 /** What goes to one person goes in this order. It has an end, so that no key is the beginning of another. */
-export function orderKeyOf(agent: string, actor: string): string {
+export function personOrderKey(agent: string, actor: string): string {
   return `${peerKey(agent, actor)} >`
 }
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../src/contract/index.ts'
 
 /** Said inline, so that no server has to fetch what our words mean. */
-export const vocabulary: JsonObject = {
+export const noteContext: JsonObject = {
   '@context': [
     'https://www.w3.org/ns/activitystreams',
     'https://w3id.org/security/data-integrity/v1',

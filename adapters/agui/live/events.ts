@@ -48,7 +48,7 @@ export type AguiEvent =
   | { readonly type: 'CUSTOM'; readonly name: string; readonly value: Json }
 
 /** One event as one frame. The number is ours: a client that comes back with it goes on behind it. */
-export function frameOf(event: AguiEvent, cursor: string | undefined): string {
+export function sseFrame(event: AguiEvent, cursor: string | undefined): string {
   const id = cursor === undefined ? '' : `id: ${cursor}\n`
   return `${id}data: ${JSON.stringify(event)}\n\n`
 }

@@ -1,10 +1,10 @@
 // Streams a run while it goes on: one stream of events per request, read from what is stored. A client that disconnects stops
 // the reading and nothing else; a client that asks for the same run again is told it from the beginning, or from the last number seen.
-import type { FollowRequest, Json, JsonObject, TaskDesk, TaskEvent } from '../../../src/contract/index.ts'
+import type { FollowRequest, Json, JsonObject, TaskEvent, TaskService } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
 import { runRequestSchema } from '../wire.ts'
-import { frameOf } from './events.ts'
-import { createRunTeller, type RunTold } from './tell-run.ts'
+import { sseFrame } from './events.ts'
+import { createRunEventWriter, type RunFacts } from './tell-run.ts'
 
 const heartbeatMs = 15_000
 
@@ -15,7 +15,7 @@ const headers = {
 }
 
 /** Undefined: the client wants the answer whole, or there is nothing to show. */
-export async function followRequest(tasks: TaskDesk, asked: FollowRequest): Promise<Response | undefined> {
+export async function followRequest(tasks: TaskService, asked: FollowRequest): Promise<Response | undefined> {
   const { acceptance, bytes, headers } = asked
   if (!(headers['accept'] ?? '').includes('text/event-stream') || !('inboxId' in acceptance)) return undefined
   const taskId = await tasks.ofMessage(acceptance.inboxId)
@@ -32,16 +32,16 @@ export async function followRequest(tasks: TaskDesk, asked: FollowRequest): Prom
     messages: request.messages as unknown as readonly JsonObject[],
     state: (request.state ?? undefined) as Json | undefined,
   }
-  return followRun(tasks, run, asked)
+  return streamAguiEvents(tasks, run, asked)
 }
 
-function followRun(tasks: TaskDesk, run: Followed, { headers: asked, keepOpen }: FollowRequest): Response {
+function streamAguiEvents(tasks: TaskService, run: StreamedRun, { headers: asked, keepOpen }: FollowRequest): Response {
   const gone = new AbortController()
   const { promise: closed, resolve: close } = Promise.withResolvers<void>()
   keepOpen(closed)
   // The events before the one that was seen are read again: what they opened must be known to go on.
   const seen = asked['last-event-id'] ?? run.from
-  const frames = framesOf(tasks, run, seen, gone.signal)
+  const frames = runFrames(tasks, run, seen, gone.signal)
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -64,24 +64,24 @@ function followRun(tasks: TaskDesk, run: Followed, { headers: asked, keepOpen }:
   return new Response(body, { headers })
 }
 
-type Followed = RunTold & { readonly taskId: string; readonly from: string }
+type StreamedRun = RunFacts & { readonly taskId: string; readonly from: string }
 
-async function* framesOf(
-  tasks: TaskDesk,
-  run: Followed,
+async function* runFrames(
+  tasks: TaskService,
+  run: StreamedRun,
   seen: string,
   signal: AbortSignal,
 ): AsyncGenerator<string, undefined> {
-  const teller = createRunTeller(run)
+  const teller = createRunEventWriter(run)
   yield teller
     .begin()
-    .map((event) => frameOf(event, undefined))
+    .map((event) => sseFrame(event, undefined))
     .join('')
   const batches = tasks.watch(run.taskId, { cursor: run.from }, signal)[Symbol.asyncIterator]()
   let isShown = seen === run.from
   try {
     while (!teller.isOver()) {
-      const next = await nextOrBeat(batches)
+      const next = await nextOrHeartbeat(batches)
       if (next === 'beat') yield ': still running\n\n'
       else if (next.done === true) return undefined
       else {
@@ -90,8 +90,8 @@ async function* framesOf(
           const told = teller.tell(event)
           // Only the last frame of a number carries it: a client that has the number has seen all before it.
           const isWhole = next.value[at + 1]?.cursor !== event.cursor
-          const numbered = (index: number) => (isWhole && index === told.length - 1 ? event.cursor : undefined)
-          if (isShown) frames.push(...told.map((each, index) => frameOf(each, numbered(index))))
+          const frameCursor = (index: number) => (isWhole && index === told.length - 1 ? event.cursor : undefined)
+          if (isShown) frames.push(...told.map((each, index) => sseFrame(each, frameCursor(index))))
           if (isWhole && event.cursor === seen) isShown = true
         }
         if (frames.length > 0) yield frames.join('')
@@ -104,18 +104,18 @@ async function* framesOf(
 }
 
 /** A wait that is asked for again, so that nothing it brings is lost. */
-const waits = new WeakMap<object, Promise<IteratorResult<readonly TaskEvent[]>>>()
+const pendingReads = new WeakMap<object, Promise<IteratorResult<readonly TaskEvent[]>>>()
 
-async function nextOrBeat(
+async function nextOrHeartbeat(
   batches: AsyncIterator<readonly TaskEvent[]>,
 ): Promise<IteratorResult<readonly TaskEvent[]> | 'beat'> {
-  const waiting = waits.get(batches) ?? batches.next()
-  waits.set(batches, waiting)
+  const waiting = pendingReads.get(batches) ?? batches.next()
+  pendingReads.set(batches, waiting)
   const { promise: beat, resolve } = Promise.withResolvers<'beat'>()
   const timer = setTimeout(() => resolve('beat'), heartbeatMs)
   try {
     const next = await Promise.race([waiting, beat])
-    if (next !== 'beat') waits.delete(batches)
+    if (next !== 'beat') pendingReads.delete(batches)
     return next
   } finally {
     clearTimeout(timer)

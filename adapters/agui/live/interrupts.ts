@@ -1,23 +1,31 @@
 // Interrupts of a thread: what a run that paused waits for, and the decisions a request brings about them. One resume decides
 // about every one that is open; one that is over cannot be decided any more. A command decides in words, about the one it names.
-import type { TaskDesk, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
+import type { TaskService, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
-import { commandOf, decisionId } from '../normalize.ts'
-import { confirmation } from '../render.ts'
+import { decisionId, parseRunCommand } from '../normalize.ts'
+import { confirmationInterrupt } from '../render.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'
-import { frameOf } from './events.ts'
+import { sseFrame } from './events.ts'
 
-export type Passage =
+export type InterruptCheck =
   | { readonly kind: 'free' }
   /** The paused tasks that it goes on with, by the interrupts it decides about. */
   | { readonly kind: 'decides'; readonly tasks: ReadonlyMap<string, string> }
   | { readonly kind: 'blocked'; readonly answer: TransportAnswer }
 
-type Asked = { readonly agent: string; readonly subject: string; readonly bytes: Uint8Array; readonly accept: string }
+type InterruptRequest = {
+  readonly agent: string
+  readonly subject: string
+  readonly bytes: Uint8Array
+  readonly accept: string
+}
 
-const free: Passage = { kind: 'free' }
+const free: InterruptCheck = { kind: 'free' }
 
-export async function passageOf(tasks: TaskDesk, { agent, subject, bytes, accept }: Asked): Promise<Passage> {
+export async function checkOpenInterrupts(
+  tasks: TaskService,
+  { agent, subject, bytes, accept }: InterruptRequest,
+): Promise<InterruptCheck> {
   const json = parseBoundedJson(bytes)
   const request = json.ok ? runRequestSchema.safeParse(json.value).data : undefined
   // What cannot be read is refused where it is read.
@@ -25,19 +33,20 @@ export async function passageOf(tasks: TaskDesk, { agent, subject, bytes, accept
   const waits = await tasks.waits(agent, request.threadId, { subject })
   const open = waits.filter((wait) => !wait.isOver)
   const isStreamed = accept.includes('text/event-stream')
-  if ((request.resume ?? []).length === 0) return open.length === 0 ? free : saidMeanwhile(request, open, isStreamed)
-  return resumed({ tasks, request, subject, waits, isStreamed })
+  if ((request.resume ?? []).length === 0)
+    return open.length === 0 ? free : checkWithoutResume(request, open, isStreamed)
+  return resumeInterrupts({ tasks, request, subject, waits, isStreamed })
 }
 
 type Resumption = {
-  readonly tasks: TaskDesk
+  readonly tasks: TaskService
   readonly request: RunRequest
   readonly subject: string
   readonly waits: readonly TaskWait[]
   readonly isStreamed: boolean
 }
 
-async function resumed({ tasks, request, subject, waits, isStreamed }: Resumption): Promise<Passage> {
+async function resumeInterrupts({ tasks, request, subject, waits, isStreamed }: Resumption): Promise<InterruptCheck> {
   const open = waits.filter((wait) => !wait.isOver)
   const goesOn = new Map<string, string>()
   for (const { interruptId } of request.resume ?? []) {
@@ -45,12 +54,13 @@ async function resumed({ tasks, request, subject, waits, isStreamed }: Resumptio
     // Decided long ago by this very request: it is told the same again.
     const before =
       wait === undefined ? await tasks.ofMessageId(decisionId(request, interruptId), { subject }) : undefined
-    if (wait === undefined && before === undefined) return blocked(request, isStreamed, unknownInterrupt, open)
+    if (wait === undefined && before === undefined) return blockedRequest(request, isStreamed, unknownInterrupt, open)
     const taskId = wait?.taskId ?? before
     if (taskId !== undefined && !(wait?.isOver === false && wait.isTaskOver)) goesOn.set(interruptId, taskId)
   }
   const decided = new Set((request.resume ?? []).map(({ interruptId }) => interruptId))
-  if (open.some((wait) => !decided.has(wait.id))) return blocked(request, isStreamed, partialDecision(open), open)
+  if (open.some((wait) => !decided.has(wait.id)))
+    return blockedRequest(request, isStreamed, partialDecisionProblem(open), open)
   return { kind: 'decides', tasks: goesOn }
 }
 
@@ -58,13 +68,13 @@ async function resumed({ tasks, request, subject, waits, isStreamed }: Resumptio
  * Without a resume: results and commands are taken, and so are words, as on every channel. Only a stream is held to its protocol,
  * whose clients begin nothing else while an interrupt is open.
  */
-function saidMeanwhile(request: RunRequest, open: readonly TaskWait[], isStreamed: boolean): Passage {
+function checkWithoutResume(request: RunRequest, open: readonly TaskWait[], isStreamed: boolean): InterruptCheck {
   if (request.messages.at(-1)?.role === 'tool') return free
-  const command = commandOf(request)
+  const command = parseRunCommand(request)
   // The run that asks, sent again, is told what it asked.
   const isAgain = open.some(({ runId }) => runId === request.runId)
   if (command === undefined)
-    return isStreamed && !isAgain ? blocked(request, isStreamed, openQuestion(open), open) : free
+    return isStreamed && !isAgain ? blockedRequest(request, isStreamed, openInterruptProblem(open), open) : free
   if (command.name !== 'approve' && command.name !== 'reject') return free
   const [, code] = /^([0-9a-f]{6,36})\b/i.exec(command.args.trim()) ?? []
   const [wait, ...others] = open.filter(({ id }) => code === undefined || id.endsWith(code.toLowerCase()))
@@ -79,27 +89,27 @@ type Problem = { readonly code: string; readonly message: string; readonly remed
 const codeLength = 6
 const maxNamed = 3
 
-function choicesIn(open: readonly TaskWait[]): string {
+function approvalChoices(open: readonly TaskWait[]): string {
   return open
     .slice(0, maxNamed)
     .map(({ id }) => `/approve ${id.slice(-codeLength)} or /reject ${id.slice(-codeLength)}`)
     .join(', ')
 }
 
-function openQuestion(open: readonly TaskWait[]): Problem {
+function openInterruptProblem(open: readonly TaskWait[]): Problem {
   const summaries = open.slice(0, maxNamed).map(({ summary }) => summary)
   return {
     code: 'interrupts_pending',
     message: `a decision is waited for on this thread: ${summaries.join('; ')}`,
-    remedy: `answer with ${choicesIn(open)}, send resume with a decision about every open interrupt, or use another threadId`,
+    remedy: `answer with ${approvalChoices(open)}, send resume with a decision about every open interrupt, or use another threadId`,
   }
 }
 
-function partialDecision(open: readonly TaskWait[]): Problem {
+function partialDecisionProblem(open: readonly TaskWait[]): Problem {
   return {
     code: 'interrupts_not_all_decided',
     message: 'not every open interrupt of this thread is decided',
-    remedy: `send one resume with an entry for each of them, or decide one by one with ${choicesIn(open)}`,
+    remedy: `send one resume with an entry for each of them, or decide one by one with ${approvalChoices(open)}`,
   }
 }
 
@@ -109,19 +119,29 @@ const unknownInterrupt: Problem = {
   remedy: 'use the id of an interrupt of a run on this thread; one that expired is asked for anew',
 }
 
-function blocked(request: RunRequest, isStreamed: boolean, problem: Problem, open: readonly TaskWait[]): Passage {
-  return { kind: 'blocked', answer: isStreamed ? streamed(request, problem) : refused(problem, open) }
+function blockedRequest(
+  request: RunRequest,
+  isStreamed: boolean,
+  problem: Problem,
+  open: readonly TaskWait[],
+): InterruptCheck {
+  return {
+    kind: 'blocked',
+    answer: isStreamed ? interruptErrorStream(request, problem) : interruptConflictAnswer(problem, open),
+  }
 }
 
-function streamed({ threadId, runId }: RunRequest, { code, message, remedy }: Problem): TransportAnswer {
+function interruptErrorStream({ threadId, runId }: RunRequest, { code, message, remedy }: Problem): TransportAnswer {
   const frames = [
-    frameOf({ type: 'RUN_STARTED', threadId, runId }, undefined),
-    frameOf({ type: 'RUN_ERROR', message: `${message}; ${remedy}`, code }, undefined),
+    sseFrame({ type: 'RUN_STARTED', threadId, runId }, undefined),
+    sseFrame({ type: 'RUN_ERROR', message: `${message}; ${remedy}`, code }, undefined),
   ]
   return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: frames.join('') }
 }
 
-function refused(error: Problem, open: readonly TaskWait[]): TransportAnswer {
-  const interrupts = open.map(({ id, summary, expiresAt }) => confirmation({ id, message: summary, expiresAt }))
+function interruptConflictAnswer(error: Problem, open: readonly TaskWait[]): TransportAnswer {
+  const interrupts = open.map(({ id, summary, expiresAt }) =>
+    confirmationInterrupt({ id, message: summary, expiresAt }),
+  )
   return { status: 409, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ error, interrupts }) }
 }

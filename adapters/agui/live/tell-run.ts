@@ -10,10 +10,10 @@ import {
   type TaskState,
 } from '../../../src/contract/index.ts'
 import { safeMarkdown } from '../../../src/rendering/index.ts'
-import { callersName, contentOf, interruptsIn } from '../render.ts'
+import { callerToolName, listInterrupts, responseContent } from '../render.ts'
 import type { AguiEvent } from './events.ts'
 
-export type RunTold = {
+export type RunFacts = {
   readonly threadId: string
   readonly runId: string
   readonly parentRunId?: string
@@ -25,7 +25,7 @@ export type RunTold = {
   readonly state?: Json | undefined
 }
 
-type Told = Readonly<RunTold> & {
+type RunProgress = Readonly<RunFacts> & {
   /** Words of the message that is open. */
   words: string
   /** Words of this try, whatever is open. */
@@ -45,39 +45,39 @@ type Told = Readonly<RunTold> & {
   isStateTold: boolean
 }
 
-export type RunTeller = {
+export type RunEventWriter = {
   readonly begin: () => readonly AguiEvent[]
   readonly tell: (event: TaskEvent) => readonly AguiEvent[]
   readonly isOver: () => boolean
 }
 
-export function createRunTeller(run: RunTold): RunTeller {
-  const told: Told = {
+export function createRunEventWriter(run: RunFacts): RunEventWriter {
+  const told: RunProgress = {
     ...run,
     words: '',
     said: '',
     openId: undefined,
     count: 0,
     isOver: false,
-    ...known(run),
+    ...knownToolCalls(run),
     decided: '',
     kept: [],
     isStateTold: false,
   }
   return {
-    begin: () => [started(run)],
-    tell: (event) => (told.isOver ? [] : tell(told, event)),
+    begin: () => [runStartedEvent(run)],
+    tell: (event) => (told.isOver ? [] : toAguiEvents(told, event)),
     isOver: () => told.isOver,
   }
 }
 
 /** A client that comes back with a result or a decision has seen its call: to be told of it again would double it. */
-function known({ messages }: RunTold): Pick<Told, 'calls' | 'results'> {
+function knownToolCalls({ messages }: RunFacts): Pick<RunProgress, 'calls' | 'results'> {
   const calls = new Set<string>()
   const results = new Set<string>()
   for (const message of messages) {
     const made = Array.isArray(message['toolCalls']) ? message['toolCalls'] : []
-    for (const call of made) if (isObject(call)) calls.add(textIn(call, 'id'))
+    for (const call of made) if (isPlainObject(call)) calls.add(stringFieldOrEmpty(call, 'id'))
     const { toolCallId } = message
     if (message['role'] === 'tool' && typeof toolCallId === 'string') {
       calls.add(toolCallId)
@@ -87,11 +87,11 @@ function known({ messages }: RunTold): Pick<Told, 'calls' | 'results'> {
   return { calls, results }
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
+function isPlainObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function started({ threadId, runId, protocolVersion, parentRunId }: RunTold): AguiEvent {
+function runStartedEvent({ threadId, runId, protocolVersion, parentRunId }: RunFacts): AguiEvent {
   return {
     ...{ type: 'RUN_STARTED', threadId, runId },
     ...(protocolVersion === undefined ? {} : { protocolVersion: '1.0' }),
@@ -99,29 +99,29 @@ function started({ threadId, runId, protocolVersion, parentRunId }: RunTold): Ag
   }
 }
 
-function tell(told: Told, event: TaskEvent): readonly AguiEvent[] {
+function toAguiEvents(told: RunProgress, event: TaskEvent): readonly AguiEvent[] {
   switch (event.kind) {
     case 'words':
-      return words(told, event.delta)
+      return textDeltaEvents(told, event.delta)
     case 'reset':
-      return begunAnew(told)
+      return retryEvents(told)
     case 'answer':
-      return answer(told, event.said)
+      return answerEvents(told, event.said)
     case 'activity':
-      return activity(told, event.type, event.metadata)
+      return activityEvents(told, event.type, event.metadata)
     case 'state':
-      return reached(told, event.state, event.said)
+      return taskStateEvents(told, event.state, event.said)
   }
 }
 
-function words(told: Told, delta: string): readonly AguiEvent[] {
-  const opening = open(told)
+function textDeltaEvents(told: RunProgress, delta: string): readonly AguiEvent[] {
+  const opening = openTextMessage(told)
   told.words += delta
   told.said += delta
   return [...opening, { type: 'TEXT_MESSAGE_CONTENT', messageId: told.openId ?? '', delta }]
 }
 
-function open(told: Told): readonly AguiEvent[] {
+function openTextMessage(told: RunProgress): readonly AguiEvent[] {
   if (told.openId !== undefined) return []
   told.count += 1
   told.openId = `${told.runId}-${told.count}`
@@ -129,22 +129,22 @@ function open(told: Told): readonly AguiEvent[] {
   return [{ type: 'TEXT_MESSAGE_START', messageId: told.openId, role: 'assistant' }]
 }
 
-function close(told: Told): readonly AguiEvent[] {
+function closeTextMessage(told: RunProgress): readonly AguiEvent[] {
   const { openId } = told
   told.openId = undefined
   return openId === undefined ? [] : [{ type: 'TEXT_MESSAGE_END', messageId: openId }]
 }
 
 /** Only a snapshot takes words back: the client's own messages and what tools did, without the words that were begun. */
-function takenBack(told: Told): readonly AguiEvent[] {
-  const closing = close(told)
+function retractTextEvents(told: RunProgress): readonly AguiEvent[] {
+  const closing = closeTextMessage(told)
   const wasShown = told.said !== ''
   told.said = ''
   return wasShown ? [...closing, { type: 'MESSAGES_SNAPSHOT', messages: [...told.messages, ...told.kept] }] : closing
 }
 
 /** The new try tells its calls itself, under the same ids. */
-function begunAnew(told: Told): readonly AguiEvent[] {
+function retryEvents(told: RunProgress): readonly AguiEvent[] {
   if (told.said !== '') {
     for (const { toolCalls, toolCallId } of told.kept) {
       if (toolCalls === undefined) told.results.delete(String(toolCallId))
@@ -152,42 +152,45 @@ function begunAnew(told: Told): readonly AguiEvent[] {
     }
     told.kept.length = 0
   }
-  return [...takenBack(told), ...stateBefore(told)]
+  return [...retractTextEvents(told), ...restoreStateEvents(told)]
 }
 
 /** The same for state: it is again what the client sent, and the new try tells what becomes of it. */
-function stateBefore(told: Told): readonly AguiEvent[] {
+function restoreStateEvents(told: RunProgress): readonly AguiEvent[] {
   if (!told.isStateTold) return []
   told.isStateTold = false
   return [{ type: 'STATE_SNAPSHOT', snapshot: told.state ?? {} }]
 }
 
-function answer(told: Told, said: NormalizedResponse): readonly AguiEvent[] {
+function answerEvents(told: RunProgress, said: NormalizedResponse): readonly AguiEvent[] {
   // Calls alone say nothing: they are shown as calls.
-  const text = said.parts.every(({ kind }) => kind === 'tool_call') ? '' : contentOf(said)
+  const text = said.parts.every(({ kind }) => kind === 'tool_call') ? '' : responseContent(said)
   if (said.control?.action_id !== undefined) {
     told.decided = text
     return []
   }
-  const calls = said.parts.flatMap((part) => shownCall(told, part))
-  const files = said.parts.flatMap((part, index) => artifact(told, part, index))
-  if (told.said === '' || text === '') return [...close(told), ...calls, ...whole(told, text), ...files]
+  const calls = said.parts.flatMap((part) => toolCallPartEvents(told, part))
+  const files = said.parts.flatMap((part, index) => artifactEvents(told, part, index))
+  if (told.said === '' || text === '')
+    return [...closeTextMessage(told), ...calls, ...textMessageEvents(told, text), ...files]
   // What grew is what was meant, and leads nowhere else: it is only closed.
-  const isMeant = bare(told.said) === bare(text) || bare(text).endsWith(bare(told.words))
-  if (isMeant && safeMarkdown(told.said) === told.said) return [...close(told), ...calls, ...files]
+  const isMeant =
+    lettersAndDigits(told.said) === lettersAndDigits(text) ||
+    lettersAndDigits(text).endsWith(lettersAndDigits(told.words))
+  if (isMeant && safeMarkdown(told.said) === told.said) return [...closeTextMessage(told), ...calls, ...files]
   // The snapshot that takes the words back holds the calls already.
-  return [...takenBack(told), ...whole(told, text), ...files]
+  return [...retractTextEvents(told), ...textMessageEvents(told, text), ...files]
 }
 
-function bare(text: string): string {
+function lettersAndDigits(text: string): string {
   return text.replace(/[^\p{L}\p{N}]+/gu, '')
 }
 
-function whole(told: Told, text: string): readonly AguiEvent[] {
-  return text === '' ? [] : [...words(told, text), ...close(told)]
+function textMessageEvents(told: RunProgress, text: string): readonly AguiEvent[] {
+  return text === '' ? [] : [...textDeltaEvents(told, text), ...closeTextMessage(told)]
 }
 
-function artifact(told: Told, part: Part, index: number): readonly AguiEvent[] {
+function artifactEvents(told: RunProgress, part: Part, index: number): readonly AguiEvent[] {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return []
   const { name, mime, attachment } = part
   const content = {
@@ -200,37 +203,43 @@ function artifact(told: Told, part: Part, index: number): readonly AguiEvent[] {
 }
 
 /** A call that the agent shows, the same one again when its result is there. */
-function shownCall(told: Told, part: Part): readonly AguiEvent[] {
+function toolCallPartEvents(told: RunProgress, part: Part): readonly AguiEvent[] {
   if (!isKnownPart(part) || part.kind !== 'tool_call') return []
   const { id, name, args, result, error } = part
   const metadata = { tool_call_id: id, tool_name: name, parameters: (args ?? {}) as Json }
-  const call = toolCall(told, id, metadata)
+  const call = toolCallEvents(told, id, metadata)
   if (result === undefined && error === undefined) return call
   const outcome = error === undefined ? { result: result as Json } : { error: error.message, success: false }
-  return [...call, ...toolResult(told, id, { ...metadata, ...outcome })]
+  return [...call, ...toolResultEvents(told, id, { ...metadata, ...outcome })]
 }
 
-function activity(told: Told, type: string, metadata: JsonObject): readonly AguiEvent[] {
+function activityEvents(told: RunProgress, type: string, metadata: JsonObject): readonly AguiEvent[] {
   const changed = stateEvent(type, metadata)
   if (changed !== undefined) {
     told.isStateTold = true
     return [changed]
   }
   if (type === 'client_tools') return [{ type: 'CUSTOM', name: 'gw.client_tools', value: metadata }]
-  const toolCallId = textIn(metadata, 'tool_call_id')
-  if (type === 'tool_call' && toolCallId !== '') return [...close(told), ...toolCall(told, toolCallId, metadata)]
+  const toolCallId = stringFieldOrEmpty(metadata, 'tool_call_id')
+  if (type === 'tool_call' && toolCallId !== '')
+    return [...closeTextMessage(told), ...toolCallEvents(told, toolCallId, metadata)]
   // Words on the way that are no part of the answer.
   if (type === 'notice') return [{ type: 'CUSTOM', name: 'gw.notice', value: metadata }]
-  if (type === 'tool_result' && toolCallId !== '') return [...close(told), ...toolResult(told, toolCallId, metadata)]
+  if (type === 'tool_result' && toolCallId !== '')
+    return [...closeTextMessage(told), ...toolResultEvents(told, toolCallId, metadata)]
   return []
 }
 
-function toolCall({ runId, calls, kept }: Told, toolCallId: string, metadata: JsonObject): readonly AguiEvent[] {
+function toolCallEvents(
+  { runId, calls, kept }: RunProgress,
+  toolCallId: string,
+  metadata: JsonObject,
+): readonly AguiEvent[] {
   if (calls.has(toolCallId)) return []
   calls.add(toolCallId)
   const delta = JSON.stringify(metadata['parameters'] ?? {})
   // A tool of the client's own is called what the client calls it.
-  const name = textIn(metadata, 'declared_name') || textIn(metadata, 'tool_name')
+  const name = stringFieldOrEmpty(metadata, 'declared_name') || stringFieldOrEmpty(metadata, 'tool_name')
   const call = { id: toolCallId, type: 'function', function: { name, arguments: delta } }
   kept.push({ id: `${runId}-call-${toolCallId}`, role: 'assistant', toolCalls: [call] })
   return [
@@ -246,7 +255,7 @@ function stateEvent(type: string, { snapshot, delta }: JsonObject): AguiEvent | 
 }
 
 /** What it gave, or for a sensitive one whether it worked. A client is not told what its own tool gave. */
-function toolResult(told: Told, toolCallId: string, metadata: JsonObject): readonly AguiEvent[] {
+function toolResultEvents(told: RunProgress, toolCallId: string, metadata: JsonObject): readonly AguiEvent[] {
   if (told.results.has(toolCallId) || metadata['declared_name'] !== undefined) return []
   told.results.add(toolCallId)
   const { result, error, success } = metadata
@@ -257,72 +266,78 @@ function toolResult(told: Told, toolCallId: string, metadata: JsonObject): reado
   return [{ type: 'TOOL_CALL_RESULT', messageId, ...message }]
 }
 
-function reached(told: Told, state: TaskState, said: NormalizedResponse | null): readonly AguiEvent[] {
+function taskStateEvents(told: RunProgress, state: TaskState, said: NormalizedResponse | null): readonly AguiEvent[] {
   if (state === 'working' || state === 'submitted') return []
   told.isOver = true
-  const closing = [...close(told), ...(told.count === 0 && state === 'completed' ? whole(told, told.decided) : [])]
+  const closing = [
+    ...closeTextMessage(told),
+    ...(told.count === 0 && state === 'completed' ? textMessageEvents(told, told.decided) : []),
+  ]
   switch (state) {
     case 'completed':
-      return [...closing, finished(told, { type: 'success' })]
+      return [...closing, runFinishedEvent(told, { type: 'success' })]
     case 'input_required':
-      return [...closing, ...asked(told, said)]
+      return [...closing, ...inputRequestEvents(told, said)]
     case 'cancelled':
-      return [...closing, ...cancelled(told)]
+      return [...closing, ...runCancelledEvents(told)]
     case 'failed':
-      return [...closing, failure(said, 'run_failed', 'The run failed.')]
+      return [...closing, runErrorEvent(said, 'run_failed', 'The run failed.')]
     case 'rejected':
-      return [...closing, failure(said, 'run_refused', 'The run was refused.')]
+      return [...closing, runErrorEvent(said, 'run_refused', 'The run was refused.')]
     case 'auth_required':
-      return [...closing, failure(said, 'not_let_in', 'You have to be let in first.')]
+      return [...closing, runErrorEvent(said, 'not_let_in', 'You have to be let in first.')]
   }
 }
 
-function finished(told: Told, outcome: Extract<AguiEvent, { type: 'RUN_FINISHED' }>['outcome']): AguiEvent {
+function runFinishedEvent(
+  told: RunProgress,
+  outcome: Extract<AguiEvent, { type: 'RUN_FINISHED' }>['outcome'],
+): AguiEvent {
   const { threadId, runId, protocolVersion } = told
   const isSaid = outcome !== undefined && (protocolVersion !== undefined || outcome.type === 'interrupt')
   return { type: 'RUN_FINISHED', threadId, runId, ...(isSaid ? { outcome } : {}) }
 }
 
-function cancelled(told: Told): readonly AguiEvent[] {
-  if (told.protocolVersion !== undefined) return [finished(told, { type: 'cancelled' })]
+function runCancelledEvents(told: RunProgress): readonly AguiEvent[] {
+  if (told.protocolVersion !== undefined) return [runFinishedEvent(told, { type: 'cancelled' })]
   return [{ type: 'RUN_ERROR', message: 'The run was cancelled.', code: 'cancelled' }]
 }
 
-function failure(said: NormalizedResponse | null, code: string, message: string): AguiEvent {
-  const words = said === null ? '' : contentOf(said)
+function runErrorEvent(said: NormalizedResponse | null, code: string, message: string): AguiEvent {
+  const words = said === null ? '' : responseContent(said)
   return { type: 'RUN_ERROR', message: words === '' ? message : words, code: said?.error?.code ?? code }
 }
 
 /** A question of the agent is a message; what stands in the way of a run is an interrupt, and what a client runs is its call. */
-function asked(told: Told, said: NormalizedResponse | null): readonly AguiEvent[] {
+function inputRequestEvents(told: RunProgress, said: NormalizedResponse | null): readonly AguiEvent[] {
   const policies = (said?.parts ?? []).flatMap((part) =>
     isKnownPart(part) && part.kind === 'policy' ? [part.policy as JsonObject] : [],
   )
   const pending = policies.filter((policy) => policy['kind'] === 'runtime_tool_pending')
-  const interrupts = said === null ? [] : interruptsIn(said)
-  const text = said === null ? '' : contentOf(said)
+  const interrupts = said === null ? [] : listInterrupts(said)
+  const text = said === null ? '' : responseContent(said)
   const isMessage = interrupts.length + pending.length === 0 || said?.asks !== undefined
-  const shown = told.said === '' && isMessage ? whole(told, text) : []
+  const shown = told.said === '' && isMessage ? textMessageEvents(told, text) : []
   if (interrupts.length > 0) {
     const snapshot: AguiEvent = { type: 'STATE_SNAPSHOT', snapshot: said?.client?.state ?? told.state ?? {} }
-    return [...shown, snapshot, finished(told, { type: 'interrupt', interrupts })]
+    return [...shown, snapshot, runFinishedEvent(told, { type: 'interrupt', interrupts })]
   }
-  const ids = pending.map((policy) => textIn(policy, 'tool_call_id')).filter((id) => id !== '')
-  const calls = pending.flatMap((policy) => clientCall(told, policy))
+  const ids = pending.map((policy) => stringFieldOrEmpty(policy, 'tool_call_id')).filter((id) => id !== '')
+  const calls = pending.flatMap((policy) => clientToolCallEvents(told, policy))
   return [
     ...shown,
     ...calls,
-    finished(told, { type: 'success', ...(ids.length === 0 ? {} : { pendingToolCallIds: ids }) }),
+    runFinishedEvent(told, { type: 'success', ...(ids.length === 0 ? {} : { pendingToolCallIds: ids }) }),
   ]
 }
 
 /** The client knows its tools by the names it gave them. */
-function clientCall(told: Told, policy: JsonObject): readonly AguiEvent[] {
-  const toolCallId = textIn(policy, 'tool_call_id')
-  return toolCallId === '' ? [] : toolCall(told, toolCallId, { ...policy, declared_name: callersName(policy) })
+function clientToolCallEvents(told: RunProgress, policy: JsonObject): readonly AguiEvent[] {
+  const toolCallId = stringFieldOrEmpty(policy, 'tool_call_id')
+  return toolCallId === '' ? [] : toolCallEvents(told, toolCallId, { ...policy, declared_name: callerToolName(policy) })
 }
 
-function textIn(fields: JsonObject, key: string): string {
+function stringFieldOrEmpty(fields: JsonObject, key: string): string {
   const value = fields[key]
   return typeof value === 'string' ? value : ''
 }

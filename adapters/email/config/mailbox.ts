@@ -1,7 +1,7 @@
 // Parses the URL of a mailbox.
 
 /** What a mailbox is reached by. */
-export type MailboxPlace = {
+export type MailboxUrl = {
   readonly host: string
   readonly port: number
   readonly secure: boolean
@@ -11,7 +11,7 @@ export type MailboxPlace = {
 }
 
 /** `imaps://user:password@host:port/INBOX`. */
-export function mailboxOf(url: string): MailboxPlace {
+export function parseMailboxUrl(url: string): MailboxUrl {
   const { protocol, hostname, port, username, password, pathname } = new URL(url)
   const secure = protocol === 'imaps:'
   return {

@@ -1,12 +1,12 @@
 // The settings of a domain as each part of the channel wants them.
-import { type Adapter, type Carrier, secret } from '../../../src/contract/index.ts'
-import type { MailSettings } from '../deliver/settings.ts'
-import type { ProofSettings } from '../prove/settings.ts'
-import type { WaysSettings } from '../ways/settings.ts'
-import { mailboxOf } from './mailbox.ts'
+import { type Adapter, type Mailer, secret } from '../../../src/contract/index.ts'
+import type { DeliverySettings } from '../deliver/settings.ts'
+import type { AuthSettings } from '../prove/settings.ts'
+import type { IngressSettings } from '../ways/settings.ts'
+import { parseMailboxUrl } from './mailbox.ts'
 import { developmentDomain, type EmailSettings, isLoopbackHost } from './settings.ts'
 
-export function waysSettings(settings: EmailSettings): WaysSettings {
+export function ingressSettings(settings: EmailSettings): IngressSettings {
   const { maxBytes, smtp, webhookSecret, ses, mailgun } = settings
   return {
     maxBytes,
@@ -18,10 +18,10 @@ export function waysSettings(settings: EmailSettings): WaysSettings {
   }
 }
 
-function imapSettings({ imap, domain }: EmailSettings): WaysSettings['imap'] {
+function imapSettings({ imap, domain }: EmailSettings): IngressSettings['imap'] {
   if (imap === undefined) return undefined
   const { url, address, mark, startAt, allowPlain, ca } = imap
-  const { password, user, ...place } = mailboxOf(url.reveal())
+  const { password, user, ...place } = parseMailboxUrl(url.reveal())
   return {
     ...place,
     user,
@@ -34,12 +34,12 @@ function imapSettings({ imap, domain }: EmailSettings): WaysSettings['imap'] {
   }
 }
 
-export function proofSettings({ trustedSealers, unnamedRecipients }: EmailSettings): Partial<ProofSettings> {
+export function authSettings({ trustedSealers, unnamedRecipients }: EmailSettings): Partial<AuthSettings> {
   return { trustedSealers, unnamedRecipients }
 }
 
 /** The mailbox that is fetched, where its address is at a provider's domain. */
-function mailboxElsewhere(settings: EmailSettings): string | undefined {
+function externalMailbox(settings: EmailSettings): string | undefined {
   const address = imapSettings(settings)?.address
   const isOurs = [settings.domain, ...settings.domains].some((domain) => address?.toLowerCase().endsWith(`@${domain}`))
   return isOurs ? undefined : address
@@ -47,15 +47,15 @@ function mailboxElsewhere(settings: EmailSettings): string | undefined {
 
 /** Its address is another name of the agent that it is for. */
 export function mailboxAlias(settings: EmailSettings, agent: string): Readonly<Record<string, string>> {
-  const mailbox = mailboxElsewhere(settings)
+  const mailbox = externalMailbox(settings)
   return mailbox === undefined ? {} : { [mailbox.toLowerCase()]: agent }
 }
 
 /** What a byte of a file travels as: four for three, line ends (RFC 2045, 6.8), and room for the head. */
 const encodedShare = 1.4
 
-export function deliverySettings(settings: EmailSettings, carrier?: Carrier): MailSettings {
-  const mailbox = mailboxElsewhere(settings)
+export function deliverySettings(settings: EmailSettings, carrier?: Mailer): DeliverySettings {
+  const mailbox = externalMailbox(settings)
   const { domain, smtpUrl, dkimKeys, dkimKeyFile, mailFolder, siblings, siblingSecret } = settings
   const carried = carrier === undefined ? Number.POSITIVE_INFINITY : Math.floor(carrier.maxBytes / encodedShare)
   const maxMailBytes = Math.min(settings.maxMailBytes, carried)
@@ -73,29 +73,29 @@ export function deliverySettings(settings: EmailSettings, carrier?: Carrier): Ma
  * The agents' own addresses are at the host of the public URL: mail for them is ours, and where no domain was set up it is our domain.
  * A mailbox that is fetched stays what it is: which address reaches it is up to its server.
  */
-export function withPublicHost(settings: EmailSettings, host: string, carrier?: Carrier): EmailSettings {
+export function withPublicHost(settings: EmailSettings, host: string, carrier?: Mailer): EmailSettings {
   const { domain, domains, trustLoopback } = settings
-  const isOurs = isUnder(developmentDomain, host) || [domain, ...domains].includes(host)
-  if (isOurs || trustLoopback || !isHandedMail(settings, carrier)) return settings
+  const isOurs = isWithinDomain(developmentDomain, host) || [domain, ...domains].includes(host)
+  if (isOurs || trustLoopback || !receivesMail(settings, carrier)) return settings
   return domain === developmentDomain
     ? { ...settings, domain: host, domains: [...domains, developmentDomain] }
     : { ...settings, domains: [...domains, host] }
 }
 
-const isUnder = (domain: string, host: string): boolean => host === domain || host.endsWith(`.${domain}`)
+const isWithinDomain = (domain: string, host: string): boolean => host === domain || host.endsWith(`.${domain}`)
 
-function isHandedMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, carrier?: Carrier): boolean {
+function receivesMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, carrier?: Mailer): boolean {
   return smtp !== false || webhookSecret.length > 0 || [ses, mailgun, carrier].some((way) => way !== undefined)
 }
 
 /** Whether mail gets here from programs of this machine alone. A mail server in front passes on what the world sends. */
-export function isFromHereOnly(settings: EmailSettings): boolean {
+export function isLocalMailOnly(settings: EmailSettings): boolean {
   const { smtp, imap, trustLoopback } = settings
-  const isElsewhere = imap !== undefined || isHandedMail({ ...settings, smtp: false })
+  const isElsewhere = imap !== undefined || receivesMail({ ...settings, smtp: false })
   return trustLoopback && smtp !== false && isLoopbackHost(smtp.host) && !isElsewhere
 }
 
-export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly carrier?: Carrier }
+export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly carrier?: Mailer }
 
 /** A person who waits for an answer should know where it went, and an operator who set a public address whether mail gets to it. */
 export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Adapter, 'notice'> {
@@ -115,14 +115,14 @@ export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Ada
 /** Why a mail to an agent at the public host would not get here. */
 function deliveryNotice(settings: EmailSettings, { host, carrier }: NoticeDeps, shown: string): string | undefined {
   const { domain, smtp } = settings
-  if (isUnder(developmentDomain, host))
-    return domain === developmentDomain && isHandedMail(settings, carrier)
+  if (isWithinDomain(developmentDomain, host))
+    return domain === developmentDomain && receivesMail(settings, carrier)
       ? `${shown} is no domain for mail: set EMAIL_DOMAIN`
       : undefined
-  if (!isHandedMail(settings, carrier))
+  if (!receivesMail(settings, carrier))
     return `mail to agents @${host} is not taken: set EMAIL_SMTP_PORT and EMAIL_SMTP_HOST, or another way in`
   const isNear = smtp !== false && isLoopbackHost(smtp.host)
-  return isNear && !isHandedMail({ ...settings, smtp: false }, carrier)
+  return isNear && !receivesMail({ ...settings, smtp: false }, carrier)
     ? `mail to agents @${host} is taken from this machine only: put a mail server in front, or set EMAIL_SMTP_HOST=0.0.0.0 and EMAIL_SMTP_PORT=25`
     : undefined
 }

@@ -13,8 +13,8 @@ const domain = z
     (name) => /^(?=.{4,253}$)(?:(?!-)[a-z0-9-]{1,63}(?<!-)\.)+(?!-)[a-z0-9-]{2,63}(?<!-)$/.test(name),
     'must be a domain in its ASCII form, such as agents.example.org; correct EMAIL_DOMAIN',
   )
-const mailUrl = (schemes: string, problem: string) => secretSchema(new RegExp(`^(?:${schemes})://\\S+$`), problem)
-const secretList = (entry: z.ZodType<Secret, unknown>) =>
+const mailUrlSchema = (schemes: string, problem: string) => secretSchema(new RegExp(`^(?:${schemes})://\\S+$`), problem)
+const secretListSchema = (entry: z.ZodType<Secret, unknown>) =>
   z.preprocess(
     (given) => (Array.isArray(given) ? given : given === undefined ? [] : [given]),
     z.array(entry).max(2, 'must hold at most two secrets'),
@@ -71,7 +71,7 @@ const settingsSchema = z.strictObject({
   /** A mailbox that is read. Everything in it is for the agent of the connection, unless an address of ours says otherwise. */
   imap: z
     .strictObject({
-      url: mailUrl('imaps?', 'must be imaps://user:password@host/INBOX; correct EMAIL_IMAP_URL'),
+      url: mailUrlSchema('imaps?', 'must be imaps://user:password@host/INBOX; correct EMAIL_IMAP_URL'),
       /** Whose mailbox it is; the user's name unless told. */
       address: z.email().optional(),
       mark: z
@@ -84,7 +84,7 @@ const settingsSchema = z.strictObject({
       ca: z.string().optional(),
     })
     .optional(),
-  webhookSecret: secretList(webhookSecret),
+  webhookSecret: secretListSchema(webhookSecret),
   ses: z
     .strictObject({
       topicArns: z.array(z.string().startsWith('arn:')).min(1),
@@ -100,10 +100,13 @@ const settingsSchema = z.strictObject({
     })
     .optional(),
   mailgun: z
-    .strictObject({ signingKeys: secretList(secretSchema(/^\S{16,256}$/, 'must be the signing key of Mailgun')) })
+    .strictObject({ signingKeys: secretListSchema(secretSchema(/^\S{16,256}$/, 'must be the signing key of Mailgun')) })
     .optional(),
   /** The relay that mail is handed to for sending. */
-  smtpUrl: mailUrl('smtps?', 'must be smtps://user:password@host or smtp://host:port; correct SMTP_URL').optional(),
+  smtpUrl: mailUrlSchema(
+    'smtps?',
+    'must be smtps://user:password@host or smtp://host:port; correct SMTP_URL',
+  ).optional(),
   /** Without a server: the folder that mails are written into. */
   mailFolder: z.string().min(1).optional(),
   /** Largest mail that goes out with its files in it; others are linked. */
@@ -146,10 +149,13 @@ export const emailSettingsSchema = settingsSchema
     path: ['siblingSecret'],
     error: 'must be set where there are siblings',
   })
-  .refine(({ trustLoopback, domain: own, domains }) => !trustLoopback || (isLocal(own) && domains.length === 0), {
-    path: ['trustLoopback'],
-    error: `is for ${developmentDomain} only: on a public domain any user of this machine could write as any sender`,
-  })
+  .refine(
+    ({ trustLoopback, domain: own, domains }) => !trustLoopback || (isLocalhostName(own) && domains.length === 0),
+    {
+      path: ['trustLoopback'],
+      error: `is for ${developmentDomain} only: on a public domain any user of this machine could write as any sender`,
+    },
+  )
   .refine(({ smtp, trustLoopback }) => !trustLoopback || smtp === false || isLoopbackHost(smtp.host), {
     path: ['smtp', 'host'],
     error: 'must be 127.0.0.1 or ::1 where trustLoopback is on',
@@ -163,7 +169,7 @@ export type EmailSettingsInput = Omit<z.input<typeof emailSettingsSchema>, 'webh
   readonly webhookSecret?: string | readonly string[]
 }
 
-function isLocal(name: string): boolean {
+function isLocalhostName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 

@@ -1,8 +1,8 @@
 // A pressed button behind a decision link, as the command it stands for: from the person the link was sent to, proven by having it. Pure.
 import {
-  type ArrivedMessage,
   type Connection,
   formatAddress,
+  type InboundMessage,
   mintEvidence,
   parseAddress,
   type Sender,
@@ -12,7 +12,7 @@ import {
 import { mailSubject } from '../wire/address.ts'
 import type { Decision, DecisionNote } from './note.ts'
 
-export type Pressed = {
+export type PressedDecision = {
   readonly decision: Decision
   /** The hash of the link's token: one link, one message, whatever is pressed how often. */
   readonly key: string
@@ -21,7 +21,7 @@ export type Pressed = {
   readonly connection: Connection
 }
 
-export function decisionMessage({ decision, key, note, receivedAt, connection }: Pressed): ArrivedMessage {
+export function decisionMessage({ decision, key, note, receivedAt, connection }: PressedDecision): InboundMessage {
   const subject = mailSubject(note.address)
   const recipient = formatAddress({ local: note.agent, domain: connection.domain })
   const id = `decide:${key}`
@@ -30,7 +30,7 @@ export function decisionMessage({ decision, key, note, receivedAt, connection }:
     message: {
       id,
       thread_id: note.thread_id,
-      sender: senderOf(note, subject, recipient, { receivedAt, connection }),
+      sender: decisionSender(note, subject, recipient, { receivedAt, connection }),
       recipient,
       parts: [textPart(`/${decision} ${note.code}`)],
       recipient_capabilities: { mention_relay: { kind: 'recipient-field', fields: ['to', 'cc'] } },
@@ -68,11 +68,11 @@ export function decisionMessage({ decision, key, note, receivedAt, connection }:
   }
 }
 
-function senderOf(
+function decisionSender(
   { address, name }: DecisionNote,
   subject: string,
   recipient: string,
-  { receivedAt, connection }: Pick<Pressed, 'receivedAt' | 'connection'>,
+  { receivedAt, connection }: Pick<PressedDecision, 'receivedAt' | 'connection'>,
 ): Sender {
   const parsed = parseAddress(address) ?? { local: 'unverified', domain: connection.domain }
   const evidence = mintEvidence({

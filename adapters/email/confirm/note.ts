@@ -1,6 +1,6 @@
 // What is known about a decision link: which question it is about, whose decision it is, and whether it was made.
 import * as z from 'zod'
-import type { JsonObject, Notes } from '../../../src/contract/index.ts'
+import type { JsonObject, TtlStore } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 import { decisionFamily } from '../deliver/links.ts'
 import { mailSubject } from '../wire/address.ts'
@@ -32,7 +32,7 @@ export type FoundLink =
 const tokenPattern = /^[a-z2-7]{40}$/
 
 /** Changes nothing. What is stored is the hash of a token, so no row gives a link away. */
-export async function findLink(notes: Notes, token: string, now: number): Promise<FoundLink> {
+export async function findDecisionLink(notes: TtlStore, token: string, now: number): Promise<FoundLink> {
   if (!tokenPattern.test(token)) return { kind: 'unknown' }
   const key = await sha256Hex(token)
   const decided = await notes.read(decidedFamily, key)
@@ -45,7 +45,7 @@ export async function findLink(notes: Notes, token: string, now: number): Promis
 }
 
 /** After the decision is stored: from now on the link says that it was used. */
-export async function markUsed(notes: Notes, key: string, decision: Decision, address: string): Promise<void> {
+export async function markLinkUsed(notes: TtlStore, key: string, decision: Decision, address: string): Promise<void> {
   const value: JsonObject = { decision }
   const note = { family: decidedFamily, key, value, lifeMs: rememberedMs, isOnce: true, subject: mailSubject(address) }
   await notes.keep(note)

@@ -1,6 +1,6 @@
 // The pages behind a decision link. Small, readable without scripts, loading nothing: what a person is asked, until when, and two buttons.
 
-const headers = {
+const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -36,38 +36,41 @@ export type Question = {
 }
 
 export function questionPage({ by, summary, who, code, until, token }: Question): Response {
-  const asked = escaped(summary === '' ? `Request ${code}` : summary)
-  return page(200, `${by} asks for your approval`, [
-    `<p class="from">${escaped(by)} asks for your approval</p>`,
+  const asked = escapeHtml(summary === '' ? `Request ${code}` : summary)
+  return renderDecisionPage(200, `${by} asks for your approval`, [
+    `<p class="from">${escapeHtml(by)} asks for your approval</p>`,
     '<h1>May I do this?</h1>',
     `<blockquote>${asked}</blockquote>`,
-    `<dl><dt>You decide as</dt><dd>${escaped(who)}</dd><dt>Open until</dt><dd>${escaped(until)}</dd><dt>Code</dt><dd>${escaped(code)}</dd></dl>`,
-    `<form method="post"><input type="hidden" name="token" value="${escaped(token)}">`,
+    `<dl><dt>You decide as</dt><dd>${escapeHtml(who)}</dd><dt>Open until</dt><dd>${escapeHtml(until)}</dd><dt>Code</dt><dd>${escapeHtml(code)}</dd></dl>`,
+    `<form method="post"><input type="hidden" name="token" value="${escapeHtml(token)}">`,
     '<button class="yes" name="decision" value="approve">Approve</button>',
     '<button class="no" name="decision" value="reject">Reject</button></form>',
     '<p class="note">The mail that brought you here has the details. Nothing happens until you press a button. The link works once and is for you alone: anyone who has it can decide for you.</p>',
   ])
 }
 
-export type Said = { readonly status: number; readonly title: string; readonly words: string }
+export type PageMessage = { readonly status: number; readonly title: string; readonly words: string }
 
-export function saidPage({ status, title, words }: Said): Response {
-  return page(status, title, [`<h1>${escaped(title)}</h1>`, `<p class="words">${escaped(words)}</p>`])
+export function messagePage({ status, title, words }: PageMessage): Response {
+  return renderDecisionPage(status, title, [
+    `<h1>${escapeHtml(title)}</h1>`,
+    `<p class="words">${escapeHtml(words)}</p>`,
+  ])
 }
 
-function page(status: number, title: string, body: readonly string[]): Response {
+function renderDecisionPage(status: number, title: string, body: readonly string[]): Response {
   const html = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex">
-<title>${escaped(title)}</title><style>${style}</style></head>
+<title>${escapeHtml(title)}</title><style>${style}</style></head>
 <body><main>
 ${body.join('\n')}
 </main></body>
 </html>
 `
-  return new Response(html, { status, headers })
+  return new Response(html, { status, headers: pageHeaders })
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)
 }

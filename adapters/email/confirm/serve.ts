@@ -4,16 +4,16 @@ import {
   type ChannelDeps,
   type Endpoint,
   GatewayError,
-  type Notes,
-  type ServeDoor,
+  type ServeContext,
+  type TtlStore,
 } from '../../../src/contract/index.ts'
 import { readBody } from '../../../src/verification/index.ts'
 import { decisionPath } from '../deliver/links.ts'
 import { decisionMessage } from './decision.ts'
-import { type Decision, type FoundLink, findLink, markUsed } from './note.ts'
-import { questionPage, type Said, saidPage } from './page.ts'
+import { type Decision, type FoundLink, findDecisionLink, markLinkUsed } from './note.ts'
+import { messagePage, type PageMessage, questionPage } from './page.ts'
 
-export type DecisionDeps = Pick<ChannelDeps, 'connection' | 'now'> & { readonly notes: Notes }
+export type DecisionDeps = Pick<ChannelDeps, 'connection' | 'now'> & { readonly notes: TtlStore }
 
 const maxFormBytes = 4096
 
@@ -39,7 +39,7 @@ const pages = {
     title: 'That decision cannot be taken here',
     words: 'Nothing was decided. Answer the mail instead.',
   },
-} as const satisfies Record<string, Said>
+} as const satisfies Record<string, PageMessage>
 
 /** Both methods, whatever stands behind the last slash. */
 export function decisionEndpoints({ connection }: Pick<DecisionDeps, 'connection'>): readonly Endpoint[] {
@@ -49,7 +49,7 @@ export function decisionEndpoints({ connection }: Pick<DecisionDeps, 'connection
 /** Undefined: it is another address. */
 export function serveDecision(
   deps: DecisionDeps,
-): (request: Request, door: ServeDoor) => Promise<Response | undefined> {
+): (request: Request, door: ServeContext) => Promise<Response | undefined> {
   const prefix = `${decisionPath(deps.connection.id)}/`
   return async (request, door) => {
     const { pathname } = new URL(request.url)
@@ -58,40 +58,47 @@ export function serveDecision(
     switch (request.method) {
       case 'GET':
       case 'HEAD':
-        return show(await findLink(deps.notes, token, deps.now()), token)
+        return showDecisionLink(await findDecisionLink(deps.notes, token, deps.now()), token)
       case 'POST':
-        return decide(deps, door, request, token)
+        return takeDecision(deps, door, request, token)
       default:
         return new Response(null, { status: 405, headers: { allow: 'GET, HEAD, POST' } })
     }
   }
 }
 
-function show(link: FoundLink, token: string): Response {
-  if (link.kind === 'used') return saidPage(used(link.decision))
-  if (link.kind !== 'open') return saidPage(pages[link.kind])
+function showDecisionLink(link: FoundLink, token: string): Response {
+  if (link.kind === 'used') return messagePage(alreadyDecidedMessage(link.decision))
+  if (link.kind !== 'open') return messagePage(pages[link.kind])
   const { by, summary, address, code, expires_at } = link.note
   const until = expires_at === null ? 'it is decided' : `${expires_at.slice(0, 16).replace('T', ' ')} UTC`
   return questionPage({ by, summary, who: address, code, until, token })
 }
 
-async function decide(deps: DecisionDeps, door: ServeDoor, request: Request, token: string): Promise<Response> {
-  const decision = await pressed(request, token)
-  if (decision === undefined) return saidPage(pages.malformed)
-  const link = await findLink(deps.notes, token, deps.now())
-  if (link.kind !== 'open') return show(link, token)
+async function takeDecision(
+  deps: DecisionDeps,
+  door: ServeContext,
+  request: Request,
+  token: string,
+): Promise<Response> {
+  const decision = await readPressedDecision(request, token)
+  if (decision === undefined) return messagePage(pages.malformed)
+  const link = await findDecisionLink(deps.notes, token, deps.now())
+  if (link.kind !== 'open') return showDecisionLink(link, token)
   const { key, note } = link
   const { receivedAt } = door
   const message = decisionMessage({ ...{ decision, key, note, receivedAt }, connection: deps.connection })
   const [acceptance] = await door.take([message])
   if (acceptance === undefined) throw new GatewayError('storage_unavailable', '[email] the decision was not stored')
-  if (acceptance.kind === 'refused' || acceptance.kind === 'stale') return saidPage(pages.refused)
+  if (acceptance.kind === 'refused' || acceptance.kind === 'stale') return messagePage(pages.refused)
   // Stored first: if the process ends here, pressing again finds the same message and decides nothing else.
-  if (acceptance.kind === 'accepted') await markUsed(deps.notes, key, decision, note.address)
-  return saidPage(acceptance.kind === 'accepted' ? taken(decision, note.by) : used('taken'))
+  if (acceptance.kind === 'accepted') await markLinkUsed(deps.notes, key, decision, note.address)
+  return messagePage(
+    acceptance.kind === 'accepted' ? decisionTakenMessage(decision, note.by) : alreadyDecidedMessage('taken'),
+  )
 }
 
-async function pressed(request: Request, token: string): Promise<Decision | undefined> {
+async function readPressedDecision(request: Request, token: string): Promise<Decision | undefined> {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return undefined
   const bytes = await readBody(request, maxFormBytes)
@@ -102,7 +109,7 @@ async function pressed(request: Request, token: string): Promise<Decision | unde
   return decision === 'approve' || decision === 'reject' ? decision : undefined
 }
 
-function taken(decision: Decision, by: string): Said {
+function decisionTakenMessage(decision: Decision, by: string): PageMessage {
   const what = decision === 'approve' ? 'Approved' : 'Rejected'
   return {
     status: 200,
@@ -111,7 +118,7 @@ function taken(decision: Decision, by: string): Said {
   }
 }
 
-function used(decision: string): Said {
+function alreadyDecidedMessage(decision: string): PageMessage {
   const what = decision === 'approve' ? 'approved' : decision === 'reject' ? 'rejected' : 'decided'
   return { status: 410, title: `This was ${what} already`, words: 'The link works once. You can close this window.' }
 }

@@ -20,14 +20,14 @@ export type Enclosures = {
 /** Mail is read when people come back to it, so its links last longer than others. */
 const linkLifeMs = 7 * 24 * 60 * 60 * 1000
 
-export async function openFiles(
+export async function openEnclosures(
   wanted: readonly MailFileCall[],
   files: FileSource | undefined,
   room: number,
 ): Promise<Enclosures | DeliveryOutcome> {
   const enclosed: Enclosed[] = []
   const linked: Linked[] = []
-  const end = async (): Promise<void> =>
+  const releaseFiles = async (): Promise<void> =>
     void (await Promise.all(
       enclosed.map(({ body }) => (body.locked ? undefined : body.cancel().catch(() => undefined))),
     ))
@@ -35,7 +35,7 @@ export async function openFiles(
   for (const file of wanted) {
     const source = await Promise.resolve(files?.open(file.id)).catch(() => null)
     if (source === null || source === undefined) {
-      await end()
+      await releaseFiles()
       return source === null ? { kind: 'retry', reason: 'file_unavailable' } : { kind: 'refused', reason: 'file_gone' }
     }
     if (source.size <= left) {
@@ -47,5 +47,5 @@ export async function openFiles(
     const link = await Promise.resolve(files?.link?.(file.id, linkLifeMs)).catch(() => undefined)
     linked.push({ name: file.name, size: source.size, url: link?.url, until: link?.expiresAt ?? '' })
   }
-  return { kind: 'files', enclosed, linked, end }
+  return { kind: 'files', enclosed, linked, end: releaseFiles }
 }

@@ -6,7 +6,7 @@ import type { DecisionLink } from './links.ts'
 
 export type MailBodies = { readonly text: string; readonly html: string }
 
-export function bodiesOf(
+export function composeBodies(
   { text, html, quote, decisions }: Pick<MailCall, 'text' | 'html' | 'quote' | 'decisions'>,
   links: readonly DecisionLink[],
   linked: readonly Linked[],
@@ -17,10 +17,10 @@ export function bodiesOf(
   )
   const tail = [...asked, ...linked.map(fileBlock)]
   const extra = renderMail({ type: 'root', children: tail })
-  const inner = [insideOf(html), tail.length === 0 ? '' : insideOf(extra.html), quote?.html ?? '']
+  const inner = [innerPageHtml(html), tail.length === 0 ? '' : innerPageHtml(extra.html), quote?.html ?? '']
   return {
     text: `${[text, extra.text, quote?.text ?? ''].filter((each) => each.trim() !== '').join('\n\n')}\n`,
-    html: html === '' ? '' : `${html.slice(0, startOf(html))}${inner.join('')}</body></html>\n`,
+    html: html === '' ? '' : `${html.slice(0, bodyTagEnd(html))}${inner.join('')}</body></html>\n`,
   }
 }
 
@@ -33,8 +33,8 @@ function decisionBlock(
   const about = isOneOfSeveral ? `${summary === '' ? code : summary}: ` : ''
   const until = expires_at === null ? 'Reply' : `Until ${expires_at.slice(0, 16).replace('T', ' ')} UTC, reply`
   const how = `${about}${until} with /approve ${code} or /reject ${code} as the first line`
-  if (url === undefined) return paragraph([{ type: 'text', value: `${how}.` }])
-  return paragraph([
+  if (url === undefined) return paragraphBlock([{ type: 'text', value: `${how}.` }])
+  return paragraphBlock([
     { type: 'text', value: `${how}, or decide in your browser: ` },
     { type: 'link', url, children: [{ type: 'text', value: url }] },
   ])
@@ -42,22 +42,22 @@ function decisionBlock(
 
 function fileBlock({ name, size, url, until }: Linked): Block {
   const words = `${name} (${(size / 1_000_000).toFixed(1)} MB)`
-  if (url === undefined) return paragraph([{ type: 'text', value: `${words} is too large for a mail.` }])
-  return paragraph([
+  if (url === undefined) return paragraphBlock([{ type: 'text', value: `${words} is too large for a mail.` }])
+  return paragraphBlock([
     { type: 'text', value: 'Too large for a mail: ' },
     { type: 'link', url, children: [{ type: 'text', value: words }] },
     { type: 'text', value: ` until ${until.slice(0, 16).replace('T', ' ')} UTC` },
   ])
 }
 
-function paragraph(children: readonly Inline[]): Block {
+function paragraphBlock(children: readonly Inline[]): Block {
   return { type: 'paragraph', children }
 }
 
-function insideOf(html: string): string {
-  return html === '' ? '' : html.slice(startOf(html), html.lastIndexOf('</body>'))
+function innerPageHtml(html: string): string {
+  return html === '' ? '' : html.slice(bodyTagEnd(html), html.lastIndexOf('</body>'))
 }
 
-function startOf(html: string): number {
+function bodyTagEnd(html: string): number {
   return html.indexOf('>', html.indexOf('<body')) + 1
 }

@@ -1,8 +1,8 @@
 // Writes each mail as a file into a folder, for development without a server. The envelope stands before it, as servers note it.
 import { nodeFiles } from './node-parts.ts'
-import type { SendWay } from './smtp.ts'
+import type { SendMail } from './smtp.ts'
 
-export function createFolderWay(folder: string): SendWay {
+export function createFolderMailer(folder: string): SendMail {
   return async ({ raw, envelope, messageId }) => {
     const { mkdir, open, rename } = await nodeFiles()
     // The id is ours: letters, digits, dots and one at sign. The same mail again is the same file.

@@ -1,26 +1,26 @@
 // Keys for signing: from the settings, or from the file that `parley email setup` wrote.
 import { GatewayError, secret } from '../../../src/contract/index.ts'
 import { nodeFiles } from './node-parts.ts'
-import type { DkimKey, MailSettings } from './settings.ts'
+import type { DeliverySettings, DkimKey } from './settings.ts'
 
-export type KeyFile = { readonly domain: string; readonly keys: readonly DkimKey[] }
+export type DkimKeyFile = { readonly domain: string; readonly keys: readonly DkimKey[] }
 
 /** Throws where the file is not what it should be: without its signature a mail would be taken for a forged one. */
-export async function dkimKeys({
+export async function loadDkimKeys({
   domain,
   dkimKeys: given = [],
   dkimKeyFile: file,
-}: MailSettings): Promise<readonly DkimKey[]> {
+}: DeliverySettings): Promise<readonly DkimKey[]> {
   if (given.length > 0 || file === undefined) return given
   const { readFile } = await nodeFiles()
-  const found = parseKeyFile(await readFile(file, 'utf8').catch(() => ''))
+  const found = parseDkimKeyFile(await readFile(file, 'utf8').catch(() => ''))
   if (found?.domain === domain) return found.keys
   const what = found === undefined ? 'is no key file' : 'is for another domain'
   throw new GatewayError('config_invalid', `[email] EMAIL_DKIM_KEY ${what}; run: parley email setup ${domain}`)
 }
 
 /** Undefined: it is something else. */
-export function parseKeyFile(text: string): KeyFile | undefined {
+export function parseDkimKeyFile(text: string): DkimKeyFile | undefined {
   try {
     const { domain, keys } = JSON.parse(text) as { domain: unknown; keys: readonly Record<string, unknown>[] }
     const read = keys.flatMap(({ selector, privateKey }) =>

@@ -4,7 +4,7 @@ import { sha256Hex } from '../../../src/verification/index.ts'
 import { base32 } from '../threads/key.ts'
 import { mailSubject } from '../wire/address.ts'
 import type { MailCall, MailDecision } from '../wire/call.ts'
-import type { MailDeps } from './settings.ts'
+import type { DeliveryDeps } from './settings.ts'
 
 export const decisionFamily = 'mail-decision'
 /** Of a question without an end, and how long a link still says that its question is over. */
@@ -19,10 +19,10 @@ export function decisionPath(connectionId: string): string {
 }
 
 /** None where people could not follow them: without a public address, or with nothing to keep them in. */
-export async function linksFor(
+export async function createDecisionLinks(
   call: MailCall,
   { clientId }: Pick<Attempt, 'clientId'>,
-  deps: MailDeps,
+  deps: DeliveryDeps,
 ): Promise<readonly DecisionLink[]> {
   const { notes, publicUrl, connection } = deps
   const { decided } = call
@@ -30,7 +30,7 @@ export async function linksFor(
   if (notes === undefined || publicUrl === undefined || decided === null || person === undefined) return []
   const links: DecisionLink[] = []
   for (const decision of call.decisions) {
-    const token = await tokenOf(deps, clientId, decision)
+    const token = await decisionToken(deps, clientId, decision)
     const value = {
       ...decision,
       ...decided,
@@ -50,7 +50,11 @@ export async function linksFor(
 }
 
 /** 200 bits that only this gateway can make; what is kept of them is a hash. */
-async function tokenOf({ hmac, secret }: MailDeps, clientId: string, { action_id }: MailDecision): Promise<string> {
+async function decisionToken(
+  { hmac, secret }: DeliveryDeps,
+  clientId: string,
+  { action_id }: MailDecision,
+): Promise<string> {
   const bytes = new TextEncoder().encode(`decide\n${clientId}\n${action_id}`)
   return base32(await hmac.sha256(await secret(), bytes)).slice(0, tokenLength)
 }

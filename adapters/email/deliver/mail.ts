@@ -2,47 +2,47 @@
 import { type Attempt, type DeliveryOutcome, isGatewayError } from '../../../src/contract/index.ts'
 import { hopHeader, signHop } from '../manners/hop.ts'
 import type { MailCall } from '../wire/call.ts'
-import { openFiles } from './attach.ts'
-import { sendBound } from './binding.ts'
-import { bodiesOf } from './body.ts'
-import { composeMail, envelopeOf, isSendable, type MailToCompose } from './compose.ts'
-import { createFolderWay } from './folder.ts'
-import { isForAgents } from './hop.ts'
-import { dkimKeys } from './key-file.ts'
-import { linksFor } from './links.ts'
-import { type MailNames, namesFor, noteDelivery } from './names.ts'
-import type { DkimKey, MailDeps, MailSettings } from './settings.ts'
+import { openEnclosures } from './attach.ts'
+import { sendByBinding } from './binding.ts'
+import { composeBodies } from './body.ts'
+import { composeMail, isSendableCall, type MailToCompose, outgoingEnvelope } from './compose.ts'
+import { createFolderMailer } from './folder.ts'
+import { mayReachAgents } from './hop.ts'
+import { loadDkimKeys } from './key-file.ts'
+import { createDecisionLinks } from './links.ts'
+import { createMailNames, type MailNames, noteDelivery } from './names.ts'
+import type { DeliveryDeps, DeliverySettings, DkimKey } from './settings.ts'
 import { signMail } from './sign.ts'
-import { createSmtpWay, type SendWay } from './smtp.ts'
+import { createSmtpMailer, type SendMail } from './smtp.ts'
 
 const pauseMs = 60_000
 
 export function deliverMail(
-  settings: MailSettings,
-  deps: MailDeps,
+  settings: DeliverySettings,
+  deps: DeliveryDeps,
 ): (call: MailCall, attempt: Attempt) => Promise<DeliveryOutcome> {
-  const way = wayOf(settings)
+  const way = createMailer(settings)
   let keys: Promise<readonly DkimKey[]> | undefined
   return async (call, attempt) => {
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
-    if (!isSendable(call)) return { kind: 'refused', reason: 'invalid_recipient' }
-    const closed = await closedPlace(deps, call, attempt)
+    if (!isSendableCall(call)) return { kind: 'refused', reason: 'invalid_recipient' }
+    const closed = await findClosedAddress(deps, call, attempt)
     if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
     if (way === undefined && deps.carrier === undefined) return { kind: 'retry', reason: 'no_way_out', ...paused }
     // Nothing has left yet, whatever went wrong.
-    const mail = await prepare(settings, deps, call, attempt).catch(notPrepared)
+    const mail = await prepareMail(settings, deps, call, attempt).catch(notPreparedOutcome)
     if (mail.kind !== 'mail') return mail
     try {
       // Bounces then go to the runtime's mailer, not to an address of ours.
-      if (way === undefined && deps.carrier !== undefined) return await sendBound(deps.carrier, mail, attempt)
+      if (way === undefined && deps.carrier !== undefined) return await sendByBinding(deps.carrier, mail, attempt)
       const noting = noteDelivery(deps.notes, attempt.clientId, call.to[0]?.address ?? '')
       // Nothing has left yet: while the database is away it is tried again.
       if (!(await noting.then(isDone, isNotDone))) return { kind: 'retry', reason: 'delivery_not_noted' }
-      keys ??= dkimKeys(settings)
+      keys ??= loadDkimKeys(settings)
       const signers = await keys
       const raw = await signMail(await composeMail(mail), signers, { domain: settings.domain, at: mail.at })
       const { messageId } = mail.names
-      return await (way ?? noWay)({ raw, envelope: envelopeOf(call, mail.names), messageId }, attempt)
+      return await (way ?? noMailer)({ raw, envelope: outgoingEnvelope(call, mail.names), messageId }, attempt)
     } catch (error) {
       // A key that cannot be read may be put right; a mail without its signature would be taken for a forged one.
       keys = undefined
@@ -60,21 +60,21 @@ const isNotDone = (): boolean => false
 const paused = { afterMs: pauseMs, scope: 'connection' } as const
 
 /** A secret that cannot be kept or read is put right by the operator. */
-function notPrepared(error: unknown): DeliveryOutcome {
+function notPreparedOutcome(error: unknown): DeliveryOutcome {
   if (isGatewayError(error, 'config_invalid')) return { kind: 'retry', reason: 'secret_unusable', ...paused }
   return { kind: 'retry', reason: 'mail_not_prepared' }
 }
 
-function wayOf({ smtpUrl, mailFolder, ...settings }: MailSettings): SendWay | undefined {
-  if (smtpUrl !== undefined) return createSmtpWay(smtpUrl, settings)
-  return mailFolder === undefined ? undefined : createFolderWay(mailFolder)
+function createMailer({ smtpUrl, mailFolder, ...settings }: DeliverySettings): SendMail | undefined {
+  if (smtpUrl !== undefined) return createSmtpMailer(smtpUrl, settings)
+  return mailFolder === undefined ? undefined : createFolderMailer(mailFolder)
 }
 
-const noWay: SendWay = async () => ({ kind: 'retry', reason: 'no_way_out', ...paused })
+const noMailer: SendMail = async () => ({ kind: 'retry', reason: 'no_way_out', ...paused })
 
 /** A mailbox that bounced gets no more mail until its owner writes again. */
-async function closedPlace(
-  { places }: Pick<MailDeps, 'places'>,
+async function findClosedAddress(
+  { places }: Pick<DeliveryDeps, 'places'>,
   { to }: MailCall,
   { runId }: Attempt,
 ): Promise<string | undefined> {
@@ -82,33 +82,33 @@ async function closedPlace(
   return places?.closed(to[0]?.address ?? '', runId).catch(() => undefined)
 }
 
-type Prepared = MailToCompose & { readonly kind: 'mail'; readonly end: () => Promise<void> }
+type PreparedMail = MailToCompose & { readonly kind: 'mail'; readonly end: () => Promise<void> }
 
-async function prepare(
-  settings: MailSettings,
-  deps: MailDeps,
+async function prepareMail(
+  settings: DeliverySettings,
+  deps: DeliveryDeps,
   call: MailCall,
   attempt: Attempt,
-): Promise<Prepared | DeliveryOutcome> {
-  const names = await namesFor(call, attempt, { ...settings, tokens: deps.tokens })
+): Promise<PreparedMail | DeliveryOutcome> {
+  const names = await createMailNames(call, attempt, { ...settings, tokens: deps.tokens })
   if (names === undefined) return { kind: 'refused', reason: 'agent_address_too_long' }
-  const links = await linksFor(call, attempt, deps)
+  const links = await createDecisionLinks(call, attempt, deps)
   const words = call.text.length + call.html.length
-  const files = await openFiles(call.files, deps.files, Math.max(0, settings.maxMailBytes - words))
+  const files = await openEnclosures(call.files, deps.files, Math.max(0, settings.maxMailBytes - words))
   if (files.kind !== 'files') return files
   const { enclosed, linked, end } = files
-  const bodies = bodiesOf(call, links, linked)
-  const headers = await headersFor(settings, deps, call, names)
+  const bodies = composeBodies(call, links, linked)
+  const headers = await agentHopHeaders(settings, deps, call, names)
   return { kind: 'mail', call, names, bodies, enclosed, headers, at: new Date(deps.now()), end }
 }
 
-async function headersFor(
-  settings: MailSettings,
-  { hmac, secret }: MailDeps,
+async function agentHopHeaders(
+  settings: DeliverySettings,
+  { hmac, secret }: DeliveryDeps,
   call: MailCall,
   { messageId }: MailNames,
 ): Promise<Readonly<Record<string, string>>> {
-  if (!isForAgents(call, settings)) return {}
+  if (!mayReachAgents(call, settings)) return {}
   const shared = settings.siblingSecret?.reveal() ?? (await secret())
   return { [hopHeader]: await signHop(hmac, shared, call.hop, messageId) }
 }

@@ -1,11 +1,11 @@
 // The ids of a mail of ours: the same at every try, so that a recipient who gets it twice can tell.
-import type { Attempt, DeliveryOutcome, Notes } from '../../../src/contract/index.ts'
+import type { Attempt, DeliveryOutcome, TtlStore } from '../../../src/contract/index.ts'
 import { threadKey, threadName } from '../threads/key.ts'
-import { isMessageId, isPlainAddress, mailSubject } from '../wire/address.ts'
+import { isMessageId, isPlainMailAddress, mailSubject } from '../wire/address.ts'
 import type { MailCall } from '../wire/call.ts'
-import type { MailDeps, MailSettings } from './settings.ts'
+import type { DeliveryDeps, DeliverySettings } from './settings.ts'
 
-const family = 'mail-delivery'
+const deliveryFamily = 'mail-delivery'
 /** Bounces come within five days of the last try (RFC 5321, 4.5.4.1); some come late. */
 const knownMs = 14 * 24 * 60 * 60 * 1000
 
@@ -22,7 +22,7 @@ export async function deliveryKey(clientId: string): Promise<string> {
 }
 
 /** A provider that gives mails ids of its own says which: answers will name that one, so the thread goes by it too. */
-export async function deliveredAs(given: string | undefined, ours: string): Promise<DeliveryOutcome> {
+export async function deliveredOutcome(given: string | undefined, ours: string): Promise<DeliveryOutcome> {
   const theirs = given?.replace(/^<|>$/g, '') ?? ''
   if (theirs === '' || theirs === ours || !isMessageId(theirs)) return { kind: 'delivered', vendorId: ours }
   const also = { name: threadName(await threadKey(theirs)) }
@@ -30,10 +30,10 @@ export async function deliveredAs(given: string | undefined, ours: string): Prom
 }
 
 /** Undefined: an agent's address leaves no room for a token. */
-export async function namesFor(
+export async function createMailNames(
   call: MailCall,
   { clientId }: Pick<Attempt, 'clientId'>,
-  { domain, mailbox, tokens }: Pick<MailSettings, 'domain' | 'mailbox'> & Pick<MailDeps, 'tokens'>,
+  { domain, mailbox, tokens }: Pick<DeliverySettings, 'domain' | 'mailbox'> & Pick<DeliveryDeps, 'tokens'>,
 ): Promise<MailNames | undefined> {
   const { mint } = await tokens()
   const key = await deliveryKey(clientId)
@@ -45,22 +45,28 @@ export async function namesFor(
     return { messageId: `${token}.${key}${address.slice(at)}`, replyTo: address, mailFrom: address }
   const replyTo = `${address.slice(0, at)}+${token}${address.slice(at)}`
   const mailFrom = `bounce+${await mint(key)}@${domain}`
-  if (!isPlainAddress(replyTo) || !isPlainAddress(mailFrom)) return undefined
+  if (!isPlainMailAddress(replyTo) || !isPlainMailAddress(mailFrom)) return undefined
   return { messageId: `${token}.${key}@${domain}`, replyTo, mailFrom }
 }
 
 /** So that a bounce, which says only the key, finds the delivery it is about. */
-export async function noteDelivery(notes: Notes | undefined, clientId: string, to: string): Promise<void> {
+export async function noteDelivery(notes: TtlStore | undefined, clientId: string, to: string): Promise<void> {
   const key = await deliveryKey(clientId)
-  await notes?.keep({ family, key, value: { client_id: clientId, to }, lifeMs: knownMs, subject: mailSubject(to) })
+  await notes?.keep({
+    family: deliveryFamily,
+    key,
+    value: { client_id: clientId, to },
+    lifeMs: knownMs,
+    subject: mailSubject(to),
+  })
 }
 
 /** The delivery with this key; undefined where it is unknown or long ago. */
-export async function deliveryOf(
-  notes: Notes,
+export async function findDelivery(
+  notes: TtlStore,
   key: string,
 ): Promise<{ readonly clientId: string; readonly to: string } | undefined> {
-  const found = await notes.read(family, key)
+  const found = await notes.read(deliveryFamily, key)
   const { client_id: clientId, to } = found ?? {}
   return typeof clientId === 'string' && typeof to === 'string' ? { clientId, to } : undefined
 }

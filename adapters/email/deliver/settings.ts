@@ -3,7 +3,7 @@ import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
 
 export type DkimKey = { readonly selector: string; readonly privateKey: Secret }
 
-export type MailSettings = {
+export type DeliverySettings = {
   /** Of the agents' addresses, of our message ids and of the signature. */
   readonly domain: string
   /** An address at a provider that we send as: it lets us use no other, and its tags may lead nowhere. */
@@ -27,7 +27,7 @@ export type MailSettings = {
 }
 
 /** Signed keys of threads: threads/token.ts. */
-export interface Tokens {
+export interface TokenMint {
   mint(key: string): Promise<string>
 }
 
@@ -50,10 +50,10 @@ export type BoundFile = {
   readonly type: string
 } & ({ readonly disposition: 'attachment' } | { readonly disposition: 'inline'; readonly contentId: string })
 
-type Ports = 'files' | 'places' | 'notes' | 'hmac' | 'now' | 'publicUrl' | 'connection' | 'carrier'
+type DeliveryPorts = 'files' | 'places' | 'notes' | 'hmac' | 'now' | 'publicUrl' | 'connection' | 'carrier'
 
-export type MailDeps = Pick<ChannelDeps, Ports> & {
-  readonly tokens: () => Promise<Tokens>
+export type DeliveryDeps = Pick<ChannelDeps, DeliveryPorts> & {
+  readonly tokens: () => Promise<TokenMint>
   /** The secret that tokens are made with. */
   readonly secret: () => Promise<string>
 }

@@ -17,17 +17,17 @@ export async function signMail(
   { domain, at }: { readonly domain: string; readonly at: Date },
 ): Promise<Uint8Array> {
   if (keys.length === 0) return raw
-  const bodyStart = startOfBody(raw)
-  const fields = fieldsOf(new TextDecoder().decode(raw.subarray(0, bodyStart - 2)))
-  const bodyHash = base64(await sha256(relaxedBody(raw.subarray(bodyStart))))
+  const bodyStart = findBodyStart(raw)
+  const fields = canonicalizeHead(new TextDecoder().decode(raw.subarray(0, bodyStart - 2)))
+  const bodyHash = encodeBase64(await sha256Bytes(relaxedCrlfBody(raw.subarray(bodyStart))))
   const time = Math.floor(at.getTime() / 1000)
   const signatures: string[] = []
   for (const { selector, privateKey } of keys) {
-    const key = await importKey(privateKey)
+    const key = await importSigningKey(privateKey)
     const facts = `v=1; a=${key.name}; c=relaxed/relaxed; d=${domain}; s=${selector};`
-    const head = `DKIM-Signature: ${facts}\r\n t=${time}; bh=${bodyHash};\r\n h=${listOf(fields)};\r\n b=`
+    const head = `DKIM-Signature: ${facts}\r\n t=${time}; bh=${bodyHash};\r\n h=${signedFieldList(fields)};\r\n b=`
     const signed = `${canonicalFields(fields)}${relaxedField(head)}`
-    const signature = base64(await key.sign(new TextEncoder().encode(signed)))
+    const signature = encodeBase64(await key.sign(new TextEncoder().encode(signed)))
     signatures.push(`${head}${signature.replace(/(.{72})(?=.)/g, '$1\r\n ')}\r\n`)
   }
   const lead = new TextEncoder().encode(signatures.join(''))
@@ -37,7 +37,7 @@ export async function signMail(
   return whole
 }
 
-function startOfBody(raw: Uint8Array): number {
+function findBodyStart(raw: Uint8Array): number {
   for (let at = 0; at + 3 < raw.length; at += 1) {
     if (raw[at] === cr && raw[at + 1] === lf && raw[at + 2] === cr && raw[at + 3] === lf) return at + 4
   }
@@ -46,7 +46,7 @@ function startOfBody(raw: Uint8Array): number {
 
 type Field = { readonly name: string; readonly canonical: string }
 
-function fieldsOf(head: string): readonly Field[] {
+function canonicalizeHead(head: string): readonly Field[] {
   const lines = head.split(/\r\n(?![ \t])/).filter((line) => line !== '')
   return lines.map((line) => {
     const canonical = relaxedField(line)
@@ -66,7 +66,7 @@ function relaxedField(field: string): string {
 }
 
 /** Each as often as it is there, from the last one on, and once more. */
-function listOf(fields: readonly Field[]): string {
+function signedFieldList(fields: readonly Field[]): string {
   const names = covered.flatMap((name) => [...fields.filter((each) => each.name === name), name].map(() => name))
   return names.join(':').replace(/(.{50,60}:)(?=.)/g, '$1\r\n ')
 }
@@ -77,10 +77,10 @@ function canonicalFields(fields: readonly Field[]): string {
 }
 
 /** RFC 6376, 3.4.4: spaces within a line are one, none ends a line, no empty line ends the body. */
-function relaxedBody(body: Uint8Array): Uint8Array {
+function relaxedCrlfBody(body: Uint8Array): Uint8Array {
   const out = new Uint8Array(body.length + 2)
   let [size, lineStart, end, isSpaced] = [0, 0, 0, false]
-  const put = (byte: number): void => {
+  const putByte = (byte: number): void => {
     out[size] = byte
     size += 1
   }
@@ -89,19 +89,19 @@ function relaxedBody(body: Uint8Array): Uint8Array {
     if (byte === space || byte === tab) isSpaced = true
     else if (byte === cr && body[at + 1] === lf) {
       const isFilled = size > lineStart
-      put(cr)
-      put(lf)
+      putByte(cr)
+      putByte(lf)
       if (isFilled) end = size
       ;[at, lineStart, isSpaced] = [at + 1, size, false]
     } else {
-      if (isSpaced) put(space)
-      put(byte)
+      if (isSpaced) putByte(space)
+      putByte(byte)
       isSpaced = false
     }
   }
   if (size > lineStart) {
-    put(cr)
-    put(lf)
+    putByte(cr)
+    putByte(lf)
     end = size
   }
   return out.subarray(0, end)
@@ -110,24 +110,24 @@ function relaxedBody(body: Uint8Array): Uint8Array {
 type SigningKey = { readonly name: string; readonly sign: (bytes: Uint8Array) => Promise<Uint8Array> }
 
 /** RSA or Ed25519, as PKCS #8 in PEM: whatever the key itself is. */
-async function importKey(pem: Secret): Promise<SigningKey> {
+async function importSigningKey(pem: Secret): Promise<SigningKey> {
   const rsa = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
   try {
     const bytes = Uint8Array.from(atob(pem.reveal().replace(/-----[^-]+-----|\s/g, '')), (each) => each.charCodeAt(0))
-    const take = (algorithm: typeof rsa | { readonly name: 'Ed25519' }): Promise<CryptoKey> =>
+    const importPkcs8 = (algorithm: typeof rsa | { readonly name: 'Ed25519' }): Promise<CryptoKey> =>
       crypto.subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
     // An Ed25519 key is 48 bytes; no RSA key is as short.
     if (bytes.length > 64) {
-      const key = await take(rsa)
+      const key = await importPkcs8(rsa)
       return {
         name: 'rsa-sha256',
-        sign: async (data) => new Uint8Array(await crypto.subtle.sign(rsa, key, copy(data))),
+        sign: async (data) => new Uint8Array(await crypto.subtle.sign(rsa, key, asArrayBufferView(data))),
       }
     }
-    const key = await take({ name: 'Ed25519' })
-    const sign = async (data: Uint8Array): Promise<Uint8Array> =>
-      new Uint8Array(await crypto.subtle.sign({ name: 'Ed25519' }, key, copy(await sha256(data))))
-    return { name: 'ed25519-sha256', sign }
+    const key = await importPkcs8({ name: 'Ed25519' })
+    const signEd25519 = async (data: Uint8Array): Promise<Uint8Array> =>
+      new Uint8Array(await crypto.subtle.sign({ name: 'Ed25519' }, key, asArrayBufferView(await sha256Bytes(data))))
+    return { name: 'ed25519-sha256', sign: signEd25519 }
   } catch {
     // A mail that should be signed and is not would be taken for a forged one.
     throw new GatewayError(
@@ -137,15 +137,15 @@ async function importKey(pem: Secret): Promise<SigningKey> {
   }
 }
 
-async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', copy(bytes)))
+async function sha256Bytes(bytes: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', asArrayBufferView(bytes)))
 }
 
 /** What may be shared memory by its type, and never is. */
-function copy(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+function asArrayBufferView(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes as Uint8Array<ArrayBuffer>
 }
 
-function base64(bytes: Uint8Array): string {
+function encodeBase64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }

@@ -8,16 +8,17 @@ const greylisting = /gr[ae]y.?list|try again later|temporarily deferred|4\.7\.[0
 
 /** `isUnderWay`: bytes of the mail were asked for, so it may have arrived although the server did not say so. */
 export function smtpOutcome(error: unknown, isUnderWay: boolean): DeliveryOutcome {
-  const { code, responseCode, response = '' } = factsOf(error)
+  const { code, responseCode, response = '' } = smtpErrorFields(error)
   if (code === 'EAUTH') return { kind: 'retry', reason: 'smtp_login_refused', afterMs: pauseMs, scope: 'connection' }
   if (responseCode !== undefined && responseCode >= 500)
-    return { kind: 'refused', reason: said(responseCode, response) }
-  if (responseCode === 421) return { kind: 'retry', reason: said(421, response), afterMs: pauseMs, scope: 'connection' }
+    return { kind: 'refused', reason: smtpReason(responseCode, response) }
+  if (responseCode === 421)
+    return { kind: 'retry', reason: smtpReason(421, response), afterMs: pauseMs, scope: 'connection' }
   if (responseCode !== undefined && responseCode >= 400) {
     const isGreylisted = greylisting.test(response)
     return {
       kind: 'retry',
-      reason: said(responseCode, response),
+      reason: smtpReason(responseCode, response),
       ...(isGreylisted ? { afterMs: greylistMs, scope: 'conversation' as const } : {}),
     }
   }
@@ -28,7 +29,7 @@ export function smtpOutcome(error: unknown, isUnderWay: boolean): DeliveryOutcom
   return { kind: 'retry', reason: 'smtp_unreachable' }
 }
 
-function factsOf(error: unknown): { code?: unknown; responseCode?: number; response?: string } {
+function smtpErrorFields(error: unknown): { code?: unknown; responseCode?: number; response?: string } {
   if (typeof error !== 'object' || error === null) return {}
   const { code, responseCode, response } = error as Record<string, unknown>
   return {
@@ -39,7 +40,7 @@ function factsOf(error: unknown): { code?: unknown; responseCode?: number; respo
 }
 
 /** `smtp_550: 5.1.1 no such mailbox`. Addresses in it are not ours to repeat. */
-function said(code: number, response: string): string {
+function smtpReason(code: number, response: string): string {
   const words = cleanName(response.replace(/^\d{3}[ -]?/, ''))
     .replace(/\s+/g, ' ')
     .replace(/[^\s<>]+@[^\s<>]+/g, '…')

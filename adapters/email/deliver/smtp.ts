@@ -2,31 +2,31 @@
 // a row of ours.
 import { type Attempt, type DeliveryOutcome, GatewayError, type Secret } from '../../../src/contract/index.ts'
 import type { MailEnvelope } from './compose.ts'
-import { deliveredAs } from './names.ts'
+import { deliveredOutcome } from './names.ts'
 import { type MailStream, type Pool, smtpPool } from './node-parts.ts'
-import type { MailSettings } from './settings.ts'
+import type { DeliverySettings } from './settings.ts'
 import { smtpOutcome } from './smtp-outcome.ts'
-import { untilAborted } from './until-aborted.ts'
+import { abortable } from './until-aborted.ts'
 
-export type Finished = { readonly raw: Uint8Array; readonly envelope: MailEnvelope; readonly messageId: string }
-export type SendWay = (mail: Finished, attempt: Pick<Attempt, 'signal' | 'clientId'>) => Promise<DeliveryOutcome>
+export type FinishedMail = { readonly raw: Uint8Array; readonly envelope: MailEnvelope; readonly messageId: string }
+export type SendMail = (mail: FinishedMail, attempt: Pick<Attempt, 'signal' | 'clientId'>) => Promise<DeliveryOutcome>
 
-export function createSmtpWay(
+export function createSmtpMailer(
   url: Secret,
-  { callTimeoutMs, isPooled = true }: Pick<MailSettings, 'callTimeoutMs' | 'isPooled'>,
-): SendWay {
+  { callTimeoutMs, isPooled = true }: Pick<DeliverySettings, 'callTimeoutMs' | 'isPooled'>,
+): SendMail {
   const options = { ...poolOptions(url, callTimeoutMs), pool: isPooled }
   let pool: Promise<Pool> | undefined
   return async ({ raw, envelope, messageId }, { signal }) => {
     pool ??= smtpPool(options)
     let stream: MailStream | undefined
-    const watch = (given: MailStream): void => {
+    const watchStream = (given: MailStream): void => {
       stream = given
     }
     try {
-      const sending = (await pool).sendMail({ envelope, raw, watch })
-      const { serverMessageId } = await untilAborted(sending, signal)
-      return deliveredAs(serverMessageId, messageId)
+      const sending = (await pool).sendMail({ envelope, raw, watch: watchStream })
+      const { serverMessageId } = await abortable(sending, signal)
+      return deliveredOutcome(serverMessageId, messageId)
     } catch (error) {
       if (error instanceof GatewayError) throw error
       return smtpOutcome(error, stream?.readableDidRead === true)
@@ -35,7 +35,7 @@ export function createSmtpWay(
 }
 
 /** Greets the server and logs in, on a connection of its own; rejects where that fails. */
-export async function relayCheck(url: Secret, callTimeoutMs: number): Promise<void> {
+export async function checkRelay(url: Secret, callTimeoutMs: number): Promise<void> {
   await (await smtpPool({ ...poolOptions(url, callTimeoutMs), pool: false })).verify()
 }
 

@@ -1,5 +1,13 @@
 // DNS over HTTPS, as JSON: the only resolver on Workers. The server is the operator's choice.
-import { fieldsOf, listOf, maybe, misfit, type Reading, text, wholeNumber } from '../../../src/verification/index.ts'
+import {
+  misfit,
+  type Reading,
+  wireArray,
+  wireInteger,
+  wireNullish,
+  wireObject,
+  wireString,
+} from '../../../src/verification/index.ts'
 import type { Answer, DnsRecord, Lookup, RecordType } from './lookup.ts'
 
 const numbers: Readonly<Record<RecordType, number>> = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 }
@@ -9,8 +17,8 @@ const [noError, noSuchName] = [0, 3]
 /** Of an answer that tells no lifetime: that there is nothing. */
 const noneTtlMs = 60_000
 
-const row = fieldsOf({ name: text, type: wholeNumber(), TTL: wholeNumber(0), data: text })
-const reply = fieldsOf({ Status: wholeNumber(), Answer: maybe(listOf(row, 200)) })
+const row = wireObject({ name: wireString, type: wireInteger(), TTL: wireInteger(0), data: wireString })
+const reply = wireObject({ Status: wireInteger(), Answer: wireNullish(wireArray(row, 200)) })
 
 export function dohLookup(fetch: (url: string, init: RequestInit) => Promise<Response>, url: string): Lookup {
   return async (name, type, signal) => {
@@ -21,12 +29,12 @@ export function dohLookup(fetch: (url: string, init: RequestInit) => Promise<Res
     const response = await fetch(question.href, { headers, redirect: 'manual', signal })
     if (response.status !== 200) return { kind: 'temporary', reason: `EHTTP${response.status}` }
     const body = await response.text()
-    const read = body.length > maxBody ? misfit : reply(jsonOf(body))
-    return read === misfit ? { kind: 'temporary', reason: 'EBADRESP' } : answerOf(read, type)
+    const read = body.length > maxBody ? misfit : reply(parseJson(body))
+    return read === misfit ? { kind: 'temporary', reason: 'EBADRESP' } : readDohAnswer(read, type)
   }
 }
 
-function jsonOf(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
@@ -34,7 +42,7 @@ function jsonOf(body: string): unknown {
   }
 }
 
-function answerOf({ Status, Answer = [] }: Reading<typeof reply>, type: RecordType): Answer {
+function readDohAnswer({ Status, Answer = [] }: Reading<typeof reply>, type: RecordType): Answer {
   if (Status === noSuchName) return { kind: 'none', isNameKnown: false, ttlMs: noneTtlMs }
   if (Status !== noError) return { kind: 'temporary', reason: `ERCODE${Status}` }
   const aliases = Answer.filter((each) => each.type === numbers.CNAME).map((each) => each.name.toLowerCase())
@@ -44,11 +52,11 @@ function answerOf({ Status, Answer = [] }: Reading<typeof reply>, type: RecordTy
   const rows = Answer.filter((each) => each.type === numbers[type])
   if (rows.length === 0) return { kind: 'none', isNameKnown: true, ttlMs: noneTtlMs }
   const ttlMs = Math.min(...rows.map(({ TTL }) => TTL)) * 1000
-  return { kind: 'records', records: rows.map(({ data }) => recordOf(data, type)), ttlMs }
+  return { kind: 'records', records: rows.map(({ data }) => readDnsRecord(data, type)), ttlMs }
 }
 
-function recordOf(data: string, type: RecordType): DnsRecord {
-  if (type === 'TXT') return chunksOf(data)
+function readDnsRecord(data: string, type: RecordType): DnsRecord {
+  if (type === 'TXT') return readTxtChunks(data)
   const name = data.replace(/\.$/, '')
   if (type !== 'MX') return name
   const [priority = '', exchange = ''] = name.split(' ')
@@ -56,12 +64,12 @@ function recordOf(data: string, type: RecordType): DnsRecord {
 }
 
 /** Some servers write the quotes of a zone file, with its escapes; others only the text. */
-function chunksOf(data: string): readonly string[] {
+function readTxtChunks(data: string): readonly string[] {
   if (!data.startsWith('"')) return [data]
   return Array.from(data.matchAll(/"((?:[^"\\]|\\.)*)"/gs), ([, chunk = '']) =>
-    chunk.replace(/\\(\d{3}|.)/gs, unescaped),
+    chunk.replace(/\\(\d{3}|.)/gs, unescapeZoneText),
   )
 }
 
-const unescaped = (_: string, escaped: string): string =>
+const unescapeZoneText = (_: string, escaped: string): string =>
   escaped.length === 3 ? String.fromCharCode(Number(escaped)) : escaped

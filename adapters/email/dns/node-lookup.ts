@@ -19,9 +19,9 @@ export function nodeLookup(servers?: readonly string[]): Lookup {
   return async (name, type) => {
     resolver ??= createNodeResolver(servers)
     try {
-      return await answerOf(await resolver, name, type)
+      return await lookUpRecords(await resolver, name, type)
     } catch (error) {
-      return failureOf(error)
+      return dnsFailureAnswer(error)
     }
   }
 }
@@ -33,7 +33,7 @@ async function createNodeResolver(servers: readonly string[] | undefined): Promi
   return resolver
 }
 
-async function answerOf(resolver: NodeResolver, name: string, type: RecordType): Promise<Answer> {
+async function lookUpRecords(resolver: NodeResolver, name: string, type: RecordType): Promise<Answer> {
   if (type !== 'A' && type !== 'AAAA') {
     return { kind: 'records', records: await resolver.resolve(name, type), ttlMs: usualTtlMs }
   }
@@ -42,7 +42,7 @@ async function answerOf(resolver: NodeResolver, name: string, type: RecordType):
   return { kind: 'records', records: found.map(({ address }) => address), ttlMs }
 }
 
-function failureOf(error: unknown): Answer {
+function dnsFailureAnswer(error: unknown): Answer {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'EFAILED'
   if (code === 'ENODATA') return { kind: 'none', isNameKnown: true, ttlMs: 0 }
   if (code === 'ENOTFOUND' || code === 'EBADNAME') return { kind: 'none', isNameKnown: false, ttlMs: 0 }

@@ -22,7 +22,7 @@ export type ResolverLimits = {
   readonly entries: number
 }
 
-const limits: ResolverLimits = { lookupsPerMail: 60, timeoutMs: 4000, entries: 5000 }
+const defaultLimits: ResolverLimits = { lookupsPerMail: 60, timeoutMs: 4000, entries: 5000 }
 const maxRecords = 100
 const maxChunks = 32
 const maxRecordLength = 8192
@@ -37,10 +37,10 @@ export function createResolver(
   deps: { readonly lookup: Lookup; readonly now: () => number },
   options: Partial<ResolverLimits> = {},
 ): Resolver {
-  const { lookupsPerMail, timeoutMs, entries } = { ...limits, ...options }
+  const { lookupsPerMail, timeoutMs, entries } = { ...defaultLimits, ...options }
   const known = new Map<string, { readonly answer: Answer; readonly until: number }>()
 
-  const remember = (key: string, answer: Answer): void => {
+  const rememberAnswer = (key: string, answer: Answer): void => {
     if (answer.kind === 'temporary') return
     const most = answer.kind === 'none' ? maxNoneTtlMs : maxTtlMs
     const [oldest] = known.keys()
@@ -48,13 +48,13 @@ export function createResolver(
     known.set(key, { answer, until: deps.now() + Math.min(Math.max(answer.ttlMs, minTtlMs), most) })
   }
   // Two mails that ask the same at once ask twice: on Workers no request may wait for what another one began.
-  const answerFor = async (name: string, type: RecordType): Promise<Answer> => {
+  const cachedAnswer = async (name: string, type: RecordType): Promise<Answer> => {
     const key = `${type} ${name}`
     const found = known.get(key)
     if (found !== undefined && found.until > deps.now()) return found.answer
     known.delete(key)
-    const answer = await bounded(deps.lookup, name, type, timeoutMs)
-    remember(key, answer)
+    const answer = await lookUpInTime(deps.lookup, name, type, timeoutMs)
+    rememberAnswer(key, answer)
     return answer
   }
 
@@ -66,9 +66,9 @@ export function createResolver(
         unknown: () => unknown,
         resolve: async (name, type) => {
           const asked = name.toLowerCase().replace(/\.$/, '')
-          if (!isName(asked) || !isType(type)) throw dnsError('EBADNAME', asked)
+          if (!isDnsName(asked) || !isRecordType(type)) throw dnsError('EBADNAME', asked)
           left -= 1
-          const answer = left < 0 ? tooMany : await answerFor(asked, type)
+          const answer = left < 0 ? tooManyLookups : await cachedAnswer(asked, type)
           if (answer.kind === 'records') return answer.records
           if (answer.kind === 'none') throw dnsError(answer.isNameKnown ? 'ENODATA' : 'ENOTFOUND', asked)
           unknown.push(`${answer.reason} ${asked}`)
@@ -79,40 +79,40 @@ export function createResolver(
   }
 }
 
-const tooMany: Answer = { kind: 'temporary', reason: 'ETOOMANY' }
+const tooManyLookups: Answer = { kind: 'temporary', reason: 'ETOOMANY' }
 
 /** The answer in time and in size, or that it is not known. A lookup never throws from here on. */
-async function bounded(lookup: Lookup, name: string, type: RecordType, timeoutMs: number): Promise<Answer> {
+async function lookUpInTime(lookup: Lookup, name: string, type: RecordType, timeoutMs: number): Promise<Answer> {
   const signal = AbortSignal.timeout(timeoutMs)
   const late = Promise.withResolvers<Answer>()
-  const onAbort = (): void => late.resolve({ kind: 'temporary', reason: 'ETIMEOUT' })
-  signal.addEventListener('abort', onAbort, { once: true })
+  const answerLate = (): void => late.resolve({ kind: 'temporary', reason: 'ETIMEOUT' })
+  signal.addEventListener('abort', answerLate, { once: true })
   try {
     const answer = await Promise.race([lookup(name, type, signal), late.promise])
-    return answer.kind === 'records' ? sized(answer) : answer
+    return answer.kind === 'records' ? withinRecordLimits(answer) : answer
   } catch {
     return { kind: 'temporary', reason: 'EFAILED' }
   } finally {
-    signal.removeEventListener('abort', onAbort)
+    signal.removeEventListener('abort', answerLate)
   }
 }
 
-function sized(answer: Answer & { readonly kind: 'records' }): Answer {
+function withinRecordLimits(answer: Answer & { readonly kind: 'records' }): Answer {
   if (answer.records.length === 0) return { kind: 'none', isNameKnown: true, ttlMs: answer.ttlMs }
-  const isTooLarge = answer.records.length > maxRecords || answer.records.some(isHuge)
+  const isTooLarge = answer.records.length > maxRecords || answer.records.some(isHugeRecord)
   return isTooLarge ? { kind: 'temporary', reason: 'ETOOLARGE' } : answer
 }
 
-function isHuge(record: DnsRecord): boolean {
+function isHugeRecord(record: DnsRecord): boolean {
   if (typeof record === 'string') return record.length > maxRecordLength
-  if (!isChunks(record)) return record.exchange.length > maxRecordLength
+  if (!isTxtChunks(record)) return record.exchange.length > maxRecordLength
   return record.length > maxChunks || record.reduce((size, chunk) => size + chunk.length, 0) > maxRecordLength
 }
 
-const isChunks = (record: DnsRecord): record is readonly string[] => Array.isArray(record)
-const isType = (type: string): type is RecordType => types.has(type)
+const isTxtChunks = (record: DnsRecord): record is readonly string[] => Array.isArray(record)
+const isRecordType = (type: string): type is RecordType => types.has(type)
 /** RFC 1035 2.3.4; blanks and controls would be another question than the one that is meant. */
-const isName = (name: string): boolean =>
+const isDnsName = (name: string): boolean =>
   name.length <= 253 &&
   name.split('.').every((label) => label.length > 0 && label.length <= 63) &&
   !/[\s\p{C}]/u.test(name)

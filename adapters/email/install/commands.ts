@@ -2,21 +2,21 @@
 import {
   type ChannelCommand,
   type ChannelCommands,
-  type CommandDesk,
+  type CommandContext,
   type CommandFlags,
   type CommandResult,
   GatewayError,
 } from '../../../src/contract/index.ts'
 import { deliverySettings } from '../config/parts.ts'
 import { emailSettingsSchema } from '../config/settings.ts'
-import { isPlainAddress, isPlainDomain } from '../wire/address.ts'
+import { isPlainDomain, isPlainMailAddress } from '../wire/address.ts'
 import { checkDomain, type Finding } from './check.ts'
-import { keepKeys, keyRecords, readKeys } from './dkim-keys.ts'
-import { type Lookup, nodeLookUp } from './look-up.ts'
-import { optionalRecords, recordsFor, zoneLine } from './records.ts'
-import { sendTest } from './send-test.ts'
+import { dkimRecords, keepDkimKeys, readDkimKeys } from './dkim-keys.ts'
+import { createZoneLookup, type ZoneLookup } from './look-up.ts'
+import { formatZoneLine, optionalRecords, requiredRecords } from './records.ts'
+import { sendTestMail } from './send-test.ts'
 
-const domainWord = {
+const domainArgument = {
   domain: {
     type: 'positional',
     required: true,
@@ -24,12 +24,12 @@ const domainWord = {
   },
 } as const
 
-const setup: ChannelCommand = {
+const setupCommand: ChannelCommand = {
   name: 'setup',
   description: 'Make the signing keys of a domain, once, and print the DNS records it needs.',
   examples: ['parley email setup agents.example.org', 'parley email setup agents.example.org --host mail.example.org'],
   flags: {
-    ...domainWord,
+    ...domainArgument,
     host: {
       type: 'string',
       description: 'Name of the machine that takes the mail (default: of PARLEY_PUBLIC_URL, else mail.<domain>)',
@@ -37,21 +37,21 @@ const setup: ChannelCommand = {
     },
   },
   async run(flags, desk) {
-    const domain = domainOf(flags)
-    const host = hostOf(flags, desk, domain)
-    const path = keyPath(desk, domain)
-    const { file, isNew } = await keepKeys(path, domain, new Date())
-    const zone = { domain, host, keys: await keyRecords(file) }
-    const [records, more] = [recordsFor(zone), optionalRecords(zone)]
+    const domain = domainFlag(flags)
+    const host = hostFlag(flags, desk, domain)
+    const path = dkimKeyPath(desk, domain)
+    const { file, isNew } = await keepDkimKeys(path, domain, new Date())
+    const zone = { domain, host, keys: await dkimRecords(file) }
+    const [records, more] = [requiredRecords(zone), optionalRecords(zone)]
     const isNamed = desk.environment['EMAIL_DKIM_KEY'] === path && desk.environment['EMAIL_DOMAIN'] === domain
     const text = [
       `Keys        ${path} (${isNew ? 'new' : 'kept as they are'}; keep them secret)`,
       '',
       `Put these records into the zone of ${domain}:`,
-      ...records.flatMap((record) => ['', `; ${record.why}`, zoneLine(record)]),
+      ...records.flatMap((record) => ['', `; ${record.why}`, formatZoneLine(record)]),
       '',
       'Helpful, not needed; and for MTA-STS see RFC 8461, once the MX has a certificate:',
-      ...more.flatMap((record) => ['', `; ${record.why}`, zoneLine(record)]),
+      ...more.flatMap((record) => ['', `; ${record.why}`, formatZoneLine(record)]),
       ...(desk.environment['SMTP_URL']
         ? ['', 'Mail leaves through SMTP_URL: put what its provider wants (include:…) into the SPF record before ~all.']
         : []),
@@ -66,33 +66,33 @@ const setup: ChannelCommand = {
     ].join('\n')
     const value = {
       ...{ domain, keyFile: path, isNew },
-      records: records.map((record) => ({ ...record, zone: zoneLine(record) })),
-      optional: more.map((record) => ({ ...record, zone: zoneLine(record) })),
+      records: records.map((record) => ({ ...record, zone: formatZoneLine(record) })),
+      optional: more.map((record) => ({ ...record, zone: formatZoneLine(record) })),
     }
     return { value, text }
   },
 }
 
-const check: ChannelCommand = {
+const checkCommand: ChannelCommand = {
   name: 'check',
   description: 'Ask the domain name system whether everything is there: MX, SPF, DKIM, DMARC.',
   examples: ['parley email check agents.example.org', 'parley email check agents.example.org --json'],
   flags: {
-    ...domainWord,
+    ...domainArgument,
     server: { type: 'string', description: 'Name server to ask (default: this machine’s)', valueHint: '9.9.9.9' },
   },
-  run: (flags, desk) => runCheck(flags, desk, () => nodeLookUp(serverOf(flags))),
+  run: (flags, desk) => runDomainCheck(flags, desk, () => createZoneLookup(serverFlag(flags))),
 }
 
-export async function runCheck(
+export async function runDomainCheck(
   flags: CommandFlags,
-  desk: CommandDesk,
-  lookUp: () => Promise<Lookup>,
+  desk: CommandContext,
+  lookUp: () => Promise<ZoneLookup>,
 ): Promise<CommandResult> {
-  const domain = domainOf(flags)
-  const path = keyPath(desk, domain)
-  const file = await readKeys(path, domain)
-  const keys = file === undefined ? [] : await keyRecords(file)
+  const domain = domainFlag(flags)
+  const path = dkimKeyPath(desk, domain)
+  const file = await readDkimKeys(path, domain)
+  const keys = file === undefined ? [] : await dkimRecords(file)
   const found = await checkDomain(domain, keys, await lookUp())
   const noKeys: Finding = {
     ...{ what: 'Keys', state: 'missing', found: path },
@@ -111,7 +111,7 @@ export async function runCheck(
   }
 }
 
-const send: ChannelCommand = {
+const sendTestCommand: ChannelCommand = {
   name: 'send-test',
   description: 'Send one mail the way replies go, and say what became of it.',
   examples: ['parley email send-test --to you@example.org'],
@@ -120,11 +120,12 @@ const send: ChannelCommand = {
     connection: { type: 'string', description: 'Id of the connection', valueHint: 'id', default: 'default' },
   },
   async run(flags, desk) {
-    const to = textOf(flags, 'to') ?? ''
-    if (!isPlainAddress(to)) throw new GatewayError('bad_request', '--to must be an address such as you@example.org')
-    const id = textOf(flags, 'connection') ?? 'default'
+    const to = textFlag(flags, 'to') ?? ''
+    if (!isPlainMailAddress(to))
+      throw new GatewayError('bad_request', '--to must be an address such as you@example.org')
+    const id = textFlag(flags, 'connection') ?? 'default'
     const found = await desk.settings(id)
-    if (found !== undefined) return sendTest(deliverySettings(emailSettingsSchema.parse(found.settings)), to)
+    if (found !== undefined) return sendTestMail(deliverySettings(emailSettingsSchema.parse(found.settings)), to)
     throw new GatewayError('bad_request', `there is no connection email/${id}; set EMAIL_DOMAIN, or give --connection`)
   },
 }
@@ -132,11 +133,11 @@ const send: ChannelCommand = {
 export const emailCommands = {
   channel: 'email',
   description: 'Set up mail: keys, DNS records, and a test.',
-  commands: [setup, check, send],
+  commands: [setupCommand, checkCommand, sendTestCommand],
 } satisfies ChannelCommands
 
-function domainOf(flags: CommandFlags): string {
-  const given = (textOf(flags, 'domain') ?? '').toLowerCase().replace(/\.$/, '')
+function domainFlag(flags: CommandFlags): string {
+  const given = (textFlag(flags, 'domain') ?? '').toLowerCase().replace(/\.$/, '')
   const domain = URL.canParse(`http://${given}/`) ? new URL(`http://${given}/`).hostname : ''
   if (domain === '' || !isPlainDomain(domain) || /^[\d.]+$/.test(domain))
     throw new GatewayError('bad_request', `${JSON.stringify(given)} is no domain; give one such as agents.example.org`)
@@ -145,8 +146,8 @@ function domainOf(flags: CommandFlags): string {
   return domain
 }
 
-function hostOf(flags: CommandFlags, { environment }: CommandDesk, domain: string): string {
-  const given = textOf(flags, 'host')
+function hostFlag(flags: CommandFlags, { environment }: CommandContext, domain: string): string {
+  const given = textFlag(flags, 'host')
   if (given !== undefined && !isPlainDomain(given))
     throw new GatewayError('bad_request', '--host must be the name of a machine, such as mail.example.org')
   const url = environment['PARLEY_PUBLIC_URL'] ?? ''
@@ -154,14 +155,14 @@ function hostOf(flags: CommandFlags, { environment }: CommandDesk, domain: strin
   return given ?? (isPlainDomain(known) && !/^[\d.]+$/.test(known) ? known : `mail.${domain}`)
 }
 
-function serverOf(flags: CommandFlags): string | undefined {
-  const server = textOf(flags, 'server')
+function serverFlag(flags: CommandFlags): string | undefined {
+  const server = textFlag(flags, 'server')
   if (server === undefined || /^[0-9a-f.:[\]]{2,60}$/i.test(server)) return server
   throw new GatewayError('bad_request', '--server must be an address, such as 9.9.9.9 or [2620:fe::fe]:53')
 }
 
 /** Where the keys of a domain are: where the gateway looks for them, else beside everything else it keeps. */
-function keyPath({ environment }: CommandDesk, domain: string): string {
+function dkimKeyPath({ environment }: CommandContext, domain: string): string {
   const named = environment['EMAIL_DKIM_KEY'] ?? ''
   if (named.includes('-----BEGIN'))
     throw new GatewayError('bad_request', 'EMAIL_DKIM_KEY holds a key itself; set it to the path of a key file')
@@ -169,7 +170,7 @@ function keyPath({ environment }: CommandDesk, domain: string): string {
   return `${environment['PARLEY_DATA_DIR']?.trim() || '.parley'}/email-dkim-${domain}.json`
 }
 
-function textOf(flags: CommandFlags, name: string): string | undefined {
+function textFlag(flags: CommandFlags, name: string): string | undefined {
   const value = flags[name]
   return typeof value === 'string' && value !== '' ? value : undefined
 }

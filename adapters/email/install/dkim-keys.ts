@@ -1,6 +1,6 @@
 // Keys for signing mail: made once, kept in one file for its owner alone, and the DNS records to publish for them.
 import { GatewayError } from '../../../src/contract/index.ts'
-import { type KeyFile, parseKeyFile } from '../deliver/key-file.ts'
+import { type DkimKeyFile, parseDkimKeyFile } from '../deliver/key-file.ts'
 import { nodeFiles } from '../deliver/node-parts.ts'
 
 const rsa = {
@@ -12,20 +12,20 @@ const rsa = {
 const ed25519 = { name: 'Ed25519' }
 
 /** What a resolver finds under `selector._domainkey.domain`. */
-export type KeyRecord = { readonly selector: string; readonly value: string }
+export type DkimRecord = { readonly selector: string; readonly value: string }
 
 /** A key that is there already stays: mail that it signed is still on its way, and what is published is for it. */
-export async function keepKeys(
+export async function keepDkimKeys(
   path: string,
   domain: string,
   now: Date,
-): Promise<{ readonly file: KeyFile; readonly isNew: boolean }> {
+): Promise<{ readonly file: DkimKeyFile; readonly isNew: boolean }> {
   const files = await nodeFiles()
   const there = await files.readFile(path, 'utf8').catch((error: unknown) => {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (hasErrorCode(error, 'ENOENT')) return undefined
     throw new GatewayError('bad_request', `${path} cannot be read; correct EMAIL_DKIM_KEY or its permissions`)
   })
-  if (there !== undefined) return { file: keysFor(there, path, domain), isNew: false }
+  if (there !== undefined) return { file: checkedKeyFile(there, path, domain), isNew: false }
   const text = await newKeyFile(domain, now)
   const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) || '/' : '.'
   const part = `${path}.${crypto.randomUUID()}.part`
@@ -38,22 +38,22 @@ export async function keepKeys(
     // Whole or not at all, and never over another one.
     await files.link(part, path)
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return keepKeys(path, domain, now)
+    if (hasErrorCode(error, 'EEXIST')) return keepDkimKeys(path, domain, now)
     throw new GatewayError('bad_request', `${path} cannot be written; set EMAIL_DKIM_KEY to a place that can`)
   } finally {
     await files.unlink(part).catch(() => undefined)
   }
-  return { file: keysFor(text, path, domain), isNew: true }
+  return { file: checkedKeyFile(text, path, domain), isNew: true }
 }
 
 /** The keys that are there; undefined where there are none. */
-export async function readKeys(path: string, domain: string): Promise<KeyFile | undefined> {
+export async function readDkimKeys(path: string, domain: string): Promise<DkimKeyFile | undefined> {
   const text = await (await nodeFiles()).readFile(path, 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : keysFor(text, path, domain)
+  return text === undefined ? undefined : checkedKeyFile(text, path, domain)
 }
 
-function keysFor(text: string, path: string, domain: string): KeyFile {
-  const file = parseKeyFile(text)
+function checkedKeyFile(text: string, path: string, domain: string): DkimKeyFile {
+  const file = parseDkimKeyFile(text)
   if (file === undefined) throw new GatewayError('bad_request', `${path} is no key file of ours; move it away first`)
   if (file.domain === domain) return file
   throw new GatewayError('bad_request', `${path} holds the keys of ${file.domain}; set EMAIL_DKIM_KEY to another file`)
@@ -68,17 +68,17 @@ async function newKeyFile(domain: string, now: Date): Promise<string> {
     crypto.subtle.generateKey(ed25519, true, [...usages]),
   ])
   // Casts, here and below: the types of Workers leave open what each algorithm and format gives.
-  const pems = await Promise.all((made as readonly CryptoKeyPair[]).map(({ privateKey }) => pemOf(privateKey)))
+  const pems = await Promise.all((made as readonly CryptoKeyPair[]).map(({ privateKey }) => exportPem(privateKey)))
   const keys = pems.map((privateKey, at) => ({ selector: `p${day}${at === 0 ? 'r' : 'e'}`, privateKey }))
   return `${JSON.stringify({ domain, keys }, undefined, 2)}\n`
 }
 
-async function pemOf(key: CryptoKey): Promise<string> {
-  const text = base64(new Uint8Array((await crypto.subtle.exportKey('pkcs8', key)) as ArrayBuffer))
+async function exportPem(key: CryptoKey): Promise<string> {
+  const text = encodeBase64(new Uint8Array((await crypto.subtle.exportKey('pkcs8', key)) as ArrayBuffer))
   return `-----BEGIN PRIVATE KEY-----\n${text.replace(/(.{64})(?=.)/g, '$1\n')}\n-----END PRIVATE KEY-----\n`
 }
 
-export async function keyRecords({ keys }: KeyFile): Promise<readonly KeyRecord[]> {
+export async function dkimRecords({ keys }: DkimKeyFile): Promise<readonly DkimRecord[]> {
   return Promise.all(
     keys.map(async ({ selector, privateKey }) => {
       const pem = privateKey.reveal().replace(/-----[^-]+-----|\s/g, '')
@@ -88,24 +88,24 @@ export async function keyRecords({ keys }: KeyFile): Promise<readonly KeyRecord[
       const own = await crypto.subtle.importKey('pkcs8', bytes, algorithm, true, ['sign'])
       const { kty, n, e, crv, x } = (await crypto.subtle.exportKey('jwk', own)) as JsonWebKey
       // An Ed25519 key is published as it is (RFC 8463, 4), an RSA key in its wrapping (RFC 6376, 3.6.1).
-      if (!isRsa) return { selector, value: `v=DKIM1; k=ed25519; p=${fromUrl(x ?? '')}` }
+      if (!isRsa) return { selector, value: `v=DKIM1; k=ed25519; p=${base64FromUrl(x ?? '')}` }
       const open = { kty, n, e, crv } as JsonWebKey
       const key = await crypto.subtle.importKey('jwk', open, algorithm, true, ['verify'])
       const spki = (await crypto.subtle.exportKey('spki', key)) as ArrayBuffer
-      return { selector, value: `v=DKIM1; k=rsa; p=${base64(new Uint8Array(spki))}` }
+      return { selector, value: `v=DKIM1; k=rsa; p=${encodeBase64(new Uint8Array(spki))}` }
     }),
   )
 }
 
-function fromUrl(text: string): string {
+function base64FromUrl(text: string): string {
   const plain = text.replaceAll('-', '+').replaceAll('_', '/')
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
 }
 
-function base64(bytes: Uint8Array): string {
+function encodeBase64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }
 
-function isCode(error: unknown, code: string): boolean {
+function hasErrorCode(error: unknown, code: string): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }

@@ -2,7 +2,7 @@
 import { importOnNode } from '../../../src/contract/index.ts'
 
 /** Undefined: no answer. Empty: there is nothing. */
-export interface Lookup {
+export interface ZoneLookup {
   mx(name: string): Promise<readonly string[] | undefined>
   txt(name: string): Promise<readonly string[] | undefined>
 }
@@ -14,7 +14,7 @@ type Resolver = {
 }
 
 /** `server`: an address with or without a port; without it whatever this machine asks. */
-export async function nodeLookUp(server: string | undefined): Promise<Lookup> {
+export async function createZoneLookup(server: string | undefined): Promise<ZoneLookup> {
   const { Resolver } = await importOnNode<{
     Resolver: new (options: { readonly timeout: number; readonly tries: number }) => Resolver
   }>('node:dns/promises')
@@ -22,15 +22,15 @@ export async function nodeLookUp(server: string | undefined): Promise<Lookup> {
   if (server !== undefined) resolver.setServers([server])
   return {
     mx: (domain) =>
-      answered(async () => {
+      recordsOrNone(async () => {
         const found = await resolver.resolveMx(domain)
         return found.toSorted((one, other) => one.priority - other.priority).map(({ exchange }) => exchange)
       }),
-    txt: (domain) => answered(async () => (await resolver.resolveTxt(domain)).map((strings) => strings.join(''))),
+    txt: (domain) => recordsOrNone(async () => (await resolver.resolveTxt(domain)).map((strings) => strings.join(''))),
   }
 }
 
-async function answered(ask: () => Promise<readonly string[]>): Promise<readonly string[] | undefined> {
+async function recordsOrNone(ask: () => Promise<readonly string[]>): Promise<readonly string[] | undefined> {
   try {
     return await ask()
   } catch (error) {

@@ -1,21 +1,21 @@
 // Probes a mail connection: its mailbox is opened, and its relay is greeted and logged in to. No mail is sent. That its own port is
 // open the gateway sees itself.
-import type { Carrier, ProbeProblem, ProbeRequest, ProbeResult, Secret } from '../../../src/contract/index.ts'
-import { deliverySettings, waysSettings } from '../config/parts.ts'
+import type { Mailer, ProbeProblem, ProbeRequest, ProbeResult, Secret } from '../../../src/contract/index.ts'
+import { deliverySettings, ingressSettings } from '../config/parts.ts'
 import { developmentDomain, type EmailSettings } from '../config/settings.ts'
-import { relayCheck } from '../deliver/smtp.ts'
-import { untilAborted } from '../deliver/until-aborted.ts'
+import { checkRelay } from '../deliver/smtp.ts'
+import { abortable } from '../deliver/until-aborted.ts'
 import { openMailbox } from '../ways/imap/mailbox.ts'
 import type { ImapSettings } from '../ways/imap/settings.ts'
-import type { WaysSettings } from '../ways/settings.ts'
+import type { IngressSettings } from '../ways/settings.ts'
 
 export function createEmailProbe(
   settings: EmailSettings,
-  carrier: Carrier | undefined,
+  carrier: Mailer | undefined,
 ): (request: ProbeRequest) => Promise<ProbeResult> {
-  const ways = waysSettings(settings)
+  const ways = ingressSettings(settings)
   const { smtpUrl, callTimeoutMs } = deliverySettings(settings, carrier)
-  const summary = summaryOf(settings, ways, carrier !== undefined)
+  const summary = connectionSummary(settings, ways, carrier !== undefined)
   return async ({ signal }) => {
     const found = await Promise.all([
       ways.imap === undefined ? [] : mailboxProblems(ways.imap, signal),
@@ -26,7 +26,11 @@ export function createEmailProbe(
 }
 
 /** The domain, how mail comes, how answers leave. */
-function summaryOf(settings: EmailSettings, { smtp, imap, webhook, ses, mailgun }: WaysSettings, isCarried: boolean) {
+function connectionSummary(
+  settings: EmailSettings,
+  { smtp, imap, webhook, ses, mailgun }: IngressSettings,
+  isCarried: boolean,
+) {
   const { domain, smtpUrl, mailFolder } = settings
   const isOwn = domain !== developmentDomain || smtp !== undefined
   const leaves =
@@ -52,11 +56,11 @@ function summaryOf(settings: EmailSettings, { smtp, imap, webhook, ses, mailgun 
 
 async function mailboxProblems(imap: ImapSettings, signal: AbortSignal): Promise<readonly ProbeProblem[]> {
   try {
-    const mailbox = await untilAborted(openMailbox(imap, 0, signal), signal)
+    const mailbox = await abortable(openMailbox(imap, 0, signal), signal)
     mailbox.close()
     return []
   } catch (error) {
-    const { authenticationFailed, responseStatus } = factsOf(error)
+    const { authenticationFailed, responseStatus } = errorFields(error)
     if (authenticationFailed === true) {
       const remedy = 'check the name and the password in EMAIL_IMAP_URL'
       return [{ state: 'failed', reason: 'imap_login_refused', problem: 'the mailbox refused the login', remedy }]
@@ -66,7 +70,7 @@ async function mailboxProblems(imap: ImapSettings, signal: AbortSignal): Promise
       const remedy = 'end EMAIL_IMAP_URL with the name of one that is there, such as /INBOX'
       return [{ state: 'failed', reason: 'mailbox_missing', problem, remedy }]
     }
-    const problem = `the mail server ${imap.host} cannot be reached (${networkWords(error, signal)})`
+    const problem = `the mail server ${imap.host} cannot be reached (${networkErrorCode(error, signal)})`
     const remedy = 'check the network and the host and port in EMAIL_IMAP_URL; it is tried again'
     return [{ state: 'degraded', reason: 'imap_unreachable', problem, remedy }]
   }
@@ -78,11 +82,11 @@ async function relayProblems(
   signal: AbortSignal,
 ): Promise<readonly ProbeProblem[]> {
   try {
-    await untilAborted(relayCheck(url, callTimeoutMs), signal)
+    await abortable(checkRelay(url, callTimeoutMs), signal)
     return []
   } catch (error) {
-    const { code, responseCode } = factsOf(error)
-    const said = typeof responseCode === 'number' ? String(responseCode) : networkWords(error, signal)
+    const { code, responseCode } = errorFields(error)
+    const said = typeof responseCode === 'number' ? String(responseCode) : networkErrorCode(error, signal)
     if (code === 'EAUTH') {
       const remedy = 'check the name and the password in SMTP_URL'
       return [
@@ -95,15 +99,15 @@ async function relayProblems(
   }
 }
 
-function factsOf(error: unknown): Readonly<Record<string, unknown>> {
+function errorFields(error: unknown): Readonly<Record<string, unknown>> {
   return typeof error === 'object' && error !== null ? { ...error } : {}
 }
 
 /** A code of the network or of TLS; the words of an error may quote anything. */
-function networkWords(error: unknown, signal: AbortSignal): string {
+function networkErrorCode(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'no answer'
-  const { code, cause } = factsOf(error)
-  const under = factsOf(cause)['code']
+  const { code, cause } = errorFields(error)
+  const under = errorFields(cause)['code']
   const found = [under, code].find((each) => typeof each === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(each))
   return typeof found === 'string' ? found : 'no answer'
 }

@@ -2,14 +2,14 @@
 import type { CommandResult, DeliveryOutcome } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
 import { deliverMail } from '../deliver/mail.ts'
-import type { MailSettings } from '../deliver/settings.ts'
+import type { DeliverySettings } from '../deliver/settings.ts'
 import { base32 } from '../threads/key.ts'
 import type { MailCall } from '../wire/call.ts'
 
-export async function sendTest(given: MailSettings, to: string): Promise<CommandResult> {
+export async function sendTestMail(given: DeliverySettings, to: string): Promise<CommandResult> {
   const settings = { ...given, isPooled: false }
-  const random = (): string => base32(crypto.getRandomValues(new Uint8Array(10)))
-  const key = random()
+  const randomKey = (): string => base32(crypto.getRandomValues(new Uint8Array(10)))
+  const key = randomKey()
   const deliver = deliverMail(settings, {
     connection: { tenant: 'default', id: 'default', agent: 'test', domain: settings.domain },
     hmac: webHmac(),
@@ -18,27 +18,27 @@ export async function sendTest(given: MailSettings, to: string): Promise<Command
     secret: async () => key,
     tokens: async () => ({ mint: async (name) => `${name}${key}` }),
   })
-  const outcome = await deliver(callOf(settings, to, random()), {
+  const outcome = await deliver(testMailCall(settings, to, randomKey()), {
     ...{ outboxId: key, runId: undefined, number: 1, clientId: `send-test:${key}`, isMaybeRepeat: false },
     signal: AbortSignal.timeout(settings.callTimeoutMs),
   })
-  const way = wayOf(settings)
+  const way = describeMailer(settings)
   const value = { to, way, outcome: { ...outcome } }
   const isSent = outcome.kind === 'delivered'
   const lines = [
     `To          ${to}`,
     `Through     ${way}`,
-    `Signed      ${isSigned(settings) ? 'with DKIM' : 'not at all; run: parley email setup <domain>'}`,
-    `Came of it  ${wordsFor(outcome)}`,
+    `Signed      ${isDkimConfigured(settings) ? 'with DKIM' : 'not at all; run: parley email setup <domain>'}`,
+    `Came of it  ${describeOutcome(outcome)}`,
   ]
   return {
     value,
     text: lines.join('\n'),
-    ...(isSent ? {} : { problem: `the mail was not sent: ${wordsFor(outcome)}` }),
+    ...(isSent ? {} : { problem: `the mail was not sent: ${describeOutcome(outcome)}` }),
   }
 }
 
-function callOf({ domain, mailbox }: MailSettings, to: string, thread: string): MailCall {
+function testMailCall({ domain, mailbox }: DeliverySettings, to: string, thread: string): MailCall {
   const words = `This mail was sent by parley email send-test, from ${mailbox ?? domain}. If you can read it, replies can reach you.`
   return {
     op: 'send',
@@ -52,16 +52,16 @@ function callOf({ domain, mailbox }: MailSettings, to: string, thread: string): 
   }
 }
 
-function wayOf({ smtpUrl, mailFolder }: MailSettings): string {
+function describeMailer({ smtpUrl, mailFolder }: DeliverySettings): string {
   if (smtpUrl !== undefined) return `the server ${new URL(smtpUrl.reveal()).host}`
   return mailFolder === undefined ? 'nothing; set SMTP_URL' : `a file in ${mailFolder}, because SMTP_URL is not set`
 }
 
-function isSigned({ dkimKeys = [], dkimKeyFile }: MailSettings): boolean {
+function isDkimConfigured({ dkimKeys = [], dkimKeyFile }: DeliverySettings): boolean {
   return dkimKeys.length > 0 || dkimKeyFile !== undefined
 }
 
-function wordsFor(outcome: DeliveryOutcome): string {
+function describeOutcome(outcome: DeliveryOutcome): string {
   switch (outcome.kind) {
     case 'delivered':
       return `taken, as ${outcome.vendorId ?? 'a mail without an id'}`

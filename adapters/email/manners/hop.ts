@@ -10,11 +10,11 @@ export const maxHops = 4
 const macLength = 32
 
 export async function signHop(hmac: Hmac, secret: string, hop: number, messageId: string): Promise<string> {
-  return `${hop}; mac=${await macOf(hmac, secret, hop, messageId)}`
+  return `${hop}; mac=${await hopMac(hmac, secret, hop, messageId)}`
 }
 
 /** The hop that a mail with this id really has; undefined where no gateway that shares the secret said so. */
-export async function readHop(
+export async function verifyHop(
   hmac: Hmac,
   secret: string,
   value: string,
@@ -22,10 +22,10 @@ export async function readHop(
 ): Promise<number | undefined> {
   const [, hop = '', mac = ''] = /^\s*([1-9]\d{0,2})\s*;\s*mac=([a-z2-7]{32})\s*$/.exec(value) ?? []
   if (hop === '') return undefined
-  return equalInConstantTime(await macOf(hmac, secret, Number(hop), messageId), mac) ? Number(hop) : undefined
+  return equalInConstantTime(await hopMac(hmac, secret, Number(hop), messageId), mac) ? Number(hop) : undefined
 }
 
-async function macOf(hmac: Hmac, secret: string, hop: number, messageId: string): Promise<string> {
+async function hopMac(hmac: Hmac, secret: string, hop: number, messageId: string): Promise<string> {
   const bytes = new TextEncoder().encode(`hop\n${hop}\n${messageId}`)
   return base32(await hmac.sha256(secret, bytes)).slice(0, macLength)
 }

@@ -3,7 +3,7 @@
 import type { HeaderField, MailHead } from '../wire/judged.ts'
 import { maxHops } from './hop.ts'
 
-export type NeverReason =
+export type NoReplyReason =
   | 'own_message'
   | 'null_sender'
   | 'mailer_daemon'
@@ -16,7 +16,7 @@ export type NeverReason =
   | 'loop'
   | 'too_many_hops'
 
-export type Manners = {
+export type LoopCheck = {
   readonly head: MailHead
   /** Empty: the null sender. Undefined: not known. */
   readonly mailFrom: string | undefined
@@ -47,36 +47,36 @@ const machineFields: ReadonlySet<string> = new Set([
 const suppressing = /^(?:all|autoreply|oof|rn|nrn|dr)$/i
 
 /** Undefined: nothing speaks against an answer. */
-export function whyNeverAnswered(mail: Manners): NeverReason | undefined {
+export function whyNotAnswered(mail: LoopCheck): NoReplyReason | undefined {
   // Agents of ours may write to each other, under a count that ends. Whatever else marks a machine is true of them, too.
   if (mail.hop !== undefined) return mail.hop > maxHops ? 'too_many_hops' : undefined
   return ownReason(mail) ?? senderReason(mail) ?? mail.head.fields.map(fieldReason).find((each) => each !== undefined)
 }
 
-function ownReason({ head, isOurs, domains }: Manners): NeverReason | undefined {
+function ownReason({ head, isOurs, domains }: LoopCheck): NoReplyReason | undefined {
   if (head.from !== undefined && isOurs(head.from.address)) return 'own_message'
   const idDomain = head.messageId?.slice(head.messageId.lastIndexOf('@') + 1).toLowerCase()
   if (idDomain !== undefined && domains.includes(idDomain)) return 'own_message'
-  return valuesOf(head, 'x-loop').some((value) => isOurs(value.trim())) ? 'loop' : undefined
+  return fieldValues(head, 'x-loop').some((value) => isOurs(value.trim())) ? 'loop' : undefined
 }
 
-function senderReason({ head, mailFrom, isReport }: Manners): NeverReason | undefined {
-  if (isReport || valuesOf(head, 'content-type').some((type) => reportTypes.test(type))) return 'report'
-  if (mailFrom === '' || valuesOf(head, 'return-path').some((path) => path.replace(/\s/g, '') === '<>'))
+function senderReason({ head, mailFrom, isReport }: LoopCheck): NoReplyReason | undefined {
+  if (isReport || fieldValues(head, 'content-type').some((type) => reportTypes.test(type))) return 'report'
+  if (mailFrom === '' || fieldValues(head, 'return-path').some((path) => path.replace(/\s/g, '') === '<>'))
     return 'null_sender'
   const locals = [mailFrom, head.from?.address].map((address) => address?.slice(0, address.lastIndexOf('@')) ?? '')
   if (locals.some((local) => daemons.test(local))) return 'mailer_daemon'
-  return valuesOf(head, 'received').length > maxReceived ? 'loop' : undefined
+  return fieldValues(head, 'received').length > maxReceived ? 'loop' : undefined
 }
 
-function fieldReason({ name, value }: HeaderField): NeverReason | undefined {
+function fieldReason({ name, value }: HeaderField): NoReplyReason | undefined {
   if (listFields.has(name)) return 'mailing_list'
   if (machineFields.has(name)) return 'machine_generated'
   switch (name) {
     case 'auto-submitted':
-      return wordOf(value) === 'no' ? undefined : 'auto_submitted'
+      return firstWord(value) === 'no' ? undefined : 'auto_submitted'
     case 'precedence':
-      return ['bulk', 'list', 'junk', 'auto_reply'].includes(wordOf(value)) ? 'bulk' : undefined
+      return ['bulk', 'list', 'junk', 'auto_reply'].includes(firstWord(value)) ? 'bulk' : undefined
     case 'x-auto-response-suppress':
       return value.split(',').some((each) => suppressing.test(each.trim())) ? 'auto_response_suppressed' : undefined
     default:
@@ -85,10 +85,10 @@ function fieldReason({ name, value }: HeaderField): NeverReason | undefined {
 }
 
 /** Without parameters and comments, in small letters. */
-function wordOf(value: string): string {
+function firstWord(value: string): string {
   return (/^[^\s;(]*/.exec(value.trim())?.[0] ?? '').toLowerCase()
 }
 
-function valuesOf({ fields }: MailHead, name: string): readonly string[] {
+function fieldValues({ fields }: MailHead, name: string): readonly string[] {
   return fields.filter((field) => field.name === name).map(({ value }) => value)
 }

@@ -2,28 +2,29 @@
 // of a mail. Pure.
 import type { ChannelContext, Connection } from '../../../src/contract/index.ts'
 import type { Mailbox } from '../wire/judged.ts'
-import type { ReadMail, ReadRecipient } from '../wire/read.ts'
+import type { VerifiedMail, VerifiedRecipient } from '../wire/read.ts'
 import { isFieldCounted } from '../wire/signed-fields.ts'
-import { type Addresses, isOurs, recipientOf } from './recipients.ts'
-import { authorOf } from './sender.ts'
+import { type Addresses, isOurAddress, resolveRecipient } from './recipients.ts'
+import { provenAuthor } from './sender.ts'
 
-type Agent = Extract<ReadRecipient, { kind: 'agent' }>
+type AgentRecipient = Extract<VerifiedRecipient, { kind: 'agent' }>
 
 const maxMentions = 50
 
-export function contextOf(
-  mail: ReadMail,
-  recipient: Agent,
+export function mailChannelContext(
+  mail: VerifiedMail,
+  recipient: AgentRecipient,
   scene: { readonly connection: Connection; readonly addresses: Addresses; readonly threadId: string },
 ): ChannelContext {
   const { head, proof } = mail
-  const author = authorOf(proof)
-  const isOther = ({ address }: Mailbox): boolean => address !== author?.address && !isOurs(scene.addresses, address)
+  const author = provenAuthor(proof)
+  const isOther = ({ address }: Mailbox): boolean =>
+    address !== author?.address && !isOurAddress(scene.addresses, address)
   // A recipient that a server on the way wrote in makes it less direct, and is neither addressed nor addresses the agent.
   const named = [...(isFieldCounted(proof, 'to') ? head.to : []), ...(isFieldCounted(proof, 'cc') ? head.cc : [])]
   const others = [...head.to, ...head.cc].filter(isOther)
   const isNamed = named.some(({ address }) => {
-    const meant = recipientOf(scene.addresses, address)
+    const meant = resolveRecipient(scene.addresses, address)
     return meant.kind === 'agent' && meant.agent === recipient.agent
   })
   // A blind copy is ambient context: answering it would tell the others of it.

@@ -1,7 +1,7 @@
 // What a mail says, as parts: its subject where it opens a thread, its words, its files by their place in the raw mail. Pure.
 import { type KnownPart, textPart } from '../../../src/contract/index.ts'
 import type { BodyFlag, MailFile } from '../wire/judged.ts'
-import type { ReadMail } from '../wire/read.ts'
+import type { VerifiedMail } from '../wire/read.ts'
 
 /** Told to the agent in words, since it would answer as if it had seen everything. */
 const notes: Partial<Record<BodyFlag, string>> = {
@@ -14,10 +14,10 @@ const notes: Partial<Record<BodyFlag, string>> = {
 const isReply = /^\s*(?:re|aw|sv|vs|antw|odp|ynt|rif|r|ref|回复|答复|回覆)\s*(?:\[\d+\])?\s*[:：]/iu
 
 /** Empty: it says nothing at all. */
-export function partsOf({ head, body, original }: ReadMail): KnownPart[] {
+export function mailParts({ head, body, original }: VerifiedMail): KnownPart[] {
   const said = [
     ...(body.text === '' ? [] : [textPart(body.text, body.mime)]),
-    ...body.files.map((file) => filePart(file, original, body.uncounted)),
+    ...body.files.map((file) => mailFilePart(file, original, body.uncounted)),
   ]
   const isOpening = head.inReplyTo.length === 0 && head.references.length === 0 && !isReply.test(head.subject)
   const isCommand = body.text.startsWith('/')
@@ -30,7 +30,7 @@ export function partsOf({ head, body, original }: ReadMail): KnownPart[] {
   ]
 }
 
-function filePart(
+function mailFilePart(
   { index, name, mime, size }: MailFile,
   original: string | undefined,
   uncounted: readonly string[] | undefined,

@@ -1,7 +1,7 @@
 // What is kept of a mail beside the message: its text within bounds and the part of its envelope that concerns this recipient. The
 // other envelope recipients are not kept: they may have been blind copies. Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import type { ReadMail } from '../wire/read.ts'
+import type { VerifiedMail } from '../wire/read.ts'
 
 /** A larger mail keeps its head; all of it lies with the originals. */
 export const maxRawBytes = 128 * 1024
@@ -9,8 +9,8 @@ export const maxRawBytes = 128 * 1024
 /** A larger one without a proven author keeps the beginning of its head: who it says it is from, and about what. */
 const maxUnprovenBytes = 1024
 
-export function rawOf(
-  { raw, head, proof, envelope, original }: ReadMail,
+export function keptRawMail(
+  { raw, head, proof, envelope, original }: VerifiedMail,
   given: string,
   domains: readonly string[],
 ): JsonObject {
@@ -32,10 +32,10 @@ function withoutForgedResults(text: string, domains: readonly string[]): string 
   const head = end < 0 ? text : text.slice(0, end)
   if (!/^authentication-results/im.test(head)) return text
   const fields = head.split(/\r?\n(?![ \t])/)
-  const kept = fields.filter((field) => !domains.includes((results.exec(unfolded(field))?.[1] ?? '').toLowerCase()))
+  const kept = fields.filter((field) => !domains.includes((results.exec(unfoldField(field))?.[1] ?? '').toLowerCase()))
   return kept.length === fields.length ? text : kept.join('\r\n') + text.slice(head.length)
 }
 
-function unfolded(field: string): string {
+function unfoldField(field: string): string {
   return field.replace(/\r?\n[ \t]+/g, ' ')
 }

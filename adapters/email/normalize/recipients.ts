@@ -5,7 +5,7 @@ import { looksLikeToken } from '../threads/token.ts'
 /** The local part of envelope senders: no agent answers there. */
 const bounceLocal = 'bounce'
 
-export type Recipient =
+export type AddressMeaning =
   /** `address`: without the tag. `token`: a tag that may be a reply token. */
   | { readonly kind: 'agent'; readonly agent: string; readonly address: string; readonly token?: string }
   | { readonly kind: 'bounce'; readonly token: string }
@@ -24,36 +24,36 @@ export type Addresses = {
 const tagged = /^([^+]+)\+(.*)$/
 const tokenLength = keyLength * 2
 
-export function recipientOf(addresses: Addresses, address: string): Recipient {
+export function resolveRecipient(addresses: Addresses, address: string): AddressMeaning {
   const at = address.lastIndexOf('@')
   const local = address.slice(0, at).toLowerCase()
   const domain = address.slice(at + 1).toLowerCase()
   if (at < 1) return { kind: 'unknown' }
-  const { name, tag } = split(addresses, local, domain)
+  const { name, tag } = splitTag(addresses, local, domain)
   if (addresses.domains.includes(domain) && name === bounceLocal) return { kind: 'bounce', token: tag ?? '' }
-  const agent = agentCalled(addresses, name, domain)
+  const agent = findAgentByName(addresses, name, domain)
   if (agent === undefined) return { kind: 'unknown' }
   const token = tag !== undefined && looksLikeToken(tag) ? { token: tag } : {}
   return { kind: 'agent', agent, address: `${name}@${domain}`, ...token }
 }
 
 /** True for every address that we send from or take mail at. */
-export function isOurs(addresses: Addresses, address: string): boolean {
-  return recipientOf(addresses, address).kind !== 'unknown'
+export function isOurAddress(addresses: Addresses, address: string): boolean {
+  return resolveRecipient(addresses, address).kind !== 'unknown'
 }
 
-function agentCalled({ agents, aliases, domains }: Addresses, name: string, domain: string): string | undefined {
+function findAgentByName({ agents, aliases, domains }: Addresses, name: string, domain: string): string | undefined {
   const alias = aliases[`${name}@${domain}`] ?? (domains.includes(domain) ? aliases[name] : undefined)
   if (alias !== undefined && agents.includes(alias)) return alias
   return domains.includes(domain) && agents.includes(name) ? name : undefined
 }
 
-function split(
+function splitTag(
   addresses: Addresses,
   local: string,
   domain: string,
 ): { readonly name: string; readonly tag: string | undefined } {
-  if (agentCalled(addresses, local, domain) !== undefined) return { name: local, tag: undefined }
+  if (findAgentByName(addresses, local, domain) !== undefined) return { name: local, tag: undefined }
   const plus = tagged.exec(local)
   if (plus !== null) return { name: plus[1] ?? '', tag: plus[2] }
   const token = local.slice(-tokenLength)

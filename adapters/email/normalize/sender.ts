@@ -10,7 +10,7 @@ import {
 } from '../../../src/contract/index.ts'
 import type { Mailbox, MailProof } from '../wire/judged.ts'
 
-export type SenderScene = {
+export type SenderContext = {
   /** Ours, as issuer where no domain signed; and of the addresses that stand for unverified senders. */
   readonly domain: string
   readonly recipient: string
@@ -20,24 +20,24 @@ export type SenderScene = {
 }
 
 /** The author, if the proof is one and the address one that can be written down without a doubt. */
-export function authorOf({ standing, author }: MailProof): Mailbox | undefined {
+export function provenAuthor({ standing, author }: MailProof): Mailbox | undefined {
   if (standing !== 'verified' || author === undefined) return undefined
   return parseAddress(author.address) === undefined ? undefined : author
 }
 
-export function subjectOf({ address, domain }: Mailbox): string {
+export function mailboxSubject({ address, domain }: Mailbox): string {
   return `mailto:${address.slice(0, address.lastIndexOf('@'))}@${domain}`
 }
 
-export function senderOf(proof: MailProof, scene: SenderScene): Sender {
-  const author = authorOf(proof)
+export function mailSender(proof: MailProof, scene: SenderContext): Sender {
+  const author = provenAuthor(proof)
   const address = author === undefined ? undefined : parseAddress(author.address)
   if (author === undefined || address === undefined || proof.method === 'none') return unverifiedSender(scene.domain)
   const name = cleanName(author.name)
   const { method, keyId } = proof
   const evidence = mintEvidence({
-    subject: subjectOf(author),
-    issuer: signerOf(keyId) ?? scene.domain,
+    subject: mailboxSubject(author),
+    issuer: domainFromKeyId(keyId) ?? scene.domain,
     method: `urn:gw:auth:${method}:v0.1`,
     // A signature is the domain's statement about the mailbox: which of its users may use which one is up to that domain.
     assurance: scene.addressDomains.includes(author.domain) ? 'address' : 'domain',
@@ -49,14 +49,18 @@ export function senderOf(proof: MailProof, scene: SenderScene): Sender {
   return verifiedSender([evidence], {
     address: formatAddress(address),
     ...(name === '' ? {} : { display_name: name }),
-    profile: { ...(name === '' ? {} : { display_name: name }), provider: 'email', provider_subject: subjectOf(author) },
+    profile: {
+      ...(name === '' ? {} : { display_name: name }),
+      provider: 'email',
+      provider_subject: mailboxSubject(author),
+    },
     auth_method: method,
     ...(keyId === undefined ? {} : { key_id: keyId }),
   })
 }
 
 /** The domain in `selector._domainkey.domain`. */
-function signerOf(keyId: string | undefined): string | undefined {
+function domainFromKeyId(keyId: string | undefined): string | undefined {
   const mark = '._domainkey.'
   const at = keyId?.indexOf(mark) ?? -1
   return at < 0 ? undefined : keyId?.slice(at + mark.length)

@@ -50,7 +50,7 @@ export function createLoopShare(
 const smallMailBytes = 16 * 1024
 
 /** Work on a mail, done here where the mail is small and the loop's share allows it. */
-export function createHereOr(loopShare: LoopShare = createLoopShare()) {
+export function createHereOrThread(loopShare: LoopShare = createLoopShare()) {
   return async <Value>(raw: Uint8Array, here: () => Promise<Value>, inThread: () => Promise<Value>): Promise<Value> => {
     const begun = raw.length > smallMailBytes ? undefined : loopShare.begin()
     if (begun === undefined) return inThread()

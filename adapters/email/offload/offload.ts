@@ -3,48 +3,53 @@ import { type Offload, OffloadError } from '../../../src/contract/index.ts'
 import type { Resolve } from '../dns/resolver.ts'
 import type { FindPart, FoundPart } from '../parse/open-part.ts'
 import { hashBody } from '../prove/body-hash.ts'
-import type { Checks, DmarcQuestion, HeadQuestion } from '../prove/checks.ts'
-import { createLibrary, type Library } from '../prove/library.ts'
+import type { DmarcQuestion, HeadChecks, HeadQuestion } from '../prove/checks.ts'
+import { createMailChecks, type MailChecks } from '../prove/library.ts'
 import { type KnownAnswer, type Need, playRounds, type Round } from '../prove/rounds.ts'
 import type { MailBody, MailHead, MailRefusal } from '../wire/judged.ts'
 import { offloadRefusal } from './refusal.ts'
 
 /** Beside this file; in the built package beside the bundle, under the name that scripts/build.js gives it. */
-const module = (): URL =>
+const threadModule = (): URL =>
   new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './email-thread.js', import.meta.url)
 
 /** To hand over a smaller body costs more than to hash it. */
 const smallBytes = 64 * 1024
 
-export function offloadLibrary(offload: Offload): Library {
-  const check = <Answer>(name: keyof Checks, question: object, resolve: Resolve, likely?: readonly Need[]) =>
+export function offloadMailChecks(offload: Offload): MailChecks {
+  const offloadCheck = <Answer>(name: keyof HeadChecks, question: object, resolve: Resolve, likely?: readonly Need[]) =>
     playRounds(
       resolve,
       async (known: readonly KnownAnswer[]) => {
-        const input = () => ({ value: { question, known } })
-        return (await offload({ module: module(), name, input, bytes: 0 })) as Round<Answer>
+        const checkInput = () => ({ value: { question, known } })
+        return (await offload({ module: threadModule(), name, input: checkInput, bytes: 0 })) as Round<Answer>
       },
       likely,
     )
-  const checks: Checks = {
-    checkHead: (question, resolve) => check('checkHead', question, resolve, keyNames(question)),
-    checkArc: (question, resolve) => check('checkArc', question, resolve),
-    checkSpf: (question, resolve) => check('checkSpf', question, resolve),
-    checkDmarc: (question, resolve) => check('checkDmarc', question, resolve, policyNames(question)),
+  const checks: HeadChecks = {
+    checkHead: (question, resolve) => offloadCheck('checkHead', question, resolve, likelyKeyNames(question)),
+    checkArc: (question, resolve) => offloadCheck('checkArc', question, resolve),
+    checkSpf: (question, resolve) => offloadCheck('checkSpf', question, resolve),
+    checkDmarc: (question, resolve) => offloadCheck('checkDmarc', question, resolve, likelyPolicyNames(question)),
   }
-  return createLibrary(checks, async (raw, bodyStart, forms) => {
+  return createMailChecks(checks, async (raw, bodyStart, forms) => {
     const bytes = raw.length - bodyStart
     if (bytes <= smallBytes) return hashBody(raw.subarray(bodyStart), forms)
-    const input = () => {
-      const body = copyOf(raw.subarray(bodyStart))
+    const hashInput = () => {
+      const body = copyBytes(raw.subarray(bodyStart))
       return { value: { body, forms }, transfer: [body.buffer] }
     }
-    return (await offload({ module: module(), name: 'hashMailBody', input, bytes })) as readonly string[]
+    return (await offload({
+      module: threadModule(),
+      name: 'hashMailBody',
+      input: hashInput,
+      bytes,
+    })) as readonly string[]
   })
 }
 
 /** Where the keys of its signatures stand, read loosely: what is missed is asked for in the next round. */
-function keyNames({ head }: HeadQuestion): readonly Need[] {
+function likelyKeyNames({ head }: HeadQuestion): readonly Need[] {
   const fields = new TextDecoder().decode(head).split(/\r\n(?![ \t])/)
   const signatures = fields.filter((field) => /^dkim-signature[ \t]*:/i.test(field)).map((field) => field.slice(14))
   return signatures.flatMap((field) => {
@@ -55,7 +60,7 @@ function keyNames({ head }: HeadQuestion): readonly Need[] {
 }
 
 /** Where policies for a domain stand: with itself, and with the one above it. */
-function policyNames({ headerFrom: [address = ''] }: DmarcQuestion): readonly Need[] {
+function likelyPolicyNames({ headerFrom: [address = ''] }: DmarcQuestion): readonly Need[] {
   const labels = address.slice(address.lastIndexOf('@') + 1).split('.')
   const domains = [labels, labels.slice(1)].filter(({ length }) => length > 0)
   return domains.map((domain) => ({ name: `_dmarc.${domain.join('.')}`, type: 'TXT' }))
@@ -67,12 +72,12 @@ export async function offloadReadBody(
   { bodyStart }: Pick<MailHead, 'bodyStart'>,
   uncounted: readonly string[],
 ): Promise<MailBody | MailRefusal> {
-  const input = () => {
-    const copy = copyOf(raw)
+  const bodyInput = () => {
+    const copy = copyBytes(raw)
     return { value: { raw: copy, bodyStart, uncounted }, transfer: [copy.buffer] }
   }
   try {
-    const call = { module: module(), name: 'readMailBody', input, bytes: raw.length }
+    const call = { module: threadModule(), name: 'readMailBody', input: bodyInput, bytes: raw.length }
     return (await offload(call)) as MailBody | MailRefusal
   } catch (error) {
     if (error instanceof OffloadError) return offloadRefusal(error)
@@ -82,14 +87,14 @@ export async function offloadReadBody(
 
 export function offloadFindPart(offload: Offload): FindPart {
   return async (raw, index, uncounted) => {
-    const input = () => {
-      const copy = copyOf(raw)
+    const partInput = () => {
+      const copy = copyBytes(raw)
       return { value: { raw: copy, index, uncounted }, transfer: [copy.buffer] }
     }
-    const call = { module: module(), name: 'findMailPart', input, bytes: raw.length }
+    const call = { module: threadModule(), name: 'findMailPart', input: partInput, bytes: raw.length }
     return (await offload(call)) as FoundPart | undefined
   }
 }
 
 /** Never by `slice`: of a Buffer that is no copy, and what is given to a thread is gone here. */
-const copyOf = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)
+const copyBytes = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)

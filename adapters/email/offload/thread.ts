@@ -1,33 +1,33 @@
 // The work on a mail that runs in a thread: its exported functions are called by name (offload.ts), with data that was copied there.
 import { type FoundPart, findPart } from '../parse/open-part.ts'
-import { readBody } from '../parse/read-body.ts'
+import { parseMailBody } from '../parse/read-body.ts'
 import { type BodyForm, hashBody } from '../prove/body-hash.ts'
-import { type Checks, loadChecks } from '../prove/checks.ts'
+import { type HeadChecks, loadHeadChecks } from '../prove/checks.ts'
 import { type KnownAnswer, playRound, type Round } from '../prove/rounds.ts'
 import type { MailBody, MailRefusal } from '../wire/judged.ts'
 
-type Asked<Name extends keyof Checks> = {
-  readonly question: Parameters<Checks[Name]>[0]
+type Asked<Name extends keyof HeadChecks> = {
+  readonly question: Parameters<HeadChecks[Name]>[0]
   readonly known: readonly KnownAnswer[]
 }
 
 export async function checkHead({ question, known }: Asked<'checkHead'>): Promise<Round<unknown>> {
-  const checks = await loadChecks()
+  const checks = await loadHeadChecks()
   return playRound(known, (resolver) => checks.checkHead(question, resolver))
 }
 
 export async function checkArc({ question, known }: Asked<'checkArc'>): Promise<Round<unknown>> {
-  const checks = await loadChecks()
+  const checks = await loadHeadChecks()
   return playRound(known, (resolver) => checks.checkArc(question, resolver))
 }
 
 export async function checkSpf({ question, known }: Asked<'checkSpf'>): Promise<Round<unknown>> {
-  const checks = await loadChecks()
+  const checks = await loadHeadChecks()
   return playRound(known, (resolver) => checks.checkSpf(question, resolver))
 }
 
 export async function checkDmarc({ question, known }: Asked<'checkDmarc'>): Promise<Round<unknown>> {
-  const checks = await loadChecks()
+  const checks = await loadHeadChecks()
   return playRound(known, (resolver) => checks.checkDmarc(question, resolver))
 }
 
@@ -43,7 +43,7 @@ export function readMailBody(input: {
   readonly bodyStart: number
   readonly uncounted: readonly string[]
 }): Promise<MailBody | MailRefusal> {
-  return readBody(input.raw, { bodyStart: input.bodyStart }, input.uncounted)
+  return parseMailBody(input.raw, { bodyStart: input.bodyStart }, input.uncounted)
 }
 
 export function findMailPart(input: {

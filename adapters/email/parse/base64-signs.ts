@@ -8,7 +8,7 @@ export function isBase64Sign(byte: number): boolean {
 }
 
 /** The same bytes, where there is nothing else among them; otherwise a copy with line ends in its place. */
-export function onlySigns(bytes: Uint8Array): Uint8Array {
+export function onlyBase64Signs(bytes: Uint8Array): Uint8Array {
   let clean = bytes
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0

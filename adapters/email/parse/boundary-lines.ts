@@ -30,7 +30,7 @@ export function boundarySet(boundaries: readonly string[]): BoundarySet {
   return {
     byHash: Map.groupBy(boundaries, (boundary) => {
       const bytes = new TextEncoder().encode(boundary)
-      return hashOf(bytes, { from: 0, end: bytes.length })
+      return hashRange(bytes, { from: 0, end: bytes.length })
     }),
   }
 }
@@ -48,30 +48,30 @@ function boundaryAt(raw: Uint8Array, line: number, { byHash }: BoundarySet): Bou
   while (end < limit && raw[end] !== lf) end += 1
   if (end === limit && limit < raw.length) return undefined
   const next = Math.min(end + 1, raw.length)
-  while (end > line + 2 && isBlank(raw[end - 1])) end -= 1
+  while (end > line + 2 && isBlankByte(raw[end - 1])) end -= 1
   const from = line + 2
-  const whole = lookUp(raw, { from, end }, byHash)
+  const whole = findBoundary(raw, { from, end }, byHash)
   if (whole !== undefined) return { boundary: whole, start: line, next, isLast: false }
   if (end - from < 3 || raw[end - 1] !== dash || raw[end - 2] !== dash) return undefined
-  const closing = lookUp(raw, { from, end: end - 2 }, byHash)
+  const closing = findBoundary(raw, { from, end: end - 2 }, byHash)
   return closing === undefined ? undefined : { boundary: closing, start: line, next, isLast: true }
 }
 
-type Range = { readonly from: number; readonly end: number }
+type ByteRange = { readonly from: number; readonly end: number }
 
-function lookUp(raw: Uint8Array, range: Range, byHash: BoundarySet['byHash']): string | undefined {
-  const alike = byHash.get(hashOf(raw, range))
+function findBoundary(raw: Uint8Array, range: ByteRange, byHash: BoundarySet['byHash']): string | undefined {
+  const alike = byHash.get(hashRange(raw, range))
   if (alike === undefined) return undefined
   const text = new TextDecoder().decode(raw.subarray(range.from, range.end))
   return alike.find((boundary) => boundary === text)
 }
 
-function hashOf(raw: Uint8Array, { from, end }: Range): number {
+function hashRange(raw: Uint8Array, { from, end }: ByteRange): number {
   let hash = end - from
   for (let at = from; at < end; at += 1) hash = (Math.imul(hash, 31) + (raw[at] ?? 0)) | 0
   return hash
 }
 
-function isBlank(byte: number | undefined): boolean {
+function isBlankByte(byte: number | undefined): boolean {
   return byte === cr || byte === space || byte === tab
 }

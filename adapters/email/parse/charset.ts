@@ -8,7 +8,7 @@ const otherNames: Readonly<Record<string, string>> = {
 }
 const asciiNames = new Set(['', 'us-ascii', 'ascii', 'ansi_x3.4-1968', 'unknown-8bit', 'x-unknown', 'default'])
 /** Not by the sender's word: UTF-16 in a mail is a mistake or a trick, and "replacement" would give nothing at all. */
-const refused = new Set(['utf-16le', 'utf-16be', 'replacement', 'x-user-defined'])
+const refusedCharsets = new Set(['utf-16le', 'utf-16be', 'replacement', 'x-user-defined'])
 
 /**
  * NFC, without NUL. Nothing in it is ever undecodable: the last resort has a character for every byte. `isCut`: the bytes may
@@ -18,10 +18,10 @@ export function decodeCharset(bytes: Uint8Array, label: string | undefined, isCu
   const name = (label ?? '').trim().toLowerCase()
   const seven = utf7Names.has(name) ? decodeUtf7(bytes) : undefined
   if (seven !== undefined) return cleanText(seven)
-  const named = asciiNames.has(name) ? undefined : decoderOf(otherNames[name] ?? name)
+  const named = asciiNames.has(name) ? undefined : textDecoderFor(otherNames[name] ?? name)
   const isUtf8 = named === undefined || named.encoding === 'utf-8'
   if (!isUtf8) return cleanText(named.decode(bytes))
-  return cleanText(asUtf8(bytes, isCut) ?? new TextDecoder('windows-1252').decode(bytes))
+  return cleanText(decodeUtf8Strictly(bytes, isCut) ?? new TextDecoder('windows-1252').decode(bytes))
 }
 
 export const utf7Names: ReadonlySet<string> = new Set(['utf-7', 'utf7', 'unicode-1-1-utf-7', 'x-unicode-2-0-utf-7'])
@@ -36,14 +36,14 @@ export function decodeUtf7(bytes: Uint8Array): string | undefined {
   return text
     .replace(/\+([A-Za-z0-9+/]*)(-?)/g, (written, signs: string, end: string) => {
       if (signs === '') return end === '-' ? '+' : written
-      return utf16Of(signs) ?? written
+      return decodeUtf16Signs(signs) ?? written
     })
     .toWellFormed()
 }
 
 const base64Signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-function utf16Of(signs: string): string | undefined {
+function decodeUtf16Signs(signs: string): string | undefined {
   let [out, held, bits] = ['', 0, 0]
   for (const sign of signs) {
     held = (held << 6) | base64Signs.indexOf(sign)
@@ -56,16 +56,16 @@ function utf16Of(signs: string): string | undefined {
   return bits >= 6 || held !== 0 || out === '' ? undefined : out
 }
 
-function decoderOf(name: string): TextDecoder | undefined {
+function textDecoderFor(name: string): TextDecoder | undefined {
   try {
     const decoder = new TextDecoder(name)
-    return refused.has(decoder.encoding) ? undefined : decoder
+    return refusedCharsets.has(decoder.encoding) ? undefined : decoder
   } catch {
     return undefined
   }
 }
 
-function asUtf8(bytes: Uint8Array, isCut: boolean): string | undefined {
+function decodeUtf8Strictly(bytes: Uint8Array, isCut: boolean): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes, { stream: isCut })
   } catch {

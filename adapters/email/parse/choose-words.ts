@@ -6,28 +6,28 @@ export type Words =
   | { readonly kind: 'plain' | 'html'; readonly leaf: Leaf }
   | { readonly kind: 'either'; readonly plain: readonly Words[]; readonly html: readonly Words[] }
 
-export function wordsOf(part: MailPart): readonly Words[] {
-  if (part.kind === 'leaf') return isWords(part) ? [{ kind: wordKind(part), leaf: part }] : []
-  if (part.subtype === 'alternative' || isSaidTwice(part)) return alternatives(part)
+export function chooseWords(part: MailPart): readonly Words[] {
+  if (part.kind === 'leaf') return isWordsPart(part) ? [{ kind: wordKind(part), leaf: part }] : []
+  if (part.subtype === 'alternative' || isSaidTwice(part)) return chooseAlternatives(part)
   // Of what belongs together the root speaks, the rest are its pictures.
-  if (part.subtype === 'related') return wordsOf(part.children[0] ?? nothing)
+  if (part.subtype === 'related') return chooseWords(part.children[0] ?? emptyMultipart)
   // What is said about a report is its first part; the second is for machines, the third is the mail it is about.
-  if (part.subtype === 'report' || part.subtype === 'encrypted') return part.children.slice(0, 1).flatMap(wordsOf)
-  return part.children.flatMap(wordsOf)
+  if (part.subtype === 'report' || part.subtype === 'encrypted') return part.children.slice(0, 1).flatMap(chooseWords)
+  return part.children.flatMap(chooseWords)
 }
 
 /** Parts whose kind of multipart is not signed: the same as text and as a page, and nothing that is a file. */
 function isSaidTwice({ subtype, children }: Multipart): boolean {
   const [first, ...others] = children
   if (subtype !== 'unnamed' || first?.kind !== 'leaf' || first.head.type.value !== 'text/plain') return false
-  const isPage = (part: MailPart): boolean =>
+  const isPageVersion = (part: MailPart): boolean =>
     part.kind === 'multipart' || ['text/html', 'text/x-amp-html', 'text/calendar'].includes(part.head.type.value)
-  return isWords(first) && others.length > 0 && others.every((part) => isPage(part) && !isFile(part))
+  return isWordsPart(first) && others.length > 0 && others.every((part) => isPageVersion(part) && !isAttachedPart(part))
 }
 
-const isFile = ({ head }: MailPart): boolean => head.disposition.value === 'attachment'
+const isAttachedPart = ({ head }: MailPart): boolean => head.disposition.value === 'attachment'
 
-const nothing: Multipart = {
+const emptyMultipart: Multipart = {
   kind: 'multipart',
   subtype: 'mixed',
   head: {
@@ -39,8 +39,8 @@ const nothing: Multipart = {
   children: [],
 }
 
-function alternatives({ children }: Multipart): readonly Words[] {
-  const ways = children.map(wordsOf).filter((words) => words.length > 0)
+function chooseAlternatives({ children }: Multipart): readonly Words[] {
+  const ways = children.map(chooseWords).filter((words) => words.length > 0)
   const plain = ways.find((words) => words.every(({ kind }) => kind === 'plain'))
   const html = ways.findLast((words) => words !== plain && words.some(({ kind }) => kind !== 'plain'))
   if (plain === undefined || html === undefined) return plain ?? html ?? []
@@ -48,7 +48,7 @@ function alternatives({ children }: Multipart): readonly Words[] {
 }
 
 /** A part with a name of its own, or one that says it is attached, is a file even when it is text. */
-function isWords({ head }: Leaf): boolean {
+function isWordsPart({ head }: Leaf): boolean {
   const { type, disposition } = head
   if (type.value !== 'text/plain' && type.value !== 'text/html') return false
   return disposition.value !== 'attachment' && !disposition.params.has('filename') && !type.params.has('name')

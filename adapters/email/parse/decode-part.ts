@@ -1,29 +1,29 @@
 // The bytes of one part without their transfer encoding. Base64 is decoded by libraries, one part at a time: by mailparser on
 // Node, which streams, and by postal-mime where there are no Node streams.
 import { importOnNode } from '../../../src/contract/index.ts'
-import { onlySigns } from './base64-signs.ts'
+import { onlyBase64Signs } from './base64-signs.ts'
 import type { Encoding } from './part-head.ts'
 import { decodeQuoted } from './quoted-printable.ts'
 
 /** `body`: the part as it was sent. */
 export type DecodePart = (body: Uint8Array, encoding: Encoding) => Promise<ReadableStream<Uint8Array>>
 
-export const decodePart: DecodePart = (body, encoding) => decodeWith(decodeBase64, body, encoding)
+export const decodePart: DecodePart = (body, encoding) => decodeTransferEncoding(decodeBase64, body, encoding)
 
 /** The same with one library or the other, whichever runtime this is. */
-export const decodeOnNode: DecodePart = (body, encoding) => decodeWith(mailparserBase64, body, encoding)
-export const decodeInWorkerd: DecodePart = (body, encoding) => decodeWith(postalMimeBase64, body, encoding)
+export const decodeOnNode: DecodePart = (body, encoding) => decodeTransferEncoding(mailparserBase64, body, encoding)
+export const decodeInWorkerd: DecodePart = (body, encoding) => decodeTransferEncoding(postalMimeBase64, body, encoding)
 
 type DecodeBase64 = (body: Uint8Array) => Promise<ReadableStream<Uint8Array>>
 
-async function decodeWith(
+async function decodeTransferEncoding(
   base64: DecodeBase64,
   body: Uint8Array,
   encoding: Encoding,
 ): Promise<ReadableStream<Uint8Array>> {
   switch (encoding) {
     case 'identity':
-      return piecesOf(body)
+      return streamPieces(body)
     case 'quoted-printable':
       return quotedPieces(body)
     case 'base64':
@@ -43,7 +43,7 @@ function isWorkerd(): boolean {
 
 const pieceBytes = 64 * 1024
 
-function piecesOf(body: Uint8Array): ReadableStream<Uint8Array> {
+function streamPieces(body: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0
   return new ReadableStream({
     pull(controller) {
@@ -75,9 +75,9 @@ const postalMimeBase64: DecodeBase64 = async (body) => {
   const { default: PostalMime } = await import('postal-mime')
   const mail = new Uint8Array(head.length + body.length)
   mail.set(new TextEncoder().encode(head))
-  mail.set(onlySigns(body), head.length)
+  mail.set(onlyBase64Signs(body), head.length)
   const [part] = (await PostalMime.parse(mail)).attachments
-  return piecesOf(part?.content instanceof ArrayBuffer ? new Uint8Array(part.content) : new Uint8Array())
+  return streamPieces(part?.content instanceof ArrayBuffer ? new Uint8Array(part.content) : new Uint8Array())
 }
 
 /** As much of mailparser as is used here; its own types would bring Node's into every program. */
@@ -108,9 +108,9 @@ const mailparserBase64: DecodeBase64 = async (body) => {
   parser.on('end', () => begun.reject(new Error('the part was not found')))
   parser.on('data', (event) => {
     if (event.type !== 'attachment') return
-    begun.resolve(releasing(event))
+    begun.resolve(releasedPieces(event))
   })
-  feed(parser, body)
+  feedParser(parser, body)
   const pieces = await begun.promise
   return new ReadableStream({
     async pull(controller) {
@@ -126,25 +126,25 @@ const mailparserBase64: DecodeBase64 = async (body) => {
 }
 
 /** The parser waits until it is told that the part has been read. */
-async function* releasing({ content, release }: ParserEvent & { type: 'attachment' }): AsyncGenerator<Uint8Array> {
+async function* releasedPieces({ content, release }: ParserEvent & { type: 'attachment' }): AsyncGenerator<Uint8Array> {
   for await (const piece of content) yield piece
   release()
 }
 
 /** Not faster than it is read: a part of many megabytes is never there twice. */
-function feed(parser: Parser, body: Uint8Array): void {
+function feedParser(parser: Parser, body: Uint8Array): void {
   parser.write(head)
   let at = 0
-  const more = (): void => {
+  const feedMore = (): void => {
     while (at < body.length) {
-      const piece = onlySigns(body.subarray(at, at + pieceBytes))
+      const piece = onlyBase64Signs(body.subarray(at, at + pieceBytes))
       at += pieceBytes
       if (!parser.write(piece)) {
-        parser.once('drain', more)
+        parser.once('drain', feedMore)
         return
       }
     }
     parser.end()
   }
-  more()
+  feedMore()
 }

@@ -9,7 +9,7 @@ export type FileName = {
 }
 
 const maxDeclared = 500
-const usual: Readonly<Record<string, string>> = {
+const usualFileNames: Readonly<Record<string, string>> = {
   ...{ 'text/calendar': 'invitation.ics', 'text/vcard': 'contact.vcf', 'text/x-vcard': 'contact.vcf' },
   ...{ 'message/rfc822': 'message.eml', 'message/global': 'message.eml', 'text/plain': 'text.txt' },
   ...{
@@ -23,20 +23,20 @@ const usual: Readonly<Record<string, string>> = {
   ...{ 'message/disposition-notification': 'receipt.txt', 'application/pdf': 'document.pdf' },
 }
 
-export async function fileNameOf({ disposition, type }: PartHead): Promise<FileName> {
+export async function partFileName({ disposition, type }: PartHead): Promise<FileName> {
   const given = disposition.params.get('filename') ?? type.params.get('name')
-  const declared = given === undefined ? undefined : (await withWords(given)).slice(0, maxDeclared).toWellFormed()
-  const name = cleanFileName(declared) ?? usual[type.value] ?? generic(type.value)
+  const declared = given === undefined ? undefined : (await decodeNameWords(given)).slice(0, maxDeclared).toWellFormed()
+  const name = cleanFileName(declared) ?? usualFileNames[type.value] ?? genericFileName(type.value)
   return declared === undefined || declared === name ? { name } : { name, declaredName: declared }
 }
 
-function generic(mime: string): string {
+function genericFileName(mime: string): string {
   const [kind, ending = ''] = mime.split('/')
   return /^(?:image|audio|video)$/.test(kind ?? '') && /^[a-z0-9]{1,5}$/.test(ending) ? `${kind}.${ending}` : 'file.bin'
 }
 
 /** Encoded words have no business in a parameter, and most mailers put them there. */
-async function withWords(text: string): Promise<string> {
+async function decodeNameWords(text: string): Promise<string> {
   if (!text.includes('=?')) return text
   const { decodeWords } = await import('postal-mime')
   return decodeWords(text.slice(0, 4 * maxDeclared))

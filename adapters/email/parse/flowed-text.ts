@@ -1,10 +1,10 @@
 // Paragraphs that were broken into lines for sending (RFC 3676, format=flowed), as the paragraphs they are. One pass.
 
-export function unflow(text: string, deletesSpace: boolean): string {
+export function unflowText(text: string, deletesSpace: boolean): string {
   const lines: string[] = []
   let paragraph: string[] = []
   let depth = 0
-  const finish = (): void => {
+  const finishParagraph = (): void => {
     if (paragraph.length > 0) lines.push(`${depth > 0 ? `${'>'.repeat(depth)} ` : ''}${paragraph.join('')}`)
     paragraph = []
   }
@@ -18,13 +18,13 @@ export function unflow(text: string, deletesSpace: boolean): string {
     const unmarked = line.slice(marks)
     const words = unmarked.startsWith(' ') ? unmarked.slice(1) : unmarked
     const isSignature = words === '-- '
-    if (marks !== depth || isSignature) finish()
+    if (marks !== depth || isSignature) finishParagraph()
     depth = marks
     const goesOn = words.endsWith(' ') && !isSignature
     paragraph.push(goesOn && deletesSpace ? words.slice(0, -1) : words)
-    if (!goesOn) finish()
+    if (!goesOn) finishParagraph()
   }
-  finish()
+  finishParagraph()
   return lines.join('\n')
 }
 

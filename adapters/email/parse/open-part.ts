@@ -2,7 +2,7 @@
 import { readStream } from '../../../src/verification/index.ts'
 import { decodePart } from './decode-part.ts'
 import { decodedSize } from './decoded-size.ts'
-import { fileNameOf } from './file-name.ts'
+import { partFileName } from './file-name.ts'
 import { bodyLimits } from './limits.ts'
 import { type Encoding, findHeadEnd } from './part-head.ts'
 import { scanParts } from './scan-parts.ts'
@@ -52,7 +52,7 @@ export const findPart: FindPart = async (bytes, index, uncounted) => {
   const leaf = scanned.kind === 'scanned' ? scanned.leaves[index] : undefined
   if (leaf === undefined) return undefined
   const { start, end, head } = leaf
-  const { name } = await fileNameOf(head)
+  const { name } = await partFileName(head)
   const size = head.encoding === 'quoted-printable' ? {} : { size: decodedSize(bytes, leaf) }
   return { start, end, encoding: head.encoding, mime: head.type.value, name, ...size }
 }

@@ -44,7 +44,7 @@ export function readPartHead(bytes: Uint8Array, fallback = 'text/plain'): PartHe
     type: { value: given.value === 'text' ? 'text/plain' : value, params: given.params },
     encoding: encoding === 'base64' || encoding === 'quoted-printable' ? encoding : 'identity',
     disposition: parseStructured(fields.get('content-disposition')),
-    contentId: idOf(fields.get('content-id')),
+    contentId: readContentId(fields.get('content-id')),
   }
 }
 
@@ -57,7 +57,7 @@ function contentFields(bytes: Uint8Array): ReadonlyMap<string, string> {
     const name =
       colon === -1
         ? ''
-        : latin1(bytes.subarray(line, line + colon))
+        : latin1Chars(bytes.subarray(line, line + colon))
             .trimEnd()
             .toLowerCase()
     if (known.has(name) && !fields.has(name))
@@ -77,11 +77,11 @@ function lineEnd(bytes: Uint8Array, from: number): number {
   return at === -1 ? bytes.length : at + 1
 }
 
-function latin1(bytes: Uint8Array): string {
+function latin1Chars(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes)
 }
 
-function idOf(value: string | undefined): string | undefined {
+function readContentId(value: string | undefined): string | undefined {
   const id = value?.trim().replace(/^</, '').replace(/>$/, '').slice(0, 250)
   return id === undefined || id === '' ? undefined : id
 }

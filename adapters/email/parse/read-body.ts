@@ -1,16 +1,16 @@
 // What a mail says: the words its author wrote now, its files by their place, and the report it is, where it is one.
 import type { BodyFlag, MailBody, MailFile, MailHead, MailRefusal } from '../wire/judged.ts'
-import { spokenLeaves, wordsOf } from './choose-words.ts'
+import { chooseWords, spokenLeaves } from './choose-words.ts'
 import { type DecodePart, decodePart } from './decode-part.ts'
 import { decodedSize } from './decoded-size.ts'
-import { fileNameOf } from './file-name.ts'
+import { partFileName } from './file-name.ts'
 import { type BodyLimits, bodyLimits } from './limits.ts'
 import { readReport } from './read-report.ts'
-import { readText } from './read-text.ts'
+import { readPartText } from './read-text.ts'
 import { readWords } from './read-words.ts'
 import { type Leaf, type MailPart, type Scanned, scanParts } from './scan-parts.ts'
 
-export async function readBody(
+export async function parseMailBody(
   raw: Uint8Array,
   head: Pick<MailHead, 'bodyStart'>,
   uncounted: readonly string[] = [],
@@ -19,22 +19,22 @@ export async function readBody(
 ): Promise<MailBody | MailRefusal> {
   const scanned = scanParts(raw, head.bodyStart, limits, uncounted)
   if (scanned.kind !== 'scanned') return scanned
-  const read = (leaf: Leaf) => readText(raw, leaf, { maxBytes: limits.maxTextBytes, decode })
-  const words = wordsOf(scanned.root)
-  const spoken = await readWords(words, read)
-  const [text, whole] = [shortened(spoken.text, limits), shortened(spoken.whole, limits)]
+  const readLeafText = (leaf: Leaf) => readPartText(raw, leaf, { maxBytes: limits.maxTextBytes, decode })
+  const words = chooseWords(scanned.root)
+  const spoken = await readWords(words, readLeafText)
+  const [text, whole] = [shortenText(spoken.text, limits), shortenText(spoken.whole, limits)]
   const isCut = text.length < spoken.text.length || spoken.cut.length > 0
   const unspoken = unspokenLeaves(scanned, spokenLeaves(words))
   // What was too long to be handed on as text can still be opened as a file.
   const leaves = isCut ? [...firstWords(spoken.cut, words), ...unspoken] : unspoken
   const related = relatedLeaves(scanned.root)
-  const files = await Promise.all(leaves.slice(0, limits.maxFiles).map((leaf) => fileOf(raw, leaf, related)))
-  const report = await readReport(scanned.root, read)
+  const files = await Promise.all(leaves.slice(0, limits.maxFiles).map((leaf) => describeMailFile(raw, leaf, related)))
+  const report = await readReport(scanned.root, readLeafText)
   const flags: BodyFlag[] = [
     ...spoken.flags,
     ...(isCut ? ['text_cut' as const] : []),
     ...(leaves.length > limits.maxFiles ? ['files_left_out' as const] : []),
-    ...(isSealed(scanned.root) ? ['signed_or_encrypted' as const] : []),
+    ...(isSignedOrEncrypted(scanned.root) ? ['signed_or_encrypted' as const] : []),
   ]
   return {
     text,
@@ -55,7 +55,7 @@ function unspokenLeaves({ leaves }: Scanned, spoken: ReadonlySet<number>): reado
   })
 }
 
-function firstWords(cut: readonly Leaf[], words: ReturnType<typeof wordsOf>): readonly Leaf[] {
+function firstWords(cut: readonly Leaf[], words: ReturnType<typeof chooseWords>): readonly Leaf[] {
   if (cut.length > 0) return cut
   const [first] = words
   if (first === undefined) return []
@@ -68,12 +68,12 @@ function relatedLeaves(part: MailPart, isRelated = false): ReadonlySet<number> {
   return new Set(part.children.flatMap((child) => [...relatedLeaves(child, isRelated || part.subtype === 'related')]))
 }
 
-async function fileOf(raw: Uint8Array, leaf: Leaf, related: ReadonlySet<number>): Promise<MailFile> {
+async function describeMailFile(raw: Uint8Array, leaf: Leaf, related: ReadonlySet<number>): Promise<MailFile> {
   const { disposition, type, contentId } = leaf.head
   const isInline = disposition.value === 'inline' || related.has(leaf.index)
   return {
     index: leaf.index,
-    ...(await fileNameOf(leaf.head)),
+    ...(await partFileName(leaf.head)),
     mime: type.value,
     size: decodedSize(raw, leaf),
     disposition: isInline ? 'inline' : 'attachment',
@@ -82,7 +82,7 @@ async function fileOf(raw: Uint8Array, leaf: Leaf, related: ReadonlySet<number>)
 }
 
 /** Cut at a line where one ends nearby, and never inside of a character. */
-function shortened(text: string, { maxTextLength }: BodyLimits): string {
+function shortenText(text: string, { maxTextLength }: BodyLimits): string {
   if (text.length <= maxTextLength) return text
   const line = text.lastIndexOf('\n', maxTextLength)
   const cut = text.slice(0, line > maxTextLength - 2_000 ? line : maxTextLength)
@@ -96,6 +96,6 @@ const sealed = new Set([
   'application/x-pkcs7-mime',
 ])
 
-function isSealed(part: MailPart): boolean {
-  return sealed.has(part.head.type.value) || (part.kind === 'multipart' && part.children.some(isSealed))
+function isSignedOrEncrypted(part: MailPart): boolean {
+  return sealed.has(part.head.type.value) || (part.kind === 'multipart' && part.children.some(isSignedOrEncrypted))
 }

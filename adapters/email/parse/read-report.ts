@@ -3,7 +3,7 @@ import type { MailReport } from '../wire/judged.ts'
 import type { PartText } from './read-text.ts'
 import type { Leaf, MailPart } from './scan-parts.ts'
 
-type Recipient = MailReport['recipients'][number]
+type ReportedRecipient = MailReport['recipients'][number]
 type Fields = ReadonlyMap<string, string>
 
 const kinds: Readonly<Record<string, MailReport['kind']>> = {
@@ -35,22 +35,28 @@ export async function readReport(
   const all: Fields = new Map(groups.flatMap((group) => [...group]))
   return {
     kind,
-    recipients: recipientsOf(kind, groups, all),
-    about: idOf(head?.get('message-id')) ?? idOf(all.get('original-message-id')),
+    recipients: reportedRecipients(kind, groups, all),
+    about: reportedMessageId(head?.get('message-id')) ?? reportedMessageId(all.get('original-message-id')),
   }
 }
 
-function recipientsOf(kind: MailReport['kind'], groups: readonly Fields[], all: Fields): readonly Recipient[] {
+function reportedRecipients(
+  kind: MailReport['kind'],
+  groups: readonly Fields[],
+  all: Fields,
+): readonly ReportedRecipient[] {
   if (kind === 'delivery')
     return groups
       .filter((group) => group.has('final-recipient') || group.has('original-recipient'))
       .slice(0, maxRecipients)
-      .map(recipientOf)
-  const address = addressOf(all.get('original-rcpt-to') ?? all.get('final-recipient') ?? all.get('original-recipient'))
+      .map(reportedRecipient)
+  const address = reportedAddress(
+    all.get('original-rcpt-to') ?? all.get('final-recipient') ?? all.get('original-recipient'),
+  )
   return address === undefined ? [] : [{ address, action: undefined, status: undefined, diagnostic: undefined }]
 }
 
-function recipientOf(fields: Fields): Recipient {
+function reportedRecipient(fields: Fields): ReportedRecipient {
   const action =
     fields
       .get('action')
@@ -58,8 +64,8 @@ function recipientOf(fields: Fields): Recipient {
       .split(/[\s;(]/, 1)[0] ?? ''
   return {
     // What we wrote to is the original one; the final one may be where it was forwarded to.
-    address: addressOf(fields.get('original-recipient')) ?? addressOf(fields.get('final-recipient')) ?? '',
-    action: actions.has(action) ? (action as Recipient['action']) : undefined,
+    address: reportedAddress(fields.get('original-recipient')) ?? reportedAddress(fields.get('final-recipient')) ?? '',
+    action: actions.has(action) ? (action as ReportedRecipient['action']) : undefined,
     status: /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(fields.get('status') ?? '')?.[0],
     diagnostic: fields
       .get('diagnostic-code')
@@ -92,7 +98,7 @@ function fieldGroups(text: string): readonly Fields[] {
 }
 
 /** `rfc822; <a@b.example>` */
-function addressOf(value: string | undefined): string | undefined {
+function reportedAddress(value: string | undefined): string | undefined {
   const address = value
     ?.slice(value.indexOf(';') + 1)
     .trim()
@@ -101,6 +107,6 @@ function addressOf(value: string | undefined): string | undefined {
   return address !== undefined && /^[^\s<>]{1,250}@[^\s<>@]{1,250}$/.test(address) ? address : undefined
 }
 
-function idOf(value: string | undefined): string | undefined {
+function reportedMessageId(value: string | undefined): string | undefined {
   return /<([^<>\s]{1,995}@[^<>\s@]{1,255})>/.exec((value ?? '').slice(0, maxFieldLength))?.[1]
 }

@@ -1,7 +1,7 @@
 // The text of one part: decoded, in one form, without what no reader sees in it.
 import { decodeCharset } from './charset.ts'
 import type { DecodePart } from './decode-part.ts'
-import { unflow } from './flowed-text.ts'
+import { unflowText } from './flowed-text.ts'
 import type { Encoding } from './part-head.ts'
 import { decodeQuoted } from './quoted-printable.ts'
 import type { Leaf } from './scan-parts.ts'
@@ -12,7 +12,7 @@ export type PartText = {
   readonly isCut: boolean
 }
 
-export async function readText(
+export async function readPartText(
   raw: Uint8Array,
   { head, start, end }: Leaf,
   { maxBytes, decode }: { readonly maxBytes: number; readonly decode: DecodePart },
@@ -23,7 +23,7 @@ export async function readText(
   const text = decodeCharset(bytes, params.get('charset'), read < end).replace(/\r\n?/g, '\n')
   const isFlowed = value === 'text/plain' && params.get('format')?.toLowerCase() === 'flowed'
   return {
-    text: isFlowed ? unflow(text, params.get('delsp')?.toLowerCase() === 'yes') : text,
+    text: isFlowed ? unflowText(text, params.get('delsp')?.toLowerCase() === 'yes') : text,
     isCut: read < end,
   }
 }
@@ -31,11 +31,11 @@ export async function readText(
 /** Words are short: to hand them through a stream costs more than to decode them. */
 async function decodeAtOnce(body: Uint8Array, encoding: Encoding, decode: DecodePart): Promise<Uint8Array> {
   if (encoding === 'identity') return body
-  if (encoding !== 'quoted-printable') return collect(await decode(body, encoding))
+  if (encoding !== 'quoted-printable') return collectStream(await decode(body, encoding))
   const out = new Uint8Array(body.length)
   return out.subarray(0, decodeQuoted(body, 0, out).written)
 }
 
-async function collect(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+async function collectStream(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream as BodyInit).arrayBuffer())
 }

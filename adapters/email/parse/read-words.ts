@@ -1,11 +1,11 @@
 // The words of a mail as one text. Plain text is preferred; a page is read where there is no other, as its reader sees it.
 import { htmlToText, withoutInvisible } from '../../../src/rendering/index.ts'
-import { markQuote, withoutMarks } from '../trim/html-marks.ts'
+import { markQuote, withoutQuoteMarks } from '../trim/html-marks.ts'
 import { trimReply } from '../trim/trim-reply.ts'
 import type { BodyFlag } from '../wire/judged.ts'
 import type { Words } from './choose-words.ts'
 import type { PartText } from './read-text.ts'
-import { saySame } from './same-words.ts'
+import { sayTheSame } from './same-words.ts'
 import type { Leaf } from './scan-parts.ts'
 
 export type Spoken = {
@@ -28,21 +28,21 @@ type Piece = {
 
 export async function readWords(words: readonly Words[], read: (leaf: Leaf) => Promise<PartText>): Promise<Spoken> {
   const reading: Reading = { read, flags: new Set(), cut: [] }
-  const { text, whole, hasHidden } = await readAll(reading, words)
+  const { text, whole, hasHidden } = await readAllWords(reading, words)
   if (hasHidden) reading.flags.add('hidden_text_removed')
   return { text: text(), whole, flags: reading.flags, cut: reading.cut }
 }
 
 /** Parts that follow each other are one text, and a quote may begin in one and go on in the next. */
-async function readAll(reading: Reading, words: readonly Words[]): Promise<Piece> {
+async function readAllWords(reading: Reading, words: readonly Words[]): Promise<Piece> {
   const pieces: Piece[] = []
   for (const each of words) pieces.push(await readPiece(reading, each))
   const said = pieces.filter(({ whole }) => whole !== '')
   const [only] = said
   const hasHidden = pieces.some((piece) => piece.hasHidden)
-  if (said.length <= 1) return { text: only?.text ?? nothing, whole: only?.whole ?? '', hasHidden }
+  if (said.length <= 1) return { text: only?.text ?? emptyText, whole: only?.whole ?? '', hasHidden }
   const whole = said.map((piece) => piece.whole).join('\n\n')
-  return { whole, text: trimmed(whole), hasHidden }
+  return { whole, text: lazyTrim(whole), hasHidden }
 }
 
 async function readPiece(reading: Reading, words: Words): Promise<Piece> {
@@ -60,7 +60,7 @@ async function readPiece(reading: Reading, words: Words): Promise<Piece> {
 
 async function readPlain(reading: Reading, leaf: Leaf): Promise<Piece> {
   const whole = withoutInvisible(await readLeaf(reading, leaf)).trim()
-  return { whole, text: trimmed(whole), hasHidden: false }
+  return { whole, text: lazyTrim(whole), hasHidden: false }
 }
 
 async function readHtml(reading: Reading, leaf: Leaf): Promise<Piece> {
@@ -69,21 +69,21 @@ async function readHtml(reading: Reading, leaf: Leaf): Promise<Piece> {
     hasHidden = true
   }
   const marked = htmlToText(await readLeaf(reading, leaf), { onHidden, mark: markQuote })
-  return { whole: withoutMarks(marked), text: trimmed(marked), hasHidden }
+  return { whole: withoutQuoteMarks(marked), text: lazyTrim(marked), hasHidden }
 }
 
 /** Plain text, where it says anything. Where it says something else than the page, the agent is told. */
 async function readEither(reading: Reading, { plain, html }: Words & { kind: 'either' }): Promise<Piece> {
-  const said = await readAll(reading, plain)
-  const shown = await readAll(reading, html)
+  const said = await readAllWords(reading, plain)
+  const shown = await readAllWords(reading, html)
   if (!/[\p{L}\p{N}\p{S}]/u.test(said.text()) && shown.whole !== '') return shown
-  if (shown.whole !== '' && !saySame(said.whole, shown.whole)) reading.flags.add('alternative_mismatch')
+  if (shown.whole !== '' && !sayTheSame(said.whole, shown.whole)) reading.flags.add('alternative_mismatch')
   return said
 }
 
-const nothing = (): string => ''
+const emptyText = (): string => ''
 
-function trimmed(whole: string): () => string {
+function lazyTrim(whole: string): () => string {
   let text: string | undefined
   return () => (text ??= trimReply(whole).text)
 }

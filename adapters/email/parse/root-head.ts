@@ -16,22 +16,22 @@ const maxLine = 80
 export function readRootHead(raw: Uint8Array, bodyStart: number, uncounted: readonly string[]): PartHead {
   const given = readPartHead(raw.subarray(0, bodyStart))
   if (uncounted.length === 0) return given
-  const counts = (name: string): boolean => !uncounted.includes(name)
+  const isCountedField = (name: string): boolean => !uncounted.includes(name)
   const body = raw.subarray(bodyStart)
-  const boundary = counts('content-type') ? undefined : boundaryIn(body)
-  const charset = counts('content-type') ? given.type.params.get('charset') : undefined
-  const encoding = counts('content-transfer-encoding') ? given.encoding : encodingIn(body, charset)
+  const boundary = isCountedField('content-type') ? undefined : inferBoundary(body)
+  const charset = isCountedField('content-type') ? given.type.params.get('charset') : undefined
+  const encoding = isCountedField('content-transfer-encoding') ? given.encoding : inferEncoding(body, charset)
   return {
-    type: counts('content-type') ? given.type : typeIn(body, boundary, encoding),
+    type: isCountedField('content-type') ? given.type : inferPartType(body, boundary, encoding),
     encoding: boundary === undefined ? encoding : 'identity',
-    disposition: counts('content-disposition') ? given.disposition : { value: '', params: new Map() },
-    contentId: counts('content-id') ? given.contentId : undefined,
+    disposition: isCountedField('content-disposition') ? given.disposition : { value: '', params: new Map() },
+    contentId: isCountedField('content-id') ? given.contentId : undefined,
   }
 }
 
-function typeIn(body: Uint8Array, boundary: string | undefined, encoding: Encoding): StructuredValue {
+function inferPartType(body: Uint8Array, boundary: string | undefined, encoding: Encoding): StructuredValue {
   if (boundary !== undefined) return { value: unnamedMultipart, params: new Map([['boundary', boundary]]) }
-  return { value: isPage(decodedStart(body, encoding)) ? 'text/html' : 'text/plain', params: new Map() }
+  return { value: looksLikePage(decodedStart(body, encoding)) ? 'text/html' : 'text/plain', params: new Map() }
 }
 
 /** Its children say what it is: choose-words.ts. */
@@ -45,43 +45,43 @@ const boundaryLine = /^--([0-9A-Za-z'()+_,./:=?-](?:[0-9A-Za-z'()+_,./:=? -]{0,6
  * Of a body that is parts and nothing else: a boundary first, the head of a part behind it, and the same boundary at the very end. Before it
  * only blank lines, or the sentence for readers who know no parts.
  */
-function boundaryIn(body: Uint8Array): string | undefined {
-  const lines = latin1(body.subarray(0, 4096)).split('\n').map(withoutBlanks)
+function inferBoundary(body: Uint8Array): string | undefined {
+  const lines = decodeLatin1(body.subarray(0, 4096)).split('\n').map(trimLineEnd)
   const at = lines.findIndex((line) => line.startsWith('--'))
   if (at === -1 || at > maxPreamble) return undefined
   if (!lines.slice(0, at).every((line) => line === '' || preamble.test(line))) return undefined
   const boundary = boundaryLine.exec(lines[at] ?? '')?.[1]
   if (boundary === undefined || !/^content-[a-z-]{1,40}:/i.test(lines[at + 1] ?? '')) return undefined
-  return lastLine(body) === `--${boundary}--` ? boundary : undefined
+  return lastBodyLine(body) === `--${boundary}--` ? boundary : undefined
 }
 
-function lastLine(body: Uint8Array): string {
+function lastBodyLine(body: Uint8Array): string {
   let end = body.length
   while (end > 0 && isBlankOrEnd(body[end - 1])) end -= 1
   const start = body.lastIndexOf(10, end - 1) + 1
-  return end - start > 80 ? '' : latin1(body.subarray(start, end))
+  return end - start > 80 ? '' : decodeLatin1(body.subarray(start, end))
 }
 
 /** `charset`: of a type that counts. */
-function encodingIn(body: Uint8Array, charset: string | undefined): Encoding {
-  const lines = latin1(body.subarray(0, maxLooked)).split('\n').map(withoutBlanks)
+function inferEncoding(body: Uint8Array, charset: string | undefined): Encoding {
+  const lines = decodeLatin1(body.subarray(0, maxLooked)).split('\n').map(trimLineEnd)
   const isCut = body.length > maxLooked
   // The last of many may be cut.
   if (isCut && lines.length > 1) lines.pop()
   while (lines.length > 0 && lines.at(-1) === '') lines.pop()
-  if (isBase64(lines, isCut, charset)) return 'base64'
-  return isQuoted(lines, charset) ? 'quoted-printable' : 'identity'
+  if (looksBase64(lines, isCut, charset)) return 'base64'
+  return looksQuotedPrintable(lines, charset) ? 'quoted-printable' : 'identity'
 }
 
 /** Several lines of one length without a blank are nothing else. One line may be a word: it must say something that had to be encoded. */
-function isBase64(lines: readonly string[], isCut: boolean, charset: string | undefined): boolean {
+function looksBase64(lines: readonly string[], isCut: boolean, charset: string | undefined): boolean {
   const last = lines.at(-1) ?? ''
   const [first = ''] = lines
   const areEven = lines.slice(0, -1).every((line) => line.length === first.length && line.length >= 56 && isSigns(line))
   const isEnd = isCut ? isSigns(last) : /^[A-Za-z0-9+/]{2,}={0,2}$/.test(last) && last.length % 4 === 0
   if (!areEven || !isEnd || last.length > first.length) return false
   if (lines.length > 1) return true
-  const bytes = base64Bytes(last.slice(0, 4096))
+  const bytes = decodeBase64Loosely(last.slice(0, 4096))
   return isEncodedText(bytes, 'utf-8') || (last.length >= 24 && charset !== undefined && isEncodedText(bytes, charset))
 }
 
@@ -104,7 +104,7 @@ function isSigns(line: string): boolean {
  * Every equal sign encodes something that text has, and one of them what plain text would not say so: a line that goes on, a letter beyond
  * ASCII, itself.
  */
-function isQuoted(lines: readonly string[], charset: string | undefined): boolean {
+function looksQuotedPrintable(lines: readonly string[], charset: string | undefined): boolean {
   let hasProof = false
   for (const [n, line] of lines.entries()) {
     if (line.length > maxLine || /[^\x20-\x7e\t]/.test(line)) return false
@@ -114,34 +114,34 @@ function isQuoted(lines: readonly string[], charset: string | undefined): boolea
       else hasProof ||= whole === '=3D'
     }
   }
-  return hasProof || isEncodedText(unquoted(lines.join('')), charset ?? 'utf-8')
+  return hasProof || isEncodedText(decodeQuotedText(lines.join('')), charset ?? 'utf-8')
 }
 
 /** A page begins with a tag that pages begin with. */
-function isPage(text: string): boolean {
+function looksLikePage(text: string): boolean {
   return /^\s*<(?:!doctype html|html|head|body|meta|div|p|table|span|style)\b/i.test(text) && text.includes('>')
 }
 
 function decodedStart(body: Uint8Array, encoding: Encoding): string {
   const start = body.subarray(0, 1024)
-  if (encoding === 'identity') return latin1(start)
-  if (encoding === 'base64') return latin1(base64Bytes(latin1(start)))
-  return latin1(unquoted(latin1(start)))
+  if (encoding === 'identity') return decodeLatin1(start)
+  if (encoding === 'base64') return decodeLatin1(decodeBase64Loosely(decodeLatin1(start)))
+  return decodeLatin1(decodeQuotedText(decodeLatin1(start)))
 }
 
-function unquoted(text: string): Uint8Array {
+function decodeQuotedText(text: string): Uint8Array {
   const bytes = new TextEncoder().encode(text)
   const out = new Uint8Array(bytes.length)
   return out.subarray(0, decodeQuoted(bytes, 0, out).written)
 }
 
-function base64Bytes(text: string): Uint8Array {
+function decodeBase64Loosely(text: string): Uint8Array {
   const signs = text.replace(/[^A-Za-z0-9+/]/g, '')
   const whole = signs.length % 4 === 1 ? signs.slice(0, -1) : signs
   return Uint8Array.from(atob(whole), (unit) => unit.charCodeAt(0))
 }
 
-function withoutBlanks(line: string): string {
+function trimLineEnd(line: string): string {
   let end = line.length
   while (end > 0 && isBlankOrEnd(line.charCodeAt(end - 1))) end -= 1
   return line.slice(0, end)
@@ -151,6 +151,6 @@ function isBlankOrEnd(code: number | undefined): boolean {
   return code === 32 || code === 9 || code === 13 || code === 10
 }
 
-function latin1(bytes: Uint8Array): string {
+function decodeLatin1(bytes: Uint8Array): string {
   return new TextDecoder('latin1').decode(bytes)
 }

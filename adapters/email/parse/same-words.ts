@@ -5,7 +5,7 @@ const address = /(?:https?:\/\/|www\.|mailto:|cid:)\S*/gi
 const maxLength = 64 * 1024
 
 /** False where more than half of all their words stand in only one of them. */
-export function saySame(one: string, other: string): boolean {
+export function sayTheSame(one: string, other: string): boolean {
   // Nearly always they are one text with other line ends.
   if (unwrapped(one) === unwrapped(other)) return true
   const [first, second] = [wordSet(one), wordSet(other)]

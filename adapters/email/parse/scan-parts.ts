@@ -48,20 +48,20 @@ export function scanParts(
   limits: BodyLimits,
   uncounted: readonly string[] = [],
 ): Scanned | MailRefusal {
-  if (raw.length > limits.maxBytes) return tooMuch('mail_too_large', `at most ${limits.maxBytes} bytes are taken`)
+  if (raw.length > limits.maxBytes) return bodyRefusal('mail_too_large', `at most ${limits.maxBytes} bytes are taken`)
   const scan: Scan = { raw, limits, leaves: [], open: [], parts: 0, boundaryLines: 0 }
   const roots: MailPart[] = []
   const head = readRootHead(raw, bodyStart, uncounted)
-  const refusal = enter(scan, head, bodyStart, roots) ?? readLines(scan, bodyStart, roots)
+  const refusal = enterPart(scan, head, bodyStart, roots) ?? readPartsBetweenBoundaries(scan, bodyStart, roots)
   if (refusal !== undefined) return refusal
   const [root] = roots
   return root === undefined
-    ? tooMuch('unreadable_body', 'send it as plain text')
+    ? bodyRefusal('unreadable_body', 'send it as plain text')
     : { kind: 'scanned', root, leaves: scan.leaves }
 }
 
 /** From boundary to boundary, until the last multipart is closed or the bytes end. */
-function readLines(scan: Scan, from: number, roots: MailPart[]): MailRefusal | undefined {
+function readPartsBetweenBoundaries(scan: Scan, from: number, roots: MailPart[]): MailRefusal | undefined {
   let partStart = from
   // The part whose body is being passed over; undefined in what stands before the first and after the last part.
   let pending: PartHead | undefined
@@ -69,10 +69,10 @@ function readLines(scan: Scan, from: number, roots: MailPart[]): MailRefusal | u
     const line = nextBoundary(scan.raw, at, boundarySet(scan.open.map(({ boundary }) => boundary)))
     if (pending !== undefined) addLeaf(scan, pending, { start: partStart, end: bodyEnd(scan.raw, partStart, line) })
     pending = undefined
-    closeTo(scan, line, roots)
+    closeUpTo(scan, line, roots)
     if (line === undefined || scan.open.length === 0) return undefined
     scan.boundaryLines += 1
-    if (scan.boundaryLines > scan.limits.maxBoundaryLines) return tooMany()
+    if (scan.boundaryLines > scan.limits.maxBoundaryLines) return tooManyParts()
     at = line.next
     if (line.isLast) continue
     const found = beginPart(scan, line.next)
@@ -90,31 +90,31 @@ function beginPart(scan: Scan, start: number): { readonly head: PartHead; readon
   const { headEnd, bodyStart, isOver } = findHeadEnd(raw, start, start + limits.maxPartHeadBytes)
   // A boundary where the head should go on ends the part before it has begun.
   const cut = nextBoundary(raw.subarray(0, headEnd), start, boundarySet(scan.open.map(({ boundary }) => boundary)))
-  if (cut === undefined && isOver) return tooMuch('part_head_too_large', 'send it with shorter headers')
+  if (cut === undefined && isOver) return bodyRefusal('part_head_too_large', 'send it with shorter headers')
   const end = cut?.start ?? headEnd
   const parent = scan.open.at(-1)
   const isDigest = parent?.head.type.value === 'multipart/digest'
   const head = readPartHead(raw.subarray(start, end), isDigest ? 'message/rfc822' : 'text/plain')
   const body = cut?.start ?? bodyStart
-  return enter(scan, head, body, parent?.children ?? []) ?? { head, bodyStart: body }
+  return enterPart(scan, head, body, parent?.children ?? []) ?? { head, bodyStart: body }
 }
 
 /** Counts the part; a multipart is opened, the only leaf of a mail without parts is added at once. */
-function enter(scan: Scan, head: PartHead, start: number, siblings: MailPart[]): MailRefusal | undefined {
+function enterPart(scan: Scan, head: PartHead, start: number, siblings: MailPart[]): MailRefusal | undefined {
   const { raw, limits, open } = scan
   scan.parts += 1
-  if (scan.parts > limits.maxParts) return tooMany()
+  if (scan.parts > limits.maxParts) return tooManyParts()
   if (!isMultipart(head)) {
-    if (open.length === 0) siblings.push(leafOf(scan, head, { start, end: raw.length }))
+    if (open.length === 0) siblings.push(createLeaf(scan, head, { start, end: raw.length }))
     return undefined
   }
-  if (open.length >= limits.maxDepth) return tooMuch('too_deep', 'send it with fewer parts inside each other')
-  open.push({ boundary: boundaryOf(raw, head, start), head, start, children: [] })
+  if (open.length >= limits.maxDepth) return bodyRefusal('too_deep', 'send it with fewer parts inside each other')
+  open.push({ boundary: partBoundary(raw, head, start), head, start, children: [] })
   return undefined
 }
 
 /** Ends every multipart inside the one the line belongs to, and that one too where the line says so. */
-function closeTo(scan: Scan, line: BoundaryLine | undefined, roots: MailPart[]): void {
+function closeUpTo(scan: Scan, line: BoundaryLine | undefined, roots: MailPart[]): void {
   const { open } = scan
   const level = line === undefined ? -1 : open.findLastIndex(({ boundary }) => boundary === line.boundary)
   const keep = line === undefined ? 0 : line.isLast ? level : level + 1
@@ -122,25 +122,25 @@ function closeTo(scan: Scan, line: BoundaryLine | undefined, roots: MailPart[]):
     const done = open.pop()
     if (done === undefined) return
     const siblings = open.at(-1)?.children ?? roots
-    siblings.push(closed(scan, done, line))
+    siblings.push(closeMultipart(scan, done, line))
   }
 }
 
 /** A multipart in which no part was found says what stands in it. */
-function closed(scan: Scan, { head, start, children }: Open, line: BoundaryLine | undefined): MailPart {
+function closeMultipart(scan: Scan, { head, start, children }: Open, line: BoundaryLine | undefined): MailPart {
   if (children.length > 0) return { kind: 'multipart', subtype: head.type.value.slice(10), head, children }
   const end = bodyEnd(scan.raw, start, line)
   const plain: PartHead = { ...head, type: { value: 'text/plain', params: head.type.params } }
-  return leafOf(scan, plain, { start: Math.min(start, end), end })
+  return createLeaf(scan, plain, { start: Math.min(start, end), end })
 }
 
-type Range = { readonly start: number; readonly end: number }
+type BodyRange = { readonly start: number; readonly end: number }
 
-function addLeaf(scan: Scan, head: PartHead, range: Range): void {
-  scan.open.at(-1)?.children.push(leafOf(scan, head, range))
+function addLeaf(scan: Scan, head: PartHead, range: BodyRange): void {
+  scan.open.at(-1)?.children.push(createLeaf(scan, head, range))
 }
 
-function leafOf(scan: Scan, head: PartHead, range: Range): Leaf {
+function createLeaf(scan: Scan, head: PartHead, range: BodyRange): Leaf {
   const leaf: Leaf = { kind: 'leaf', index: scan.leaves.length, head, ...range }
   scan.leaves.push(leaf)
   return leaf
@@ -158,17 +158,17 @@ function isMultipart(head: PartHead): boolean {
 }
 
 /** Where none is named, the first line that looks like one. */
-function boundaryOf(raw: Uint8Array, head: PartHead, start: number): string {
+function partBoundary(raw: Uint8Array, head: PartHead, start: number): string {
   const named = head.type.params.get('boundary')?.trimEnd()
   if (named !== undefined && named !== '' && named.length <= 200) return named
   const beginning = new TextDecoder().decode(raw.subarray(start, start + 1024))
   return /(?:^|\n)--([^\r\n]{1,70})/.exec(beginning)?.[1]?.trimEnd() ?? ' '
 }
 
-function tooMany(): MailRefusal {
-  return tooMuch('too_many_parts', 'send it with fewer parts')
+function tooManyParts(): MailRefusal {
+  return bodyRefusal('too_many_parts', 'send it with fewer parts')
 }
 
-function tooMuch(reason: string, remedy: string): MailRefusal {
+function bodyRefusal(reason: string, remedy: string): MailRefusal {
   return { kind: 'refused', reason, remedy }
 }

@@ -12,18 +12,18 @@ const maxLength = 16 * 1024
 const maxSections = 64
 
 export function parseStructured(text: string | undefined): StructuredValue {
-  const [first = '', ...rest] = sections((text ?? '').slice(0, maxLength))
+  const [first = '', ...rest] = splitSections((text ?? '').slice(0, maxLength))
   const raw = new Map<string, string>()
   for (const section of rest) {
     const at = section.indexOf('=')
     const name = (at === -1 ? section : section.slice(0, at)).trim().toLowerCase()
     if (name !== '' && !raw.has(name)) raw.set(name, at === -1 ? '' : section.slice(at + 1).trim())
   }
-  return { value: first.trim().toLowerCase(), params: joined(raw) }
+  return { value: first.trim().toLowerCase(), params: joinContinuations(raw) }
 }
 
 /** Split at semicolons outside of quotes; comments and quotes are taken off on the way. */
-function sections(text: string): readonly string[] {
+function splitSections(text: string): readonly string[] {
   const found: string[] = []
   let piece = ''
   let isQuoted = false
@@ -53,16 +53,16 @@ function opensComment(piece: string): boolean {
   return last === '' || last === ' ' || last === '\t' || !piece.includes('=')
 }
 
-function joined(raw: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+function joinContinuations(raw: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const params = new Map<string, string>()
   for (const [name, value] of raw) if (!name.includes('*')) params.set(name, value)
   // What RFC 2231 says about a name is preferred to a plain one beside it, which is there for old readers.
   const names = [...raw.keys()].filter((name) => name.includes('*')).map((name) => name.slice(0, name.indexOf('*')))
-  for (const name of new Set(names)) params.set(name, extended(name, raw))
+  for (const name of new Set(names)) params.set(name, readExtended(name, raw))
   return params
 }
 
-function extended(name: string, raw: ReadonlyMap<string, string>): string {
+function readExtended(name: string, raw: ReadonlyMap<string, string>): string {
   const whole = raw.get(`${name}*`)
   if (whole !== undefined) return decodeExtended([{ text: whole, isEncoded: true }])
   const pieces: Piece[] = []

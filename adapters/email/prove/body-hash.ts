@@ -16,7 +16,7 @@ export async function hashBody(body: Uint8Array, forms: readonly BodyForm[]): Pr
   for (const { canonicalization, length } of forms) {
     canonical[canonicalization] ??= canonicalization === 'simple' ? simpleBody(body) : relaxedBody(body)
     const bytes = canonical[canonicalization]
-    hashes.push(await sha256(length === undefined ? bytes : bytes.subarray(0, length)))
+    hashes.push(await sha256Base64(length === undefined ? bytes : bytes.subarray(0, length)))
   }
   return hashes
 }
@@ -35,7 +35,7 @@ export function simpleBody(body: Uint8Array): Uint8Array {
 
 /** And blanks at the end of a line left out, others one space. An empty body stays empty. */
 export function relaxedBody(body: Uint8Array): Uint8Array {
-  const out = new Uint8Array(body.length + countBare(body) + 2)
+  const out = new Uint8Array(body.length + countBareLineFeeds(body) + 2)
   let to = 0
   // Behind the last byte that is no line end.
   let end = 0
@@ -71,7 +71,7 @@ export function relaxedBody(body: Uint8Array): Uint8Array {
 
 /** The same bytes, uncopied, where every line is ended by CRLF. */
 export function withLineEnds(raw: Uint8Array): Uint8Array {
-  const bare = countBare(raw)
+  const bare = countBareLineFeeds(raw)
   if (bare === 0) return raw
   const mended = new Uint8Array(raw.length + bare)
   let to = 0
@@ -90,7 +90,7 @@ export function withLineEnds(raw: Uint8Array): Uint8Array {
 }
 
 // Byte by byte: lines may be as short as one, and a search for each of them costs more.
-function countBare(raw: Uint8Array): number {
+function countBareLineFeeds(raw: Uint8Array): number {
   let [bare, last] = [0, 0]
   for (let at = 0; at < raw.length; at += 1) {
     const byte = raw[at] ?? 0
@@ -100,7 +100,7 @@ function countBare(raw: Uint8Array): number {
   return bare
 }
 
-async function sha256(bytes: Uint8Array): Promise<string> {
+async function sha256Base64(bytes: Uint8Array): Promise<string> {
   // Never shared between threads, which is all the type asks.
   const digest = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
   return btoa(String.fromCharCode(...new Uint8Array(digest)))

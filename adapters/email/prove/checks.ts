@@ -81,7 +81,7 @@ export type CheckedDmarc = {
   readonly reason?: string
 }
 
-export type Checks = {
+export type HeadChecks = {
   readonly checkHead: (question: HeadQuestion, resolver: Resolve) => Promise<CheckedHead>
   /** The chain of relays as a whole, and the newest signature over the head. */
   readonly checkArc: (question: HeadQuestion, resolver: Resolve) => Promise<CheckedArc>
@@ -89,11 +89,11 @@ export type Checks = {
   readonly checkDmarc: (question: DmarcQuestion, resolver: Resolve) => Promise<CheckedDmarc>
 }
 
-let loaded: Promise<Checks> | undefined
+let loaded: Promise<HeadChecks> | undefined
 
 // On Workers it is bundled with names for RSA's digests that workerd knows (scripts/worker-crypto.js); self-test.ts finds out.
-export function loadChecks(): Promise<Checks> {
-  loaded ??= load()
+export function loadHeadChecks(): Promise<HeadChecks> {
+  loaded ??= loadMailauth()
   return loaded
 }
 
@@ -103,7 +103,7 @@ type Verified = Pick<CheckedHead, 'headerFrom' | 'fromFields'> & {
   readonly arc: { readonly chain?: false | readonly ArcSet[] }
 }
 
-async function load(): Promise<Checks> {
+async function loadMailauth(): Promise<HeadChecks> {
   const mailauth = await import('./mailauth.ts')
 
   /** Takes each signature's word for the hash of the body, and writes down which it was. */
@@ -151,14 +151,14 @@ async function load(): Promise<Checks> {
   return {
     async checkHead(question, resolver) {
       const { headerFrom, fromFields, results, arc } = await verify(question, resolver, 'DKIM')
-      const chain = arc.chain ? arc.chain.map(readSet) : false
-      return { headerFrom, fromFields, results: results.map(readResult), chain }
+      const chain = arc.chain ? arc.chain.map(copyArcSet) : false
+      return { headerFrom, fromFields, results: results.map(copySignature), chain }
     },
     async checkArc(question, resolver) {
       const { arc } = await verify(question, resolver, 'ARC')
       const checkSeals = mailauth.arc as unknown as (given: object, options: object) => Promise<CheckedArc>
       const { status, signature } = await checkSeals(arc, { resolver, strict: true })
-      return { status: readStatus(status), signature: signature ? readResult(signature) : false }
+      return { status: copyStatus(status), signature: signature ? copySignature(signature) : false }
     },
     async checkSpf(question, resolver) {
       const check = mailauth.spf as unknown as (options: object) => Promise<CheckedSpf>
@@ -169,7 +169,7 @@ async function load(): Promise<Checks> {
       const check = mailauth.evaluateDmarc as unknown as (options: object) => Promise<CheckedDmarc>
       const { response, dkimAligned, reason } = await check({ ...question, resolver })
       return {
-        response: response === false ? false : readPolicy(response),
+        response: response === false ? false : copyPolicy(response),
         ...(dkimAligned === undefined ? {} : { dkimAligned }),
         ...(reason === undefined ? {} : { reason }),
       }
@@ -191,7 +191,7 @@ function refuseCostlyKeys(cache: KeyCache): void {
   cache.get = (...question) => {
     const checked = get(...question).then((key) => {
       const { modulusLength: bits, publicKey } = key
-      if (bits === undefined || (bits <= maxRsaBits && countExcess(publicKey, bits) <= 0)) return key
+      if (bits === undefined || (bits <= maxRsaBits && exponentExcessBytes(publicKey, bits) <= 0)) return key
       throw Object.assign(new Error('the key costs too much to use'), { code: 'EINVALIDVAL' })
     })
     // Keys of seals are asked for before they are waited for.
@@ -201,13 +201,13 @@ function refuseCostlyKeys(cache: KeyCache): void {
 }
 
 /** How many bytes too long its exponent is. */
-function countExcess(pem: string, bits: number): number {
+function exponentExcessBytes(pem: string, bits: number): number {
   const bytes = Math.floor((pem.replace(/-----[^-]+-----|\s|=/g, '').length * 3) / 4)
   return bytes - bits / 8 - (pem.includes('RSA PUBLIC KEY') ? maxBeside.alone : maxBeside.named)
 }
 
 // Only what is read later: everything here may be copied from a thread to another.
-function readResult(result: HeadSignature): HeadSignature {
+function copySignature(result: HeadSignature): HeadSignature {
   const { id, signingDomain, selector, signTime, modulusLength, canonBodyLengthLimited, signingHeaders, body } = result
   const { aligned, testing, policy } = result.status
   return {
@@ -220,7 +220,7 @@ function readResult(result: HeadSignature): HeadSignature {
     ...(signingHeaders === undefined ? {} : { signingHeaders: { keys: signingHeaders.keys } }),
     ...(body === undefined ? {} : { body }),
     status: {
-      ...readStatus(result.status),
+      ...copyStatus(result.status),
       ...(aligned === undefined ? {} : { aligned }),
       ...(testing === undefined ? {} : { testing }),
       ...(policy === undefined ? {} : { policy }),
@@ -228,11 +228,11 @@ function readResult(result: HeadSignature): HeadSignature {
   }
 }
 
-function readStatus({ result, comment }: { readonly result: string; readonly comment?: string }): CheckedArc['status'] {
+function copyStatus({ result, comment }: { readonly result: string; readonly comment?: string }): CheckedArc['status'] {
   return { result, ...(comment === undefined ? {} : { comment }) }
 }
 
-function readSet(set: ArcSet): ArcSet {
+function copyArcSet(set: ArcSet): ArcSet {
   const [seal, results] = [set['arc-seal']?.parsed?.['d'], set['arc-authentication-results']?.parsed?.['dmarc']]
   return {
     'arc-seal': { parsed: { d: { value: seal?.value } } },
@@ -243,7 +243,7 @@ function readSet(set: ArcSet): ArcSet {
   }
 }
 
-function readPolicy({ status, policy }: Exclude<CheckedDmarc['response'], false>): CheckedDmarc['response'] {
+function copyPolicy({ status, policy }: Exclude<CheckedDmarc['response'], false>): CheckedDmarc['response'] {
   return {
     status: { result: status.result, header: { from: status.header.from } },
     ...(policy === undefined ? {} : { policy }),

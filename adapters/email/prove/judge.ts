@@ -1,25 +1,25 @@
 // Decides who is proven to have written a mail, in this order: signatures, the domain's policy, relays, the address it came from.
 
 import type { MailResolver, Resolve } from '../dns/resolver.ts'
-import { domainOf } from '../scan/domain.ts'
+import { normalizeDomain } from '../scan/domain.ts'
 import type { Mailbox, MailHead, MailProof, MailRefusal } from '../wire/judged.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
-import { readChain } from './arc.ts'
-import type { CheckedDmarc, CheckedMail, Library } from './library.ts'
-import { checkOrigin, type Origin } from './origin.ts'
-import { arrivedAt, checkReplay, type Dated } from './replay.ts'
-import type { ProofSettings } from './settings.ts'
-import { plain, readSignature, type Signature } from './signatures.ts'
+import { readArcChain } from './arc.ts'
+import type { CheckedDmarc, CheckedMail, MailChecks } from './library.ts'
+import { checkSpfOrigin, type Origin } from './origin.ts'
+import { arrivalTime, checkReplay, type Dated } from './replay.ts'
+import type { AuthSettings } from './settings.ts'
+import { plainReason, readDkimSignature, type Signature } from './signatures.ts'
 
 export type Judging = {
   readonly mail: ReceivedMail
   readonly head: MailHead
   readonly from: Mailbox
-  readonly settings: ProofSettings
+  readonly settings: AuthSettings
   readonly dns: MailResolver
 }
 
-type Outcome = Pick<MailProof, 'standing' | 'method'> & {
+type JudgeOutcome = Pick<MailProof, 'standing' | 'method'> & {
   readonly signature?: Signature
   /** Hashes of all that a copy could be proven by. */
   readonly signatures?: readonly string[]
@@ -34,67 +34,77 @@ const worthSigning = [
   ...['content-type', 'content-transfer-encoding'],
 ]
 
-export async function judge(judging: Judging, raw: Uint8Array, library: Library): Promise<MailProof | MailRefusal> {
+export async function judgeAuthor(
+  judging: Judging,
+  raw: Uint8Array,
+  library: MailChecks,
+): Promise<MailProof | MailRefusal> {
   const { mail, from, settings, dns } = judging
   const resolve = dns.resolve
-  const now = arrivedAt(mail)
+  const now = arrivalTime(mail)
   const checked = await library.checkSignatures(raw, {
     resolver: resolve,
     strict: true,
     minBitLength: settings.minRsaBits,
     curTime: new Date(now),
   })
-  const signatures = checked.results.map((result) => readSignature(result, now))
+  const signatures = checked.results.map((result) => readDkimSignature(result, now))
   const told = signatures.map(({ reason }) => reason)
-  if (!agrees(checked, from))
-    return proofOf(judging, { standing: 'none', method: 'none', reasons: [...told, 'parser_disagreement'] })
+  if (!agreesOnAuthor(checked, from))
+    return concludeProof(judging, { standing: 'none', method: 'none', reasons: [...told, 'parser_disagreement'] })
   const passed = signatures.filter(({ result }) => result === 'pass')
   const policy = await library.checkDmarc(dmarcQuestion(checked, passed, [], resolve))
   if (policy.response === false)
-    return proofOf(judging, { standing: 'none', method: 'none', reasons: [...told, `dmarc=skipped ${policy.reason}`] })
-  if (policy.response.status.result === 'temperror') return later(dns)
-  const authors = passed.filter((signature) => !signature.isCut && speaksFor(signature, policy, from))
-  if (authors.length > 0) return proofOf(judging, verified(judging.head, { authors, all: signatures }, policy, told))
-  const chain = await readChain(library, checked, {
+    return concludeProof(judging, {
+      standing: 'none',
+      method: 'none',
+      reasons: [...told, `dmarc=skipped ${policy.reason}`],
+    })
+  if (policy.response.status.result === 'temperror') return dnsUnknownRefusal(dns)
+  const authors = passed.filter((signature) => !signature.isCut && isAuthorSignature(signature, policy, from))
+  if (authors.length > 0)
+    return concludeProof(judging, verifiedOutcome(judging.head, { authors, all: signatures }, policy, told))
+  const chain = await readArcChain(library, checked, {
     resolve,
     sealers: new Set(settings.trustedSealers.map((domain) => domain.toLowerCase())),
     authorDomain: from.domain,
     now,
   })
   if (chain.kind === 'vouched') {
-    return proofOf(judging, {
+    return concludeProof(judging, {
       standing: 'verified',
       method: 'email-dmarc',
       signature: {
         ...chain.signature,
         signedAt: undefined,
-        signedHeaders: wholeFields(judging.head, [chain.signature]),
+        signedHeaders: fullyCoveredFields(judging.head, [chain.signature]),
       },
       // The author's own, broken as it is by the relay: the relay saw it whole, and sees it again in a copy that goes through it.
-      signatures: [...chain.signatures, ...kinOf(signatures).map((each) => `relayed ${each}`)],
+      signatures: [...chain.signatures, ...alignedSignatureIds(signatures).map((each) => `relayed ${each}`)],
       // It signs anew whenever the mail goes through it: how old that is says the Date, if all who signed cover it.
       dated: [
         {
           signedAt: undefined,
-          signedHeaders: commonNames([chain.signature, ...signatures.filter(({ isKin }) => isKin)]),
+          signedHeaders: commonSignedHeaders([chain.signature, ...signatures.filter(({ isKin }) => isKin)]),
         },
       ],
       reasons: [...told, chain.reason],
     })
   }
-  const origin = await checkOrigin(library, judging, resolve)
+  const origin = await checkSpfOrigin(library, judging, resolve)
   const reasons = [...told, ...(chain.reason === undefined ? [] : [chain.reason]), origin.reason]
   const isOpen = signatures.some(({ result, isKin }) => result === 'unknown' && isKin) || origin.isOpen
-  if (isOpen || (chain.reason?.startsWith('arc=fail') === true && dns.unknown().length > 0)) return later(dns)
+  if (isOpen || (chain.reason?.startsWith('arc=fail') === true && dns.unknown().length > 0))
+    return dnsUnknownRefusal(dns)
   const all = await library.checkDmarc(dmarcQuestion(checked, passed, origin.domains, resolve))
-  return proofOf(judging, disowned(all, passed, origin, from, reasons))
+  return concludeProof(judging, unsignedOutcome(all, passed, origin, from, reasons))
 }
 
 /** The library must have read the same author as the scanner: one field, one address, one domain. */
-function agrees({ headerFrom, fromFields }: CheckedMail, from: Mailbox): boolean {
+function agreesOnAuthor({ headerFrom, fromFields }: CheckedMail, from: Mailbox): boolean {
   const [address = ''] = headerFrom
   const at = address.lastIndexOf('@')
-  const read = `${address.slice(0, at)}@${domainOf(address.slice(at + 1)) ?? ''}`
+  const read = `${address.slice(0, at)}@${normalizeDomain(address.slice(at + 1)) ?? ''}`
   return fromFields === 1 && headerFrom.length === 1 && read === from.address
 }
 
@@ -116,17 +126,18 @@ function dmarcQuestion(
   }
 }
 
-const resultOf = ({ response }: CheckedDmarc): string => (response === false ? 'none' : response.status.result)
+const dmarcResult = ({ response }: CheckedDmarc): string => (response === false ? 'none' : response.status.result)
 
 /**
  * By the domain's own policy and by the public suffix list, whichever is narrower: under a suffix that publishes a policy its
  * customers are no kin. Without a policy a subdomain does not speak for the domain above it.
  */
-function speaksFor(signature: Signature, policy: CheckedDmarc, from: Mailbox): boolean {
+function isAuthorSignature(signature: Signature, policy: CheckedDmarc, from: Mailbox): boolean {
   if (!signature.isKin) return false
-  if (resultOf(policy) === 'pass') return policy.dkimAligned?.has(signature.domain) === true && sameDomain(policy, from)
+  if (dmarcResult(policy) === 'pass')
+    return policy.dkimAligned?.has(signature.domain) === true && sameDomain(policy, from)
   return (
-    resultOf(policy) === 'none' && (from.domain === signature.domain || from.domain.endsWith(`.${signature.domain}`))
+    dmarcResult(policy) === 'none' && (from.domain === signature.domain || from.domain.endsWith(`.${signature.domain}`))
   )
 }
 
@@ -134,17 +145,17 @@ const sameDomain = ({ response }: CheckedDmarc, from: Mailbox): boolean =>
   response !== false && response.status.header.from === from.domain
 
 /** Each of the author's signatures vouches for its fields; which of them stands first is up to the server that hands the mail over. */
-function verified(
+function verifiedOutcome(
   head: MailHead,
   { authors, all }: { readonly authors: readonly Signature[]; readonly all: readonly Signature[] },
   policy: CheckedDmarc,
   told: readonly string[],
-): Outcome {
-  const method = resultOf(policy) === 'pass' ? 'email-dmarc' : 'email-dkim'
+): JudgeOutcome {
+  const method = dmarcResult(policy) === 'pass' ? 'email-dmarc' : 'email-dkim'
   const [first] = authors
   const times = authors.flatMap((each) => each.signedAt ?? [])
   const signedAt = times.length === 0 ? undefined : Math.max(...times)
-  const signedHeaders = wholeFields(head, authors)
+  const signedHeaders = fullyCoveredFields(head, authors)
   const provable = all.filter(
     ({ result, reason }) => result !== 'fail' || mayPassLater.some((why) => reason.includes(why)),
   )
@@ -152,7 +163,7 @@ function verified(
     standing: 'verified',
     method,
     ...(first === undefined ? {} : { signature: { ...first, signedAt, signedHeaders } }),
-    signatures: kinOf(provable),
+    signatures: alignedSignatureIds(provable),
     dated: provable.filter(({ isKin }) => isKin),
     reasons: [...told, policyReason(policy)],
   }
@@ -162,7 +173,7 @@ function verified(
  * Names of fields that one of the signatures covers as often as they stand in the mail: it covers the lowest of them (RFC 6376 5.4.2), and another
  * could be written above, where it is read first.
  */
-function wholeFields(head: MailHead, signatures: readonly Signature[]): readonly string[] {
+function fullyCoveredFields(head: MailHead, signatures: readonly Signature[]): readonly string[] {
   const standing = countNames(head.fields.map(({ name }) => name))
   const whole = signatures.flatMap(({ signedHeaders }) => {
     const covered = [...countNames(signedHeaders)]
@@ -183,11 +194,11 @@ function countNames(names: readonly string[]): ReadonlyMap<string, number> {
  */
 const mayPassLater = ['body_not_hashed', 'testing_key', 'signed_in_the_future']
 
-const commonNames = (signatures: readonly Signature[]): readonly string[] =>
+const commonSignedHeaders = (signatures: readonly Signature[]): readonly string[] =>
   signatures[0]?.signedHeaders.filter((name) => signatures.every((each) => each.signedHeaders.includes(name))) ?? []
 
 /** With the name of the key: for a signature that is known another key can be made under which it signs another mail. */
-const kinOf = (signatures: readonly Signature[]): readonly string[] =>
+const alignedSignatureIds = (signatures: readonly Signature[]): readonly string[] =>
   signatures
     .filter(({ isKin, hash }) => isKin && /^[0-9a-f]{64}$/.test(hash))
     .map(({ keyId, hash }) => `${keyId} ${hash}`)
@@ -198,21 +209,21 @@ function policyReason({ response }: CheckedDmarc): string {
 }
 
 /** No signature makes an author: something weaker, nothing, or a mail that the domain itself disowns. */
-function disowned(
+function unsignedOutcome(
   policy: CheckedDmarc,
   passed: readonly Signature[],
   origin: Origin,
   from: Mailbox,
   told: readonly string[],
-): Outcome {
+): JudgeOutcome {
   const reasons = [...told, policyReason(policy)]
   const cut = passed.find((signature) => signature.isCut && signature.isKin)
-  if (resultOf(policy) === 'pass') {
+  if (dmarcResult(policy) === 'pass') {
     return cut === undefined
       ? { standing: 'weak', method: 'email-dmarc', reasons }
       : { standing: 'weak', method: 'email-dkim', signature: cut, reasons }
   }
-  if (resultOf(policy) === 'none') {
+  if (dmarcResult(policy) === 'none') {
     if (cut !== undefined) return { standing: 'weak', method: 'email-dkim', signature: cut, reasons }
     return { standing: origin.domains.includes(from.domain) ? 'weak' : 'none', method: 'none', reasons }
   }
@@ -220,9 +231,9 @@ function disowned(
   return { standing: p === 'reject' || p === 'quarantine' ? 'spoofed' : 'none', method: 'none', reasons }
 }
 
-function proofOf(
+function concludeProof(
   { mail, head, from, settings }: Judging,
-  { standing, method, signature, signatures = [], dated = [], reasons }: Outcome,
+  { standing, method, signature, signatures = [], dated = [], reasons }: JudgeOutcome,
 ): MailProof | MailRefusal {
   const unnamed = new Set(settings.unnamedRecipients.map((address) => address.toLowerCase()))
   const checked =
@@ -232,7 +243,7 @@ function proofOf(
   if (checked?.kind === 'refused') return checked.refusal
   const suspicion = checked?.kind === 'suspected' ? checked.reason : undefined
   const isAuthor = standing === 'verified' && suspicion === undefined
-  const bare = signature === undefined ? [] : worthSigning.filter((name) => isBare(head, signature, name))
+  const bare = signature === undefined ? [] : worthSigning.filter((name) => isUnsignedField(head, signature, name))
   return {
     standing: suspicion === undefined ? standing : 'weak',
     method,
@@ -249,11 +260,11 @@ function proofOf(
   }
 }
 
-const isBare = (head: MailHead, { signedHeaders }: Signature, name: string): boolean =>
+const isUnsignedField = (head: MailHead, { signedHeaders }: Signature, name: string): boolean =>
   !signedHeaders.includes(name) && head.fields.some((field) => field.name === name)
 
-const later = (dns: MailResolver): MailRefusal => ({
+const dnsUnknownRefusal = (dns: MailResolver): MailRefusal => ({
   kind: 'later',
-  reason: `dns_unknown ${plain(dns.unknown().at(-1) ?? '')}`.trim(),
+  reason: `dns_unknown ${plainReason(dns.unknown().at(-1) ?? '')}`.trim(),
   remedy: 'Send it again later: the name system did not tell who may send for this domain.',
 })

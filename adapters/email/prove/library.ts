@@ -8,10 +8,10 @@ import {
   type CheckedDmarc,
   type CheckedSignature,
   type CheckedSpf,
-  type Checks,
   type DmarcQuestion,
+  type HeadChecks,
   type HeadSignature,
-  loadChecks,
+  loadHeadChecks,
   type SpfQuestion,
 } from './checks.ts'
 
@@ -26,17 +26,17 @@ export type CheckedMail = {
 
 export type CheckedChain = {
   readonly chain: false | readonly ArcSet[]
-  readonly check: (options: Options) => Promise<CheckedArc>
+  readonly check: (options: CheckOptions) => Promise<CheckedArc>
 }
 
-type Options = { readonly resolver: Resolve; readonly strict: boolean }
-type DkimOptions = Options & { readonly minBitLength: number; readonly curTime: Date }
+type CheckOptions = { readonly resolver: Resolve; readonly strict: boolean }
+type DkimOptions = CheckOptions & { readonly minBitLength: number; readonly curTime: Date }
 
-export type Library = {
+export type MailChecks = {
   readonly checkSignatures: (raw: Uint8Array, options: DkimOptions) => Promise<CheckedMail>
   readonly checkSpf: (options: SpfQuestion & { readonly resolver: Resolve }) => Promise<CheckedSpf>
   readonly checkDmarc: (question: DmarcQuestion & { readonly resolver: Resolve }) => Promise<CheckedDmarc>
-  readonly checkArc: (arc: CheckedMail['arc'], options: Options) => Promise<CheckedArc>
+  readonly checkArc: (arc: CheckedMail['arc'], options: CheckOptions) => Promise<CheckedArc>
 }
 
 /** Where the bytes of a body are hashed. */
@@ -48,18 +48,18 @@ const maxHashedBytes = 64 * 1024 * 1024
 const smallBytes = 1024 * 1024
 
 /** In this thread. */
-export async function loadLibrary(): Promise<Library> {
-  return createLibrary(await loadChecks(), (raw, bodyStart, forms) => hashBody(raw.subarray(bodyStart), forms))
+export async function loadMailChecks(): Promise<MailChecks> {
+  return createMailChecks(await loadHeadChecks(), (raw, bodyStart, forms) => hashBody(raw.subarray(bodyStart), forms))
 }
 
-export function createLibrary(checks: Checks, hash: HashBody): Library {
+export function createMailChecks(checks: HeadChecks, hash: HashBody): MailChecks {
   return {
     async checkSignatures(raw, { resolver, minBitLength, curTime }) {
       const { bodyStart } = findHeadEnd(raw, 0, raw.length)
       const head = withLineEnds(raw.subarray(0, bodyStart))
       const question = { head, minRsaBits: minBitLength, now: curTime.getTime() }
       const { chain, results, ...from } = await checks.checkHead(question, resolver)
-      const confirm = createConfirm(raw, bodyStart, hash)
+      const confirm = createBodyConfirm(raw, bodyStart, hash)
       return {
         ...from,
         results: await confirm(results),
@@ -84,7 +84,7 @@ export function createLibrary(checks: Checks, hash: HashBody): Library {
 }
 
 /** Signatures that hold over the head, held against the body: those that could be the author's first. */
-function createConfirm(raw: Uint8Array, bodyStart: number, hash: HashBody) {
+function createBodyConfirm(raw: Uint8Array, bodyStart: number, hash: HashBody) {
   const known = new Map<string, string>()
   const bodyBytes = raw.length - bodyStart
   let hashedBytes = 0
@@ -95,25 +95,28 @@ function createConfirm(raw: Uint8Array, bodyStart: number, hash: HashBody) {
   }
   return async (results: readonly HeadSignature[]): Promise<readonly CheckedSignature[]> => {
     const holding = results.filter(({ status, body }) => status.result === 'pass' && body !== undefined)
-    const kinFirst = holding.toSorted((one, other) => Number(isKin(other)) - Number(isKin(one)))
+    const kinFirst = holding.toSorted(
+      (one, other) => Number(isAlignedSignature(other)) - Number(isAlignedSignature(one)),
+    )
     const wanted = new Map<string, BodyForm>()
     for (const signature of kinFirst) {
       const { body } = signature
-      if (body === undefined || known.has(keyOf(body)) || wanted.has(keyOf(body)) || !mayHash(signature)) continue
-      wanted.set(keyOf(body), { canonicalization: body.canonicalization, length: body.length })
+      if (body === undefined || known.has(bodyFormKey(body)) || wanted.has(bodyFormKey(body)) || !mayHash(signature))
+        continue
+      wanted.set(bodyFormKey(body), { canonicalization: body.canonicalization, length: body.length })
     }
     const hashes = wanted.size === 0 ? [] : await hash(raw, bodyStart, [...wanted.values()])
     for (const [at, key] of [...wanted.keys()].entries()) known.set(key, hashes[at] ?? '')
-    return results.map((signature) => (holding.includes(signature) ? judged(signature, known) : signature))
+    return results.map((signature) => (holding.includes(signature) ? confirmedSignature(signature, known) : signature))
   }
 }
 
-const isKin = ({ status }: HeadSignature): boolean => typeof status.aligned === 'string'
-const keyOf = ({ canonicalization, length }: BodyForm): string => `${canonicalization} ${length ?? ''}`
+const isAlignedSignature = ({ status }: HeadSignature): boolean => typeof status.aligned === 'string'
+const bodyFormKey = ({ canonicalization, length }: BodyForm): string => `${canonicalization} ${length ?? ''}`
 
-function judged(signature: HeadSignature, known: ReadonlyMap<string, string>): CheckedSignature {
+function confirmedSignature(signature: HeadSignature, known: ReadonlyMap<string, string>): CheckedSignature {
   const { body, status } = signature
-  const hash = body === undefined ? undefined : known.get(keyOf(body))
+  const hash = body === undefined ? undefined : known.get(bodyFormKey(body))
   if (hash !== undefined && hash === body?.hash) return signature
   const comment = hash === undefined ? 'body not hashed' : 'body hash did not verify'
   return { ...signature, status: { ...status, result: 'fail', comment } }

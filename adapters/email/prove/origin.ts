@@ -1,9 +1,9 @@
 // SPF: whether the server that handed the mail over may send for the domain of its envelope. Says nothing of who wrote it.
 import type { Resolve } from '../dns/resolver.ts'
-import { domainOf } from '../scan/domain.ts'
+import { normalizeDomain } from '../scan/domain.ts'
 import type { Mailbox } from '../wire/judged.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
-import type { Library } from './library.ts'
+import type { MailChecks } from './library.ts'
 
 export type Origin = {
   /** Domains for which the server may send. */
@@ -15,8 +15,8 @@ export type Origin = {
 
 const unknown: Origin = { domains: [], reason: 'spf=unknown', isOpen: false }
 
-export async function checkOrigin(
-  library: Library,
+export async function checkSpfOrigin(
+  library: MailChecks,
   { mail, from }: { readonly mail: ReceivedMail; readonly from: Mailbox },
   resolver: Resolve,
 ): Promise<Origin> {
@@ -32,15 +32,15 @@ export async function checkOrigin(
     strict: true,
   })
   const { result } = spf.status
-  const domain = domainOf(spf.domain ?? '')
+  const domain = normalizeDomain(spf.domain ?? '')
   if (domain === undefined) return { ...unknown, reason: `spf=${result}` }
   return {
     domains: result === 'pass' ? [domain] : [],
     reason: `spf=${result} d=${domain}`,
-    isOpen: result === 'temperror' && areNear(domain, from.domain),
+    isOpen: result === 'temperror' && mayShareOwner(domain, from.domain),
   }
 }
 
 /** Could be of one owner: they end in the same two labels. */
-const areNear = (one: string, other: string): boolean => lastTwo(one) === lastTwo(other)
-const lastTwo = (domain: string): string => domain.split('.').slice(-2).join('.')
+const mayShareOwner = (one: string, other: string): boolean => lastTwoLabels(one) === lastTwoLabels(other)
+const lastTwoLabels = (domain: string): string => domain.split('.').slice(-2).join('.')

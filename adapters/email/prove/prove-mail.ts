@@ -6,15 +6,15 @@ import type { Resolver } from '../dns/resolver.ts'
 import { offloadRefusal } from '../offload/refusal.ts'
 import type { HeaderField, MailHead, MailProof, MailRefusal } from '../wire/judged.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
-import { type Judging, judge } from './judge.ts'
-import { type Library, loadLibrary } from './library.ts'
-import { type ProofSettings, usualProof } from './settings.ts'
+import { type Judging, judgeAuthor } from './judge.ts'
+import { loadMailChecks, type MailChecks } from './library.ts'
+import { type AuthSettings, defaultAuthSettings } from './settings.ts'
 
-export type ProofDeps = {
+export type AuthDeps = {
   readonly resolver: Resolver
-  readonly settings?: Partial<ProofSettings>
+  readonly settings?: Partial<AuthSettings>
   /** Without it: checks are computed in this thread. */
-  readonly library?: Library
+  readonly library?: MailChecks
 }
 
 /** Each signature is canonicalized with the fields it names, and each field of them is read by the library in more than one pass. */
@@ -30,31 +30,37 @@ const maxContentType = 8192
 const maxSeals = 20
 const signatureFields = /^(?:dkim-signature|arc-seal|arc-message-signature|arc-authentication-results)$/
 
-export async function proveMail(mail: ReceivedMail, head: MailHead, deps: ProofDeps): Promise<MailProof | MailRefusal> {
-  const settings = { ...usualProof, ...deps.settings }
+export async function authenticateMail(
+  mail: ReceivedMail,
+  head: MailHead,
+  deps: AuthDeps,
+): Promise<MailProof | MailRefusal> {
+  const settings = { ...defaultAuthSettings, ...deps.settings }
   const { from } = head
-  if (head.faults.length > 0 || from === undefined) return unproven(head.faults)
-  const excess = findExcess(head.fields)
-  if (excess !== undefined) return unproven([excess])
+  if (head.faults.length > 0 || from === undefined) return unprovenMail(head.faults)
+  const excess = findCostlyField(head.fields)
+  if (excess !== undefined) return unprovenMail([excess])
   const judging: Judging = { mail, head, from, settings, dns: deps.resolver.forMail() }
-  return inTime(settings.deadlineMs, async () => judge(judging, mail.raw, deps.library ?? (await loadLibrary())))
+  return authenticateInTime(settings.deadlineMs, async () =>
+    judgeAuthor(judging, mail.raw, deps.library ?? (await loadMailChecks())),
+  )
 }
 
 /** What no server writes, and what would only cost time to check. */
-function findExcess(all: readonly HeaderField[]): string | undefined {
+function findCostlyField(all: readonly HeaderField[]): string | undefined {
   const fields = all.filter(({ name }) => signatureFields.test(name))
-  const count = (wanted: string): number => fields.filter(({ name }) => name === wanted).length
-  if (count('dkim-signature') > maxSignatures) return 'too_many_signatures'
-  if (count('arc-seal') > maxSeals || count('arc-message-signature') > maxSeals) return 'too_many_seals'
+  const countFields = (wanted: string): number => fields.filter(({ name }) => name === wanted).length
+  if (countFields('dkim-signature') > maxSignatures) return 'too_many_signatures'
+  if (countFields('arc-seal') > maxSeals || countFields('arc-message-signature') > maxSeals) return 'too_many_seals'
   if (fields.some(({ value }) => value.length > maxSignatureLength || manyBlanks.test(value)))
     return 'signature_too_long'
   if (all.some(({ name, value }) => name === 'content-type' && value.length > maxContentType))
     return 'content_type_too_long'
-  const isWide = ({ value }: HeaderField): boolean => value.split(':').length > maxSignedNames
-  return fields.some(isWide) ? 'too_many_signed_fields' : undefined
+  const namesTooManyFields = ({ value }: HeaderField): boolean => value.split(':').length > maxSignedNames
+  return fields.some(namesTooManyFields) ? 'too_many_signed_fields' : undefined
 }
 
-function unproven(reasons: readonly string[]): MailProof {
+function unprovenMail(reasons: readonly string[]): MailProof {
   return {
     standing: 'none',
     method: 'none',
@@ -66,7 +72,7 @@ function unproven(reasons: readonly string[]): MailProof {
   }
 }
 
-async function inTime(
+async function authenticateInTime(
   deadlineMs: number,
   work: () => Promise<MailProof | MailRefusal>,
 ): Promise<MailProof | MailRefusal> {
@@ -80,7 +86,7 @@ async function inTime(
   } catch (error) {
     if (error instanceof OffloadError) return offloadRefusal(error)
     // What makes the library fail once makes it fail again; nothing is believed of such a mail.
-    return unproven(['not_checkable'])
+    return unprovenMail(['not_checkable'])
   } finally {
     clearTimeout(timer)
   }

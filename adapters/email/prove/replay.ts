@@ -19,7 +19,7 @@ export type Dated = {
   readonly signedHeaders: readonly string[]
 }
 
-export type Signed = {
+export type SignedMail = {
   readonly signedHeaders: readonly string[]
   /** The newest of the signatures that count. */
   readonly signedAt: number | undefined
@@ -34,21 +34,21 @@ export type Freshness =
   | { readonly kind: 'suspected'; readonly reason: string }
 
 /** When it reached us, or the mailbox that it was fetched from. */
-export const arrivedAt = ({ mailboxAt, receivedAt }: ReceivedMail): number => Date.parse(mailboxAt ?? receivedAt)
+export const arrivalTime = ({ mailboxAt, receivedAt }: ReceivedMail): number => Date.parse(mailboxAt ?? receivedAt)
 
 /** `unnamed`: agents that may get mails which do not name them (Bcc, aliases). */
 export function checkReplay(
   mail: ReceivedMail,
   head: MailHead,
-  signed: Signed,
+  signed: SignedMail,
   unnamed: ReadonlySet<string>,
 ): Freshness {
-  const freshness = checkAge(arrivedAt(mail), head, signed)
-  if (freshness.kind !== 'fresh' || isNamed(mail, head, signed.signedHeaders, unnamed)) return freshness
+  const freshness = checkAge(arrivalTime(mail), head, signed)
+  if (freshness.kind !== 'fresh' || isRecipientNamed(mail, head, signed.signedHeaders, unnamed)) return freshness
   return { kind: 'suspected', reason: 'recipient_not_named' }
 }
 
-function checkAge(now: number, head: MailHead, { signedHeaders, signedAt, all }: Signed): Freshness {
+function checkAge(now: number, head: MailHead, { signedHeaders, signedAt, all }: SignedMail): Freshness {
   const written = head.date === undefined ? undefined : Date.parse(head.date)
   // A copy may have lost the other signatures: as long as one counts by its Date, the Date decides about all of them.
   const isDated = all.some((each) => each.signedAt === undefined && each.signedHeaders.includes('date'))
@@ -78,7 +78,7 @@ const tooFar: MailRefusal = {
     'the date of the mail is more than 90 days from now: set the clock of the device and send it again as a new mail',
 }
 
-function isNamed(
+function isRecipientNamed(
   { envelope }: ReceivedMail,
   head: MailHead,
   signedHeaders: readonly string[],
@@ -87,13 +87,15 @@ function isNamed(
   // Names that are not signed are written by the sender of the copy.
   const people = [...(signedHeaders.includes('to') ? head.to : []), ...(signedHeaders.includes('cc') ? head.cc : [])]
   // A sender who writes to a tag names the mailbox, too: a fetched one may not say under which tag it got a mail.
-  const named = new Set(people.map(({ address }) => address.toLowerCase()).flatMap((each) => [each, untagged(each)]))
+  const named = new Set(
+    people.map(({ address }) => address.toLowerCase()).flatMap((each) => [each, withoutAddressTag(each)]),
+  )
   return envelope.rcptTo
     .map((recipient) => recipient.toLowerCase())
     .every((recipient) => named.has(recipient) || unnamed.has(recipient))
 }
 
-function untagged(address: string): string {
+function withoutAddressTag(address: string): string {
   const [tag, at] = [address.indexOf('+'), address.lastIndexOf('@')]
   return tag > 0 && tag < at ? address.slice(0, tag) + address.slice(at) : address
 }

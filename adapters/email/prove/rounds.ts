@@ -18,16 +18,16 @@ export async function playRound<Value>(
   known: readonly KnownAnswer[],
   check: (resolver: Resolve) => Promise<Value>,
 ): Promise<Round<Value>> {
-  const answers = new Map(known.map((answer) => [keyOf(answer), answer]))
+  const answers = new Map(known.map((answer) => [needKey(answer), answer]))
   const needs = new Map<string, Need>()
-  const resolver: Resolve = async (name, type) => {
-    const answer = answers.get(keyOf({ name, type }))
+  const knownResolver: Resolve = async (name, type) => {
+    const answer = answers.get(needKey({ name, type }))
     if (answer !== undefined && 'records' in answer) return answer.records
-    if (answer === undefined) needs.set(keyOf({ name, type }), { name, type })
+    if (answer === undefined) needs.set(needKey({ name, type }), { name, type })
     throw Object.assign(new Error(name), { code: answer?.code ?? 'EPENDING' })
   }
   // Without an answer a check may also fail; that is no result yet.
-  const outcome = await check(resolver).then(
+  const outcome = await check(knownResolver).then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   )
@@ -42,16 +42,16 @@ export async function playRounds<Value>(
   play: (known: readonly KnownAnswer[]) => Promise<Round<Value>>,
   likely: readonly Need[] = [],
 ): Promise<Value> {
-  const known: KnownAnswer[] = await Promise.all(likely.map((need) => answerTo(resolve, need)))
+  const known: KnownAnswer[] = await Promise.all(likely.map((need) => answerNeed(resolve, need)))
   for (let round = 0; round < maxRounds; round += 1) {
     const outcome = await play(known)
     if (outcome.kind === 'done') return outcome.value
-    known.push(...(await Promise.all(outcome.needs.map((need) => answerTo(resolve, need)))))
+    known.push(...(await Promise.all(outcome.needs.map((need) => answerNeed(resolve, need)))))
   }
   throw new Error('a check asks for more names than a mail may')
 }
 
-async function answerTo(resolve: Resolve, { name, type }: Need): Promise<KnownAnswer> {
+async function answerNeed(resolve: Resolve, { name, type }: Need): Promise<KnownAnswer> {
   try {
     return { name, type, records: await resolve(name, type) }
   } catch (error) {
@@ -59,4 +59,4 @@ async function answerTo(resolve: Resolve, { name, type }: Need): Promise<KnownAn
   }
 }
 
-const keyOf = ({ name, type }: Need): string => `${type} ${name}`
+const needKey = ({ name, type }: Need): string => `${type} ${name}`

@@ -1,9 +1,9 @@
 // Whether signatures can be checked in this runtime at all, tried on the sample of RFC 8463 appendix A, which carries an RSA and an
 // Ed25519 signature. A runtime that fails it would take every mail for unsigned, or worse; so the channel does not start there.
 import { GatewayError } from '../../../src/contract/index.ts'
-import { type Library, loadLibrary } from './library.ts'
+import { loadMailChecks, type MailChecks } from './library.ts'
 
-const keys: Readonly<Record<string, string>> = {
+const sampleKeys: Readonly<Record<string, string>> = {
   'brisbane._domainkey.football.example.com': 'v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
   'test._domainkey.football.example.com':
     'v=DKIM1; k=rsa; p=MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDkHlOQoBTzWRiGs5V6NpP3idY6Wk08a5qhdR6wy5bdOKb2jLQiY/J16JYi0Qvx/by' +
@@ -41,14 +41,16 @@ const sample = [
 ].join('\r\n')
 
 /** Throws where a true signature does not pass, or a broken one does. */
-export async function selfTest(library: Pick<Library, 'checkSignatures'> | undefined = undefined): Promise<void> {
-  const { checkSignatures } = library ?? (await loadLibrary())
-  const check = async (mail: string): Promise<string> => {
-    const options = { resolver, strict: true, minBitLength: 1024, curTime: new Date('2018-06-11') }
+export async function testSignatureChecks(
+  library: Pick<MailChecks, 'checkSignatures'> | undefined = undefined,
+): Promise<void> {
+  const { checkSignatures } = library ?? (await loadMailChecks())
+  const checkSample = async (mail: string): Promise<string> => {
+    const options = { resolver: sampleResolver, strict: true, minBitLength: 1024, curTime: new Date('2018-06-11') }
     const { results } = await checkSignatures(new TextEncoder().encode(mail), options)
     return results.map(({ status }) => status.result).join(' ')
   }
-  const [whole, broken] = [await check(sample), await check(sample.replace('dinner', 'supper'))]
+  const [whole, broken] = [await checkSample(sample), await checkSample(sample.replace('dinner', 'supper'))]
   if (whole === 'pass pass' && broken === 'fail fail') return
   throw new GatewayError(
     'config_invalid',
@@ -56,8 +58,8 @@ export async function selfTest(library: Pick<Library, 'checkSignatures'> | undef
   )
 }
 
-const resolver = async (name: string): Promise<readonly (readonly string[])[]> => {
-  const record = keys[name]
+const sampleResolver = async (name: string): Promise<readonly (readonly string[])[]> => {
+  const record = sampleKeys[name]
   if (record === undefined) throw Object.assign(new Error('no record'), { code: 'ENOTFOUND' })
   return [[record]]
 }

@@ -1,6 +1,6 @@
 // Settings of mail authentication.
 
-export type ProofSettings = {
+export type AuthSettings = {
   /** Domains of relays whose ARC seals are believed. */
   readonly trustedSealers: readonly string[]
   /** Addresses of agents that may get mails which do not name them: behind an alias, or in Bcc. */
@@ -9,7 +9,7 @@ export type ProofSettings = {
   readonly deadlineMs: number
 }
 
-export const usualProof: ProofSettings = {
+export const defaultAuthSettings: AuthSettings = {
   trustedSealers: [],
   unnamedRecipients: [],
   minRsaBits: 1024,

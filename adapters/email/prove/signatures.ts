@@ -1,6 +1,6 @@
 // The DKIM signatures of a mail, each judged alone and more strictly than the protocol asks: what may stand for the author must
 // cover the whole body, be of its time, and not be a trial.
-import { domainOf } from '../scan/domain.ts'
+import { normalizeDomain } from '../scan/domain.ts'
 import type { CheckedSignature } from './library.ts'
 
 export type Signature = {
@@ -23,11 +23,11 @@ const skewMs = 10 * 60_000
 /** Below it a key is accepted, and said to be weak. */
 const goodRsaBits = 2048
 
-export function readSignature(checked: CheckedSignature, now: number): Signature {
+export function readDkimSignature(checked: CheckedSignature, now: number): Signature {
   const { status, signingDomain = '', selector = '', signTime } = checked
   const signedAt = typeof signTime === 'string' ? Date.parse(signTime) : undefined
-  const domain = domainOf(signingDomain) ?? signingDomain.toLowerCase()
-  const problem = problemOf(checked, signedAt, now)
+  const domain = normalizeDomain(signingDomain) ?? signingDomain.toLowerCase()
+  const problem = signatureProblem(checked, signedAt, now)
   const result = problem === undefined ? 'pass' : status.result === 'temperror' ? 'unknown' : 'fail'
   const isWeak = (checked.modulusLength ?? goodRsaBits) < goodRsaBits
   const cut = checked.canonBodyLengthLimited === true
@@ -37,32 +37,39 @@ export function readSignature(checked: CheckedSignature, now: number): Signature
     domain,
     keyId: `${selector}._domainkey.${domain}`.toLowerCase(),
     hash: checked.id ?? '',
-    signedHeaders: headersOf(checked),
+    signedHeaders: signedHeaderNames(checked),
     signedAt,
     isCut: cut,
     isKin: typeof status.aligned === 'string',
     result,
     reason:
-      status.result === 'none' ? 'dkim=none' : `dkim=${result} d=${plain(domain)}${told === '' ? '' : ` ${told}`}`,
+      status.result === 'none'
+        ? 'dkim=none'
+        : `dkim=${result} d=${plainReason(domain)}${told === '' ? '' : ` ${told}`}`,
   }
 }
 
-function problemOf({ status, id }: CheckedSignature, signedAt: number | undefined, now: number): string | undefined {
-  if (status.result !== 'pass') return Object.values(status.policy ?? {})[0] ?? plain(status.comment ?? status.result)
+function signatureProblem(
+  { status, id }: CheckedSignature,
+  signedAt: number | undefined,
+  now: number,
+): string | undefined {
+  if (status.result !== 'pass')
+    return Object.values(status.policy ?? {})[0] ?? plainReason(status.comment ?? status.result)
   if (id === undefined) return 'unreadable'
   // RFC 6376 3.6.1: a mail under a key on trial is like one without a signature.
   if (status.testing === true) return 'testing_key'
   return signedAt !== undefined && signedAt > now + skewMs ? 'signed_in_the_future' : undefined
 }
 
-const headersOf = ({ signingHeaders }: CheckedSignature): readonly string[] =>
+const signedHeaderNames = ({ signingHeaders }: CheckedSignature): readonly string[] =>
   (signingHeaders?.keys ?? '')
     .toLowerCase()
     .split(': ')
     .filter((name) => name !== '')
 
 /** Signatures are written by senders; reasons are read by people. */
-export const plain = (text: string): string =>
+export const plainReason = (text: string): string =>
   text
     .replace(/[^\w.@ -]+/g, '')
     .slice(0, 100)

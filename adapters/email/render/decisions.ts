@@ -4,7 +4,7 @@ import type { MailDecision } from '../wire/call.ts'
 
 const maxDecisions = 8
 
-export function decisionsIn(reply: NormalizedResponse): readonly MailDecision[] {
+export function approvalDecisions(reply: NormalizedResponse): readonly MailDecision[] {
   return reply.parts
     .flatMap((part): readonly MailDecision[] => {
       if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind !== 'approval_required') return []

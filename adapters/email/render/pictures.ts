@@ -23,18 +23,18 @@ export type Pictured = {
   readonly write: (tree: Root) => MailBody
 }
 
-export function picturesIn(parts: readonly Part[], files: readonly FilePart[]): Pictured {
+export function placePictures(parts: readonly Part[], files: readonly FilePart[]): Pictured {
   const candidates = files.filter(({ mime = '' }) => shown.has(mime.toLowerCase()))
   const cids = new Map<string, string>()
   const originals: string[] = []
-  const named = (ref: string): FilePart | undefined =>
+  const findPicture = (ref: string): FilePart | undefined =>
     candidates.find(
       ({ name, attachment }) => ref === name || ref === `cid:${name}` || ref === `attachment:${attachment?.id}`,
     )
   const marked = parts.map((part): Part => {
     if (!isKnownPart(part) || part.kind !== 'text' || part.mime !== 'text/markdown') return part
     const content = part.content.replace(reference, (whole: string, label: string, ref: string) => {
-      const id = named(decoded(ref))?.attachment?.id
+      const id = findPicture(decodeReference(ref))?.attachment?.id
       if (id === undefined) return whole
       if (!cids.has(id)) {
         cids.set(id, `picture${cids.size}.${id}@parley.invalid`)
@@ -48,14 +48,14 @@ export function picturesIn(parts: readonly Part[], files: readonly FilePart[]): 
     parts: marked,
     cids,
     write(tree) {
-      const words = renderMail({ ...tree, children: tree.children.map(blockWords) }).text
-      const html = withImages(renderMail(tree).html, [...cids.values()])
-      return { text: restored(words, originals), html: restored(html, originals.map(escaped)) }
+      const words = renderMail({ ...tree, children: tree.children.map(blockWithoutPictures) }).text
+      const html = insertImages(renderMail(tree).html, [...cids.values()])
+      return { text: restoreReferences(words, originals), html: restoreReferences(html, originals.map(escapeHtml)) }
     },
   }
 }
 
-function decoded(ref: string): string {
+function decodeReference(ref: string): string {
   try {
     return decodeURIComponent(ref)
   } catch {
@@ -65,7 +65,7 @@ function decoded(ref: string): string {
 
 const written = /<a href="https:\/\/cid\.invalid\/(\d{1,3})" rel="noopener noreferrer">([^<]*)<\/a>/g
 
-function withImages(html: string, cids: readonly string[]): string {
+function insertImages(html: string, cids: readonly string[]): string {
   return html.replace(written, (_, at: string, label: string) => {
     const cid = cids[Number(at)]
     const alt = label.startsWith(stand) ? '' : label
@@ -74,32 +74,32 @@ function withImages(html: string, cids: readonly string[]): string {
 }
 
 /** In code the reference stays what was written. */
-function restored(written: string, originals: readonly string[]): string {
+function restoreReferences(written: string, originals: readonly string[]): string {
   return written.replace(/https:\/\/cid\.invalid\/(\d{1,3})/g, (whole, at: string) => originals[Number(at)] ?? whole)
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
-function blockWords(block: Block): Block {
+function blockWithoutPictures(block: Block): Block {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
-      return { ...block, children: block.children.map(inlineWords) }
+      return { ...block, children: block.children.map(inlineWithoutPictures) }
     case 'blockquote':
-      return { ...block, children: block.children.map(blockWords) }
+      return { ...block, children: block.children.map(blockWithoutPictures) }
     case 'list':
       return {
         ...block,
-        children: block.children.map((item) => ({ ...item, children: item.children.map(blockWords) })),
+        children: block.children.map((item) => ({ ...item, children: item.children.map(blockWithoutPictures) })),
       }
     case 'table':
       return {
         ...block,
         children: block.children.map((row) => ({
           ...row,
-          children: row.children.map((cell) => ({ ...cell, children: cell.children.map(inlineWords) })),
+          children: row.children.map((cell) => ({ ...cell, children: cell.children.map(inlineWithoutPictures) })),
         })),
       }
     case 'code':
@@ -110,13 +110,13 @@ function blockWords(block: Block): Block {
   }
 }
 
-function inlineWords(node: Inline): Inline {
+function inlineWithoutPictures(node: Inline): Inline {
   if (node.type === 'link' && node.url.startsWith(stand)) {
     const [label] = node.children
     const words = label?.type === 'text' && !label.value.startsWith(stand) ? `: ${label.value}` : ''
     return { type: 'text', value: `[picture${words}]` }
   }
   if (node.type === 'strong' || node.type === 'emphasis' || node.type === 'delete')
-    return { ...node, children: node.children.map(inlineWords) }
+    return { ...node, children: node.children.map(inlineWithoutPictures) }
   return node
 }

@@ -7,9 +7,9 @@ import type { MailReplyTo } from '../wire/reply-to.ts'
 const maxLines = 40
 const maxLine = 500
 
-export function quoteOf({ reply_to_quote: quote }: MailReplyTo): MailCall['quote'] {
+export function replyQuote({ reply_to_quote: quote }: MailReplyTo): MailCall['quote'] {
   if (quote === null || quote === undefined || quote.text.trim() === '') return null
-  const lead = leadOf(quote)
+  const lead = attributionLine(quote)
   const lines = quote.text.replace(/\r\n?/g, '\n').trimEnd().split('\n')
   const shown = lines.slice(0, maxLines).map((line) => line.slice(0, maxLine).toWellFormed())
   const words = lines.length > maxLines ? [...shown, '[…]'].join('\n') : shown.join('\n')
@@ -19,22 +19,22 @@ export function quoteOf({ reply_to_quote: quote }: MailReplyTo): MailCall['quote
   ]
   return {
     text: `${lead}\n${quoteText(shown.join('\n') + (lines.length > maxLines ? '\n[…]' : ''))}`,
-    html: bodyOf(renderMail({ type: 'root', children: blocks }).html),
+    html: pageBodyHtml(renderMail({ type: 'root', children: blocks }).html),
   }
 }
 
-function leadOf({ author, date }: NonNullable<MailReplyTo['reply_to_quote']>): string {
+function attributionLine({ author, date }: NonNullable<MailReplyTo['reply_to_quote']>): string {
   const who = cleanName(author)
-  const at = date === null || date === undefined || Number.isNaN(Date.parse(date)) ? '' : shownTime(date)
+  const at = date === null || date === undefined || Number.isNaN(Date.parse(date)) ? '' : formatUtcTime(date)
   return `${at === '' ? '' : `On ${at}, `}${who === '' ? 'you' : who} wrote:`
 }
 
-function shownTime(date: string): string {
+function formatUtcTime(date: string): string {
   return `${new Date(date).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 /** What stands inside the page that the mail face writes. */
-function bodyOf(html: string): string {
+function pageBodyHtml(html: string): string {
   const start = html.indexOf('>', html.indexOf('<body')) + 1
   return html.slice(start, html.lastIndexOf('</body>'))
 }

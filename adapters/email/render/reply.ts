@@ -10,10 +10,10 @@ import { type FilePart, type Root, replyFiles, replyTree } from '../../../src/re
 import { isMessageId } from '../wire/address.ts'
 import type { MailCall, MailDecision, MailFileCall } from '../wire/call.ts'
 import { type MailReplyTo, replyToSchema } from '../wire/reply-to.ts'
-import { decisionsIn } from './decisions.ts'
-import { picturesIn } from './pictures.ts'
-import { quoteOf } from './quote.ts'
-import { copiesFor } from './recipients.ts'
+import { approvalDecisions } from './decisions.ts'
+import { placePictures } from './pictures.ts'
+import { replyQuote } from './quote.ts'
+import { copyRecipients } from './recipients.ts'
 import { replySubject } from './subject.ts'
 
 const maxReferences = 20
@@ -21,36 +21,38 @@ const maxFiles = 20
 
 export type RenderedMail = { readonly call: MailCall; readonly primary: boolean }
 
-export function renderMail(
+export function renderMailReply(
   reply: NormalizedResponse,
   to: JsonObject,
   mayNotify: ReadonlySet<string> = new Set(),
   labelOf: (agent: string) => string | undefined = () => undefined,
 ): readonly RenderedMail[] {
   const place = replyToSchema.parse(to)
-  const sent = replyFiles(reply).filter(isStored).slice(0, maxFiles)
-  const decisions = decisionsIn(reply)
+  const sent = replyFiles(reply).filter(isStoredFile).slice(0, maxFiles)
+  const decisions = approvalDecisions(reply)
   const kept = reply.parts
     .filter((part) => !sent.some((file) => file === part))
     .map((part) => withoutReplyLine(part, decisions))
-  const pictures = picturesIn(kept, sent)
-  const { text, html } = bodies({ ...reply, parts: [...pictures.parts] }, pictures, sent.length > 0, mayNotify)
+  const pictures = placePictures(kept, sent)
+  const { text, html } = renderBodies({ ...reply, parts: [...pictures.parts] }, pictures, sent.length > 0, mayNotify)
   const call: MailCall = {
     op: 'send',
     from: { name: cleanName(labelOf(reply.agent) ?? '') || reply.agent, address: place.agent },
     to: [{ name: place.name, address: place.address }],
     // A link decides for every reader who has it, so that mail goes to the authenticated address alone.
-    cc: decisions.length > 0 ? [] : [...copiesFor(place, mayNotify)],
+    cc: decisions.length > 0 ? [] : [...copyRecipients(place, mayNotify)],
     subject: replySubject(place.reply_to_subject),
     ...{ text, html },
-    quote: quoteOf(place),
-    in_reply_to: answered(place) ?? null,
-    references: [...referencesOf(place)],
+    quote: replyQuote(place),
+    in_reply_to: answeredMessageId(place) ?? null,
+    references: [...replyReferences(place)],
     thread: place.reply_to_key,
-    files: sent.map((file) => fileCall(file, pictures.cids)),
+    files: sent.map((file) => mailFileCall(file, pictures.cids)),
     decisions: [...decisions],
     decided:
-      decisions.length === 0 ? null : { ...{ agent: reply.agent, thread_id: reply.thread_id }, reply_to: unquoted(to) },
+      decisions.length === 0
+        ? null
+        : { ...{ agent: reply.agent, thread_id: reply.thread_id }, reply_to: withoutQuote(to) },
     hop: place.reply_to_hop + 1,
   }
   return [{ call, primary: true }]
@@ -66,9 +68,9 @@ function withoutReplyLine(part: Part, decisions: readonly MailDecision[]): Part 
 }
 
 /** Both halves say the same; files that go along are not named in them. */
-function bodies(
+function renderBodies(
   reply: NormalizedResponse,
-  pictures: ReturnType<typeof picturesIn>,
+  pictures: ReturnType<typeof placePictures>,
   hasFiles: boolean,
   mayNotify: ReadonlySet<string>,
 ): { readonly text: string; readonly html: string } {
@@ -82,30 +84,30 @@ const filesOnly: Root = {
   children: [{ type: 'paragraph', children: [{ type: 'text', value: 'See the attached files.' }] }],
 }
 
-function isStored(part: Part): part is FilePart {
+function isStoredFile(part: Part): part is FilePart {
   return 'attachment' in part && part.attachment !== undefined
 }
 
-function fileCall(file: FilePart, cids: ReadonlyMap<string, string>): MailFileCall {
+function mailFileCall(file: FilePart, cids: ReadonlyMap<string, string>): MailFileCall {
   const id = file.attachment?.id ?? ''
   const cid = cids.get(id)
   const { name = 'file', mime = 'application/octet-stream' } = file
   return { id, name, mime, ...(cid === undefined ? {} : { cid }) }
 }
 
-function answered({ reply_to_id: id }: MailReplyTo): string | undefined {
+function answeredMessageId({ reply_to_id: id }: MailReplyTo): string | undefined {
   return typeof id === 'string' && isMessageId(id) ? id : undefined
 }
 
 /** Theirs and the one that is answered; of a long chain the first and the latest (RFC 5322, 3.6.4). */
-function referencesOf(place: MailReplyTo): readonly string[] {
-  const own = answered(place)
+function replyReferences(place: MailReplyTo): readonly string[] {
+  const own = answeredMessageId(place)
   const known = place.reply_to_references.filter((id) => isMessageId(id) && id !== own)
   const all = [...new Set(known), ...(own === undefined ? [] : [own])]
   return all.length <= maxReferences ? all : [...all.slice(0, 1), ...all.slice(1 - maxReferences)]
 }
 
 /** What was quoted once need not be kept with the question. */
-function unquoted(to: JsonObject): JsonObject {
+function withoutQuote(to: JsonObject): JsonObject {
   return { ...to, reply_to_quote: null }
 }

@@ -3,7 +3,7 @@ import { cleanName } from '../../../src/contract/index.ts'
 
 const maxSubject = 200
 /** Marks of answers and forwards, in small letters, as they stand before a colon. */
-const marks: ReadonlySet<string> = new Set([
+const replyMarks: ReadonlySet<string> = new Set([
   ...[
     're',
     'fwd',
@@ -27,13 +27,13 @@ const marks: ReadonlySet<string> = new Set([
   ...['回复', '答复', '转发', '回覆'],
 ])
 // A mark may count: `Re[2]:`. Nothing here repeats over itself, so a long subject costs its length.
-const marked = /^\s*([\p{L}]{1,6})(?:\[\d{1,3}\])?\s{0,3}[:：]/u
+const markPattern = /^\s*([\p{L}]{1,6})(?:\[\d{1,3}\])?\s{0,3}[:：]/u
 
 /** `AW: Re: WG: 回复: Foo` is about Foo. */
 export function baseSubject(subject: string): string {
   let rest = cleanName(subject)
-  for (let mark = marked.exec(rest); mark !== null; mark = marked.exec(rest)) {
-    if (!marks.has((mark[1] ?? '').toLowerCase())) break
+  for (let mark = markPattern.exec(rest); mark !== null; mark = markPattern.exec(rest)) {
+    if (!replyMarks.has((mark[1] ?? '').toLowerCase())) break
     rest = rest.slice(mark[0].length)
   }
   return rest.trim()
@@ -43,10 +43,10 @@ export function baseSubject(subject: string): string {
 export function replySubject(subject: string): string {
   const base = baseSubject(subject)
   const whole = `Re: ${base === '' ? '(no subject)' : base}`
-  return whole.length <= maxSubject ? whole : `${cut(whole, maxSubject - 1)}…`
+  return whole.length <= maxSubject ? whole : `${cutSubject(whole, maxSubject - 1)}…`
 }
 
-function cut(text: string, length: number): string {
+function cutSubject(text: string, length: number): string {
   return text
     .slice(0, length)
     .toWellFormed()

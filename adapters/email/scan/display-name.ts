@@ -9,7 +9,7 @@ const misleading = /@|:\/\/|\bwww\.|\p{Cf}/iu
  * Empty where it could pass for something else: an address, a link, text that turns around or hides, one of `ownNames`
  * (the agents' own, in any case).
  */
-export function displayName(written: string, ownNames: readonly string[] = []): string {
+export function readDisplayName(written: string, ownNames: readonly string[] = []): string {
   const decoded = decodeWords(written.slice(0, maxWritten))
   const name = cleanName(decoded)
   // Width variants of `@` look like it.

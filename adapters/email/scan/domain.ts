@@ -7,10 +7,10 @@ const maxLength = 253
 const maxLabelLength = 63
 
 /** Undefined for literals, addresses of machines, and names that IDNA does not know or would change. */
-export function domainOf(written: string): string | undefined {
+export function normalizeDomain(written: string): string | undefined {
   if (written === '' || written.length > maxLength) return undefined
   const small = written.toLowerCase()
-  const domain = ascii.test(small) && !small.includes('xn--') ? small : aLabelOf(small)
+  const domain = ascii.test(small) && !small.includes('xn--') ? small : toALabel(small)
   if (domain === undefined || domain.length > maxLength || !ascii.test(domain)) return undefined
   const labels = domain.split('.')
   const areLabels = labels.every(
@@ -19,7 +19,7 @@ export function domainOf(written: string): string | undefined {
   return areLabels && !/^\d+$/.test(labels.at(-1) ?? '') ? domain : undefined
 }
 
-function aLabelOf(small: string): string | undefined {
+function toALabel(small: string): string | undefined {
   // What compatibility forms stand for is another name than the one that is written.
   if (!letters.test(small) || small.normalize('NFC') !== small.normalize('NFKC')) return undefined
   return URL.parse(`http://${small}`)?.hostname

@@ -36,29 +36,29 @@ export type CutHead = {
   readonly rawSubject?: Uint8Array
 }
 
-export function cutHead(raw: Uint8Array): CutHead {
+export function splitHead(raw: Uint8Array): CutHead {
   const found = findLines(raw)
   if (found === undefined) return { fields: [], bodyStart: raw.length, faults: new Set(['head_too_large']) }
   const fields: HeaderField[] = []
   const faults = new Set<HeadFault>()
   const seen = new Map<string, number>()
-  const count = (name: string): void => {
+  const countSingleton = (name: string): void => {
     if (singletons.has(name)) seen.set(name, (seen.get(name) ?? 0) + 1)
   }
   let rawSubject: Uint8Array | undefined
   let line = 0
-  for (const lines of rowsOf(found.lines)) {
+  for (const lines of foldedRows(found.lines)) {
     const [first, next] = [line, line + lines.length]
     line = next
-    const opened = open(lines)
+    const opened = openField(lines)
     if (opened.isOdd) faults.add('malformed_line')
     if (opened.field === undefined) continue
     fields.push(opened.field)
     if (opened.field.name === 'subject' && opened.field.value.includes(notUtf8))
       rawSubject ??= valueBytes(raw.subarray(found.starts[first], found.starts[next] ?? found.bodyStart))
-    count(opened.field.name)
+    countSingleton(opened.field.name)
     if (lines.length > 1 && !listsOfNames.test(opened.field.name))
-      for (const line of lines.slice(1)) count(hiddenName(line))
+      for (const line of lines.slice(1)) countSingleton(hiddenFieldName(line))
   }
   for (const [name, times] of seen)
     if (times > 1) faults.add(name === 'from' ? 'multiple_from_fields' : 'duplicate_header')
@@ -105,7 +105,7 @@ function findLines(raw: Uint8Array): Lines | undefined {
 }
 
 /** Each field with the lines it is folded over. */
-function rowsOf(lines: readonly string[]): readonly string[][] {
+function foldedRows(lines: readonly string[]): readonly string[][] {
   const rows: string[][] = []
   for (const line of lines) {
     const row = rows.at(-1)
@@ -119,10 +119,10 @@ const isFold = (line: string): boolean => line.startsWith(' ') || line.startsWit
 
 type Opened = { readonly field: HeaderField | undefined; readonly isOdd: boolean }
 
-function open(lines: readonly string[]): Opened {
+function openField(lines: readonly string[]): Opened {
   const first = lines[0] ?? ''
   const colon = first.indexOf(':')
-  if (colon === -1) return openFolded(lines)
+  if (colon === -1) return openFoldedField(lines)
   const written = first.slice(0, colon)
   const name = trimBlanks(written)
   if (!fieldName.test(name)) return { field: undefined, isOdd: true }
@@ -132,7 +132,7 @@ function open(lines: readonly string[]): Opened {
 }
 
 /** A name alone on its line, the colon on the next. */
-function openFolded([first = '', second = '', ...rest]: readonly string[]): Opened {
+function openFoldedField([first = '', second = '', ...rest]: readonly string[]): Opened {
   const name = trimBlanks(first)
   const after = trimBlanks(second)
   if (!fieldName.test(name) || !after.startsWith(':')) return { field: undefined, isOdd: true }
@@ -140,7 +140,7 @@ function openFolded([first = '', second = '', ...rest]: readonly string[]): Open
 }
 
 /** The name in a folded line that readers who trim lines would take for a field. */
-function hiddenName(line: string): string {
+function hiddenFieldName(line: string): string {
   const colon = line.indexOf(':')
   return colon === -1 || colon > 100 ? '' : trimBlanks(line.slice(0, colon)).toLowerCase()
 }
@@ -148,9 +148,9 @@ function hiddenName(line: string): string {
 /** By hand: a pattern for blanks at the end looks at every run of them in between. */
 export function trimBlanks(text: string): string {
   let [start, end] = [0, text.length]
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1
+  while (start < end && isBlankCode(text.charCodeAt(start))) start += 1
+  while (end > start && isBlankCode(text.charCodeAt(end - 1))) end -= 1
   return text.slice(start, end)
 }
 
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
+const isBlankCode = (code: number): boolean => code === 0x20 || code === 0x09

@@ -1,7 +1,7 @@
 // Mailboxes, read strictly (RFC 5322 3.4 without its obsolete forms): what two readers could read in two ways is not read at all.
 import type { Mailbox } from '../wire/judged.ts'
-import { displayName } from './display-name.ts'
-import { domainOf } from './domain.ts'
+import { readDisplayName } from './display-name.ts'
+import { normalizeDomain } from './domain.ts'
 import { trimBlanks } from './fields.ts'
 
 /** Mails to more people than that are lists; the rest of them is not looked at. */
@@ -13,7 +13,7 @@ export type Author = { readonly kind: 'one'; readonly mailbox: Mailbox } | { rea
 
 /** The one author. A group, an open quote or anything left over makes it unreadable. */
 export function readAuthor(value: string): Author {
-  const entries = cutList(value)
+  const entries = splitMailboxList(value)
   if (entries.length > 1) return { kind: 'several' }
   const [entry] = entries
   const mailbox = entry === undefined ? undefined : readMailbox(entry)
@@ -22,7 +22,7 @@ export function readAuthor(value: string): Author {
 
 /** Those of a list that can be read; groups are left out. */
 export function readMailboxes(value: string): readonly Mailbox[] {
-  return cutList(value).flatMap((entry) => readMailbox(entry) ?? [])
+  return splitMailboxList(value).flatMap((entry) => readMailbox(entry) ?? [])
 }
 
 type Entry = {
@@ -35,18 +35,18 @@ type Entry = {
 }
 
 /** Cut at commas outside of quotes, comments and angle brackets, in one pass. */
-function cutList(value: string): readonly Entry[] {
+function splitMailboxList(value: string): readonly Entry[] {
   const entries: Entry[] = []
   let at = 0
   while (at <= value.length && entries.length < maxMailboxes) {
-    const { entry, end } = cutEntry(value, at)
+    const { entry, end } = cutMailboxEntry(value, at)
     entries.push(entry)
     at = end + 1
   }
   return entries
 }
 
-function cutEntry(value: string, start: number): { readonly entry: Entry; readonly end: number } {
+function cutMailboxEntry(value: string, start: number): { readonly entry: Entry; readonly end: number } {
   let [before, comment, isWhole] = ['', '', true]
   let within: string | undefined
   let at = start
@@ -114,10 +114,10 @@ const quoted = /"(?:[^"\\]|\\.)*"/gs
 
 function readMailbox({ before, within, comment, isWhole }: Entry): Mailbox | undefined {
   if (!isWhole) return undefined
-  if (within === undefined) return readAddress(before, displayName(comment))
+  if (within === undefined) return readAddress(before, readDisplayName(comment))
   if (specials.test(before.replace(quoted, ''))) return undefined
   const name = before.replace(quoted, (text) => text.slice(1, -1).replace(/\\(.)/gs, '$1'))
-  return readAddress(within, displayName(name === '' ? comment : name))
+  return readAddress(within, readDisplayName(name === '' ? comment : name))
 }
 
 const dotAtom = /^[\w!#$%&'*+\-/=?^`{|}~\u0080-\u{10ffff}]+(?:\.[\w!#$%&'*+\-/=?^`{|}~\u0080-\u{10ffff}]+)*$/u
@@ -132,6 +132,6 @@ function readAddress(address: string, name: string): Mailbox | undefined {
   const isPlain = dotAtom.test(local) && !unseen.test(local)
   // Encoded words are for names (RFC 2047 5); in an address one reader decodes them and another does not.
   if (local.length > maxLocalLength || local.includes('=?') || !(isPlain || quotedLocal.test(local))) return undefined
-  const domain = domainOf(address.slice(at + 1))
+  const domain = normalizeDomain(address.slice(at + 1))
   return domain === undefined ? undefined : { address: `${local}@${domain}`, domain, name }
 }

@@ -3,7 +3,7 @@ import { cleanText } from '../../../src/contract/index.ts'
 import { parseStructured } from '../parse/structured-value.ts'
 import type { HeaderField, HeadFault, Mailbox, MailHead } from '../wire/judged.ts'
 import { readDate } from './date.ts'
-import { cutHead, singletons } from './fields.ts'
+import { singletons, splitHead } from './fields.ts'
 import { readId, readIds, readThreadIndex } from './ids.ts'
 import { type Author, readAuthor, readMailboxes } from './mailbox.ts'
 import { decodeRawWords, decodeWords } from './words.ts'
@@ -22,13 +22,13 @@ const controls = /[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 const hidden = /[\p{Cc}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu
 
 export function scanHead(raw: Uint8Array): MailHead {
-  const cut = cutHead(raw)
+  const cut = splitHead(raw)
   const faults = new Set<HeadFault>(cut.faults)
   const values = new Map<string, string>()
   for (const { name, value } of cut.fields) if (!values.has(name)) values.set(name, value)
   const value = (name: string): string => values.get(name) ?? ''
   if (cut.fields.some(hasControls)) faults.add('control_bytes')
-  const from = authorOf(values.get('from'), faults)
+  const from = singleAuthor(values.get('from'), faults)
   return {
     fields: cut.fields.filter(({ name }) => !othersVerdicts.has(name)),
     bodyStart: cut.bodyStart,
@@ -57,7 +57,7 @@ export function scanHead(raw: Uint8Array): MailHead {
 const hasControls = ({ name, value }: HeaderField): boolean =>
   singletons.has(name) && name !== 'subject' && controls.test(value)
 
-function authorOf(value: string | undefined, faults: Set<HeadFault>): Mailbox | undefined {
+function singleAuthor(value: string | undefined, faults: Set<HeadFault>): Mailbox | undefined {
   if (faults.has('multiple_from_fields') || faults.has('head_too_large')) return undefined
   if (value === undefined || value === '') {
     faults.add('no_from')

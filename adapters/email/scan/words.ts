@@ -5,7 +5,7 @@ const encoded = /=\?([^?\s]{1,60})\?([bq])\?([^? \t\r\n]*)\?=/gi
 
 /** Callers bound what they hand in. */
 export function decodeWords(text: string): string {
-  return decode(
+  return decodeEncodedWords(
     text,
     (plain) => plain,
     (letter) => new TextEncoder().encode(letter),
@@ -15,16 +15,20 @@ export function decodeWords(text: string): string {
 /** The same of bytes that are no UTF-8; `charset`: of what is not encoded, where it is known. */
 export function decodeRawWords(bytes: Uint8Array, charset: string | undefined): string {
   const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
-  const bytesIn = (each: string): Uint8Array => Uint8Array.from(each, (letter) => letter.charCodeAt(0))
-  return decode(text, (plain) => decodeCharset(bytesIn(plain), charset), bytesIn)
+  const latin1Bytes = (each: string): Uint8Array => Uint8Array.from(each, (letter) => letter.charCodeAt(0))
+  return decodeEncodedWords(text, (plain) => decodeCharset(latin1Bytes(plain), charset), latin1Bytes)
 }
 
-function decode(text: string, plain: (text: string) => string, bytesIn: (letter: string) => Iterable<number>): string {
+function decodeEncodedWords(
+  text: string,
+  plain: (text: string) => string,
+  bytesIn: (letter: string) => Iterable<number>,
+): string {
   if (!text.includes('=?')) return plain(text)
   let [out, end] = ['', 0]
   let open: { readonly charset: string; bytes: number[]; written: string } | undefined
-  const close = (): void => {
-    if (open !== undefined) out += textOf(open.bytes, open.charset) ?? plain(open.written)
+  const flushWord = (): void => {
+    if (open !== undefined) out += decodeBytes(open.bytes, open.charset) ?? plain(open.written)
     open = undefined
   }
   for (const match of text.matchAll(encoded)) {
@@ -38,17 +42,17 @@ function decode(text: string, plain: (text: string) => string, bytesIn: (letter:
       open.bytes.push(...bytes)
       open.written += between + written
     } else {
-      close()
+      flushWord()
       out += isNeighbour ? '' : plain(between)
       open = { charset, bytes, written }
     }
     end = match.index + written.length
   }
-  close()
+  flushWord()
   return out + plain(text.slice(end))
 }
 
-function textOf(bytes: readonly number[], charset: string): string | undefined {
+function decodeBytes(bytes: readonly number[], charset: string): string | undefined {
   if (utf7Names.has(charset)) return decodeUtf7(Uint8Array.from(bytes))
   try {
     return new TextDecoder(charset).decode(Uint8Array.from(bytes))

@@ -2,7 +2,7 @@
 // sender takes part already.
 import type { MailHead } from '../wire/judged.ts'
 import { outlookName, threadKey, threadName } from './key.ts'
-import type { Tokens } from './token.ts'
+import type { ReplyTokens } from './token.ts'
 
 /** Ids that are looked at: a reference further away than these joins nothing. */
 const maxIds = 32
@@ -21,12 +21,12 @@ type Ids = Pick<MailHead, 'inReplyTo' | 'references' | 'threadIndex'>
 /** `id`: its own. `tokenKey`: of the reply token in the address it was sent to. */
 export async function resolveThread(
   head: Ids,
-  facts: { readonly id: string; readonly tokenKey: string | undefined; readonly tokens: Tokens },
+  facts: { readonly id: string; readonly tokenKey: string | undefined; readonly tokens: ReplyTokens },
 ): Promise<MailThread> {
   const { id } = facts
   const key = await threadKey(id)
   const ids = [...new Set([...head.inReplyTo, ...head.references.toReversed()])].slice(0, maxIds)
-  const ours = await Promise.all(ids.map((each) => keyInOwnId(facts.tokens, each)))
+  const ours = await Promise.all(ids.map((each) => keyFromOwnMessageId(facts.tokens, each)))
   const others = await Promise.all(ids.filter((_, at) => ours[at] === undefined).map(threadKey))
   const keys = [facts.tokenKey, ...ours, ...others].flatMap((each) => each ?? [])
   const outlook = head.threadIndex === undefined ? [] : [outlookName(head.threadIndex)]
@@ -41,6 +41,6 @@ export async function resolveThread(
 }
 
 /** Our Message-IDs begin with a token. The proof in it decides, whatever domain it is under: aliases and moves keep their threads. */
-async function keyInOwnId(tokens: Tokens, id: string): Promise<string | undefined> {
+async function keyFromOwnMessageId(tokens: ReplyTokens, id: string): Promise<string | undefined> {
   return tokens.read(id.slice(0, id.search(/[.@]|$/)))
 }

@@ -11,21 +11,21 @@ export type MailSecrets = {
 const formerSecretsMs = 400 * 24 * 60 * 60 * 1000
 
 /** Made once and the same for every replica: tokens in mails that went out long ago must still be read. */
-export function secretOf({ ownKeys }: Pick<ChannelDeps, 'ownKeys'>): MailSecrets {
-  const make = (): string =>
+export function createMailSecrets({ ownKeys }: Pick<ChannelDeps, 'ownKeys'>): MailSecrets {
+  const randomMailSecret = (): string =>
     Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
   let lone: string | undefined
-  const read = async (): Promise<KeyRing> => {
+  const readKeyRing = async (): Promise<KeyRing> => {
     if (ownKeys === undefined) {
-      lone ??= make()
+      lone ??= randomMailSecret()
       return { signing: lone, all: [lone] }
     }
-    const found = await ownKeys.ring('reply-token', async () => make(), formerSecretsMs)
+    const found = await ownKeys.ring('reply-token', async () => randomMailSecret(), formerSecretsMs)
     if (found !== undefined) return found
     throw new GatewayError(
       'config_invalid',
       '[email] there is no key to seal its secret with; set PARLEY_SEAL_KEY (openssl rand -hex 32)',
     )
   }
-  return { current: async () => (await read()).signing, all: async () => (await read()).all }
+  return { current: async () => (await readKeyRing()).signing, all: async () => (await readKeyRing()).all }
 }

@@ -5,7 +5,7 @@ import { equalInConstantTime } from '../../../src/verification/index.ts'
 import { base32, keyLength } from './key.ts'
 import type { MailSecrets } from './secret.ts'
 
-export interface Tokens {
+export interface ReplyTokens {
   mint(key: string): Promise<string>
   /** The key in a token of ours, however its case was changed. Undefined: we did not write it. */
   read(text: string): Promise<string | undefined>
@@ -19,19 +19,19 @@ export function looksLikeToken(text: string): boolean {
 }
 
 /** Secrets are asked for every time: they are made when they are first needed, and may change. */
-export function createTokens(hmac: Hmac, { current, all }: MailSecrets): Tokens {
-  const proofOf = async (key: string, secret: string): Promise<string> => {
+export function createReplyTokens(hmac: Hmac, { current, all }: MailSecrets): ReplyTokens {
+  const tokenProof = async (key: string, secret: string): Promise<string> => {
     const bytes = new TextEncoder().encode(`reply-token ${key}`)
     return base32(await hmac.sha256(secret, bytes)).slice(0, keyLength)
   }
   return {
-    mint: async (key) => key + (await proofOf(key, await current())),
+    mint: async (key) => key + (await tokenProof(key, await current())),
     async read(text) {
       if (!looksLikeToken(text)) return undefined
       const token = text.toLowerCase()
       const key = token.slice(0, keyLength)
       for (const secret of await all())
-        if (equalInConstantTime(token.slice(keyLength), await proofOf(key, secret))) return key
+        if (equalInConstantTime(token.slice(keyLength), await tokenProof(key, secret))) return key
       return undefined
     },
   }

@@ -1,5 +1,5 @@
 // The line above a quote: "On Monday at 10:00, Ann <ann@example.com> wrote:", often broken into several.
-import { type MailLine, nextWritten } from './mail-lines.ts'
+import { type MailLine, nextWrittenLine } from './mail-lines.ts'
 import { dayWords, onWords, wroteWords } from './phrases.ts'
 
 export type Attribution = {
@@ -10,7 +10,7 @@ export type Attribution = {
 }
 
 const maxWritten = 4
-const maxLines = 6
+const maxAttributionLines = 6
 const mailAddress = /[^\s<>"@]@[^\s<>"@]/
 const clock = /\d{1,2}[:.h]\d{2}|\d{1,2}\s?(?:am|pm|uhr|時|时|點|点|시)/
 const date = /\d{4}|\d{1,2}[./-]\d{1,2}|\d{1,2}\s?(?:月|월)/
@@ -23,36 +23,36 @@ const closings = [':', '：', '﹕']
 export function attributionAt(lines: readonly MailLine[], start: number): Attribution | undefined {
   const first = lines[start]
   if (first === undefined || first.isBlank || first.isQuote || first.text === '') return undefined
-  const reach = reachOf(first)
+  const reach = attributionReach(first)
   let joined = ''
   let written = 0
   for (let at = start; at < lines.length && at < start + reach.lines && written < reach.written; at += 1) {
     const line = lines[at]
-    if (line === undefined || (line.isQuote && !isTail(line, joined))) break
+    if (line === undefined || (line.isQuote && !isAttributionTail(line, joined))) break
     if (line.isBlank) continue
     // One that surely begins further down is another one.
-    if (at > start && isDated(line) && date.test(line.low)) return undefined
+    if (at > start && beginsLikeDate(line) && date.test(line.low)) return undefined
     written += 1
     joined = joined === '' ? line.low : `${joined} ${line.low}`
-    if (isComplete(joined)) return judged(lines, { joined, start, end: at + 1 })
+    if (isCompleteAttribution(joined)) return judgeCandidate(lines, { joined, start, end: at + 1 })
   }
-  return bareDate(lines, start)
+  return dateOnlyAttribution(lines, start)
 }
 
 /** `<ann@example.com` on one line and `> wrote:` on the next. */
-function isTail(line: MailLine, joined: string): boolean {
+function isAttributionTail(line: MailLine, joined: string): boolean {
   if (line.text.length > 60 || joined === '' || !endsWithColon(line.text)) return false
   return hasWrote(line.low) || joined.lastIndexOf('<') > joined.lastIndexOf('>')
 }
 
 /** How far down its end is looked for: only what looks like a beginning may go on over several lines. */
-function reachOf(line: MailLine): { readonly lines: number; readonly written: number } {
-  if (isDated(line)) return { lines: maxLines, written: maxWritten }
+function attributionReach(line: MailLine): { readonly lines: number; readonly written: number } {
+  if (beginsLikeDate(line)) return { lines: maxAttributionLines, written: maxWritten }
   const isNamed = mailAddress.test(line.low) || (/\d/.test(line.low) && hasWrote(line.low))
   return isNamed ? { lines: 2, written: 2 } : { lines: 1, written: 1 }
 }
 
-function isDated({ low }: MailLine): boolean {
+function beginsLikeDate({ low }: MailLine): boolean {
   const words = low.replace(/^[-\s]+/, '')
   if (beginsWithDate.test(words) || dayWords.some((day) => isFollowedByNumber(words, day))) return true
   return startsWithOn(words) && (date.test(words) || clock.test(words) || (words.includes(',') && /\d/.test(words)))
@@ -62,7 +62,7 @@ function isFollowedByNumber(low: string, day: string): boolean {
   return low.startsWith(day) && /^[.,]{0,2} ?\d/.test(low.slice(day.length))
 }
 
-function isComplete(joined: string): boolean {
+function isCompleteAttribution(joined: string): boolean {
   if (endsWithColon(joined)) return true
   if (!clock.test(joined) || !hasWrote(joined)) return false
   return joined.endsWith('--') || (mailAddress.test(joined) && /\p{L}$/u.test(joined) && endsWithWrote(joined))
@@ -71,8 +71,8 @@ function isComplete(joined: string): boolean {
 type Candidate = { readonly joined: string; readonly start: number; readonly end: number }
 
 /** Above marked quotes little evidence is enough; without them it must be what only a program writes. */
-function judged(lines: readonly MailLine[], { joined, start, end }: Candidate): Attribution | undefined {
-  const next = nextWritten(lines, end)
+function judgeCandidate(lines: readonly MailLine[], { joined, start, end }: Candidate): Attribution | undefined {
+  const next = nextWrittenLine(lines, end)
   const isAboveQuote = next < lines.length && next - end <= 2 && isQuoteBelow(lines[next])
   const verb = hasWrote(joined)
   const address = mailAddress.test(joined)
@@ -89,10 +89,10 @@ function judged(lines: readonly MailLine[], { joined, start, end }: Candidate): 
 }
 
 /** Some programs write a date, a time and a name, and neither a verb nor a colon. */
-function bareDate(lines: readonly MailLine[], start: number): Attribution | undefined {
+function dateOnlyAttribution(lines: readonly MailLine[], start: number): Attribution | undefined {
   const low = lines[start]?.low ?? ''
   if (!beginsWithDate.test(low) || low.length > 200) return undefined
-  const next = nextWritten(lines, start + 1)
+  const next = nextWrittenLine(lines, start + 1)
   const isAboveQuote = isQuoteBelow(lines[next])
   const isStamped = /^\S+ \d{1,2}:\d{2}(?::\d{2})? (?:gmt|utc)[+-]\d/.test(low)
   if (isStamped || (isAboveQuote && mailAddress.test(low) && low.endsWith('>')))

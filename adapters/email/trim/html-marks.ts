@@ -19,7 +19,7 @@ export const markQuote: NonNullable<HtmlTextOptions['mark']> = (name, attributes
   return name === 'div' && named.some((each) => classes.has(each.replace(/^x_/, ''))) ? quoteMark : undefined
 }
 
-export function withoutMarks(text: string): string {
+export function withoutQuoteMarks(text: string): string {
   if (!text.includes(quoteMark)) return text
   return text
     .split('\n')

@@ -21,21 +21,21 @@ export function mailLines(text: string): readonly MailLine[] {
   let at = 0
   while (lines.length < maxLines) {
     const end = text.indexOf('\n', at)
-    if (end === -1) return [...lines, lineOf(text.slice(at))]
-    lines.push(lineOf(text.slice(at, end)))
+    if (end === -1) return [...lines, readMailLine(text.slice(at))]
+    lines.push(readMailLine(text.slice(at, end)))
     at = end + 1
   }
-  return [...lines, restOf(text.slice(at))]
+  return [...lines, readRestLine(text.slice(at))]
 }
 
-function lineOf(raw: string): MailLine {
+function readMailLine(raw: string): MailLine {
   const seen = raw.slice(0, maxLineLength).replaceAll('\u00a0', ' ').trim()
   const text = seen.replaceAll('*', '').trim()
-  return { raw, text, low: text.toLowerCase(), isBlank: seen === '', isQuote: isQuoted(seen) }
+  return { raw, text, low: text.toLowerCase(), isBlank: seen === '', isQuote: startsWithQuoteMark(seen) }
 }
 
 /** It is a quote if every line of it says so. */
-function restOf(raw: string): MailLine {
+function readRestLine(raw: string): MailLine {
   let isQuote = true
   for (let at = 0; isQuote && at < raw.length; ) {
     const end = raw.indexOf('\n', at)
@@ -48,12 +48,12 @@ function restOf(raw: string): MailLine {
 }
 
 /** `> `, and the way some old programs write it, with the initials or the name of who is quoted before it. */
-function isQuoted(text: string): boolean {
+function startsWithQuoteMark(text: string): boolean {
   return text.startsWith('>') || /^\p{Lu}[\p{L}'-]{0,19}>{1,9}(?: |$)/u.test(text)
 }
 
 /** The next line from `at` that is not blank; the number of lines where there is none. */
-export function nextWritten(lines: readonly MailLine[], at: number): number {
+export function nextWrittenLine(lines: readonly MailLine[], at: number): number {
   let next = at
   while (next < lines.length && lines[next]?.isBlank === true) next += 1
   return next

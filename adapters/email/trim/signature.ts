@@ -1,7 +1,7 @@
 // What stands below the words of a mail without being any of them: signatures, and what phones add.
-import { type MailLine, nextWritten } from './mail-lines.ts'
+import { type MailLine, nextWrittenLine } from './mail-lines.ts'
 import { sentFromPhrases } from './phrases.ts'
-import { isLongRule, isRule } from './separators.ts'
+import { isLongRuleLine, isRuleLine } from './separators.ts'
 
 const maxSignatureLines = 15
 const maxFooterLines = 8
@@ -16,7 +16,7 @@ export type Stretch = {
 /** Where the words end, in these lines. */
 export function wordsEnd(lines: readonly MailLine[], { start, end, isLater }: Stretch): number {
   let words = withoutTail(lines, start, end)
-  const first = nextWritten(lines, start)
+  const first = nextWrittenLine(lines, start)
   const mark = signatureMark(lines, isLater ? first : first + 1, words)
   if (mark !== undefined) words = withoutTail(lines, start, mark)
   return words
@@ -27,7 +27,7 @@ function withoutTail(lines: readonly MailLine[], start: number, end: number): nu
   let last = end
   while (last > start) {
     const line = lines[last - 1]
-    if (line === undefined || !(line.isBlank || isRule(line) || isSentFrom(line))) break
+    if (line === undefined || !(line.isBlank || isRuleLine(line) || isSentFrom(line))) break
     last -= 1
   }
   return last
@@ -41,7 +41,7 @@ function signatureMark(lines: readonly MailLine[], first: number, end: number): 
     const below = lines.slice(at + 1, end).filter(({ isBlank }) => !isBlank).length
     const isMark = line.raw.replace(/\r$/, '') === '-- ' || line.text === '--' || line.text === '—'
     if (isMark && below <= maxSignatureLines) return at
-    if (isLongRule(line) && below <= maxFooterLines) return at
+    if (isLongRuleLine(line) && below <= maxFooterLines) return at
   }
   return undefined
 }

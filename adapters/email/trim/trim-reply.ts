@@ -3,8 +3,8 @@
 import { attributionAt } from './attribution.ts'
 import { headerBlockAt } from './header-block.ts'
 import { quoteMark } from './html-marks.ts'
-import { type MailLine, mailLines, nextWritten } from './mail-lines.ts'
-import { isForwardLine, isOriginalLine, isRule } from './separators.ts'
+import { type MailLine, mailLines, nextWrittenLine } from './mail-lines.ts'
+import { isForwardLine, isOriginalLine, isRuleLine } from './separators.ts'
 import { wordsEnd } from './signature.ts'
 
 export type Trimmed = {
@@ -22,36 +22,36 @@ export function trimReply(text: string): Trimmed {
 }
 
 function trimLines(lines: readonly MailLine[]): Trimmed {
-  const blocks = blocksOf(lines)
+  const blocks = splitBlocks(lines)
   const kept = keptBlocks(lines, blocks)
   const text = kept
-    .map((block) => textOf(lines, block))
+    .map((block) => trimmedBlockText(lines, block))
     .join('\n')
     .trim()
   const isKept = new Uint8Array(lines.length)
   for (const { start, end } of kept) isKept.fill(1, start, end)
-  const rest = lines.filter((line, at) => isKept[at] === 0 && !line.isBlank && !isMark(line))
+  const rest = lines.filter((line, at) => isKept[at] === 0 && !line.isBlank && !isQuoteMarkLine(line))
   // Nothing would be left of it, or everything: then it stays as it was.
-  if (rest.length === 0 || !/[\p{L}\p{N}\p{S}]/u.test(text)) return { text: wholeOf(lines), quoted: '' }
+  if (rest.length === 0 || !/[\p{L}\p{N}\p{S}]/u.test(text)) return { text: wholeText(lines), quoted: '' }
   return { text, quoted: rest.map(({ raw }) => raw).join('\n') }
 }
 
-function wholeOf(lines: readonly MailLine[]): string {
-  const shown = lines.filter((line) => !isMark(line)).map(({ raw }) => raw)
+function wholeText(lines: readonly MailLine[]): string {
+  const shown = lines.filter((line) => !isQuoteMarkLine(line)).map(({ raw }) => raw)
   return shown.join('\n').trim()
 }
 
 /** The text from its beginning to where nothing more can be the author's. */
-function blocksOf(lines: readonly MailLine[]): readonly Block[] {
+function splitBlocks(lines: readonly MailLine[]): readonly Block[] {
   const blocks: Block[] = []
   let hasWords = false
   for (let at = 0; at < lines.length; ) {
     const found: Block = blockAt(lines, at, hasWords)
-    hasWords ||= found.kind === 'words' && isWritten(lines, found.start, found.end)
+    hasWords ||= found.kind === 'words' && hasWrittenWords(lines, found.start, found.end)
     blocks.push(found)
     at = found.end
   }
-  return joined(blocks)
+  return joinWordBlocks(blocks)
 }
 
 function blockAt(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
@@ -60,7 +60,7 @@ function blockAt(lines: readonly MailLine[], at: number, hasWords: boolean): Blo
   if (line === undefined) return { kind: 'gone', start: at, end }
   // What is handed on is what the mail is about, down to its last line.
   if (isForwardLine(line)) return { kind: 'words', start: at, end }
-  if (isMark(line)) return markedBlock(lines, at, hasWords)
+  if (isQuoteMarkLine(line)) return markedBlock(lines, at, hasWords)
   if (line.isQuote) return { kind: 'quote', start: at, end: quoteEnd(lines, at) }
   if (isOriginalLine(line) || headerBlockAt(lines, at) > 0) return { kind: hasWords ? 'gone' : 'words', start: at, end }
   const attribution = attributionAt(lines, at)
@@ -76,7 +76,7 @@ function markedBlock(lines: readonly MailLine[], at: number, hasWords: boolean):
   const mark: Block = { kind: 'gone', start: at, end: at + 1 }
   for (let below = at + 1, written = 0; below < end && written < 8; below += 1) {
     const line = lines[below]
-    if (line === undefined || line.isBlank || isMark(line)) continue
+    if (line === undefined || line.isBlank || isQuoteMarkLine(line)) continue
     if (isForwardLine(line)) return mark
     if (line.isQuote) return { kind: 'attributed', start: at, end: quoteEnd(lines, below) }
     written += 1
@@ -88,9 +88,9 @@ function markedBlock(lines: readonly MailLine[], at: number, hasWords: boolean):
 function quoteEnd(lines: readonly MailLine[], start: number): number {
   const isBarred = lines[start]?.isQuote !== true
   const isQuote = (line: MailLine | undefined): boolean =>
-    line !== undefined && (line.isQuote || isMark(line) || (isBarred && line.raw.trimStart().startsWith('|')))
+    line !== undefined && (line.isQuote || isQuoteMarkLine(line) || (isBarred && line.raw.trimStart().startsWith('|')))
   let end = start + 1
-  for (let at = end; at < lines.length; at = nextWritten(lines, at + 1)) {
+  for (let at = end; at < lines.length; at = nextWrittenLine(lines, at + 1)) {
     if (lines[at]?.isBlank === true) continue
     if (!isQuote(lines[at])) break
     end = at + 1
@@ -99,7 +99,7 @@ function quoteEnd(lines: readonly MailLine[], start: number): number {
 }
 
 /** Neighbouring lines of words are one block. */
-function joined(blocks: readonly Block[]): readonly Block[] {
+function joinWordBlocks(blocks: readonly Block[]): readonly Block[] {
   const result: Block[] = []
   for (const block of blocks) {
     const last = result.at(-1)
@@ -114,7 +114,7 @@ function keptBlocks(lines: readonly MailLine[], blocks: readonly Block[]): reado
   const words: Block[] = []
   for (const block of blocks.filter(({ kind }) => kind === 'words')) {
     const end = wordsEnd(lines, { start: block.start, end: block.end, isLater: words.length > 0 })
-    if (end > nextWritten(lines, block.start)) words.push({ ...block, end })
+    if (end > nextWrittenLine(lines, block.start)) words.push({ ...block, end })
   }
   const [first, last] = [words[0], words.at(-1)]
   if (first === undefined || last === undefined) return []
@@ -135,20 +135,20 @@ function isQuotedLine(line: MailLine | undefined): boolean {
   return line !== undefined && (line.isQuote || line.text.startsWith('|')) && !/:\s*$/.test(line.text.slice(0, 30))
 }
 
-function isWritten(lines: readonly MailLine[], start: number, end: number): boolean {
+function hasWrittenWords(lines: readonly MailLine[], start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) {
     const line = lines[at]
-    if (line !== undefined && !line.isBlank && !isRule(line) && !isMark(line)) return true
+    if (line !== undefined && !line.isBlank && !isRuleLine(line) && !isQuoteMarkLine(line)) return true
   }
   return false
 }
 
-function isMark({ raw }: MailLine): boolean {
+function isQuoteMarkLine({ raw }: MailLine): boolean {
   return raw.includes(quoteMark)
 }
 
 /** Words with one blank line behind them, where there was any: it was taken for the end of the text. */
-function textOf(lines: readonly MailLine[], { kind, start, end }: Block): string {
-  const shown = lines.slice(start, end).filter((line) => !isMark(line))
+function trimmedBlockText(lines: readonly MailLine[], { kind, start, end }: Block): string {
+  const shown = lines.slice(start, end).filter((line) => !isQuoteMarkLine(line))
   return `${shown.map(({ raw }) => raw.trimEnd()).join('\n')}${kind === 'words' && lines[end]?.isBlank === true ? '\n' : ''}`
 }

@@ -4,6 +4,6 @@
  * agent: a mail to it may start a turn; bounce: an address of ours that only takes reports; disabled: an agent that takes no mail
  * now; unknown: no agent has this address in a domain of ours; foreign: another domain, for which nothing is passed on.
  */
-export type Recipient = 'agent' | 'bounce' | 'disabled' | 'unknown' | 'foreign'
+export type RecipientKind = 'agent' | 'bounce' | 'disabled' | 'unknown' | 'foreign'
 
-export type RecipientOf = (address: string) => Recipient | Promise<Recipient>
+export type ClassifyRecipient = (address: string) => RecipientKind | Promise<RecipientKind>

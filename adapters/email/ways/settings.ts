@@ -5,7 +5,7 @@ import type { ImapSettings } from './imap/settings.ts'
 import type { SmtpSettings } from './smtp/settings.ts'
 
 /** An ingress that is left out is closed: whatever claims to have come by it is rejected. */
-export type WaysSettings = {
+export type IngressSettings = {
   /** Of one raw mail, whichever way it comes. */
   readonly maxBytes: number
   readonly smtp?: SmtpSettings | undefined

@@ -5,7 +5,7 @@ const maxAddress = 254
 const local = /^(?=.{1,64}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const label = /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$/
 
-export function isPlainAddress(text: string): boolean {
+export function isPlainMailAddress(text: string): boolean {
   const at = text.indexOf('@')
   if (at < 1 || text.length > maxAddress) return false
   return local.test(text.slice(0, at)) && isPlainDomain(text.slice(at + 1))

@@ -136,7 +136,7 @@ export type MailReport = {
 export type MailRefusal = { readonly kind: 'refused' | 'later'; readonly reason: string; readonly remedy: string }
 
 /** Everything hop 3 reads. */
-export type JudgedMail = ReceivedMail & {
+export type ParsedMail = ReceivedMail & {
   readonly head: MailHead
   readonly proof: MailProof
   readonly body: MailBody

@@ -1,8 +1,8 @@
 // A mail as it reached us, whichever way it came: the raw bytes, and what the hop that brought it knows. One pipeline from here on.
-import type { RawArrival } from '../../../src/contract/index.ts'
+import type { RawRequest } from '../../../src/contract/index.ts'
 
 /** How a mail came in. Only a hop that we are, or that has proven itself, may say anything about the envelope. */
-export type Way = 'smtp' | 'imap' | 'webhook' | 'ses' | 'mailgun' | 'cloudflare'
+export type Ingress = 'smtp' | 'imap' | 'webhook' | 'ses' | 'mailgun' | 'cloudflare'
 
 export type Envelope = {
   /** Empty: the null sender of bounces. Undefined: not known. */
@@ -15,7 +15,7 @@ export type Envelope = {
 }
 
 export type ReceivedMail = {
-  readonly way: Way
+  readonly way: Ingress
   /** Unchanged, as signatures cover them. */
   readonly raw: Uint8Array
   readonly envelope: Envelope
@@ -39,7 +39,7 @@ export const envelopeHeaders = {
   way: 'x-mail-way',
 } as const
 
-export function arrivalOf({ way, raw, envelope, receivedAt }: ReceivedMail): RawArrival {
+export function mailAsRequest({ way, raw, envelope, receivedAt }: ReceivedMail): RawRequest {
   const { mailFrom, rcptTo, clientIp, helo } = envelope
   const headers = {
     [envelopeHeaders.way]: way,

@@ -1,9 +1,9 @@
 // Everything hop 3 reads: a judged mail, and what about it took waiting or a secret to find out.
 import type { MailThread } from '../threads/resolve.ts'
-import type { JudgedMail } from './judged.ts'
+import type { ParsedMail } from './judged.ts'
 
 /** One address of the envelope. `tokenKey`: in the reply token of the address, where it is one of ours. */
-export type ReadRecipient = { readonly given: string } & (
+export type VerifiedRecipient = { readonly given: string } & (
   | {
       readonly kind: 'agent'
       readonly agent: string
@@ -23,8 +23,8 @@ export type ReadRecipient = { readonly given: string } & (
 /** What is remembered of a mail that went out, for reports about it. */
 export type SentMail = { readonly clientId: string; readonly to: string }
 
-export type ReadMail = JudgedMail & {
-  readonly recipients: readonly ReadRecipient[]
+export type VerifiedMail = ParsedMail & {
+  readonly recipients: readonly VerifiedRecipient[]
   /** The Message-ID, or one made from the bytes where it has none. */
   readonly id: string
   /** How many agents in a row wrote to get here, where a gateway of ours vouches for it. */

@@ -1,8 +1,8 @@
 // Where an answer to a mail goes, as normalize writes it down and render reads it. Only `reply_to_…` differs between the mails of one place.
 import * as z from 'zod'
-import { isPlainAddress } from './address.ts'
+import { isPlainMailAddress } from './address.ts'
 
-const address = z.string().refine(isPlainAddress, 'is no plain address')
+const address = z.string().refine(isPlainMailAddress, 'is no plain address')
 const name = z.string().default('')
 
 export const replyToSchema = z.object({

@@ -15,15 +15,15 @@ export function isFieldCounted(
  * with the recipients: then what it refers to may be read, too. Recipients stay: others in a mail make it less direct, never more.
  */
 export function countedHead(head: MailHead, proof: MailProof, hasToken: boolean): MailHead {
-  const counts = (name: string): boolean => isFieldCounted(proof, name)
+  const isAuthorField = (name: string): boolean => isFieldCounted(proof, name)
   return {
     ...head,
-    subject: counts('subject') ? head.subject : '',
-    replyTo: counts('reply-to') ? head.replyTo : [],
-    inReplyTo: counts('in-reply-to') || hasToken ? head.inReplyTo : [],
-    references: counts('references') || hasToken ? head.references : [],
-    threadIndex: counts('thread-index') || hasToken ? head.threadIndex : undefined,
-    date: counts('date') ? head.date : undefined,
+    subject: isAuthorField('subject') ? head.subject : '',
+    replyTo: isAuthorField('reply-to') ? head.replyTo : [],
+    inReplyTo: isAuthorField('in-reply-to') || hasToken ? head.inReplyTo : [],
+    references: isAuthorField('references') || hasToken ? head.references : [],
+    threadIndex: isAuthorField('thread-index') || hasToken ? head.threadIndex : undefined,
+    date: isAuthorField('date') ? head.date : undefined,
   }
 }
 

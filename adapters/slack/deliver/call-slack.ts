@@ -3,7 +3,7 @@ import type { Logger, WebAPIPlatformError } from '@slack/web-api'
 import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
 
-export type Answer =
+export type WebApiAnswer =
   | { readonly kind: 'ok'; readonly data: Readonly<Record<string, unknown>> }
   /** Slack answered with an error code. */
   | { readonly kind: 'error'; readonly error: string }
@@ -14,12 +14,12 @@ export type Answer =
   /** Nothing that could be read came back. */
   | { readonly kind: 'lost' }
 
-export type CallSlack = (
+export type CallWebApi = (
   token: Secret,
   method: string,
   args: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
-) => Promise<Answer>
+) => Promise<WebApiAnswer>
 
 // Failures of the dialling itself.
 const notSent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
@@ -29,7 +29,7 @@ const ignore = (): void => {}
 type WebApi = typeof import('@slack/web-api')
 
 /** The client would write bodies and addresses; what matters of an answer is returned. */
-function silent({ LogLevel }: WebApi): Logger {
+function silentLogger({ LogLevel }: WebApi): Logger {
   const words = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   return { ...words, setLevel: ignore, setName: ignore, getLevel: () => LogLevel.ERROR }
 }
@@ -38,17 +38,17 @@ function silent({ LogLevel }: WebApi): Logger {
  * A client is made for every call: it holds one token and one signal, and nothing of it is shared, so that no call can be made
  * in another installation's name (the client writes its token into headers it is given).
  */
-export function createCallSlack(
+export function createWebApiCaller(
   settings: Pick<SlackSettings, 'apiUrl' | 'callTimeoutMs'>,
   deps: Pick<ChannelDeps, 'fetch'>,
-): CallSlack {
+): CallWebApi {
   return async (token, method, args, signal) => {
     let status = 0
     // With the first call, so that a gateway without this channel never loads it.
     const api = await import('@slack/web-api')
     const client = new api.WebClient(token.reveal(), {
       slackApiUrl: settings.apiUrl,
-      logger: silent(api),
+      logger: silentLogger(api),
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       allowAbsoluteUrls: false,
@@ -65,22 +65,22 @@ export function createCallSlack(
     try {
       return { kind: 'ok', data: { ...(await client.apiCall(method, { ...args })) } }
     } catch (error) {
-      return answerOf(api, error, status)
+      return toWebApiAnswer(api, error, status)
     }
   }
 }
 
-function answerOf(api: WebApi, error: unknown, status: number): Answer {
+function toWebApiAnswer(api: WebApi, error: unknown, status: number): WebApiAnswer {
   if (error instanceof api.WebAPIRateLimitedError) return { kind: 'limited', afterMs: error.retryAfter * 1000 }
   // Without a readable Retry-After the client gives up in words.
   if (status === 429) return { kind: 'limited', afterMs: defaultWaitMs }
   if (error instanceof api.WebAPIHTTPError) return { kind: 'http', status: error.statusCode }
-  if (error instanceof api.WebAPIPlatformError) return platformAnswer(error.data)
-  if (error instanceof api.WebAPIRequestError && wasNotSent(error.original)) return { kind: 'unsent' }
+  if (error instanceof api.WebAPIPlatformError) return answerFromPlatformError(error.data)
+  if (error instanceof api.WebAPIRequestError && neverReachedSlack(error.original)) return { kind: 'unsent' }
   return { kind: 'lost' }
 }
 
-function platformAnswer(data: WebAPIPlatformError['data']): Answer {
+function answerFromPlatformError(data: WebAPIPlatformError['data']): WebApiAnswer {
   const { error } = data
   if (error === 'ratelimited' || error === 'rate_limited') {
     return { kind: 'limited', afterMs: (data.response_metadata?.retryAfter ?? defaultWaitMs / 1000) * 1000 }
@@ -89,11 +89,11 @@ function platformAnswer(data: WebAPIPlatformError['data']): Answer {
   return typeof error === 'string' && /^[a-z][a-z0-9_]{1,63}$/.test(error) ? { kind: 'error', error } : { kind: 'lost' }
 }
 
-function wasNotSent({ cause }: Error): boolean {
-  if (cause instanceof AggregateError) return cause.errors.every((each) => notSent.has(codeOf(each)))
-  return notSent.has(codeOf(cause))
+function neverReachedSlack({ cause }: Error): boolean {
+  if (cause instanceof AggregateError) return cause.errors.every((each) => notSent.has(errorCode(each)))
+  return notSent.has(errorCode(cause))
 }
 
-function codeOf(error: unknown): unknown {
+function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }

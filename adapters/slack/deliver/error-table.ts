@@ -63,7 +63,7 @@ const classes: ReadonlyMap<string, ErrorClass> = new Map(
 export const knownErrors: readonly string[] = Object.values(table).flatMap((words) => words.split(/\s+/))
 
 /** An unknown code is a refusal, unless it speaks of trouble on Slack's side. */
-export function classOf(error: string): ErrorClass {
+export function classifySlackError(error: string): ErrorClass {
   return (
     classes.get(error) ??
     (/(?:_error|_failed|_failure|_timeout|unavailable|overloaded)$/.test(error) ? 'doubt' : 'form')

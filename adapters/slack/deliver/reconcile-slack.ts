@@ -2,8 +2,8 @@
 // its first words and its time, and where another message of ours could be meant nothing is decided.
 import type { Attempt, LookupOutcome } from '../../../src/contract/index.ts'
 import { foundMessageSchema, type FoundMessage as Message, type SlackCall } from '../wire/call.ts'
-import type { Answer } from './call-slack.ts'
-import type { SlackPorts } from './ports.ts'
+import type { WebApiAnswer } from './call-slack.ts'
+import type { OutboundDeps } from './ports.ts'
 
 const maxPages = 3
 const pageSize = 100
@@ -15,7 +15,7 @@ const skewSeconds = 5
 export function reconcileSlack({
   call,
   tokenOf,
-}: SlackPorts): (posted: SlackCall, attempt: Attempt) => Promise<LookupOutcome> {
+}: OutboundDeps): (posted: SlackCall, attempt: Attempt) => Promise<LookupOutcome> {
   return async (posted, attempt) => {
     if (posted.method !== 'chat.postMessage' && posted.method !== 'chat.startStream')
       return { kind: 'undecided', reason: 'cannot_be_looked_up' }
@@ -23,7 +23,7 @@ export function reconcileSlack({
     if (held.kind !== 'token') return { kind: 'undecided', reason: held.reason }
     const { channel, thread_ts: thread } = posted.payload
     const method = thread === undefined ? 'conversations.history' : 'conversations.replies'
-    const born = bornAt(attempt.clientId)
+    const born = clientIdTime(attempt.clientId)
     const oldest = born === undefined ? undefined : `${Math.max(1, Math.floor(born) - marginSeconds)}.000000`
     const unmarked: Message[] = []
     const args = {
@@ -38,13 +38,13 @@ export function reconcileSlack({
       const next = cursor === undefined ? args : { ...args, cursor }
       const answer = await call(held.token, method, next, attempt.signal)
       if (answer.kind !== 'ok') return refusedLookup(answer)
-      const found = foundIn(answer.data, attempt.clientId)
+      const found = findByClientId(answer.data, attempt.clientId)
       if (found !== undefined) return { kind: 'found', vendorId: found }
-      unmarked.push(...messagesOf(answer.data).filter(isUnmarked))
+      unmarked.push(...historyMessages(answer.data).filter(isUnmarked))
       cursor = nextCursor(answer.data)
       if (cursor !== undefined) continue
       return posted.method === 'chat.startStream'
-        ? streamAmong(unmarked, posted.payload.markdown_text, born)
+        ? findStream(unmarked, posted.payload.markdown_text, born)
         : { kind: 'absent' }
     }
     return { kind: 'undecided', reason: 'too_much_since' }
@@ -52,18 +52,18 @@ export function reconcileSlack({
 }
 
 /** Ids of version 7 begin with their time; what was sent by one is not older than it. Seconds. */
-function bornAt(clientId: string): number | undefined {
+function clientIdTime(clientId: string): number | undefined {
   const hex = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-/i.exec(clientId)
   return hex === null ? undefined : Number.parseInt(`${hex[1]}${hex[2]}`, 16) / 1000
 }
 
-function messagesOf(data: Readonly<Record<string, unknown>>): readonly Message[] {
+function historyMessages(data: Readonly<Record<string, unknown>>): readonly Message[] {
   const messages: readonly unknown[] = Array.isArray(data['messages']) ? data['messages'] : []
   return messages.flatMap((message) => foundMessageSchema.safeParse(message).data ?? [])
 }
 
-function foundIn(data: Readonly<Record<string, unknown>>, clientId: string): string | undefined {
-  return messagesOf(data).find(({ metadata }) => metadata?.event_payload?.client_id === clientId)?.ts
+function findByClientId(data: Readonly<Record<string, unknown>>, clientId: string): string | undefined {
+  return historyMessages(data).find(({ metadata }) => metadata?.event_payload?.client_id === clientId)?.ts
 }
 
 function isUnmarked({ bot_id, metadata }: Message): boolean {
@@ -71,18 +71,18 @@ function isUnmarked({ bot_id, metadata }: Message): boolean {
 }
 
 /** The words may have been shown in another markup, so only letters and digits are compared. */
-function streamAmong(unmarked: readonly Message[], opened: string, born: number | undefined): LookupOutcome {
-  const words = lettersOf(opened)
+function findStream(unmarked: readonly Message[], opened: string, born: number | undefined): LookupOutcome {
+  const words = lettersAndDigits(opened)
   const since = born ?? 0
   const recent = unmarked.filter(({ ts }) => Number(ts) >= since - skewSeconds)
   if (recent.length === 0) return { kind: 'absent' }
-  const alike = recent.filter(({ ts, text = '' }) => Number(ts) >= since && lettersOf(text).startsWith(words))
+  const alike = recent.filter(({ ts, text = '' }) => Number(ts) >= since && lettersAndDigits(text).startsWith(words))
   const [only, ...others] = words === '' ? [] : alike
   if (only !== undefined && others.length === 0) return { kind: 'found', vendorId: only.ts }
   return { kind: 'undecided', reason: 'another_may_be_meant' }
 }
 
-function lettersOf(text: string): string {
+function lettersAndDigits(text: string): string {
   return text.replace(/[^\p{L}\p{N}]/gu, '')
 }
 
@@ -93,7 +93,7 @@ function nextCursor(data: Readonly<Record<string, unknown>>): string | undefined
 }
 
 /** Where there is no such thread there is no such post; anything else leaves it open. */
-function refusedLookup(answer: Exclude<Answer, { kind: 'ok' }>): LookupOutcome {
+function refusedLookup(answer: Exclude<WebApiAnswer, { kind: 'ok' }>): LookupOutcome {
   if (answer.kind === 'error')
     return answer.error === 'thread_not_found' ? { kind: 'absent' } : { kind: 'undecided', reason: answer.error }
   // Some apps may read once a minute only.

@@ -1,24 +1,24 @@
 // Hop 8: an answer to the address that came with a command or a press. It needs no token, and none goes there.
-import type { ChannelDeps, Notes } from '../../../src/contract/index.ts'
-import { responseUrl } from '../discovery/response-urls.ts'
+import type { ChannelDeps, TtlStore } from '../../../src/contract/index.ts'
+import { readResponseUrl } from '../discovery/response-urls.ts'
 import type { MessagePayload } from '../wire/call.ts'
 
 /** `gone`: it has run out, or was used five times; nothing was shown. */
-export type Responded = 'shown' | 'gone' | 'lost'
+export type ResponseUrlOutcome = 'shown' | 'gone' | 'lost'
 
-export type Respond = (
+export type SendToResponseUrl = (
   key: string,
   { text, blocks }: Pick<MessagePayload, 'text' | 'blocks'>,
   how: { readonly isReplacing: boolean },
-) => Promise<Responded>
+) => Promise<ResponseUrlOutcome>
 
-export function createRespond(
+export function createResponseUrlSender(
   { fetch: send }: Pick<ChannelDeps, 'fetch'>,
-  notes: Notes | undefined,
+  notes: TtlStore | undefined,
   timeoutMs: number,
-): Respond {
+): SendToResponseUrl {
   return async (key, { text, blocks }, { isReplacing }) => {
-    const url = await responseUrl(notes, key)
+    const url = await readResponseUrl(notes, key)
     if (url === undefined) return 'gone'
     const shown = isReplacing ? { replace_original: true } : { replace_original: false, response_type: 'ephemeral' }
     const body = JSON.stringify({ ...shown, text, ...(blocks === undefined ? {} : { blocks }) })

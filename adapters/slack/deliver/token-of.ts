@@ -8,11 +8,11 @@ export type TokenAnswer =
   | { readonly kind: 'retry'; readonly reason: string }
 
 /** Asked for every call, so that no two installations ever share one. */
-export type TokenOf = (account: string) => Promise<TokenAnswer>
+export type SlackTokenLookup = (account: string) => Promise<TokenAnswer>
 
 /** Slack said that a token is no good. Undefined: there is none to try in its place. */
-export type TokenFailed = (account: string, token: Secret, error: string) => Promise<Secret | undefined>
+export type OnTokenFailed = (account: string, token: Secret, error: string) => Promise<Secret | undefined>
 
-export function ownToken({ botToken }: { readonly botToken: Secret }): TokenOf {
+export function staticTokenLookup({ botToken }: { readonly botToken: Secret }): SlackTokenLookup {
   return async () => ({ kind: 'token', token: botToken })
 }

@@ -1,20 +1,20 @@
 // Who the bot is, asked once where neither the settings nor the event say it: Slack's own events do, stand-ins may not.
-import type { CallSlack } from '../deliver/call-slack.ts'
-import type { TokenOf } from '../deliver/token-of.ts'
+import type { CallWebApi } from '../deliver/call-slack.ts'
+import type { SlackTokenLookup } from '../deliver/token-of.ts'
 
 const askTimeoutMs = 1500
 /** After a failure no event waits again for so long: an event must be answered within three seconds. */
 const pauseMs = 60_000
 
-export type LearnBotUser = (account: string) => Promise<string | undefined>
+export type BotUserLookup = (account: string) => Promise<string | undefined>
 
-export function createLearnBotUser(
-  { call, tokenOf }: { readonly call: CallSlack; readonly tokenOf: TokenOf },
+export function createBotUserLookup(
+  { call, tokenOf }: { readonly call: CallWebApi; readonly tokenOf: SlackTokenLookup },
   now: () => number,
-): LearnBotUser {
+): BotUserLookup {
   const known = new Map<string, string>()
   const asked = new Map<string, { readonly at: number; readonly answer: Promise<string | undefined> }>()
-  const ask = async (account: string): Promise<string | undefined> => {
+  const askBotUser = async (account: string): Promise<string | undefined> => {
     const held = await tokenOf(account)
     if (held.kind !== 'token') return undefined
     const answer = await call(held.token, 'auth.test', {}, AbortSignal.timeout(askTimeoutMs))
@@ -28,7 +28,7 @@ export function createLearnBotUser(
     if (user !== undefined) return user
     const last = asked.get(account)
     if (last !== undefined && now() - last.at < pauseMs) return last.answer
-    const answer = ask(account)
+    const answer = askBotUser(account)
     asked.set(account, { at: now(), answer })
     return answer
   }

@@ -1,6 +1,6 @@
 // The address Slack gives with a command or a press, for half an hour and five answers. It is a password: kept sealed, by a name of
 // our own, and only while it is good.
-import type { Notes } from '../../../src/contract/index.ts'
+import type { TtlStore } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 
 const family = 'response'
@@ -8,8 +8,8 @@ const family = 'response'
 const lifeMs = 29 * 60_000
 
 /** The name it is kept by. Undefined: there is none, it is not Slack's, or there is no key to seal it with. */
-export async function keepResponseUrl(
-  notes: Notes | undefined,
+export async function storeResponseUrl(
+  notes: TtlStore | undefined,
   origins: readonly string[],
   value: Readonly<Record<string, unknown>>,
 ): Promise<string | undefined> {
@@ -21,7 +21,7 @@ export async function keepResponseUrl(
   return isKept === undefined ? undefined : key
 }
 
-export async function responseUrl(notes: Notes | undefined, key: string): Promise<string | undefined> {
+export async function readResponseUrl(notes: TtlStore | undefined, key: string): Promise<string | undefined> {
   const url = (await notes?.read(family, key).catch(() => undefined))?.['url']
   return typeof url === 'string' ? url : undefined
 }

@@ -1,13 +1,13 @@
 // Looks up the name of a person, where an event names them by id alone: operators who decide about a stranger want to know who it is.
-import type { CallSlack } from '../deliver/call-slack.ts'
-import type { TokenOf } from '../deliver/token-of.ts'
+import type { CallWebApi } from '../deliver/call-slack.ts'
+import type { SlackTokenLookup } from '../deliver/token-of.ts'
 
 const keepMs = 60 * 60_000
 const maxKept = 1000
 
 /** Undefined: Slack does not say, as without the scope users:read, which the probe of the connection tells. */
-export function createSenderName(
-  { call, tokenOf }: { readonly call: CallSlack; readonly tokenOf: TokenOf },
+export function createSenderNameLookup(
+  { call, tokenOf }: { readonly call: CallWebApi; readonly tokenOf: SlackTokenLookup },
   now: () => number,
 ) {
   const known = new Map<string, { readonly at: number; readonly name: string | undefined }>()
@@ -19,7 +19,7 @@ export function createSenderName(
     if (held.kind !== 'token') return undefined
     const answer = await call(held.token, 'users.info', { user }, signal)
     if (answer.kind !== 'ok' && answer.kind !== 'error') return undefined
-    const name = answer.kind === 'ok' ? nameIn(answer.data['user']) : undefined
+    const name = answer.kind === 'ok' ? userDisplayName(answer.data['user']) : undefined
     known.delete(key)
     known.set(key, { at: now(), name })
     const [oldest] = known.keys()
@@ -28,13 +28,13 @@ export function createSenderName(
   }
 }
 
-function nameIn(user: unknown): string | undefined {
-  if (!isFields(user)) return undefined
-  const profile = isFields(user['profile']) ? user['profile'] : {}
+function userDisplayName(user: unknown): string | undefined {
+  if (!isPlainObject(user)) return undefined
+  const profile = isPlainObject(user['profile']) ? user['profile'] : {}
   const names = [profile['display_name'], profile['real_name'], user['real_name'], user['name']]
   return names.find((name): name is string => typeof name === 'string' && name.trim() !== '')
 }
 
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }

@@ -1,10 +1,10 @@
 // Hop 7: a file at Slack is opened with the bot's token, which goes to Slack's own file hosts and nowhere else.
 import * as z from 'zod'
-import type { ChannelDeps, GuardedFetch, JsonObject, OpenedFile, Secret } from '../../../src/contract/index.ts'
+import type { ChannelDeps, JsonObject, OpenedFile, SafeFetch, Secret } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../../src/verification/index.ts'
-import { fileOriginsOf, type SlackSettings } from '../config.ts'
-import type { Answer, CallSlack } from '../deliver/call-slack.ts'
-import type { TokenOf } from '../deliver/token-of.ts'
+import { allowedFileOrigins, type SlackSettings } from '../config.ts'
+import type { CallWebApi, WebApiAnswer } from '../deliver/call-slack.ts'
+import type { SlackTokenLookup } from '../deliver/token-of.ts'
 import { fileSchema } from '../wire/event.ts'
 
 /** Slack's own limit; the file store applies its own. */
@@ -22,36 +22,39 @@ type Refused = Extract<OpenedFile, { kind: 'refused' }>['reason']
 export function openSlackFile(
   settings: SlackSettings,
   deps: Pick<ChannelDeps, 'fetch'>,
-  { call, tokenOf }: { readonly call: CallSlack; readonly tokenOf: TokenOf },
+  { call, tokenOf }: { readonly call: CallWebApi; readonly tokenOf: SlackTokenLookup },
 ): (ref: JsonObject, signal: AbortSignal) => Promise<OpenedFile> {
   // The hosts are the operator's word or Slack's own, so there is no address to pin.
   const guarded = createUnpinnedFetch(deps.fetch)
-  const origins = fileOriginsOf(settings)
+  const origins = allowedFileOrigins(settings)
   return async (ref, signal) => {
     const parsed = refSchema.safeParse(ref)
-    if (!parsed.success) return refused('gone')
+    if (!parsed.success) return refusedFile('gone')
     const { account, file_id, mime } = parsed.data
     const held = await tokenOf(account)
-    if (held.kind !== 'token') return held.kind === 'gone' ? refused('not_allowed') : held
+    if (held.kind !== 'token') return held.kind === 'gone' ? refusedFile('not_allowed') : held
     const { token } = held
-    const given = parsed.data.url ?? addressIn(await call(token, 'files.info', { file: file_id }, signal))
+    const given = parsed.data.url ?? readDownloadUrl(await call(token, 'files.info', { file: file_id }, signal))
     if (typeof given !== 'string') return given
-    const url = allowedUrl(given, origins)
-    return url === undefined ? refused('not_allowed') : download(guarded, url, { token, origins, mime, signal })
+    const url = parseAllowedUrl(given, origins)
+    return url === undefined
+      ? refusedFile('not_allowed')
+      : downloadFromSlack(guarded, url, { token, origins, mime, signal })
   }
 }
 
 /** A stub of a shared channel says where the file is only when asked. */
-function addressIn(answer: Answer): string | OpenedFile {
-  if (answer.kind === 'error') return refused(/^file_(not_found|deleted)$/.test(answer.error) ? 'gone' : 'not_allowed')
+function readDownloadUrl(answer: WebApiAnswer): string | OpenedFile {
+  if (answer.kind === 'error')
+    return refusedFile(/^file_(not_found|deleted)$/.test(answer.error) ? 'gone' : 'not_allowed')
   if (answer.kind !== 'ok') return { kind: 'retry', reason: `files_info_${answer.kind}` }
   const { data: file } = fileSchema.safeParse(answer.data['file'])
   const url = file?.url_private_download ?? file?.url_private
-  if (file === undefined || url === undefined) return refused('gone')
-  return file.is_external === true || file.mode === 'external' ? refused('not_allowed') : url
+  if (file === undefined || url === undefined) return refusedFile('gone')
+  return file.is_external === true || file.mode === 'external' ? refusedFile('not_allowed') : url
 }
 
-function allowedUrl(given: string, origins: readonly string[]): URL | undefined {
+function parseAllowedUrl(given: string, origins: readonly string[]): URL | undefined {
   if (!URL.canParse(given, origins[0])) return undefined
   const url = new URL(given, origins[0])
   return origins.includes(url.origin) && url.username === '' && url.password === '' ? url : undefined
@@ -64,17 +67,17 @@ type Download = {
   readonly signal: AbortSignal
 }
 
-async function download(
-  guarded: GuardedFetch,
+async function downloadFromSlack(
+  guarded: SafeFetch,
   url: URL,
   { token, origins, mime, signal }: Download,
 ): Promise<OpenedFile> {
   const headers = { authorization: `Bearer ${token.reveal()}` }
   const outcome = await guarded.fetch(url.href, { headers, origins, hosts: [url.hostname], maxBytes, signal })
-  if (outcome.kind === 'refused') return refused(outcome.reason === 'too_large' ? 'too_large' : 'not_allowed')
+  if (outcome.kind === 'refused') return refusedFile(outcome.reason === 'too_large' ? 'too_large' : 'not_allowed')
   if (outcome.kind === 'failed') return { kind: 'retry', reason: `download_${outcome.reason}` }
   const { response } = outcome
-  const refusal = refusalOf(response, mime)
+  const refusal = slackDownloadRefusal(response, mime)
   if (refusal === undefined && response.body !== null) {
     const size = Number(response.headers.get('content-length') ?? Number.NaN)
     return {
@@ -89,14 +92,14 @@ async function download(
 }
 
 /** Undefined: these are the bytes. Without the right to a file Slack answers with its login page, and says it is fine. */
-function refusalOf({ status, headers }: Response, mime: string | undefined): OpenedFile | undefined {
-  if (status === 404 || status === 410) return refused('gone')
-  if (status === 401 || status === 403) return refused('not_allowed')
+function slackDownloadRefusal({ status, headers }: Response, mime: string | undefined): OpenedFile | undefined {
+  if (status === 404 || status === 410) return refusedFile('gone')
+  if (status === 401 || status === 403) return refusedFile('not_allowed')
   if (status !== 200) return { kind: 'retry', reason: `download_${status}` }
   const isPage = /^text\/html\b/i.test(headers.get('content-type') ?? '')
-  return isPage && mime !== 'text/html' ? refused('login_page') : undefined
+  return isPage && mime !== 'text/html' ? refusedFile('login_page') : undefined
 }
 
-function refused(reason: Refused): OpenedFile {
+function refusedFile(reason: Refused): OpenedFile {
   return { kind: 'refused', reason }
 }

@@ -8,11 +8,11 @@ const goneModes: ReadonlySet<string> = new Set(['tombstone', 'hidden_by_limit'])
 export function fileParts(files: readonly unknown[], account: string): readonly KnownPart[] {
   return files.flatMap((value) => {
     const { data } = fileSchema.safeParse(value)
-    return data === undefined ? [] : [filePart(data, account)]
+    return data === undefined ? [] : [slackFilePart(data, account)]
   })
 }
 
-function filePart(file: SlackFile, account: string): KnownPart {
+function slackFilePart(file: SlackFile, account: string): KnownPart {
   const name = cleanText(file.name ?? '').slice(0, 255)
   if (goneModes.has(file.mode ?? '')) return textPart(`[file: ${name || file.id}, no longer there]`)
   // It lies on another service, and our token must not go there.

@@ -7,13 +7,13 @@ import type { SlackCall, SlackReplyTo } from '../wire/call.ts'
 export const maxUploadBytes = 50_000_000
 
 /** Stored, and neither empty nor too large; any other is named in the text. */
-export function isSendable(part: Part): part is FilePart {
+export function isUploadable(part: Part): part is FilePart {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return false
   const size = part.kind === 'file' ? part.size : undefined
   return part.attachment !== undefined && size !== 0 && (size ?? 1) <= maxUploadBytes
 }
 
-export function fileCall(part: FilePart, to: SlackReplyTo): SlackCall {
+export function uploadCall(part: FilePart, to: SlackReplyTo): SlackCall {
   return {
     method: 'upload',
     account: to.account,

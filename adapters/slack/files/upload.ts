@@ -1,27 +1,27 @@
 // Hop 8: a stored file to Slack in its three steps. Only the last one shows anything, so only it can be in doubt.
 import type { ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
-import { fileOriginsOf, type SlackSettings } from '../config.ts'
-import type { Answer } from '../deliver/call-slack.ts'
-import { outcomeOf } from '../deliver/outcome-of.ts'
+import { allowedFileOrigins, type SlackSettings } from '../config.ts'
+import type { WebApiAnswer } from '../deliver/call-slack.ts'
+import { slackDeliveryOutcome } from '../deliver/outcome-of.ts'
 import type { SlackCall } from '../wire/call.ts'
 import { maxUploadBytes } from './render.ts'
 
 type UploadCall = Extract<SlackCall, { method: 'upload' }>
-type Means = {
+type UploadDeps = {
   readonly settings: SlackSettings
   readonly deps: Pick<ChannelDeps, 'fetch' | 'files'>
-  readonly send: (method: string, args: Readonly<Record<string, unknown>>) => Promise<Answer>
+  readonly send: (method: string, args: Readonly<Record<string, unknown>>) => Promise<WebApiAnswer>
 }
 
-export async function uploadFile(means: Means, call: UploadCall, signal: AbortSignal): Promise<DeliveryOutcome> {
-  const bytes = await storedBytes(means.deps, call.file.attachment)
+export async function uploadFile(means: UploadDeps, call: UploadCall, signal: AbortSignal): Promise<DeliveryOutcome> {
+  const bytes = await readStoredFile(means.deps, call.file.attachment)
   if (!(bytes instanceof Uint8Array)) return bytes
   const name = call.file.name.replace(/[\u0000-\u001f\u007f]/g, '_')
   const offered = await means.send('files.getUploadURLExternal', { filename: name, length: bytes.length })
-  if (offered.kind !== 'ok') return outcomeOf(offered, true)
+  if (offered.kind !== 'ok') return slackDeliveryOutcome(offered, true)
   const { upload_url: url, file_id: id } = offered.data
   if (typeof url !== 'string' || typeof id !== 'string') return { kind: 'retry', reason: 'no_upload_url' }
-  const refusal = await putBytes(means, url, bytes, signal)
+  const refusal = await putUploadBytes(means, url, bytes, signal)
   if (refusal !== undefined) return refusal
   const { channel_id, thread_ts, team_id } = call.payload
   const shared = await means.send('files.completeUploadExternal', {
@@ -30,11 +30,11 @@ export async function uploadFile(means: Means, call: UploadCall, signal: AbortSi
     ...(thread_ts === undefined ? {} : { thread_ts }),
     ...(team_id === undefined ? {} : { team_id }),
   })
-  return shared.kind === 'ok' ? { kind: 'delivered', vendorId: id } : outcomeOf(shared, false)
+  return shared.kind === 'ok' ? { kind: 'delivered', vendorId: id } : slackDeliveryOutcome(shared, false)
 }
 
 /** What cannot be sent is refused before any call. */
-async function storedBytes(
+async function readStoredFile(
   { files }: Pick<ChannelDeps, 'files'>,
   attachment: string,
 ): Promise<Uint8Array<ArrayBuffer> | DeliveryOutcome> {
@@ -55,13 +55,13 @@ async function storedBytes(
 }
 
 /** The address comes from outside: it must be Slack's, and it is its own permission, so no token goes there. */
-async function putBytes(
-  { settings, deps }: Means,
+async function putUploadBytes(
+  { settings, deps }: UploadDeps,
   url: string,
   body: Uint8Array<ArrayBuffer>,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome | undefined> {
-  if (!URL.canParse(url) || !fileOriginsOf(settings).includes(new URL(url).origin)) {
+  if (!URL.canParse(url) || !allowedFileOrigins(settings).includes(new URL(url).origin)) {
     return { kind: 'refused', reason: 'upload_host_not_allowed' }
   }
   try {

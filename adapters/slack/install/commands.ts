@@ -8,7 +8,7 @@ import {
   probeReport,
 } from '../../../src/contract/index.ts'
 import { slackSettingsSchema } from '../config.ts'
-import { createCallSlack } from '../deliver/call-slack.ts'
+import { createWebApiCaller } from '../deliver/call-slack.ts'
 import { slackManifest } from './manifest.ts'
 import { createSlackProbe } from './probe.ts'
 
@@ -32,11 +32,11 @@ const manifestCommand: ChannelCommand = {
   },
   async run(flags) {
     const manifest = slackManifest({
-      name: textOf(flags, 'name') ?? 'Parley',
-      url: textOf(flags, 'url'),
+      name: textFlag(flags, 'name') ?? 'Parley',
+      url: textFlag(flags, 'url'),
       isSocketMode: flags['socket'] === true,
-      command: textOf(flags, 'command') ?? '/parley',
-      connection: textOf(flags, 'connection') ?? 'default',
+      command: textFlag(flags, 'command') ?? '/parley',
+      connection: textFlag(flags, 'connection') ?? 'default',
       isOrgWide: flags['org'] === true,
     })
     // Everything in a manifest is JSON; its readonly lists are only a stricter type of it.
@@ -53,19 +53,19 @@ const check: ChannelCommand = {
     connection: { type: 'string', description: 'Id of the connection', valueHint: 'id', default: 'default' },
   },
   async run(flags, desk) {
-    const id = textOf(flags, 'connection') ?? 'default'
+    const id = textFlag(flags, 'connection') ?? 'default'
     const found = await desk.settings(id)
     if (found === undefined) {
       const remedy = 'set SLACK_BOT_TOKEN to the "Bot User OAuth Token" of your app, or name it in parley.config.ts'
       throw new GatewayError('config_invalid', `[slack] there is no connection ${id}; ${remedy}`)
     }
     const settings = slackSettingsSchema.parse(found.settings)
-    const probe = createSlackProbe({ settings, call: createCallSlack(settings, desk) })
+    const probe = createSlackProbe({ settings, call: createWebApiCaller(settings, desk) })
     return probeReport(await probe({ signal: AbortSignal.timeout(checkMs) }))
   },
 }
 
-function textOf(flags: CommandFlags, name: string): string | undefined {
+function textFlag(flags: CommandFlags, name: string): string | undefined {
   const value = flags[name]
   return typeof value === 'string' ? value : undefined
 }

@@ -1,7 +1,7 @@
 // From the code that Slack gave the browser to an installation: its token, and who we are in that workspace.
 import * as z from 'zod'
 import type { ChannelDeps, Installation, JsonObject, Secret } from '../../../src/contract/index.ts'
-import { webCall } from './web-call.ts'
+import { callOauthMethod } from './web-call.ts'
 
 export type OauthSettings = {
   readonly clientId: string
@@ -17,7 +17,7 @@ export type Exchanged =
   | { readonly kind: 'refused' }
   | { readonly kind: 'failed' }
 
-const owner = z.object({ id: z.string().min(1), name: z.string().catch('') }).nullish()
+const ownerSchema = z.object({ id: z.string().min(1), name: z.string().catch('') }).nullish()
 
 export const grantSchema = z.object({
   access_token: z.string().min(1),
@@ -29,8 +29,8 @@ const accessSchema = grantSchema.extend({
   app_id: z.string(),
   scope: z.string().catch(''),
   bot_user_id: z.string().min(1),
-  team: owner,
-  enterprise: owner,
+  team: ownerSchema,
+  enterprise: ownerSchema,
   is_enterprise_install: z.boolean().catch(false),
   authed_user: z.object({ id: z.string() }).nullish().catch(undefined),
 })
@@ -45,17 +45,17 @@ export async function exchangeCode(
 ): Promise<Exchanged> {
   const { apiUrl, clientId, clientSecret, redirectUrl } = settings
   const fields = { client_id: clientId, client_secret: clientSecret.reveal(), code, redirect_uri: redirectUrl }
-  const answer = await webCall(deps, { apiUrl, method: 'oauth.v2.access', fields })
+  const answer = await callOauthMethod(deps, { apiUrl, method: 'oauth.v2.access', fields })
   if (answer.kind !== 'ok') return { kind: answer.kind }
   const access = accessSchema.safeParse(answer.body)
   if (!access.success) return { kind: 'failed' }
-  const who = await webCall(deps, { apiUrl, method: 'auth.test', fields: {}, token: access.data.access_token })
+  const who = await callOauthMethod(deps, { apiUrl, method: 'auth.test', fields: {}, token: access.data.access_token })
   if (who.kind !== 'ok') return { kind: who.kind }
   const identity = identitySchema.safeParse(who.body)
-  const account = ownerOf(access.data)
+  const account = installOwner(access.data)
   if (!identity.success || account === undefined) return { kind: 'failed' }
-  const facts = { ...factsOf(access.data), bot_id: identity.data.bot_id }
-  const credentials = credentialsOf(access.data, deps.now())
+  const facts = { ...installationFacts(access.data), bot_id: identity.data.bot_id }
+  const credentials = grantCredentials(access.data, deps.now())
   return {
     kind: 'installed',
     installation: { account: account.id, credentials, facts, status: 'active' },
@@ -64,11 +64,11 @@ export async function exchangeCode(
 }
 
 /** An install for a whole organization belongs to no single workspace of it. */
-function ownerOf({ is_enterprise_install, enterprise, team }: Access): { id: string; name: string } | undefined {
+function installOwner({ is_enterprise_install, enterprise, team }: Access): { id: string; name: string } | undefined {
   return (is_enterprise_install ? enterprise : team) ?? undefined
 }
 
-function factsOf(access: Access): JsonObject {
+function installationFacts(access: Access): JsonObject {
   return {
     app_id: access.app_id,
     bot_user_id: access.bot_user_id,
@@ -83,7 +83,7 @@ function factsOf(access: Access): JsonObject {
 }
 
 /** What a grant is worth, and until when; also of a refreshed one. */
-export function credentialsOf(grant: z.output<typeof grantSchema>, now: number): JsonObject {
+export function grantCredentials(grant: z.output<typeof grantSchema>, now: number): JsonObject {
   const { access_token, refresh_token, expires_in } = grant
   return {
     bot_token: access_token,

@@ -1,6 +1,6 @@
 // Installs under way: each begun in one browser, ended once, within ten minutes. They are rows, so that an install may begin on one
 // replica and end on another; what is stored of a state is its hash, from which no state can be made.
-import type { Notes } from '../../../src/contract/index.ts'
+import type { TtlStore } from '../../../src/contract/index.ts'
 import { equalInConstantTime, sha256Hex } from '../../../src/verification/index.ts'
 
 export type InstallStates = {
@@ -15,10 +15,10 @@ export const stateLifeMs = 10 * 60_000
 const maxStates = 10_000
 const family = 'install'
 
-export function createInstallStates(notes: Notes): InstallStates {
+export function createInstallStates(notes: TtlStore): InstallStates {
   return {
     async begin() {
-      const [state, browser] = [random(), random()]
+      const [state, browser] = [randomHex128(), randomHex128()]
       const value = { browser: await sha256Hex(browser) }
       const note = { family, key: await sha256Hex(state), value, lifeMs: stateLifeMs, atMost: maxStates, isOnce: true }
       return (await notes.keep(note)) ? { state, browser } : undefined
@@ -31,6 +31,6 @@ export function createInstallStates(notes: Notes): InstallStates {
 }
 
 /** 128 bits, as text that addresses and cookies carry unchanged. */
-function random(): string {
+function randomHex128(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

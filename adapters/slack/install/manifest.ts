@@ -45,9 +45,9 @@ export const installPath = 'install'
 export const redirectPath = 'oauth_redirect'
 
 export function slackManifest(options: ManifestOptions) {
-  checkOptions(options)
+  checkManifestOptions(options)
   const { name, url, isSocketMode, command, isOrgWide } = options
-  const hook = url === undefined ? undefined : hookUrl(url, options.connection)
+  const hook = url === undefined ? undefined : slackWebhookUrl(url, options.connection)
   // With Socket Mode Slack refuses none of these, and calls none: they are left out so that an operator does not look for them.
   const request = isSocketMode || hook === undefined ? {} : { request_url: hook }
   const asked = isSocketMode || hook === undefined ? {} : { url: hook }
@@ -57,7 +57,7 @@ export function slackManifest(options: ManifestOptions) {
       agent_view: { agent_description: 'Ask it anything; it answers in the thread.' },
       // Without this tab people cannot write to the app directly.
       app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
-      bot_user: { display_name: displayName(name), always_online: true },
+      bot_user: { display_name: botDisplayName(name), always_online: true },
       slash_commands: [
         // Escaped: names of people and channels arrive as ids and not as words to guess from.
         { command, description: 'Ask the agent', usage_hint: '[question]', should_escape: true, ...asked },
@@ -78,27 +78,30 @@ export function slackManifest(options: ManifestOptions) {
   }
 }
 
-export function hookUrl(url: string, connection: string): string {
+export function slackWebhookUrl(url: string, connection: string): string {
   return `${url.replace(/\/+$/, '')}/hooks/slack/${connection}`
 }
 
 /** Bot names allow only `a-z`, `0-9`, `-`, `_` and `.`. */
-function displayName(name: string): string {
+function botDisplayName(name: string): string {
   return name
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
 }
 
-function checkOptions({ name, url, isSocketMode, command, connection }: ManifestOptions): void {
-  if (name.length > 35 || displayName(name) === '')
-    throw wrong('--name must be at most 35 characters with a letter or a digit of ASCII among them')
+function checkManifestOptions({ name, url, isSocketMode, command, connection }: ManifestOptions): void {
+  if (name.length > 35 || botDisplayName(name) === '')
+    throw manifestError('--name must be at most 35 characters with a letter or a digit of ASCII among them')
   if (!/^\/[a-z0-9_-]{1,31}$/.test(command))
-    throw wrong('--command must be a slash and 1 to 31 of a-z 0-9 - _, such as /ask')
-  if (!/^[A-Za-z0-9_-]+$/.test(connection)) throw wrong('--connection must be the id of a connection, such as default')
+    throw manifestError('--command must be a slash and 1 to 31 of a-z 0-9 - _, such as /ask')
+  if (!/^[A-Za-z0-9_-]+$/.test(connection))
+    throw manifestError('--connection must be the id of a connection, such as default')
   if (url === undefined && !isSocketMode)
-    throw wrong('--url is missing: say where the gateway is reached, such as https://bots.example.org, or use --socket')
-  if (url !== undefined && !isPlainHttps(url)) throw wrong('--url must begin with https:// and have no query')
+    throw manifestError(
+      '--url is missing: say where the gateway is reached, such as https://bots.example.org, or use --socket',
+    )
+  if (url !== undefined && !isPlainHttps(url)) throw manifestError('--url must begin with https:// and have no query')
 }
 
 function isPlainHttps(text: string): boolean {
@@ -106,6 +109,6 @@ function isPlainHttps(text: string): boolean {
   return url?.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === ''
 }
 
-function wrong(message: string): GatewayError {
+function manifestError(message: string): GatewayError {
   return new GatewayError('bad_request', message)
 }

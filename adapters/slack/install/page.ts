@@ -10,21 +10,24 @@ const headers = {
 }
 
 /** In the page itself, which may load nothing; light or dark as the browser is. */
-const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:18vh auto;padding:0 1.5rem}
+const installPageStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:18vh auto;padding:0 1.5rem}
 h1{font-size:1.5rem;margin:0 0 .5rem}p{margin:0;opacity:.8}`
 
-export type Page = { readonly status: number; readonly title: string; readonly words: string }
+export type InstallPage = { readonly status: number; readonly title: string; readonly words: string }
 
-export function pageResponse({ status, title, words }: Page, more: Readonly<Record<string, string>> = {}): Response {
+export function installPageResponse(
+  { status, title, words }: InstallPage,
+  more: Readonly<Record<string, string>> = {},
+): Response {
   const html = `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${style}</style></head>
-<body><h1>${escaped(title)}</h1><p>${escaped(words)}</p></body>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${installPageStyle}</style></head>
+<body><h1>${escapeHtml(title)}</h1><p>${escapeHtml(words)}</p></body>
 </html>
 `
   return new Response(html, { status, headers: { ...headers, ...more } })
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)
 }

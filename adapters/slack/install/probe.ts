@@ -1,13 +1,13 @@
 // Probes the app at Slack: its bot token and scopes, and Socket Mode. Asked at the start, on a schedule and by `parley slack check`.
 import type { ProbeFact, ProbeProblem, ProbeRequest, ProbeResult, Secret } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
-import type { Answer, CallSlack } from '../deliver/call-slack.ts'
+import type { CallWebApi, WebApiAnswer } from '../deliver/call-slack.ts'
 import type { SocketWatch } from '../source/socket-source.ts'
 import { botScopes } from './manifest.ts'
 
 export type SlackProbeDeps = {
   readonly settings: Pick<SlackSettings, 'botToken' | 'appToken'>
-  readonly call: CallSlack
+  readonly call: CallWebApi
   /** The socket of this process, where it has one. Without it Slack is asked for one, which is then not used. */
   readonly socket?: SocketWatch
   /** Workspaces that installed the app, where it has no token of its own. */
@@ -53,14 +53,24 @@ async function probeInstalls({ installed }: SlackProbeDeps): Promise<ProbeResult
 
 async function probeBot({ call }: SlackProbeDeps, token: Secret, signal: AbortSignal): Promise<ProbeResult> {
   const answer = await call(token, 'auth.test', {}, signal)
-  if (answer.kind !== 'ok') return refusedProbe(answer, 'token', tokenRemedy)
+  if (answer.kind !== 'ok') return refusedTokenProbe(answer, 'token', tokenRemedy)
   const { user, user_id, team, team_id } = answer.data
-  const name = shown(user ?? user_id)
-  const workspace = shown(team ?? team_id)
+  const name = printableAnswerField(user ?? user_id)
+  const workspace = printableAnswerField(team ?? team_id)
   const missing = missingScopes(answer.data)
   const facts: readonly ProbeFact[] = [
-    { key: 'bot', title: 'Bot', text: `@${name} (${shown(user_id)})`, value: { user: name, userId: shown(user_id) } },
-    { key: 'workspace', title: 'Workspace', text: workspace, value: { name: workspace, id: shown(team_id) } },
+    {
+      key: 'bot',
+      title: 'Bot',
+      text: `@${name} (${printableAnswerField(user_id)})`,
+      value: { user: name, userId: printableAnswerField(user_id) },
+    },
+    {
+      key: 'workspace',
+      title: 'Workspace',
+      text: workspace,
+      value: { name: workspace, id: printableAnswerField(team_id) },
+    },
     {
       ...{ key: 'missingScopes', title: 'Scopes', value: missing === undefined ? null : [...missing] },
       text: missing === undefined ? 'Slack does not say' : missing.length === 0 ? 'all there' : 'some are missing',
@@ -87,23 +97,23 @@ function scopeProblems(missing: readonly string[]): readonly ProbeProblem[] {
 }
 
 async function probeSocket({ call, socket }: SlackProbeDeps, token: Secret, signal: AbortSignal): Promise<ProbeResult> {
-  const fact = (text: string): ProbeFact => ({ key: 'mode', title: 'Mode', text, value: 'socket' })
+  const modeFact = (text: string): ProbeFact => ({ key: 'mode', title: 'Mode', text, value: 'socket' })
   if (socket === undefined) {
     const answer = await call(token, 'apps.connections.open', {}, signal)
     if (answer.kind === 'ok')
-      return { summary: 'Socket Mode', problems: [], facts: [fact('Socket Mode, a connection is granted')] }
-    const refused = refusedProbe(answer, 'app-level token', socketRemedy)
-    return { ...refused, summary: 'Socket Mode', facts: [fact('Socket Mode')] }
+      return { summary: 'Socket Mode', problems: [], facts: [modeFact('Socket Mode, a connection is granted')] }
+    const refused = refusedTokenProbe(answer, 'app-level token', socketRemedy)
+    return { ...refused, summary: 'Socket Mode', facts: [modeFact('Socket Mode')] }
   }
   await socket.settled(AbortSignal.any([signal, AbortSignal.timeout(socketWaitMs)]))
   const state = socket.state()
   const summary = `Socket Mode${state === 'idle' ? ' by another process' : ''}`
   const problems: readonly ProbeProblem[] =
     state === 'refused'
-      ? [problemOf('failed', 'app_token_refused', 'app-level token refused', socketRemedy)]
+      ? [probeProblem('failed', 'app_token_refused', 'app-level token refused', socketRemedy)]
       : state === 'connecting'
         ? [
-            problemOf(
+            probeProblem(
               'failed',
               'socket_closed',
               'no connection for Socket Mode',
@@ -111,19 +121,19 @@ async function probeSocket({ call, socket }: SlackProbeDeps, token: Secret, sign
             ),
           ]
         : []
-  return { summary, problems, facts: [fact(summary)] }
+  return { summary, problems, facts: [modeFact(summary)] }
 }
 
-function refusedProbe(answer: Exclude<Answer, { kind: 'ok' }>, what: string, remedy: string): ProbeResult {
+function refusedTokenProbe(answer: Exclude<WebApiAnswer, { kind: 'ok' }>, what: string, remedy: string): ProbeResult {
   const none = { summary: '', facts: [] }
   if (answer.kind === 'limited') return { ...none, problems: [], retryAfterMs: answer.afterMs }
-  if (answer.kind === 'error' && !isPassing(answer.error)) {
+  if (answer.kind === 'error' && !isTransientSlackError(answer.error)) {
     const reason = what === 'token' ? 'token_refused' : 'app_token_refused'
-    return { ...none, problems: [problemOf('failed', reason, `${what} refused (${answer.error})`, remedy)] }
+    return { ...none, problems: [probeProblem('failed', reason, `${what} refused (${answer.error})`, remedy)] }
   }
   const said =
     answer.kind === 'http' ? ` (status ${answer.status})` : answer.kind === 'error' ? ` (${answer.error})` : ''
-  const problem = problemOf(
+  const problem = probeProblem(
     'degraded',
     'unreachable',
     `Slack does not answer${said}`,
@@ -133,17 +143,17 @@ function refusedProbe(answer: Exclude<Answer, { kind: 'ok' }>, what: string, rem
 }
 
 /** Slack's own trouble, which says nothing of us. */
-function isPassing(error: string): boolean {
+function isTransientSlackError(error: string): boolean {
   return ['fatal_error', 'internal_error', 'service_unavailable', 'request_timeout', 'team_added_to_org'].includes(
     error,
   )
 }
 
-function problemOf(state: ProbeProblem['state'], reason: string, problem: string, remedy: string): ProbeProblem {
+function probeProblem(state: ProbeProblem['state'], reason: string, problem: string, remedy: string): ProbeProblem {
   return { state, reason, problem, remedy }
 }
 
 /** Slack's words for people: printable and short. */
-function shown(value: unknown): string {
+function printableAnswerField(value: unknown): string {
   return typeof value === 'string' ? value.replace(/[^\x20-\x7e]/g, ' ').slice(0, 80) : 'unknown'
 }

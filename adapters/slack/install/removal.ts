@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { Installations } from '../../../src/contract/index.ts'
 import { misfit } from '../../../src/verification/index.ts'
-import { type AppFacts, placeOfEvent } from '../normalize/scene.ts'
+import { type AppFacts, resolveInstallation } from '../normalize/scene.ts'
 import { readEnvelope, type SlackEnvelope } from '../wire/event.ts'
 
 const ids = z.array(z.string()).catch([])
@@ -12,11 +12,15 @@ const removalSchema = z.discriminatedUnion('type', [
 ])
 
 /** Ends what the event says has ended, and only that: a person's token that was revoked leaves the bot's alone. */
-export async function endRemoved(installations: Installations, app: AppFacts, payload: unknown): Promise<void> {
+export async function endRemovedInstallation(
+  installations: Installations,
+  app: AppFacts,
+  payload: unknown,
+): Promise<void> {
   const envelope = readEnvelope(payload)
   if (envelope === misfit || envelope.type !== 'event_callback') return
   const event = removalSchema.safeParse(envelope.event)
-  const account = event.success ? accountOf(app, envelope) : undefined
+  const account = event.success ? removedAccount(app, envelope) : undefined
   const found = account === undefined ? undefined : await installations.find(account)
   if (!event.success || found === undefined || found.status === 'removed') return
   const { data } = event
@@ -25,9 +29,9 @@ export async function endRemoved(installations: Installations, app: AppFacts, pa
 }
 
 /** Undefined where it names no installation: it is kept as unreadable then, and ends nothing. */
-function accountOf(app: AppFacts, envelope: SlackEnvelope): string | undefined {
+function removedAccount(app: AppFacts, envelope: SlackEnvelope): string | undefined {
   try {
-    return placeOfEvent(app, envelope).account
+    return resolveInstallation(app, envelope).account
   } catch {
     return undefined
   }

@@ -1,18 +1,18 @@
 // Installing the app into a workspace: `install` sends the browser to Slack, `oauth_redirect` takes it back.
-import type { ChannelDeps, Installations, Notes } from '../../../src/contract/index.ts'
+import type { ChannelDeps, Installations, TtlStore } from '../../../src/contract/index.ts'
 import { exchangeCode, type OauthSettings } from './exchange.ts'
 import { createInstallStates, type InstallStates, stateLifeMs } from './install-states.ts'
 import { botScopes, installPath, redirectPath } from './manifest.ts'
-import { type Page, pageResponse } from './page.ts'
+import { type InstallPage, installPageResponse } from './page.ts'
 
 export type InstallDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
   readonly installations: Installations
-  readonly notes: Notes
+  readonly notes: TtlStore
 }
 
 const cookieName = '__Secure-parley_install'
 
-const pages = {
+const installPages = {
   denied: {
     status: 403,
     title: 'Not installed',
@@ -39,7 +39,7 @@ const pages = {
     title: 'Slack did not answer',
     words: 'Nothing was kept. Wait a little and begin again.',
   },
-} as const satisfies Record<string, Page>
+} as const satisfies Record<string, InstallPage>
 
 export function serveInstall(
   settings: OauthSettings,
@@ -50,19 +50,22 @@ export function serveInstall(
     if (request.method !== 'GET') return undefined
     const url = new URL(request.url)
     const place = url.pathname.split('/').at(-1)
-    if (place === installPath) return begin(settings, states)
+    if (place === installPath) return beginInstall(settings, states)
     if (place !== redirectPath) return undefined
-    const page = await finish(settings, deps, states, { query: url.searchParams, browser: cookieIn(request) })
-    return pageResponse(page, { 'set-cookie': cookie(settings, '', 0) })
+    const page = await finishInstall(settings, deps, states, {
+      query: url.searchParams,
+      browser: readInstallCookie(request),
+    })
+    return installPageResponse(page, { 'set-cookie': installCookie(settings, '', 0) })
   }
 }
 
-async function begin(settings: OauthSettings, states: InstallStates): Promise<Response> {
+async function beginInstall(settings: OauthSettings, states: InstallStates): Promise<Response> {
   const begun = await states.begin()
-  if (begun === undefined) return pageResponse(pages.busy)
+  if (begun === undefined) return installPageResponse(installPages.busy)
   const { state, browser } = begun
   const location = authorizeUrl(settings, state)
-  const headers = { location, 'set-cookie': cookie(settings, browser, stateLifeMs), 'cache-control': 'no-store' }
+  const headers = { location, 'set-cookie': installCookie(settings, browser, stateLifeMs), 'cache-control': 'no-store' }
   return new Response(null, { status: 302, headers: { ...headers, 'referrer-policy': 'no-referrer' } })
 }
 
@@ -75,32 +78,32 @@ function authorizeUrl({ apiUrl, clientId, redirectUrl }: OauthSettings, state: s
   return url.href
 }
 
-type Return = { readonly query: URLSearchParams; readonly browser: string }
+type OauthReturn = { readonly query: URLSearchParams; readonly browser: string }
 
 /** The state is spent whatever comes of it, and before anything is asked of Slack. */
-async function finish(
+async function finishInstall(
   settings: OauthSettings,
   deps: InstallDeps,
   states: InstallStates,
-  { query, browser }: Return,
-): Promise<Page> {
+  { query, browser }: OauthReturn,
+): Promise<InstallPage> {
   const isOurs = await states.end(query.get('state') ?? '', browser)
-  if (query.has('error')) return pages.denied
+  if (query.has('error')) return installPages.denied
   const code = query.get('code')
-  if (!isOurs || code === null || code === '') return pages.expired
+  if (!isOurs || code === null || code === '') return installPages.expired
   const exchanged = await exchangeCode(settings, deps, code)
-  if (exchanged.kind !== 'installed') return pages[exchanged.kind]
+  if (exchanged.kind !== 'installed') return installPages[exchanged.kind]
   await deps.installations.save(exchanged.installation)
   const where = exchanged.name === '' ? 'your workspace' : exchanged.name
   return { status: 200, title: 'Installed', words: `The app is now in ${where}. You can close this window.` }
 }
 
-function cookie({ redirectUrl }: OauthSettings, value: string, lifeMs: number): string {
+function installCookie({ redirectUrl }: OauthSettings, value: string, lifeMs: number): string {
   const path = new URL(redirectUrl).pathname
   return `${cookieName}=${value}; Path=${path}; Max-Age=${lifeMs / 1000}; Secure; HttpOnly; SameSite=Lax`
 }
 
-function cookieIn(request: Request): string {
+function readInstallCookie(request: Request): string {
   const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))
   return pairs.find(([name]) => name === cookieName)?.[1] ?? ''
 }

@@ -8,8 +8,8 @@ import {
   type Secret,
   secret,
 } from '../../../src/contract/index.ts'
-import { credentialsOf, grantSchema, type OauthSettings } from './exchange.ts'
-import { webCall } from './web-call.ts'
+import { grantCredentials, grantSchema, type OauthSettings } from './exchange.ts'
+import { callOauthMethod } from './web-call.ts'
 
 export type TokenAnswer =
   | { readonly kind: 'token'; readonly token: Secret; readonly facts: Installation['facts'] }
@@ -17,13 +17,13 @@ export type TokenAnswer =
   | { readonly kind: 'gone'; readonly reason: 'not_installed' | 'installation_removed' | 'installation_broken' }
   | { readonly kind: 'retry'; readonly reason: string }
 
-export type TokenDesk = {
+export type InstallationTokens = {
   readonly tokenOf: (account: string) => Promise<TokenAnswer>
   /** Slack did not take a token: one that is newer, or was just refreshed, in its place; else the installation is over. */
   readonly tokenFailed: (account: string, token: Secret, error: string) => Promise<Secret | undefined>
 }
 
-type Deps = Pick<ChannelDeps, 'fetch' | 'now'> & { readonly installations: Installations }
+type TokenDeps = Pick<ChannelDeps, 'fetch' | 'now'> & { readonly installations: Installations }
 
 /** Slack's tokens live twelve hours; the last two of them are time enough to try again. */
 const refreshBeforeMs = 2 * 60 * 60_000
@@ -37,23 +37,25 @@ const credentialsSchema = z.object({
 })
 type Credentials = z.output<typeof credentialsSchema>
 
-export function createTokenDesk(settings: OauthSettings, deps: Deps): TokenDesk {
+export function createInstallationTokens(settings: OauthSettings, deps: TokenDeps): InstallationTokens {
   const underWay = new Map<string, Promise<TokenAnswer>>()
-  const once = (account: string, isExpired: boolean): Promise<TokenAnswer> => {
+  const refreshOnce = (account: string, isExpired: boolean): Promise<TokenAnswer> => {
     const running = underWay.get(account)
     if (running !== undefined) return running
-    const refreshing = refresh(settings, deps, account, isExpired).finally(() => underWay.delete(account))
+    const refreshing = refreshInstallationToken(settings, deps, account, isExpired).finally(() =>
+      underWay.delete(account),
+    )
     underWay.set(account, refreshing)
     return refreshing
   }
   return {
     async tokenOf(account) {
-      const read = await readToken(deps, account)
-      return read.kind === 'due' ? once(account, false) : read
+      const read = await readInstallationToken(deps, account)
+      return read.kind === 'due' ? refreshOnce(account, false) : read
     },
     async tokenFailed(account, token, error) {
       const isExpired = error === 'token_expired'
-      const read = isExpired ? await once(account, true) : await readToken(deps, account)
+      const read = isExpired ? await refreshOnce(account, true) : await readInstallationToken(deps, account)
       const now = read.kind === 'due' ? read.kept : read
       if (now.kind === 'token' && now.token.reveal() !== token.reveal()) return now.token
       // Only the workspace can mend it. What Slack does not answer to may still be good.
@@ -71,8 +73,8 @@ type Due = {
   readonly leftMs: number
 }
 
-async function readToken(
-  { installations, now }: Deps,
+async function readInstallationToken(
+  { installations, now }: TokenDeps,
   account: string,
   isExpired = false,
 ): Promise<Exclude<TokenAnswer, { kind: 'retry' }> | Due> {
@@ -83,20 +85,27 @@ async function readToken(
   if (!credentials.success) return { kind: 'gone', reason: 'installation_broken' }
   const { bot_token, refresh_token, expires_at } = credentials.data
   const token: TokenAnswer = { kind: 'token', token: secret(bot_token), facts: found.facts }
-  const leftMs = isExpired ? Math.min(0, leftOf(credentials.data, now())) : leftOf(credentials.data, now())
+  const leftMs = isExpired
+    ? Math.min(0, tokenTimeLeftMs(credentials.data, now()))
+    : tokenTimeLeftMs(credentials.data, now())
   if (expires_at === undefined || refresh_token === undefined || leftMs > refreshBeforeMs) return token
   // What is still good serves when the refresh fails.
   const kept: TokenAnswer = leftMs > 0 ? token : { kind: 'retry', reason: 'token_not_refreshed' }
   return { kind: 'due', found, refreshToken: refresh_token, kept, leftMs }
 }
 
-function leftOf({ expires_at }: Credentials, now: number): number {
+function tokenTimeLeftMs({ expires_at }: Credentials, now: number): number {
   return expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - now
 }
 
-async function refresh(settings: OauthSettings, deps: Deps, account: string, isExpired: boolean): Promise<TokenAnswer> {
+async function refreshInstallationToken(
+  settings: OauthSettings,
+  deps: TokenDeps,
+  account: string,
+  isExpired: boolean,
+): Promise<TokenAnswer> {
   // The refresh before this one may have done it while we waited.
-  const read = await readToken(deps, account, isExpired)
+  const read = await readInstallationToken(deps, account, isExpired)
   if (read.kind !== 'due') return read
   const { found, refreshToken, kept } = read
   const { apiUrl, clientId, clientSecret } = settings
@@ -106,12 +115,12 @@ async function refresh(settings: OauthSettings, deps: Deps, account: string, isE
     grant_type: 'refresh_token',
     refresh_token: refreshToken,
   }
-  const answer = await webCall(deps, { apiUrl, method: 'oauth.v2.access', fields })
+  const answer = await callOauthMethod(deps, { apiUrl, method: 'oauth.v2.access', fields })
   if (answer.kind === 'failed') return kept
-  if (answer.kind === 'refused') return refused(deps, account, read)
+  if (answer.kind === 'refused') return handleRefusedRefresh(deps, account, read)
   const grant = grantSchema.safeParse(answer.body)
   if (!grant.success) return kept
-  const credentials = credentialsOf(grant.data, deps.now())
+  const credentials = grantCredentials(grant.data, deps.now())
   // Removed while we asked: saving would bring it back. Broken is only what another process made of our success.
   const now = await deps.installations.find(account)
   if (now === undefined || now.status === 'removed') return { kind: 'gone', reason: 'installation_removed' }
@@ -120,8 +129,8 @@ async function refresh(settings: OauthSettings, deps: Deps, account: string, isE
 }
 
 /** Another process may have spent it first; then its result is there, or will be. Otherwise only a new install helps. */
-async function refused(deps: Deps, account: string, before: Due): Promise<TokenAnswer> {
-  const read = await readToken(deps, account)
+async function handleRefusedRefresh(deps: TokenDeps, account: string, before: Due): Promise<TokenAnswer> {
+  const read = await readInstallationToken(deps, account)
   if (read.kind !== 'due') return read
   if (read.refreshToken !== before.refreshToken || before.leftMs > -patienceMs) return read.kept
   await deps.installations.end(account, 'broken', 'refresh_refused')

@@ -2,7 +2,7 @@
 // Made by hand, because here tokens of different workspaces are near each other: nothing is shared between two calls.
 import type { ChannelDeps } from '../../../src/contract/index.ts'
 
-export type WebAnswer =
+export type OauthAnswer =
   | { readonly kind: 'ok'; readonly body: unknown }
   | { readonly kind: 'refused'; readonly error: string }
   /** No answer, or none that can be read: it may be asked again. */
@@ -10,17 +10,17 @@ export type WebAnswer =
 
 const timeoutMs = 10_000
 
-export type WebCall = {
+export type OauthCall = {
   readonly apiUrl: string
   readonly method: string
   readonly fields: Readonly<Record<string, string>>
   readonly token?: string
 }
 
-export async function webCall(
+export async function callOauthMethod(
   { fetch: send }: Pick<ChannelDeps, 'fetch'>,
-  { apiUrl, method, fields, token }: WebCall,
-): Promise<WebAnswer> {
+  { apiUrl, method, fields, token }: OauthCall,
+): Promise<OauthAnswer> {
   try {
     const response = await send(`${apiUrl}${method}`, {
       method: 'POST',
@@ -34,13 +34,13 @@ export async function webCall(
       signal: AbortSignal.timeout(timeoutMs),
     })
     if (!response.ok) return { kind: 'failed' }
-    return answerIn(await response.json())
+    return toOauthAnswer(await response.json())
   } catch {
     return { kind: 'failed' }
   }
 }
 
-function answerIn(body: unknown): WebAnswer {
+function toOauthAnswer(body: unknown): OauthAnswer {
   if (typeof body !== 'object' || body === null || !('ok' in body)) return { kind: 'failed' }
   if (body.ok === true) return { kind: 'ok', body }
   const error = 'error' in body && typeof body.error === 'string' ? body.error : 'unknown_error'

@@ -13,27 +13,27 @@ export function decodeText(wire: string): Decoded {
   for (const match of wire.matchAll(token)) {
     const shown = decodeToken(match[1] ?? '', named)
     if (shown === undefined) continue
-    text += unescaped(wire.slice(end, match.index)) + shown
+    text += unescapeSlackText(wire.slice(end, match.index)) + shown
     end = match.index + match[0].length
   }
-  return { text: text + unescaped(wire.slice(end)), named }
+  return { text: text + unescapeSlackText(wire.slice(end)), named }
 }
 
 /** One pass, so that `&amp;lt;` is the letters `&lt;`. */
-function unescaped(text: string): string {
+function unescapeSlackText(text: string): string {
   return text.replace(/&(amp|lt|gt);/g, (_, name: string) => (name === 'amp' ? '&' : name === 'lt' ? '<' : '>'))
 }
 
 /** Ids stay beside names, so that tools can use them. */
-export function shownUser(userId: string, label = ''): string {
+export function formatUserMention(userId: string, label = ''): string {
   return label === '' ? `@${userId}` : `@${label.replace(/^@/, '')} (${userId})`
 }
 
-export function shownChannel(channelId: string, label = ''): string {
+export function formatChannelMention(channelId: string, label = ''): string {
   return label === '' ? `#${channelId}` : `#${label.replace(/^#/, '')} (${channelId})`
 }
 
-export function shownLink(url: string, label = ''): string {
+export function formatLink(url: string, label = ''): string {
   const isSame = label === '' || label === url || url === `mailto:${label}` || url === `tel:${label}`
   return isSame ? label || url : `${label} (${url})`
 }
@@ -41,21 +41,21 @@ export function shownLink(url: string, label = ''): string {
 function decodeToken(content: string, named: NamedUser[]): string | undefined {
   const bar = content.indexOf('|')
   const target = bar === -1 ? content : content.slice(0, bar)
-  const label = bar === -1 ? '' : unescaped(content.slice(bar + 1))
+  const label = bar === -1 ? '' : unescapeSlackText(content.slice(bar + 1))
   const user = /^@([UW][A-Z0-9]+)$/.exec(target)?.[1]
   if (user !== undefined) {
-    const text = shownUser(user, label)
+    const text = formatUserMention(user, label)
     named.push({ text, userId: user })
     return text
   }
   const channel = /^#([A-Z0-9]+)$/.exec(target)?.[1]
-  if (channel !== undefined) return shownChannel(channel, label)
-  if (target.startsWith('!')) return decodeSpecial(target.slice(1), label)
-  return /^[a-z][a-z0-9+.-]*:/i.test(target) ? shownLink(unescaped(target), label) : undefined
+  if (channel !== undefined) return formatChannelMention(channel, label)
+  if (target.startsWith('!')) return decodeSpecialMention(target.slice(1), label)
+  return /^[a-z][a-z0-9+.-]*:/i.test(target) ? formatLink(unescapeSlackText(target), label) : undefined
 }
 
-function decodeSpecial(special: string, label: string): string {
+function decodeSpecialMention(special: string, label: string): string {
   const [kind = '', value = ''] = special.split('^')
-  if (kind === 'subteam') return shownUser(value, label)
+  if (kind === 'subteam') return formatUserMention(value, label)
   return kind === 'date' ? label : `@${kind}`
 }

@@ -1,8 +1,8 @@
 // Hop 3: a message event, its edit or its withdrawal. `message` and `app_mention` are twins and share one key. Pure.
-import { type Arrived, type ArrivedMessage, type ChannelContext, textPart } from '../../../src/contract/index.ts'
+import { type ChannelContext, type InboundEvent, type InboundMessage, textPart } from '../../../src/contract/index.ts'
 import { type SlackEvent, type SlackMessage, spokenSubtypes, systemSubtypes } from '../wire/event.ts'
-import { viewedIn } from './from-agent-view.ts'
-import { type Said, saidIn } from './message-parts.ts'
+import { viewedEntities } from './from-agent-view.ts'
+import { type MessageParts, readMessageParts } from './message-parts.ts'
 import * as scenes from './scene.ts'
 
 type Change = {
@@ -12,22 +12,22 @@ type Change = {
   readonly version: string
 }
 
-export function fromMessage(scene: scenes.Scene, event: SlackEvent): Arrived {
-  const change = changeOf(event)
-  if (typeof change === 'string') return ignored(scene, change)
-  const reason = reasonToIgnore(scene, event, change.message)
-  const author = authorOf(scene, change.message)
-  if (reason !== undefined || author === undefined) return ignored(scene, reason ?? 'no_author', author)
-  const said: Said =
+export function normalizeMessageEvent(eventContext: scenes.EventContext, event: SlackEvent): InboundEvent {
+  const change = detectChange(event)
+  if (typeof change === 'string') return ignoredMessage(eventContext, change)
+  const reason = messageIgnoreReason(eventContext, event, change.message)
+  const author = messageAuthor(eventContext, change.message)
+  if (reason !== undefined || author === undefined) return ignoredMessage(eventContext, reason ?? 'no_author', author)
+  const said: MessageParts =
     change.event === 'delete'
       ? { parts: [textPart('')], named: [] }
-      : saidIn(change.message, scene.place.account, scene.place.botUserId)
-  if (said.parts.length === 0) return ignored(scene, 'no_content', author)
-  return arrivedMessage({ ...scene, event, change, author, said })
+      : readMessageParts(change.message, eventContext.place.account, eventContext.place.botUserId)
+  if (said.parts.length === 0) return ignoredMessage(eventContext, 'no_content', author)
+  return slackInboundMessage({ ...eventContext, event, change, author, said })
 }
 
 /** A change of something, or why there is none. */
-function changeOf(event: SlackEvent): Change | string {
+function detectChange(event: SlackEvent): Change | string {
   const { subtype, message, previous_message: previous } = event
   if (subtype === undefined || spokenSubtypes.has(subtype)) return { event: 'new', message: event, version: '0' }
   if (systemSubtypes.has(subtype)) return 'system_message'
@@ -45,111 +45,111 @@ function changeOf(event: SlackEvent): Change | string {
     const gone = previous ?? message
     return { event: 'delete', message: { ...gone, ts: message.ts }, version: `deleted:${message.ts}` }
   }
-  const isReworded = previous === undefined ? message.edited !== undefined : isDifferent(message, previous)
+  const isReworded = previous === undefined ? message.edited !== undefined : isTextChanged(message, previous)
   if (!isReworded) return 'preview_only'
   return { event: 'edit', message, version: message.edited?.ts ?? event.event_ts ?? event.ts }
 }
 
 /** Previews of links change a message too, and nothing new was said. */
-function isDifferent(message: SlackMessage, previous: SlackMessage): boolean {
+function isTextChanged(message: SlackMessage, previous: SlackMessage): boolean {
   return message.text !== previous.text || message.edited?.ts !== previous.edited?.ts
 }
 
-function reasonToIgnore(
-  { app, place, isBeyondHops }: scenes.Scene,
+function messageIgnoreReason(
+  { app, place, isBeyondHops }: scenes.EventContext,
   event: SlackEvent,
   message: SlackMessage,
 ): string | undefined {
   const shown = [event, event.message, event.previous_message, message]
-  if (shown.some((each) => each !== undefined && isOwn(place, each))) return 'own_message'
+  if (shown.some((each) => each !== undefined && isOwnMessage(place, each))) return 'own_message'
   if (message.user === 'USLACK' || systemSubtypes.has(message.subtype ?? '')) return 'system_message'
-  if (!isBot(message)) return undefined
+  if (!isBotMessage(message)) return undefined
   if (message.streaming_state === 'in_progress') return 'still_streaming'
   const ids = [message.user, message.bot_id, message.app_id, message.bot_profile?.app_id]
   if (!ids.some((each) => each !== undefined && app.allowBots.has(each))) return 'from_bot'
   return isBeyondHops === true ? 'bot_hop_limit' : undefined
 }
 
-type Marked = Pick<SlackMessage, 'user' | 'bot_id' | 'app_id' | 'bot_profile' | 'subtype'>
+type BotMarks = Pick<SlackMessage, 'user' | 'bot_id' | 'app_id' | 'bot_profile' | 'subtype'>
 
-function isOwn({ botUserId, appId }: scenes.Place, { user, app_id, bot_profile }: Marked): boolean {
+function isOwnMessage({ botUserId, appId }: scenes.AppInstallation, { user, app_id, bot_profile }: BotMarks): boolean {
   if (botUserId !== undefined && user === botUserId) return true
   return appId !== undefined && (app_id === appId || bot_profile?.app_id === appId)
 }
 
-function isBot({ bot_id, bot_profile, subtype }: Marked): boolean {
+function isBotMessage({ bot_id, bot_profile, subtype }: BotMarks): boolean {
   return bot_id !== undefined || bot_profile !== undefined || subtype === 'bot_message'
 }
 
-function authorOf({ place }: scenes.Scene, message: SlackMessage): scenes.Author | undefined {
+function messageAuthor({ place }: scenes.EventContext, message: SlackMessage): scenes.Author | undefined {
   const id = message.user ?? message.bot_id
   if (id === undefined) return undefined
   const profile = message.user_profile
   return {
     id,
-    ...scenes.homeOf(place, message.user_team ?? message.source_team),
-    isBot: isBot(message),
+    ...scenes.authorHome(place, message.user_team ?? message.source_team),
+    isBot: isBotMessage(message),
     isGuest: profile?.is_restricted === true || profile?.is_ultra_restricted === true,
     username: profile?.name ?? '',
     name: profile?.display_name || profile?.real_name || message.bot_profile?.name || '',
   }
 }
 
-type MessageScene = scenes.Scene & {
+type MessageContext = scenes.EventContext & {
   readonly event: SlackEvent
   readonly change: Change
   readonly author: scenes.Author
-  readonly said: Said
+  readonly said: MessageParts
 }
 
-function arrivedMessage(scene: MessageScene): ArrivedMessage {
-  const { place, event, author, said, connection, arrival } = scene
-  const { message, version, event: kind } = scene.change
+function slackInboundMessage(eventContext: MessageContext): InboundMessage {
+  const { place, event, author, said, connection, arrival } = eventContext
+  const { message, version, event: kind } = eventContext.change
   const { channel } = event
   const room = scenes.roomKind(channel, event.channel_type)
-  const surface = surfaceOf(room, message)
-  const thread = scenes.threadOf(
+  const surface = appSurface(room, message)
+  const thread = scenes.threadRoot(
     room,
     message.thread_ts ?? (surface === undefined ? undefined : message.ts),
     message.ts,
   )
-  const threadId = scenes.threadId(place, channel, thread)
+  const threadId = scenes.slackThreadId(place, channel, thread)
   const originalId = `${place.account}:${channel}:${message.ts}`
   const isReply = message.thread_ts !== undefined && message.thread_ts !== message.ts
-  const context = contextOf(scene, room, originalId)
+  const context = messageContext(eventContext, room, originalId)
   return {
     kind: 'message',
     message: {
       id: kind === 'new' ? originalId : `${originalId}:${version}`,
       thread_id: threadId,
       ...(isReply ? { in_reply_to: `${place.account}:${channel}:${message.thread_ts}` } : {}),
-      sender: scenes.senderOf(scene, author, { channel, isMention: context.addressed === 'mention' }),
-      recipient: scenes.recipientOf(connection),
+      sender: scenes.slackSender(eventContext, author, { channel, isMention: context.addressed === 'mention' }),
+      recipient: scenes.agentAddress(connection),
       parts: [...said.parts],
-      recipient_capabilities: scenes.capabilitiesOf(scene.app),
+      recipient_capabilities: scenes.slackRecipientCapabilities(eventContext.app),
       received_via: 'slack',
       received_at: arrival.receivedAt,
-      raw: scene.raw,
+      raw: eventContext.raw,
       channel: context,
     },
     agent: connection.agent,
     semanticId: originalId,
     version,
     isSenderChosenId: false,
-    deliveryId: scene.deliveryId,
-    subject: scenes.subjectOf(author),
+    deliveryId: eventContext.deliveryId,
+    subject: scenes.slackSubject(author),
     thread: { candidates: [threadId], vouched: true, fresh: threadId },
     replyTo: {
-      ...scenes.replyToOf(place, channel, thread, author),
+      ...scenes.slackReplyAddress(place, channel, thread, author),
       reply_to_ts: message.ts,
       ...(surface === undefined ? {} : { reply_to_surface: surface }),
     },
-    platformAt: scenes.instantOf(kind === 'new' ? message.ts : (event.event_ts ?? event.ts)),
+    platformAt: scenes.tsToIsoTime(kind === 'new' ? message.ts : (event.event_ts ?? event.ts)),
   }
 }
 
 /** Which of the app's own views it was written in: there every first message opens a thread, as in a channel. */
-function surfaceOf(
+function appSurface(
   room: 'dm' | 'group' | 'channel',
   { app_context, assistant_thread }: SlackMessage,
 ): 'agent' | 'assistant' | undefined {
@@ -158,18 +158,22 @@ function surfaceOf(
   return assistant_thread === undefined ? undefined : 'assistant'
 }
 
-function contextOf(scene: MessageScene, room: 'dm' | 'group' | 'channel', originalId: string): ChannelContext {
-  const { event, change, author, said, place } = scene
+function messageContext(
+  eventContext: MessageContext,
+  room: 'dm' | 'group' | 'channel',
+  originalId: string,
+): ChannelContext {
+  const { event, change, author, said, place } = eventContext
   const isCalled = said.named.some(({ userId }) => userId === place.botUserId) || event.type === 'app_mention'
   const { thread_ts: root, ts } = change.message
   const own = change.message.app_context
-  const viewed = own === undefined ? scene.viewed : viewedIn(own)
+  const viewed = own === undefined ? eventContext.viewed : viewedEntities(own)
   const isInThread = root !== undefined && root !== '' && root !== ts
   // A bot is answered only where it calls us, so that two bots do not keep each other talking.
   const isHeardOn = isInThread && !author.isBot
   const parentIsUs = place.botUserId !== undefined && change.message.parent_user_id === place.botUserId
   return {
-    ...scenes.contextOf(scene, {
+    ...scenes.baseChannelContext(eventContext, {
       external_conversation_id: event.channel,
       external_message_id: change.message.ts,
       sender_id: author.id,
@@ -178,18 +182,18 @@ function contextOf(scene: MessageScene, room: 'dm' | 'group' | 'channel', origin
     addressed: room === 'dm' ? 'dm' : isCalled ? 'mention' : parentIsUs ? 'reply' : isHeardOn ? 'thread' : 'none',
     mentions: said.named.map(({ text, userId }) => ({
       text,
-      subject: `slack:${scenes.homeOf(place, undefined).home}/${userId}`,
+      subject: `slack:${scenes.authorHome(place, undefined).home}/${userId}`,
     })),
     event: change.event,
-    ...(room === 'dm' || isInThread ? {} : { main_line: scenes.threadId(place, event.channel, undefined) }),
+    ...(room === 'dm' || isInThread ? {} : { main_line: scenes.slackThreadId(place, event.channel, undefined) }),
     ...(change.message.subtype === 'thread_broadcast' ? { broadcast: true } : {}),
     ...(viewed === undefined ? {} : { context: viewed }),
     ...(change.event === 'new' ? {} : { target_id: originalId }),
   }
 }
 
-function ignored(scene: scenes.Scene, reason: string, author?: scenes.Author): Arrived {
-  const { deliveryId, raw } = scene
-  const subject = author === undefined ? {} : { subject: scenes.subjectOf(author) }
+function ignoredMessage(eventContext: scenes.EventContext, reason: string, author?: scenes.Author): InboundEvent {
+  const { deliveryId, raw } = eventContext
+  const subject = author === undefined ? {} : { subject: scenes.slackSubject(author) }
   return { kind: 'ignored', reason, isNoise: reason === 'thread_notice', deliveryId, ...subject, raw }
 }

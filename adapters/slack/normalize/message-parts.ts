@@ -5,17 +5,17 @@ import { attachmentSchema, type SlackMessage } from '../wire/event.ts'
 import { decodeText, type NamedUser } from './decode-text.ts'
 import { hasTable, readAnyBlocks, readRichText } from './read-blocks.ts'
 
-export type Said = { readonly parts: readonly KnownPart[]; readonly named: readonly NamedUser[] }
+export type MessageParts = { readonly parts: readonly KnownPart[]; readonly named: readonly NamedUser[] }
 
 type Spoken = Pick<SlackMessage, 'text' | 'blocks' | 'files' | 'attachments' | 'subtype'>
 
-export function saidIn(message: Spoken, account: string, botUserId: string | undefined): Said {
+export function readMessageParts(message: Spoken, account: string, botUserId: string | undefined): MessageParts {
   const blocks = message.blocks ?? []
   const { text, named } = readRichText(blocks) ?? decodeText(message.text ?? '')
-  const words = withoutCall(text, botUserId).trim()
+  const words = withoutBotMention(text, botUserId).trim()
   const spoken = message.subtype === 'me_message' && words !== '' ? `[action] ${words}` : words
   const tables = hasTable(blocks) ? [readAnyBlocks(blocks.filter((block) => hasTable([block])))] : []
-  const quoted = (message.attachments ?? []).flatMap((attachment) => quotation(attachment) ?? [])
+  const quoted = (message.attachments ?? []).flatMap((attachment) => quotedAttachment(attachment) ?? [])
   const texts = [spoken, ...tables, ...quoted].filter((each) => each !== '')
   return { parts: [...fileParts(message.files ?? [], account), ...texts.map((each) => textPart(each))], named }
 }
@@ -24,7 +24,7 @@ const bareCall = /^\s*@([A-Z0-9]+)\b[\s,:]*/
 const labelledCall = /^\s*@[^\n()]{1,80} \(([A-Z0-9]+)\)[\s,:]*/
 
 /** The mention that calls us is no part of what is asked; further ones stay. */
-function withoutCall(text: string, botUserId: string | undefined): string {
+function withoutBotMention(text: string, botUserId: string | undefined): string {
   if (botUserId === undefined) return text
   const call = [bareCall, labelledCall].find((pattern) => pattern.exec(text)?.[1] === botUserId)
   const rest = call === undefined ? text : text.replace(call, '')
@@ -32,7 +32,7 @@ function withoutCall(text: string, botUserId: string | undefined): string {
 }
 
 /** Shared messages and pasted tables. Previews of links are Slack's words, not the sender's, and are left out. */
-function quotation(value: unknown): string | undefined {
+function quotedAttachment(value: unknown): string | undefined {
   const { data } = attachmentSchema.safeParse(value)
   if (data === undefined) return undefined
   const blocks = [...(data.blocks ?? []), ...innerBlocks(data.message_blocks ?? [])]

@@ -1,10 +1,10 @@
 // Hop 3: normalizes one signed payload. Pure: values and facts in, values out.
 import {
-  type Arrived,
   type ChannelContext,
   type Connection,
-  type RawArrival,
-  UnreadableArrival,
+  type InboundEvent,
+  type RawRequest,
+  UnparsableEventError,
 } from '../../../src/contract/index.ts'
 import { misfit } from '../../../src/verification/index.ts'
 import {
@@ -17,15 +17,21 @@ import {
 } from '../wire/event.ts'
 import { interactionSchema, slashSchema } from '../wire/order.ts'
 import { homeOpenedSchema, threadOpenedSchema } from '../wire/view.ts'
-import { fromHomeOpened, fromThreadOpened } from './from-agent-view.ts'
-import { fromClick, fromSlash, fromStop, nothing, placeOfOrder } from './from-command.ts'
-import { fromMessage } from './from-message.ts'
-import { type AppFacts, placeOfEvent, type Scene } from './scene.ts'
+import { normalizeHomeOpened, normalizeThreadOpened } from './from-agent-view.ts'
+import {
+  ignoredEvent,
+  normalizeButtonClick,
+  normalizeSlashCommand,
+  normalizeStopButton,
+  resolveInteractionInstallation,
+} from './from-command.ts'
+import { normalizeMessageEvent } from './from-message.ts'
+import { type AppFacts, type EventContext, resolveInstallation } from './scene.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Incoming = {
   readonly app: AppFacts
-  readonly arrival: RawArrival
+  readonly arrival: RawRequest
   readonly connection: Connection
   readonly isBeyondHops?: boolean
   readonly response?: string | undefined
@@ -40,89 +46,103 @@ const orderTypes: ReadonlySet<unknown> = new Set([
   ...['interactive_message', 'dialog_submission', 'workflow_step_edit'],
 ])
 
-export function normalizeSlack(incoming: Incoming, value: Fields): readonly Arrived[] {
-  if (typeof value['command'] === 'string') return [slash(incoming, value)]
-  if (orderTypes.has(value['type'])) return [interaction(incoming, value)]
-  return [event(incoming, value)]
+export function normalizeSlack(incoming: Incoming, value: Fields): readonly InboundEvent[] {
+  if (typeof value['command'] === 'string') return [normalizeSlashPayload(incoming, value)]
+  if (orderTypes.has(value['type'])) return [normalizeInteraction(incoming, value)]
+  return [normalizeEvent(incoming, value)]
 }
 
-function event(incoming: Incoming, value: Fields): Arrived {
-  const raw = withoutSecrets(value)
+function normalizeEvent(incoming: Incoming, value: Fields): InboundEvent {
+  const raw = withoutSlackSecrets(value)
   const envelope = readEnvelope(value)
-  if (envelope === misfit) throw new UnreadableArrival('invalid_envelope')
+  if (envelope === misfit) throw new UnparsableEventError('invalid_envelope')
   const deliveryId = envelope.event_id ?? `${envelope.type}:${incoming.arrival.receivedAt}`
   if (envelope.type === 'app_rate_limited')
     return { kind: 'ignored', reason: 'app_rate_limited', isNoise: false, deliveryId, raw }
   if (envelope.type !== 'event_callback')
     return { kind: 'ignored', reason: 'unsupported_type', isNoise: false, deliveryId, raw }
-  const scene: Scene = { ...incoming, place: placeOfEvent(incoming.app, envelope), deliveryId, raw }
+  const eventContext: EventContext = {
+    ...incoming,
+    place: resolveInstallation(incoming.app, envelope),
+    deliveryId,
+    raw,
+  }
   const inner = typeof envelope.event === 'object' && envelope.event !== null ? envelope.event : {}
   const type = 'type' in inner && typeof inner.type === 'string' ? inner.type : ''
-  if (type === 'message' || type === 'app_mention') return fromMessage(scene, messageIn(inner))
-  if (type === 'app_home_opened') return fromHomeOpened(scene, checked(homeOpenedSchema, inner))
-  if (type === 'app_context_changed') return nothing(scene, 'context_changed', userIn(inner))
-  if (type.startsWith('assistant_thread_')) return fromThreadOpened(scene, checked(threadOpenedSchema, inner))
-  if (type === 'agent_session_stopped') return fromStop(scene, checked(stoppedSchema, inner))
-  if (installationEvents.has(type)) return nothing(scene, type)
+  if (type === 'message' || type === 'app_mention') return normalizeMessageEvent(eventContext, parseMessageEvent(inner))
+  if (type === 'app_home_opened') return normalizeHomeOpened(eventContext, parseEventAs(homeOpenedSchema, inner))
+  if (type === 'app_context_changed') return ignoredEvent(eventContext, 'context_changed', eventUser(inner))
+  if (type.startsWith('assistant_thread_'))
+    return normalizeThreadOpened(eventContext, parseEventAs(threadOpenedSchema, inner))
+  if (type === 'agent_session_stopped') return normalizeStopButton(eventContext, parseEventAs(stoppedSchema, inner))
+  if (installationEvents.has(type)) return ignoredEvent(eventContext, type)
   const reason = type === '' ? 'no_event' : 'unsupported_event'
-  return { ...nothing(scene, reason, userIn(inner)), isNoise: noiseEvents.has(type) } as Arrived
+  return { ...ignoredEvent(eventContext, reason, eventUser(inner)), isNoise: noiseEvents.has(type) } as InboundEvent
 }
 
-function messageIn(inner: object): SlackEvent {
+function parseMessageEvent(inner: object): SlackEvent {
   const message = readMessage(inner)
-  if (message === misfit) throw new UnreadableArrival('invalid_event')
+  if (message === misfit) throw new UnparsableEventError('invalid_event')
   return message
 }
 
-function checked<T>(schema: { safeParse(value: unknown): { success: boolean; data?: T } }, value: unknown): T {
+function parseEventAs<T>(schema: { safeParse(value: unknown): { success: boolean; data?: T } }, value: unknown): T {
   const { data } = schema.safeParse(value)
-  if (data === undefined) throw new UnreadableArrival('invalid_event')
+  if (data === undefined) throw new UnparsableEventError('invalid_event')
   return data
 }
 
 /** Whose reaction, visit or membership it is. */
-function userIn(inner: object): string | undefined {
+function eventUser(inner: object): string | undefined {
   const user = 'user' in inner ? inner.user : undefined
   return typeof user === 'string' && /^[UW][A-Z0-9]{1,31}$/.test(user) ? user : undefined
 }
 
-function interaction(incoming: Incoming, value: Fields): Arrived {
+function normalizeInteraction(incoming: Incoming, value: Fields): InboundEvent {
   const parsed = interactionSchema.safeParse(value)
-  if (!parsed.success) throw new UnreadableArrival('invalid_interaction')
+  if (!parsed.success) throw new UnparsableEventError('invalid_interaction')
   const { data } = parsed
   const enterprise = data.enterprise?.id ?? data.team?.enterprise_id
-  const place = placeOfOrder(incoming.app, {
+  const place = resolveInteractionInstallation(incoming.app, {
     isOrg: data.is_enterprise_install === true,
     team: data.team?.id ?? data.user?.team_id,
     enterprise,
     appId: data.api_app_id,
   })
-  const scene = { ...incoming, place, deliveryId: deliveryOf(value, incoming), raw: withoutSecrets(value) }
+  const eventContext = {
+    ...incoming,
+    place,
+    deliveryId: interactionDeliveryId(value, incoming),
+    raw: withoutSlackSecrets(value),
+  }
   return data.type === 'block_actions'
-    ? fromClick(scene, data)
-    : nothing(scene, `unsupported_${data.type}`, data.user?.id)
+    ? normalizeButtonClick(eventContext, data)
+    : ignoredEvent(eventContext, `unsupported_${data.type}`, data.user?.id)
 }
 
-function slash(incoming: Incoming, value: Fields): Arrived {
+function normalizeSlashPayload(incoming: Incoming, value: Fields): InboundEvent {
   const parsed = slashSchema.safeParse(value)
-  if (!parsed.success) throw new UnreadableArrival('invalid_command')
+  if (!parsed.success) throw new UnparsableEventError('invalid_command')
   const { data } = parsed
-  const place = placeOfOrder(incoming.app, {
+  const place = resolveInteractionInstallation(incoming.app, {
     isOrg: data.is_enterprise_install === 'true',
     team: data.team_id,
     enterprise: data.enterprise_id,
     appId: data.api_app_id,
   })
-  return fromSlash({ ...incoming, place, deliveryId: deliveryOf(value, incoming), raw: withoutSecrets(value) }, data)
+  return normalizeSlashCommand(
+    { ...incoming, place, deliveryId: interactionDeliveryId(value, incoming), raw: withoutSlackSecrets(value) },
+    data,
+  )
 }
 
 /** Slack repeats no click and no command; people do. */
-function deliveryOf(value: Fields, { arrival }: Incoming): string {
+function interactionDeliveryId(value: Fields, { arrival }: Incoming): string {
   const trigger = value['trigger_id']
   return typeof trigger === 'string' && trigger !== '' ? trigger.slice(0, 128) : arrival.receivedAt
 }
 
-function withoutSecrets(value: Fields): Fields {
+function withoutSlackSecrets(value: Fields): Fields {
   const kept: Record<string, unknown> = {}
   for (const name of Object.keys(value)) if (!secretFields.has(name)) kept[name] = value[name]
   return kept

@@ -7,8 +7,8 @@ import {
   type JsonObject,
   mintEvidence,
   type NormalizedMessage,
-  type RawArrival,
-  UnreadableArrival,
+  type RawRequest,
+  UnparsableEventError,
   verifiedSender,
 } from '../../../src/contract/index.ts'
 import { maxTextLength } from '../wire/call.ts'
@@ -27,7 +27,7 @@ export type AppFacts = {
 }
 
 /** The installation an event belongs to: a workspace, or a whole organization. */
-export type Place = {
+export type AppInstallation = {
   /** Whose token is used: E… for an organization, T… for a workspace. */
   readonly account: string
   readonly isOrg: boolean
@@ -38,10 +38,10 @@ export type Place = {
   readonly isShared: boolean
 }
 
-export type Scene = {
+export type EventContext = {
   readonly app: AppFacts
-  readonly place: Place
-  readonly arrival: RawArrival
+  readonly place: AppInstallation
+  readonly arrival: RawRequest
   readonly connection: Connection
   readonly deliveryId: string
   readonly raw: unknown
@@ -54,14 +54,14 @@ export type Scene = {
 }
 
 /** Which installation an event is for: the envelope's own team may be the other side of a shared channel. */
-export function placeOfEvent(app: AppFacts, envelope: SlackEnvelope): Place {
+export function resolveInstallation(app: AppFacts, envelope: SlackEnvelope): AppInstallation {
   const authorization = envelope.authorizations?.[0]
   const isOrg = authorization?.is_enterprise_install === true
   const enterprise = authorization?.enterprise_id ?? envelope.enterprise_id
   const team = authorization?.team_id ?? envelope.context_team_id ?? envelope.team_id
   // What happens to an organization's own installation names no workspace.
   const account = isOrg ? enterprise : (team ?? enterprise)
-  if (account === undefined) throw new UnreadableArrival('no_installation')
+  if (account === undefined) throw new UnparsableEventError('no_installation')
   const bot = authorization?.is_bot === true ? authorization.user_id : undefined
   return {
     account,
@@ -86,7 +86,7 @@ export type Author = {
 }
 
 /** Home of a person whose own team is given: ours, our organization's, or a stranger's. */
-export function homeOf(place: Place, team: string | undefined): Pick<Author, 'home' | 'isExternal'> {
+export function authorHome(place: AppInstallation, team: string | undefined): Pick<Author, 'home' | 'isExternal'> {
   const ours = place.enterprise ?? place.team ?? place.account
   const isOther = team !== undefined && team !== place.team && team !== place.enterprise
   // Inside an organization another workspace is no stranger, unless the channel is shared with one.
@@ -94,23 +94,23 @@ export function homeOf(place: Place, team: string | undefined): Pick<Author, 'ho
   return isExternal ? { home: team, isExternal } : { home: ours, isExternal: false }
 }
 
-export function subjectOf({ home, id }: Pick<Author, 'home' | 'id'>): string {
+export function slackSubject({ home, id }: Pick<Author, 'home' | 'id'>): string {
   return `slack:${home}/${id}`
 }
 
-export function senderOf(
-  { place, arrival, connection }: Scene,
+export function slackSender(
+  { place, arrival, connection }: EventContext,
   author: Author,
   about: { readonly channel: string; readonly isMention: boolean },
 ): NormalizedMessage['sender'] {
-  const subject = subjectOf(author)
+  const subject = slackSubject(author)
   const keyId = `${place.appId ?? 'app'}:${place.account}`
   const evidence = mintEvidence({
     subject,
     issuer: connection.domain,
-    method: methodOf(author, about.isMention),
+    method: evidenceMethod(author, about.isMention),
     assurance: 'platform',
-    recipient: recipientOf(connection),
+    recipient: agentAddress(connection),
     issuedAt: arrival.receivedAt,
     keyId,
     claims: {
@@ -140,7 +140,7 @@ export function senderOf(
 }
 
 /** A bot is never a member; what it proves is that it called us, or that it wrote. */
-function methodOf({ isBot }: Author, isMention: boolean): string {
+function evidenceMethod({ isBot }: Author, isMention: boolean): string {
   if (!isBot) return 'urn:mentionable:auth:slack-workspace-member:v0.1'
   return isMention ? 'urn:mentionable:auth:platform-mention:v0.1' : 'urn:gw:auth:slack-bot:v0.1'
 }
@@ -151,7 +151,7 @@ export function roomKind(channel: string, type: string | undefined): 'dm' | 'gro
 }
 
 /** A direct conversation is one thread; anywhere else every first message opens its own. */
-export function threadOf(
+export function threadRoot(
   room: 'dm' | 'group' | 'channel',
   threadTs: string | undefined,
   ts: string,
@@ -159,11 +159,16 @@ export function threadOf(
   return room === 'dm' ? threadTs : (threadTs ?? ts)
 }
 
-export function threadId({ account }: Place, channel: string, thread: string | undefined): string {
+export function slackThreadId({ account }: AppInstallation, channel: string, thread: string | undefined): string {
   return thread === undefined ? `${account}:${channel}` : `${account}:${channel}:${thread}`
 }
 
-export function replyToOf(place: Place, channel: string, thread: string | undefined, author: Author): JsonObject {
+export function slackReplyAddress(
+  place: AppInstallation,
+  channel: string,
+  thread: string | undefined,
+  author: Author,
+): JsonObject {
   return {
     account: place.account,
     ...(place.isOrg && place.team !== undefined ? { team_id: place.team } : {}),
@@ -174,15 +179,15 @@ export function replyToOf(place: Place, channel: string, thread: string | undefi
   }
 }
 
-export function capabilitiesOf({ relaysNames }: AppFacts): NormalizedMessage['recipient_capabilities'] {
+export function slackRecipientCapabilities({ relaysNames }: AppFacts): NormalizedMessage['recipient_capabilities'] {
   return {
     mention_relay: { kind: relaysNames ? 'inline' : 'none' },
     rendering: { max_text_chars: maxTextLength, streaming: 'native', files: true, buttons: true },
   }
 }
 
-export function contextOf(
-  { connection }: Scene,
+export function baseChannelContext(
+  { connection }: EventContext,
   facts: Pick<ChannelContext, 'external_conversation_id' | 'external_message_id' | 'sender_id' | 'room_kind'>,
 ): Omit<ChannelContext, 'addressed' | 'mentions' | 'event'> {
   return {
@@ -194,11 +199,11 @@ export function contextOf(
   }
 }
 
-export function recipientOf(connection: Connection): string {
+export function agentAddress(connection: Connection): string {
   return formatAddress({ local: connection.agent, domain: connection.domain })
 }
 
 /** Slack's times are seconds with a counter behind the point. */
-export function instantOf(ts: string): string {
+export function tsToIsoTime(ts: string): string {
   return new Date(Math.trunc(Number(ts.split('.')[0]) * 1000)).toISOString()
 }

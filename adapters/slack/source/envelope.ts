@@ -1,6 +1,6 @@
 // An envelope of Socket Mode as the HTTP request Slack would have made of it: from here on there is one path for both.
 import * as z from 'zod'
-import type { JsonObject, RawArrival, TransportAnswer } from '../../../src/contract/index.ts'
+import type { JsonObject, RawRequest, TransportAnswer } from '../../../src/contract/index.ts'
 
 const envelopeSchema = z.object({
   envelope_id: z.string().min(1),
@@ -20,21 +20,21 @@ export type SocketMessage =
   | { readonly kind: 'envelope'; readonly envelope: Envelope }
   | { readonly kind: 'noise' }
 
-export function readSocketMessage(text: string): SocketMessage {
-  const value = parsed(text)
+export function parseSocketMessage(text: string): SocketMessage {
+  const value = tryParseJson(text)
   const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
   if (type === 'hello' || type === 'disconnect') return { kind: type }
   const envelope = envelopeSchema.safeParse(value)
   return envelope.success ? { kind: 'envelope', envelope: envelope.data } : { kind: 'noise' }
 }
 
-export function requestOf({
+export function envelopeToRequest({
   type,
   payload,
   retry_attempt,
   retry_reason,
-}: Envelope): Pick<RawArrival, 'bytes' | 'headers'> {
-  const { text, contentType } = bodyOf(type, payload)
+}: Envelope): Pick<RawRequest, 'bytes' | 'headers'> {
+  const { text, contentType } = envelopeBody(type, payload)
   return {
     bytes: new TextEncoder().encode(text),
     headers: {
@@ -49,37 +49,37 @@ type Body = { readonly text: string; readonly contentType: string }
 
 const form = 'application/x-www-form-urlencoded'
 
-function bodyOf(type: string, payload: Readonly<Record<string, unknown>>): Body {
+function envelopeBody(type: string, payload: Readonly<Record<string, unknown>>): Body {
   if (type === 'interactive')
     return { text: new URLSearchParams({ payload: JSON.stringify(payload) }).toString(), contentType: form }
   if (type === 'slash_commands') {
-    const fields = Object.entries(payload).map(([name, value]) => [name, plain(value)])
+    const fields = Object.entries(payload).map(([name, value]) => [name, formFieldValue(value)])
     return { text: new URLSearchParams(fields).toString(), contentType: form }
   }
   return { text: JSON.stringify(payload), contentType: 'application/json' }
 }
 
 /** What we send back, or undefined where it was not taken: then it must come again. */
-export function answerTo(
+export function envelopeAnswer(
   { envelope_id, accepts_response_payload }: Envelope,
   answer: TransportAnswer,
 ): string | undefined {
   if (answer.status < 200 || answer.status > 299) return undefined
-  const payload = accepts_response_payload ? objectIn(answer.body) : undefined
+  const payload = accepts_response_payload ? parseJsonObject(answer.body) : undefined
   return JSON.stringify(payload === undefined ? { envelope_id } : { envelope_id, payload })
 }
 
-function objectIn(body: string | undefined): JsonObject | undefined {
-  const value = body === undefined ? undefined : parsed(body)
+function parseJsonObject(body: string | undefined): JsonObject | undefined {
+  const value = body === undefined ? undefined : tryParseJson(body)
   // Parsed from text just now: whatever it holds is JSON.
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
 }
 
-function plain(value: unknown): string {
+function formFieldValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '')
 }
 
-function parsed(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,13 +1,13 @@
 // Which requests came over our own authenticated socket. Known by the identity of their bytes: nothing that a request can
 // contain, header or body, makes it one of them.
-import type { RawArrival } from '../../../src/contract/index.ts'
+import type { RawRequest } from '../../../src/contract/index.ts'
 
-export type OwnArrivals = {
-  readonly add: (arrival: RawArrival) => RawArrival
-  readonly has: (arrival: RawArrival) => boolean
+export type SocketRequests = {
+  readonly add: (arrival: RawRequest) => RawRequest
+  readonly has: (arrival: RawRequest) => boolean
 }
 
-export function createOwnArrivals(): OwnArrivals {
+export function createSocketRequests(): SocketRequests {
   const own = new WeakSet<Uint8Array>()
   return {
     add(arrival) {

@@ -1,11 +1,11 @@
 // Socket Mode as an inbound source: envelopes in, acknowledged only after they are committed; reconnects by itself.
 import { type Adapter, type ChannelDeps, GatewayError, type SourceBatch } from '../../../src/contract/index.ts'
-import { answerTo, requestOf } from './envelope.ts'
-import type { OwnArrivals } from './own-arrivals.ts'
-import { openSocket, type SocketSettings, type Taken } from './socket.ts'
+import { envelopeAnswer, envelopeToRequest } from './envelope.ts'
+import type { SocketRequests } from './own-arrivals.ts'
+import { openSocket, type SocketSettings, type TakenEnvelope } from './socket.ts'
 
 export type SocketSourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
-  readonly own: OwnArrivals
+  readonly own: SocketRequests
   readonly watch?: WatchedSocket
   /** First pause before another try to connect; doubled up to half a minute. */
   readonly firstPauseMs?: number
@@ -50,14 +50,14 @@ const longestPauseMs = 30_000
 const goodAfterMs = 10_000
 
 /** Answers of `apps.connections.open` that no waiting will change. */
-const refusals =
+const permanentRefusals =
   /invalid_auth|not_authed|account_inactive|token_revoked|token_expired|not_allowed_token_type|missing_scope/
 
-export function socketSource(settings: SocketSettings, deps: SocketSourceDeps): NonNullable<Adapter['source']> {
+export function createSocketSource(settings: SocketSettings, deps: SocketSourceDeps): NonNullable<Adapter['source']> {
   return async function* envelopes(_cursor, signal) {
-    const waiting: Taken[] = []
+    const waiting: TakenEnvelope[] = []
     let bell = Promise.withResolvers<void>()
-    const line = keepConnected(settings, deps, signal, (taken) => {
+    const line = keepSocketConnected(settings, deps, signal, (taken) => {
       if (waiting.length < maxWaiting) waiting.push(taken)
       bell.resolve()
     })
@@ -70,7 +70,7 @@ export function socketSource(settings: SocketSettings, deps: SocketSourceDeps): 
     signal.addEventListener('abort', () => bell.resolve(), { once: true })
     try {
       while (!signal.aborted) {
-        if (waiting.length > 0) yield batchOf(waiting.splice(0, maxBatch), deps)
+        if (waiting.length > 0) yield socketBatch(waiting.splice(0, maxBatch), deps)
         else {
           await Promise.race([bell.promise, line.failed])
           bell = Promise.withResolvers()
@@ -83,38 +83,38 @@ export function socketSource(settings: SocketSettings, deps: SocketSourceDeps): 
   }
 }
 
-function batchOf(taken: readonly Taken[], { own, now }: SocketSourceDeps): SourceBatch {
+function socketBatch(taken: readonly TakenEnvelope[], { own, now }: SocketSourceDeps): SourceBatch {
   const receivedAt = new Date(now()).toISOString()
   return {
-    arrivals: taken.map(({ envelope }) => own.add({ ...requestOf(envelope), receivedAt, from: 'remote' })),
+    arrivals: taken.map(({ envelope }) => own.add({ ...envelopeToRequest(envelope), receivedAt, from: 'remote' })),
     // Slack keeps the place itself: what is not acknowledged comes again.
     cursor: '',
     async acknowledge(answers) {
       for (const [at, { envelope, send }] of taken.entries()) {
         const answer = answers[at]
-        const text = answer === undefined ? undefined : answerTo(envelope, answer)
+        const text = answer === undefined ? undefined : envelopeAnswer(envelope, answer)
         if (text !== undefined) send(text)
       }
     },
   }
 }
 
-type Line = {
+type SocketLink = {
   /** Rejects when Slack refuses us for good; never settles otherwise. */
   readonly failed: Promise<never>
   readonly close: () => Promise<void>
 }
 
-function keepConnected(
+function keepSocketConnected(
   settings: SocketSettings,
   deps: SocketSourceDeps,
   signal: AbortSignal,
-  take: (taken: Taken) => void,
-): Line {
+  take: (taken: TakenEnvelope) => void,
+): SocketLink {
   const failed = Promise.withResolvers<never>()
   const closing = new AbortController()
   const stopped = AbortSignal.any([signal, closing.signal])
-  const done = connectUntil(settings, deps, stopped, take).catch((error: unknown) => failed.reject(error))
+  const done = reconnectUntilStopped(settings, deps, stopped, take).catch((error: unknown) => failed.reject(error))
   return {
     failed: failed.promise,
     async close() {
@@ -124,11 +124,11 @@ function keepConnected(
   }
 }
 
-async function connectUntil(
+async function reconnectUntilStopped(
   settings: SocketSettings,
   deps: SocketSourceDeps,
   stopped: AbortSignal,
-  take: (taken: Taken) => void,
+  take: (taken: TakenEnvelope) => void,
 ): Promise<void> {
   const ended = new Promise<void>((resolve) => stopped.addEventListener('abort', () => resolve(), { once: true }))
   const open = new Set<() => Promise<void>>()
@@ -143,24 +143,24 @@ async function connectUntil(
       deps.watch?.tell('connecting')
       failures = deps.now() - since < goodAfterMs ? failures + 1 : 0
     } catch (error) {
-      if (refusals.test(String(error instanceof Error ? error.message : ''))) throw refused(error)
+      if (permanentRefusals.test(String(error instanceof Error ? error.message : ''))) throw tokenRefusedError(error)
       failures += 1
     }
-    await pause(pauseMs(failures, deps.firstPauseMs ?? 500), ended)
+    await pauseUnlessEnded(reconnectPauseMs(failures, deps.firstPauseMs ?? 500), ended)
   }
   await Promise.all([...open].map((close) => close()))
 }
 
-function refused(cause: unknown): GatewayError {
+function tokenRefusedError(cause: unknown): GatewayError {
   const remedy = 'make a token with the scope connections:write under Basic Information and set SLACK_APP_TOKEN'
   return new GatewayError('config_invalid', `[slack] the app-level token was refused; ${remedy}`, { cause })
 }
 
-function pauseMs(failures: number, firstMs: number): number {
+function reconnectPauseMs(failures: number, firstMs: number): number {
   return failures === 0 ? 0 : Math.min(firstMs * 2 ** (failures - 1), longestPauseMs)
 }
 
-async function pause(ms: number, ended: Promise<void>): Promise<void> {
+async function pauseUnlessEnded(ms: number, ended: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   await Promise.race([ended, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))])
   if (timer !== undefined) clearTimeout(timer)

@@ -2,7 +2,7 @@
 // client fails outside of any promise on an envelope without an event, and on a reconnect that is refused.
 import type { SocketModeClient } from '@slack/socket-mode'
 import { type ChannelDeps, importOnNode, type Secret } from '../../../src/contract/index.ts'
-import { type Envelope, readSocketMessage } from './envelope.ts'
+import { type Envelope, parseSocketMessage } from './envelope.ts'
 
 export type SocketSettings = {
   /** The app-level token, `xapp-…`, with the scope connections:write. */
@@ -17,7 +17,7 @@ export type Socket = {
 }
 
 /** An envelope, and the way back to the connection it came over. */
-export type Taken = { readonly envelope: Envelope; readonly send: (text: string) => void }
+export type TakenEnvelope = { readonly envelope: Envelope; readonly send: (text: string) => void }
 
 const helloMs = 15_000
 const openMs = 10_000
@@ -28,42 +28,42 @@ const lingerMs = 8_000
 export async function openSocket(
   settings: SocketSettings,
   deps: Pick<ChannelDeps, 'fetch'>,
-  take: (taken: Taken) => void,
+  take: (taken: TakenEnvelope) => void,
 ): Promise<Socket> {
-  const client = await createClient(settings, deps)
+  const client = await createSocketClient(settings, deps)
   const over = Promise.withResolvers<void>()
   const unanswered = new Set<string>()
   let linger: ReturnType<typeof setTimeout> | undefined
-  const close = (): Promise<void> => {
+  const closeSocketConnection = (): Promise<void> => {
     if (linger !== undefined) clearTimeout(linger)
     over.resolve()
-    return closeClient(client)
+    return closeSocketClient(client)
   }
-  const send = (id: string, text: string): void => {
+  const sendEnvelopeAnswer = (id: string, text: string): void => {
     unanswered.delete(id)
     // On a connection that is gone nothing can be said; Slack delivers again and is told then.
     if (client.websocket?.isActive() === true) client.websocket.send(text, () => {})
-    if (linger !== undefined && unanswered.size === 0) void close()
+    if (linger !== undefined && unanswered.size === 0) void closeSocketConnection()
   }
   client.removeAllListeners('ws_message')
   client.on('ws_message', (data: unknown) => {
-    const message = readSocketMessage(typeof data === 'string' ? data : '')
+    const message = parseSocketMessage(typeof data === 'string' ? data : '')
     if (message.kind === 'hello') client.emit('connected')
     if (message.kind === 'disconnect') {
-      linger ??= setTimeout(() => void close(), unanswered.size === 0 ? 0 : lingerMs)
+      linger ??= setTimeout(() => void closeSocketConnection(), unanswered.size === 0 ? 0 : lingerMs)
       over.resolve()
     }
     if (message.kind !== 'envelope') return
     const { envelope } = message
     unanswered.add(envelope.envelope_id)
-    take({ envelope, send: (text) => send(envelope.envelope_id, text) })
+    take({ envelope, send: (text) => sendEnvelopeAnswer(envelope.envelope_id, text) })
   })
-  client.on('disconnected', () => void close())
-  await begin(client)
-  return { over: over.promise, close }
+  client.on('disconnected', () => void closeSocketConnection())
+  await startSocketClient(client)
+  return { over: over.promise, close: closeSocketConnection }
 }
 
-async function createClient(
+async function createSocketClient(
   { appToken, apiUrl }: SocketSettings,
   deps: Pick<ChannelDeps, 'fetch'>,
 ): Promise<SocketModeClient> {
@@ -72,7 +72,7 @@ async function createClient(
     appToken: appToken.reveal(),
     // Reconnecting is ours: the client's own loses the error when it is refused.
     autoReconnectEnabled: false,
-    logger: silent as unknown as NonNullable<ConstructorParameters<typeof Client>[0]>['logger'],
+    logger: silentSocketLogger as unknown as NonNullable<ConstructorParameters<typeof Client>[0]>['logger'],
     clientOptions: {
       slackApiUrl: apiUrl,
       fetch: (input, init) => deps.fetch(input, init),
@@ -85,7 +85,7 @@ async function createClient(
 }
 
 /** The client logs whole payloads and tokens in addresses; what matters of it is told by how a connection ends. */
-const silent = {
+const silentSocketLogger = {
   debug: () => {},
   info: () => {},
   warn: () => {},
@@ -95,20 +95,20 @@ const silent = {
   setName: () => {},
 }
 
-async function begin(client: SocketModeClient): Promise<void> {
+async function startSocketClient(client: SocketModeClient): Promise<void> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error('no hello in time')), helloMs)
   try {
     await Promise.race([client.start(), late.promise])
   } catch (error) {
-    await closeClient(client)
+    await closeSocketClient(client)
     throw error
   } finally {
     clearTimeout(timer)
   }
 }
 
-async function closeClient(client: SocketModeClient): Promise<void> {
+async function closeSocketClient(client: SocketModeClient): Promise<void> {
   // Asked a second time, the client closes without waiting for the other side.
   const timer = setTimeout(() => client.websocket?.disconnect(), closeMs)
   try {

@@ -1,28 +1,28 @@
 // Slack's events as far as Parley reads them (docs.slack.dev/reference/events).
 import * as z from 'zod'
 import * as rules from '../../../src/verification/index.ts'
-import { id, lenient, plainId, plainTs, ts } from './field.ts'
+import { id, lenientField, plainId, plainTs, ts } from './field.ts'
 import { readAppContext } from './view.ts'
 
 // Read before the acknowledgement: plain rules, which cost a fraction of a schema.
-const flag = rules.lenient(rules.flag)
-const shownText = rules.lenient(rules.text)
-const shownId = rules.lenient(plainId)
-const mayId = rules.maybe(plainId)
-const anyList = rules.lenient(rules.listOf(rules.anything))
+const flag = rules.wireLenient(rules.wireBoolean)
+const shownText = rules.wireLenient(rules.wireString)
+const shownId = rules.wireLenient(plainId)
+const mayId = rules.wireNullish(plainId)
+const anyList = rules.wireLenient(rules.wireArray(rules.wireUnknown))
 
 /** The rule of an event's envelope. */
-export const readEnvelope = rules.fieldsOf({
-  type: rules.text,
+export const readEnvelope = rules.wireObject({
+  type: rules.wireString,
   team_id: mayId,
   enterprise_id: mayId,
   context_team_id: mayId,
   api_app_id: mayId,
-  event_id: rules.maybe(rules.textOf(1, 128)),
+  event_id: rules.wireNullish(rules.wireStringOfLength(1, 128)),
   is_ext_shared_channel: flag,
-  authorizations: rules.lenient(
-    rules.listOf(
-      rules.fieldsOf({
+  authorizations: rules.wireLenient(
+    rules.wireArray(
+      rules.wireObject({
         enterprise_id: shownId,
         team_id: shownId,
         user_id: shownId,
@@ -31,7 +31,7 @@ export const readEnvelope = rules.fieldsOf({
       }),
     ),
   ),
-  event: rules.anything,
+  event: rules.wireUnknown,
 })
 
 export type SlackEnvelope = rules.Reading<typeof readEnvelope>
@@ -40,12 +40,12 @@ const authorFields = {
   user: mayId,
   bot_id: mayId,
   app_id: mayId,
-  bot_profile: rules.lenient(rules.fieldsOf({ app_id: shownId, name: shownText })),
+  bot_profile: rules.wireLenient(rules.wireObject({ app_id: shownId, name: shownText })),
   team: mayId,
   user_team: mayId,
   source_team: mayId,
-  user_profile: rules.lenient(
-    rules.fieldsOf({
+  user_profile: rules.wireLenient(
+    rules.wireObject({
       name: shownText,
       display_name: shownText,
       real_name: shownText,
@@ -56,35 +56,35 @@ const authorFields = {
 }
 
 const contentFields = {
-  subtype: rules.maybe(rules.text),
+  subtype: rules.wireNullish(rules.wireString),
   text: shownText,
-  thread_ts: rules.maybe(plainTs),
+  thread_ts: rules.wireNullish(plainTs),
   parent_user_id: shownId,
   blocks: anyList,
   files: anyList,
   attachments: anyList,
-  edited: rules.lenient(rules.fieldsOf({ ts: rules.lenient(plainTs) })),
+  edited: rules.wireLenient(rules.wireObject({ ts: rules.wireLenient(plainTs) })),
   streaming_state: shownText,
   /** Both say that the message was written in one of the app's own views. */
-  app_context: rules.lenient(readAppContext),
-  assistant_thread: rules.lenient(rules.looseFieldsOf({})),
+  app_context: rules.wireLenient(readAppContext),
+  assistant_thread: rules.wireLenient(rules.wireLooseObject({})),
 }
 
 /** A message inside an edit or a delete. */
-const readInner = rules.fieldsOf({ ...authorFields, ...contentFields, ts: plainTs })
+const readInner = rules.wireObject({ ...authorFields, ...contentFields, ts: plainTs })
 
 /** The rule of a message event. */
-export const readMessage = rules.fieldsOf({
+export const readMessage = rules.wireObject({
   ...authorFields,
   ...contentFields,
-  type: rules.oneOf('message', 'app_mention'),
+  type: rules.wireEnum('message', 'app_mention'),
   channel: plainId,
   channel_type: shownText,
   ts: plainTs,
-  event_ts: rules.lenient(plainTs),
-  deleted_ts: rules.lenient(plainTs),
-  message: rules.maybe(readInner),
-  previous_message: rules.maybe(readInner),
+  event_ts: rules.wireLenient(plainTs),
+  deleted_ts: rules.wireLenient(plainTs),
+  message: rules.wireNullish(readInner),
+  previous_message: rules.wireNullish(readInner),
 })
 
 export type SlackEvent = rules.Reading<typeof readMessage>
@@ -110,7 +110,7 @@ export const spokenSubtypes: ReadonlySet<string> = new Set([
 
 /** Messages Slack writes itself: joins, topics, archives. Nothing was said to the agent. */
 export const systemSubtypes: ReadonlySet<string> = new Set(
-  words(`
+  splitWords(`
   channel_join channel_leave channel_topic channel_purpose channel_name channel_archive channel_unarchive
   channel_posting_permissions channel_convert_to_private group_join group_leave group_topic group_purpose group_name
   group_archive group_unarchive ekm_access_denied bot_add bot_remove pinned_item unpinned_item reminder_add
@@ -120,7 +120,7 @@ export const systemSubtypes: ReadonlySet<string> = new Set(
 
 /** The closed list of events that leave no row: they ask for nothing and no later release will want them back. */
 export const noiseEvents: ReadonlySet<string> = new Set(
-  words(`
+  splitWords(`
   file_shared file_created file_change file_public user_typing link_shared user_change
   member_joined_channel member_left_channel channel_rename emoji_changed dnd_updated_user
 `),
@@ -133,31 +133,31 @@ export const installationEvents: ReadonlySet<string> = new Set([
 
 export const fileSchema = z.looseObject({
   id,
-  name: lenient(z.string()),
-  mimetype: lenient(z.string().min(1).max(127)),
-  size: lenient(z.int().nonnegative()),
-  mode: lenient(z.string()),
-  is_external: lenient(z.boolean()),
-  file_access: lenient(z.string()),
-  url_private_download: lenient(z.string().max(2048)),
-  url_private: lenient(z.string().max(2048)),
+  name: lenientField(z.string()),
+  mimetype: lenientField(z.string().min(1).max(127)),
+  size: lenientField(z.int().nonnegative()),
+  mode: lenientField(z.string()),
+  is_external: lenientField(z.boolean()),
+  file_access: lenientField(z.string()),
+  url_private_download: lenientField(z.string().max(2048)),
+  url_private: lenientField(z.string().max(2048)),
 })
 
 export type SlackFile = z.infer<typeof fileSchema>
 
 export const attachmentSchema = z.looseObject({
-  is_share: lenient(z.boolean()),
-  is_msg_unfurl: lenient(z.boolean()),
-  from_url: lenient(z.string()),
-  author_name: lenient(z.string()),
-  pretext: lenient(z.string()),
-  title: lenient(z.string()),
-  text: lenient(z.string()),
-  fallback: lenient(z.string()),
-  blocks: lenient(z.array(z.unknown())),
-  message_blocks: lenient(z.array(z.unknown())),
+  is_share: lenientField(z.boolean()),
+  is_msg_unfurl: lenientField(z.boolean()),
+  from_url: lenientField(z.string()),
+  author_name: lenientField(z.string()),
+  pretext: lenientField(z.string()),
+  title: lenientField(z.string()),
+  text: lenientField(z.string()),
+  fallback: lenientField(z.string()),
+  blocks: lenientField(z.array(z.unknown())),
+  message_blocks: lenientField(z.array(z.unknown())),
 })
 
-function words(list: string): readonly string[] {
+function splitWords(list: string): readonly string[] {
   return list.trim().split(/\s+/)
 }

@@ -1,33 +1,35 @@
 // What Slack sends when a person presses a button or gives a command (docs.slack.dev/reference/interaction-payloads).
 import * as z from 'zod'
-import { id, lenient, ts } from './field.ts'
+import { id, lenientField, ts } from './field.ts'
 
-const personSchema = z.looseObject({ id, team_id: lenient(id), name: lenient(z.string().max(256)) })
+const personSchema = z.looseObject({ id, team_id: lenientField(id), name: lenientField(z.string().max(256)) })
 
 export const interactionSchema = z.looseObject({
   type: z.string(),
-  api_app_id: lenient(id),
-  is_enterprise_install: lenient(z.boolean()),
-  team: lenient(z.looseObject({ id: lenient(id), enterprise_id: lenient(id) })),
-  enterprise: lenient(z.looseObject({ id: lenient(id) })),
-  user: lenient(personSchema),
-  channel: lenient(z.looseObject({ id })),
-  container: lenient(
+  api_app_id: lenientField(id),
+  is_enterprise_install: lenientField(z.boolean()),
+  team: lenientField(z.looseObject({ id: lenientField(id), enterprise_id: lenientField(id) })),
+  enterprise: lenientField(z.looseObject({ id: lenientField(id) })),
+  user: lenientField(personSchema),
+  channel: lenientField(z.looseObject({ id })),
+  container: lenientField(
     z.looseObject({
-      message_ts: lenient(ts),
-      channel_id: lenient(id),
-      thread_ts: lenient(ts),
-      is_ephemeral: lenient(z.boolean()),
+      message_ts: lenientField(ts),
+      channel_id: lenientField(id),
+      thread_ts: lenientField(ts),
+      is_ephemeral: lenientField(z.boolean()),
     }),
   ),
-  message: lenient(z.looseObject({ ts: lenient(ts), thread_ts: lenient(ts), text: lenient(z.string()) })),
-  actions: lenient(
+  message: lenientField(
+    z.looseObject({ ts: lenientField(ts), thread_ts: lenientField(ts), text: lenientField(z.string()) }),
+  ),
+  actions: lenientField(
     z.array(
       z.looseObject({
-        action_id: lenient(z.string()),
-        block_id: lenient(z.string()),
-        value: lenient(z.string().max(2000)),
-        action_ts: lenient(ts),
+        action_id: lenientField(z.string()),
+        block_id: lenientField(z.string()),
+        value: lenientField(z.string().max(2000)),
+        action_ts: lenientField(ts),
       }),
     ),
   ),
@@ -40,13 +42,13 @@ export const slashSchema = z.looseObject({
   text: z.string().default(''),
   user_id: id,
   /** Slack means to leave it out one day; it is for where `users.info` says nothing. */
-  user_name: lenient(z.string().max(256)),
+  user_name: lenientField(z.string().max(256)),
   team_id: id,
-  enterprise_id: lenient(id),
+  enterprise_id: lenientField(id),
   channel_id: id,
-  trigger_id: lenient(z.string().max(256)),
-  api_app_id: lenient(id),
-  is_enterprise_install: lenient(z.string()),
+  trigger_id: lenientField(z.string().max(256)),
+  api_app_id: lenientField(id),
+  is_enterprise_install: lenientField(z.string()),
 })
 
 export type SlackSlash = z.infer<typeof slashSchema>

@@ -1,9 +1,15 @@
 // The app's own views in Slack: the agent's, and the older assistant's (docs.slack.dev/ai).
 import * as z from 'zod'
-import { anything, listOf, looseFieldsOf, lenient as mayList, type Reading } from '../../../src/verification/index.ts'
-import { id, lenient, maybe, ts } from './field.ts'
+import {
+  wireLenient as mayList,
+  type Reading,
+  wireArray,
+  wireLooseObject,
+  wireUnknown,
+} from '../../../src/verification/index.ts'
+import { id, lenientField, optionalField, ts } from './field.ts'
 
-export const assistantContextSchema = z.looseObject({ channel_id: lenient(id), team_id: lenient(id) })
+export const assistantContextSchema = z.looseObject({ channel_id: lenientField(id), team_id: lenientField(id) })
 
 export const threadOpenedSchema = z.looseObject({
   type: z.enum(['assistant_thread_started', 'assistant_thread_context_changed']),
@@ -11,24 +17,24 @@ export const threadOpenedSchema = z.looseObject({
     user_id: id,
     channel_id: id,
     thread_ts: ts,
-    context: lenient(assistantContextSchema),
+    context: lenientField(assistantContextSchema),
   }),
 })
 
 export const homeOpenedSchema = z.looseObject({
   type: z.literal('app_home_opened'),
   user: id,
-  channel: maybe(id),
-  tab: lenient(z.string()),
+  channel: optionalField(id),
+  tab: lenientField(z.string()),
 })
 
 /** What a message of the newer view says about what its sender looks at. */
-export const readAppContext = looseFieldsOf({ entities: mayList(listOf(anything)) })
+export const readAppContext = wireLooseObject({ entities: mayList(wireArray(wireUnknown)) })
 
 export const entitySchema = z.looseObject({
   type: z.string(),
   value: z.union([z.string().min(1).max(64), z.looseObject({ message_ts: ts, channel_id: id })]),
-  team_id: lenient(id),
+  team_id: lenientField(id),
 })
 
 export type ThreadOpened = z.infer<typeof threadOpenedSchema>

@@ -11,7 +11,7 @@ export function clientSignal(signal: AbortSignal): ClientSignal {
 }
 
 /** Grammy's web build runs on the platform's own fetch and abort signals, on Node and on Workers alike. */
-export function telegramApi(
+export function createBotApi(
   settings: Pick<TelegramSettings, 'botToken' | 'apiRoot' | 'callTimeoutMs'>,
   deps: Pick<ChannelDeps, 'fetch'>,
   timeoutMs = settings.callTimeoutMs,

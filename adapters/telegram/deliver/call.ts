@@ -4,116 +4,119 @@ import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contrac
 import type { TelegramSettings } from '../config.ts'
 import { openUpload } from '../files/send.ts'
 import type { TelegramCall } from '../wire/call.ts'
-import { clientSignal, telegramApi } from './api.ts'
-import { saysCredential } from './credential.ts'
-import { chatOf, createLadder, type Ladder, type Step } from './ladder.ts'
-import { isUnmodified, outcomeOf, type Way, wayOn } from './outcome.ts'
-import type { Pace } from './pace.ts'
-import { delivered, finishLive, sendText } from './text.ts'
+import { clientSignal, createBotApi } from './api.ts'
+import { containsBotToken } from './credential.ts'
+import { callChatId, createFallbacks, type Fallback, type Fallbacks } from './ladder.ts'
+import { type FallbackDecision, findFallback, isUnmodifiedError, telegramDeliveryOutcome } from './outcome.ts'
+import type { ChatRateLimit } from './pace.ts'
+import { deliveredMessage, finishLiveEdit, sendTextMessage } from './text.ts'
 
 export function deliverTelegram(
   settings: TelegramSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'files' | 'places'>,
-  pace: Pace,
+  pace: ChatRateLimit,
 ): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
-  const api = telegramApi(settings, deps)
-  const ladder = createLadder()
+  const api = createBotApi(settings, deps)
+  const fallbacks = createFallbacks()
   return async (given, attempt) => {
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
-    const call = ladder.due(attempt.outboxId, given)
-    if (saysCredential(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
-    const closed = await closedPlace(deps, call, attempt)
+    const call = fallbacks.due(attempt.outboxId, given)
+    if (containsBotToken(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
+    const closed = await closedChatReason(deps, call, attempt)
     if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
     const edited = call.method === 'sendMessage' && call.finishesLive === true ? attempt.liveReference : undefined
     if (attempt.mustEdit === true && edited === undefined) return { kind: 'refused', reason: 'cannot_be_edited' }
-    const waitMs = isSaying(call) && edited === undefined ? pace.waitMs(chatOf(call) ?? 0) : 0
+    const waitMs = isSendMethod(call) && edited === undefined ? pace.waitMs(callChatId(call) ?? 0) : 0
     if (waitMs > 0) return { kind: 'retry', reason: 'group_limit', afterMs: waitMs, scope: 'conversation' }
     try {
-      const sent = await make(api, call, { deps, attempt, edited })
-      if (sent.kind === 'delivered') ladder.done(attempt.outboxId)
+      const sent = await callBotApi(api, call, { deps, attempt, edited })
+      if (sent.kind === 'delivered') fallbacks.done(attempt.outboxId)
       // Of an album every item counts.
-      for (let said = messagesIn(call); said > 0; said -= 1) pace.count(chatOf(call) ?? 0)
+      for (let said = countMessages(call); said > 0; said -= 1) pace.count(callChatId(call) ?? 0)
       return sent
     } catch (error) {
-      if (isUnmodified(error)) return { kind: 'delivered', ...editedId(call, edited) }
-      const taken = ladder.taken(attempt.outboxId)
+      if (isUnmodifiedError(error)) return { kind: 'delivered', ...editedMessageId(call, edited) }
+      const taken = fallbacks.taken(attempt.outboxId)
       const made = {
         ...{ call, isEdit: edited !== undefined },
-        taken: attempt.mustEdit === true ? new Set<Step>([...taken, 'as_new']) : taken,
+        taken: attempt.mustEdit === true ? new Set<Fallback>([...taken, 'as_new']) : taken,
       }
-      return nextForm(ladder, attempt, wayOn(error, made), call) ?? paced(pace, call, outcomeOf(error, made))
+      return (
+        nextFallback(fallbacks, attempt, findFallback(error, made), call) ??
+        withRateLimitScope(pace, call, telegramDeliveryOutcome(error, made))
+      )
     }
   }
 }
 
 /** Known to take nothing: nothing is asked for there. A chat of a business account is not the bot's own. */
-async function closedPlace(
+async function closedChatReason(
   { places }: Pick<ChannelDeps, 'places'>,
   call: TelegramCall,
   { runId }: Attempt,
 ): Promise<string | undefined> {
-  const chatId = chatOf(call)
+  const chatId = callChatId(call)
   if (places === undefined || chatId === undefined || 'business_connection_id' in call.payload) return undefined
   // A store that does not answer must not keep a reply back: Telegram refuses it if need be.
   return places.closed(String(chatId), runId).catch(() => undefined)
 }
 
 /** What holds for many chats at once holds for the bot. */
-function paced(pace: Pace, call: TelegramCall, outcome: DeliveryOutcome): DeliveryOutcome {
-  const chatId = chatOf(call)
+function withRateLimitScope(pace: ChatRateLimit, call: TelegramCall, outcome: DeliveryOutcome): DeliveryOutcome {
+  const chatId = callChatId(call)
   if (outcome.kind !== 'retry' || outcome.reason !== 'rate_limited' || chatId === undefined) return outcome
   return { ...outcome, scope: pace.hush(chatId, outcome.afterMs ?? 0) }
 }
 
-function isSaying({ method }: TelegramCall): boolean {
+function isSendMethod({ method }: TelegramCall): boolean {
   return method.startsWith('send')
 }
 
-function messagesIn(call: TelegramCall): number {
+function countMessages(call: TelegramCall): number {
   if (call.method === 'sendMediaGroup') return call.files.length
-  return isSaying(call) ? 1 : 0
+  return isSendMethod(call) ? 1 : 0
 }
 
 /** Undefined: there is no other form, or it was tried. */
-function nextForm(
-  ladder: Ladder,
+function nextFallback(
+  fallbacks: Fallbacks,
   { outboxId }: Attempt,
-  way: Way | undefined,
+  way: FallbackDecision | undefined,
   call: TelegramCall,
 ): DeliveryOutcome | undefined {
   switch (way?.kind) {
     case undefined:
       return undefined
     case 'step':
-      ladder.take(outboxId, way.step)
+      fallbacks.take(outboxId, way.step)
       return { kind: 'retry', reason: way.reason, afterMs: 0 }
     case 'unknown_method':
-      ladder.forgoRich()
+      fallbacks.forgoRich()
       return { kind: 'retry', reason: 'rich_unknown', afterMs: 0 }
     case 'moved': {
-      const from = chatOf(call)
+      const from = callChatId(call)
       if (from === undefined || from === way.to) return undefined
-      ladder.move(from, way.to)
+      fallbacks.move(from, way.to)
       return { kind: 'retry', reason: 'chat_migrated', afterMs: 0 }
     }
   }
 }
 
-type Making = {
+type CallDeps = {
   readonly deps: Pick<ChannelDeps, 'files'>
   readonly attempt: Attempt
   /** The live message this call finishes. */
   readonly edited: string | undefined
 }
 
-async function make(api: Api, call: TelegramCall, { deps, attempt, edited }: Making): Promise<DeliveryOutcome> {
+async function callBotApi(api: Api, call: TelegramCall, { deps, attempt, edited }: CallDeps): Promise<DeliveryOutcome> {
   const signal = clientSignal(attempt.signal)
   switch (call.method) {
     case 'sendMessage':
-      return edited === undefined ? sendText(api, call, attempt) : finishLive(api, call, edited, attempt)
+      return edited === undefined ? sendTextMessage(api, call, attempt) : finishLiveEdit(api, call, edited, attempt)
     case 'editMessageText':
       await api.raw.editMessageText(call.payload, signal)
-      return delivered(call.payload)
+      return deliveredMessage(call.payload)
     case 'sendPhoto':
     case 'sendVideo':
     case 'sendAnimation':
@@ -148,7 +151,7 @@ async function make(api: Api, call: TelegramCall, { deps, attempt, edited }: Mak
   }
 }
 
-function editedId(call: TelegramCall, edited: string | undefined): { readonly vendorId?: string } {
+function editedMessageId(call: TelegramCall, edited: string | undefined): { readonly vendorId?: string } {
   if (edited !== undefined) return { vendorId: edited }
   return call.method === 'editMessageText' ? { vendorId: String(call.payload.message_id) } : {}
 }

@@ -3,43 +3,43 @@
 import { withoutEntities } from '../render/text.ts'
 import type { AlbumCall, FileCall, TelegramCall, TextCall } from '../wire/call.ts'
 
-export type Step =
+export type Fallback =
   | ('as_ranges' | 'plain' | 'as_new' | 'without_reply' | 'without_buttons')
   /** For files. */
   | ('as_document' | 'as_text')
 
 const maxRemembered = 1000
 
-export interface Ladder {
+export interface Fallbacks {
   /** The call in the form that is due. */
   due(outboxId: string, call: TelegramCall): TelegramCall
-  taken(outboxId: string): ReadonlySet<Step>
-  take(outboxId: string, step: Step): void
+  taken(outboxId: string): ReadonlySet<Fallback>
+  take(outboxId: string, step: Fallback): void
   move(from: number, to: number): void
   /** This server knows no rich messages. */
   forgoRich(): void
   done(outboxId: string): void
 }
 
-export function createLadder(): Ladder {
-  const steps = new Map<string, ReadonlySet<Step>>()
+export function createFallbacks(): Fallbacks {
+  const steps = new Map<string, ReadonlySet<Fallback>>()
   const moved = new Map<number, number>()
   let isWithoutRich = false
   return {
     due(outboxId, call) {
-      const start = isWithoutRich ? inForm(call, 'as_ranges') : call
-      const formed = [...(steps.get(outboxId) ?? [])].reduce(inForm, start)
-      const to = chatOf(formed) === undefined ? undefined : moved.get(chatOf(formed) ?? 0)
-      return to === undefined ? formed : inChat(formed, to)
+      const start = isWithoutRich ? applyFallback(call, 'as_ranges') : call
+      const formed = [...(steps.get(outboxId) ?? [])].reduce(applyFallback, start)
+      const to = callChatId(formed) === undefined ? undefined : moved.get(callChatId(formed) ?? 0)
+      return to === undefined ? formed : movedToChat(formed, to)
     },
     taken: (outboxId) => steps.get(outboxId) ?? new Set(),
     take(outboxId, step) {
       steps.set(outboxId, new Set([...(steps.get(outboxId) ?? []), step]))
-      forgetOldest(steps)
+      forgetOldestEntry(steps)
     },
     move(from, to) {
       moved.set(from, to)
-      forgetOldest(moved)
+      forgetOldestEntry(moved)
     },
     forgoRich() {
       isWithoutRich = true
@@ -48,12 +48,12 @@ export function createLadder(): Ladder {
   }
 }
 
-export function chatOf(call: TelegramCall): number | undefined {
+export function callChatId(call: TelegramCall): number | undefined {
   return 'chat_id' in call.payload ? call.payload.chat_id : undefined
 }
 
 /** Whether a call has that other form. */
-export function fitsStep(step: Step, call: TelegramCall, isEdit: boolean): boolean {
+export function canFallBack(step: Fallback, call: TelegramCall, isEdit: boolean): boolean {
   const isText = call.method === 'sendMessage'
   switch (step) {
     case 'as_ranges':
@@ -67,29 +67,29 @@ export function fitsStep(step: Step, call: TelegramCall, isEdit: boolean): boole
     case 'without_buttons':
       return isText && call.payload.reply_markup !== undefined
     case 'as_document':
-      return isFiles(call) && inForm(call, step) !== call
+      return isFileCall(call) && applyFallback(call, step) !== call
     case 'as_text':
-      return isFiles(call)
+      return isFileCall(call)
     default:
       return step satisfies never
   }
 }
 
-function isFiles(call: TelegramCall): call is FileCall | AlbumCall {
+function isFileCall(call: TelegramCall): call is FileCall | AlbumCall {
   return 'file' in call || 'files' in call
 }
 
 /** Cast: only the number changes, the kind of call stays what it is. */
-function inChat(call: TelegramCall, chatId: number): TelegramCall {
+function movedToChat(call: TelegramCall, chatId: number): TelegramCall {
   return { ...call, payload: { ...call.payload, chat_id: chatId } } as TelegramCall
 }
 
-function inForm(call: TelegramCall, step: Step): TelegramCall {
+function applyFallback(call: TelegramCall, step: Fallback): TelegramCall {
   switch (step) {
     case 'as_ranges':
       return call.method === 'sendMessage' ? withoutRich(call) : call
     case 'plain':
-      return call.method === 'sendMessage' ? plain(call) : call
+      return call.method === 'sendMessage' ? withoutFormatting(call) : call
     case 'as_new':
       return call.method === 'sendMessage' ? withoutLive(call) : call
     case 'without_reply':
@@ -97,9 +97,9 @@ function inForm(call: TelegramCall, step: Step): TelegramCall {
     case 'without_buttons':
       return 'reply_markup' in call.payload ? withoutField(call, 'reply_markup') : call
     case 'as_document':
-      return isFiles(call) ? asDocument(call) : call
+      return isFileCall(call) ? asDocument(call) : call
     case 'as_text':
-      return isFiles(call) ? namedFiles(call) : call
+      return isFileCall(call) ? filesAsText(call) : call
     default:
       return step satisfies never
   }
@@ -119,7 +119,7 @@ function withoutField(call: TelegramCall, field: 'reply_parameters' | 'reply_mar
   return { ...call, payload } as TelegramCall
 }
 
-function plain(call: TextCall): TextCall {
+function withoutFormatting(call: TextCall): TextCall {
   const { entities: _refused, ...payload } = call.payload
   return { ...call, payload: { ...payload, text: withoutEntities(payload.text) } }
 }
@@ -131,7 +131,7 @@ function asDocument(call: FileCall | AlbumCall): FileCall | AlbumCall {
   return { ...call, files: call.files.map((file) => ({ ...file, kind: 'document' })) }
 }
 
-function namedFiles(call: FileCall | AlbumCall): TextCall {
+function filesAsText(call: FileCall | AlbumCall): TextCall {
   const names = ('file' in call ? [call.file] : call.files).map(({ name }) => name).join(', ')
   const { caption, caption_entities: entities, ...place } = call.payload
   const note = withoutEntities(`[The file ${names} could not be sent: Telegram did not take it.]`)
@@ -140,7 +140,7 @@ function namedFiles(call: FileCall | AlbumCall): TextCall {
   return { method: 'sendMessage', payload: { ...place, text, ...ranges, link_preview_options: { is_disabled: true } } }
 }
 
-function forgetOldest(map: Map<unknown, unknown>): void {
+function forgetOldestEntry(map: Map<unknown, unknown>): void {
   if (map.size <= maxRemembered) return
   const oldest = map.keys().next()
   if (!oldest.done) map.delete(oldest.value)

@@ -2,8 +2,8 @@
 import { GrammyError, HttpError } from 'grammy/web'
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { TelegramCall } from '../wire/call.ts'
-import { fitsStep, type Step } from './ladder.ts'
-import { refusalOf } from './refusals.ts'
+import { canFallBack, type Fallback } from './ladder.ts'
+import { classifyRefusal } from './refusals.ts'
 
 // Failures of the dialling itself: not a byte of the call has left.
 const notSent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
@@ -12,34 +12,39 @@ const notSent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI
 const pauseMs = 60_000
 
 /** A refusal that another form of the same call, or another place, may not meet. */
-export type Way =
-  | { readonly kind: 'step'; readonly step: Step; readonly reason: string }
+export type FallbackDecision =
+  | { readonly kind: 'step'; readonly step: Fallback; readonly reason: string }
   | { readonly kind: 'moved'; readonly to: number }
   /** The server is older than the method. */
   | { readonly kind: 'unknown_method' }
 
 /** How a call was made. */
-export type Made = { readonly call: TelegramCall; readonly isEdit: boolean; readonly taken: ReadonlySet<Step> }
+export type CallAttempt = {
+  readonly call: TelegramCall
+  readonly isEdit: boolean
+  readonly taken: ReadonlySet<Fallback>
+}
 
 /** Undefined: the outcome is what it is. */
-export function wayOn(error: unknown, { call, isEdit, taken }: Made): Way | undefined {
+export function findFallback(error: unknown, { call, isEdit, taken }: CallAttempt): FallbackDecision | undefined {
   if (!(error instanceof GrammyError)) return undefined
   const to = error.parameters.migrate_to_chat_id
   if (to !== undefined) return { kind: 'moved', to }
-  if (error.error_code === 404 && fitsStep('as_ranges', call, isEdit)) return { kind: 'unknown_method' }
-  const { reason, instead = [] } = refusalOf(error.error_code, error.description)
-  const step = instead.find((each) => !taken.has(each) && fitsStep(each, call, isEdit))
+  if (error.error_code === 404 && canFallBack('as_ranges', call, isEdit)) return { kind: 'unknown_method' }
+  const { reason, instead = [] } = classifyRefusal(error.error_code, error.description)
+  const step = instead.find((each) => !taken.has(each) && canFallBack(each, call, isEdit))
   return step === undefined ? undefined : { kind: 'step', step, reason }
 }
 
-export function outcomeOf(error: unknown, { call, isEdit }: Made): DeliveryOutcome {
+export function telegramDeliveryOutcome(error: unknown, { call, isEdit }: CallAttempt): DeliveryOutcome {
   // Editing and answering a press again changes nothing, sending again shows twice.
   const unclear = isEdit || repeatable.has(call.method) ? 'retry' : 'unknown'
   if (!(error instanceof GrammyError)) {
-    if (error instanceof HttpError && wasNotSent(error.error)) return { kind: 'retry', reason: 'telegram_unreachable' }
+    if (error instanceof HttpError && neverReachedTelegram(error.error))
+      return { kind: 'retry', reason: 'telegram_unreachable' }
     return { kind: unclear, reason: 'no_readable_answer' }
   }
-  const { means, reason } = refusalOf(error.error_code, error.description)
+  const { means, reason } = classifyRefusal(error.error_code, error.description)
   switch (means) {
     case 'done':
       return { kind: 'delivered' }
@@ -67,16 +72,16 @@ export function retryAfterMs({ parameters }: GrammyError): number {
   return (parameters.retry_after ?? 1) * 1000
 }
 
-export function isUnmodified(error: unknown): boolean {
-  return error instanceof GrammyError && refusalOf(error.error_code, error.description).reason === 'unmodified'
+export function isUnmodifiedError(error: unknown): boolean {
+  return error instanceof GrammyError && classifyRefusal(error.error_code, error.description).reason === 'unmodified'
 }
 
-function wasNotSent(error: unknown): boolean {
+function neverReachedTelegram(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof AggregateError) return cause.errors.every((each) => notSent.has(codeOf(each)))
-  return notSent.has(codeOf(cause))
+  if (cause instanceof AggregateError) return cause.errors.every((each) => notSent.has(errorCode(each)))
+  return notSent.has(errorCode(cause))
 }
 
-function codeOf(error: unknown): unknown {
+function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }

@@ -1,7 +1,7 @@
 // Rate limits of a bot, known before Telegram has to say so: about twenty messages a minute in one group, and where it asked for
 // quiet nothing but answers. The waits of answers are kept by the gateway, in its rows; what is counted here is lost with the process.
 
-export interface Pace {
+export interface ChatRateLimit {
   /** How long to wait before saying one more thing there; nothing is counted. */
   waitMs(chatId: number, reserve?: number): number
   count(chatId: number): void
@@ -12,7 +12,7 @@ export interface Pace {
   countFrame(): void
 }
 
-export type PaceLimits = {
+export type ChatRateLimits = {
   readonly perMinute: number
   /** Frames of all chats together: the rest of what the bot may say is for answers. */
   readonly framesPerSecond: number
@@ -26,7 +26,7 @@ const togetherMs = 10_000
 
 type Hushed = { readonly at: number; readonly until: number }
 
-export function createPace(now: () => number, { perMinute, framesPerSecond }: PaceLimits): Pace {
+export function createChatRateLimit(now: () => number, { perMinute, framesPerSecond }: ChatRateLimits): ChatRateLimit {
   const said = new Map<number, readonly number[]>()
   const hushed = new Map<number, Hushed>()
   let allUntil = 0
@@ -45,12 +45,12 @@ export function createPace(now: () => number, { perMinute, framesPerSecond }: Pa
     count(chatId) {
       if (chatId >= 0) return
       said.set(chatId, [...recent(chatId), now()])
-      forgetOldest(said)
+      forgetOldestChat(said)
     },
     hush(chatId, ms) {
       hushed.delete(chatId)
       hushed.set(chatId, { at: now(), until: now() + ms })
-      forgetOldest(hushed)
+      forgetOldestChat(hushed)
       const together = [...hushed.values()].filter(({ at }) => at > now() - togetherMs)
       if (together.length < manyChats) return 'conversation'
       allUntil = Math.max(allUntil, now() + ms)
@@ -68,7 +68,7 @@ export function createPace(now: () => number, { perMinute, framesPerSecond }: Pa
   }
 }
 
-function forgetOldest(map: Map<number, unknown>): void {
+function forgetOldestChat(map: Map<number, unknown>): void {
   if (map.size <= maxChats) return
   const oldest = map.keys().next()
   if (!oldest.done) map.delete(oldest.value)

@@ -9,17 +9,17 @@ const repeatMark = 'Possibly sent before:'
 
 type RichPayload = Parameters<Api['raw']['sendRichMessage']>[0]['rich_message']
 
-export async function sendText(api: Api, call: TextCall, attempt: Attempt): Promise<DeliveryOutcome> {
+export async function sendTextMessage(api: Api, call: TextCall, attempt: Attempt): Promise<DeliveryOutcome> {
   const signal = clientSignal(attempt.signal)
   if (call.rich === undefined)
-    return delivered(await api.raw.sendMessage(marked(call.payload, attempt.isMaybeRepeat), signal))
+    return deliveredMessage(await api.raw.sendMessage(markRepeat(call.payload, attempt.isMaybeRepeat), signal))
   const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = call.payload
-  const rich_message = markedRich(call.rich, attempt.isMaybeRepeat)
-  return delivered(await api.raw.sendRichMessage({ ...place, rich_message }, signal))
+  const rich_message = markRichRepeat(call.rich, attempt.isMaybeRepeat)
+  return deliveredMessage(await api.raw.sendRichMessage({ ...place, rich_message }, signal))
 }
 
 /** The growing message becomes the reply; where it stands and what it answers it has said when it was opened. */
-export async function finishLive(
+export async function finishLiveEdit(
   api: Api,
   { payload, rich }: TextCall,
   reference: string,
@@ -32,18 +32,18 @@ export async function finishLive(
     ...words
   } = payload
   const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = words
-  const content = rich === undefined ? words : { ...place, rich_message: markedRich(rich, false) }
+  const content = rich === undefined ? words : { ...place, rich_message: markRichRepeat(rich, false) }
   const message_id = Number(reference)
   await api.raw.editMessageText({ ...content, message_id }, clientSignal(attempt.signal))
-  return delivered({ message_id })
+  return deliveredMessage({ message_id })
 }
 
-export function delivered({ message_id }: { readonly message_id: number }): DeliveryOutcome {
+export function deliveredMessage({ message_id }: { readonly message_id: number }): DeliveryOutcome {
   return { kind: 'delivered', vendorId: String(message_id) }
 }
 
 /** A repeat says so where there is room; entities move along with the text. */
-function marked(payload: TextCall['payload'], isMaybeRepeat: boolean): TextCall['payload'] {
+function markRepeat(payload: TextCall['payload'], isMaybeRepeat: boolean): TextCall['payload'] {
   const mark = `${repeatMark}\n`
   if (!isMaybeRepeat || payload.text.length + mark.length > maxTextLength) return payload
   const entities = payload.entities?.map((entity) => ({ ...entity, offset: entity.offset + mark.length }))
@@ -51,7 +51,7 @@ function marked(payload: TextCall['payload'], isMaybeRepeat: boolean): TextCall[
 }
 
 /** Cast: our blocks are read-only, the client's types are not. */
-function markedRich({ blocks, ...rest }: RichMessage, isMaybeRepeat: boolean): RichPayload {
+function markRichRepeat({ blocks, ...rest }: RichMessage, isMaybeRepeat: boolean): RichPayload {
   const mark = { type: 'paragraph', text: repeatMark } as const
   return { ...rest, blocks: isMaybeRepeat ? [mark, ...blocks] : blocks } as unknown as RichPayload
 }

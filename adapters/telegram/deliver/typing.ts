@@ -1,10 +1,10 @@
 // Presence on Telegram: "… is typing", and eyes on a message that waits. At most once, outside the ledger; a wait that Telegram asks for is kept.
 import { GrammyError } from 'grammy/web'
-import type { ChannelDeps, JsonObject, Sign, SignFacts } from '../../../src/contract/index.ts'
+import type { ChannelDeps, JsonObject, PresenceDetails, PresenceUpdate } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { replyToSchema } from '../wire/call.ts'
-import { clientSignal, telegramApi } from './api.ts'
-import type { Pace } from './pace.ts'
+import { clientSignal, createBotApi } from './api.ts'
+import type { ChatRateLimit } from './pace.ts'
 
 const timeoutMs = 3000
 /** One of the few emoji that bots may set (Bot API, `ReactionTypeEmoji`). */
@@ -14,12 +14,12 @@ const maxRemembered = 10_000
 /** A message that waited so long may have been marked by another process, or by this one before it was started again. */
 const mayBeMarkedMs = 1_000
 
-export function showTyping(
+export function showTelegramPresence(
   settings: TelegramSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'now'>,
-  pace: Pick<Pace, 'quietMs'>,
-): (to: JsonObject, what: Sign, about?: SignFacts) => Promise<void> {
-  const api = telegramApi(settings, deps, timeoutMs)
+  pace: Pick<ChatRateLimit, 'quietMs'>,
+): (to: JsonObject, what: PresenceUpdate, about?: PresenceDetails) => Promise<void> {
+  const api = createBotApi(settings, deps, timeoutMs)
   let quietUntil = 0
   const marked = new Set<string>()
   return async (to, what, about) => {

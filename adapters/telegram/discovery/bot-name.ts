@@ -1,6 +1,6 @@
 // The bot's user name, by which mentions and commands in groups are known: asked once where the settings do not say it.
 import type { TelegramSettings } from '../config.ts'
-import { clientSignal, telegramApi } from '../deliver/api.ts'
+import { clientSignal, createBotApi } from '../deliver/api.ts'
 
 const askTimeoutMs = 1500
 /** After a failure no update waits again for so long. */
@@ -12,14 +12,14 @@ export type BotName = {
   readonly learn: () => Promise<void>
 }
 
-export function createBotName(
+export function createBotNameLookup(
   settings: TelegramSettings,
   deps: { readonly fetch: typeof fetch; readonly now: () => number },
 ): BotName {
   let name = settings.botUsername
   let asked: { readonly at: number; readonly answer: Promise<void> } | undefined
-  const ask = async (): Promise<void> => {
-    const me = await telegramApi(settings, deps).getMe(clientSignal(AbortSignal.timeout(askTimeoutMs)))
+  const askBotName = async (): Promise<void> => {
+    const me = await createBotApi(settings, deps).getMe(clientSignal(AbortSignal.timeout(askTimeoutMs)))
     if (typeof me.username === 'string') name = me.username
   }
   return {
@@ -28,7 +28,7 @@ export function createBotName(
       if (name !== undefined) return
       // The client's error carries the token; what is wrong with it the probe tells.
       if (asked === undefined || deps.now() - asked.at >= pauseMs)
-        asked = { at: deps.now(), answer: ask().catch(() => {}) }
+        asked = { at: deps.now(), answer: askBotName().catch(() => {}) }
       await asked.answer
     },
   }

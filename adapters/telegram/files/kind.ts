@@ -7,7 +7,7 @@ export type FileKind = 'photo' | 'video' | 'animation' | 'audio' | 'voice' | 'do
 export const maxUploadBytes = 50_000_000
 const maxPhotoBytes = 10_000_000
 
-export const methods: Readonly<Record<FileKind, FileMethod>> = {
+export const sendMethods: Readonly<Record<FileKind, FileMethod>> = {
   photo: 'sendPhoto',
   video: 'sendVideo',
   animation: 'sendAnimation',
@@ -17,7 +17,7 @@ export const methods: Readonly<Record<FileKind, FileMethod>> = {
 }
 
 /** Only what every app of Telegram's plays; a picture must be known to be small enough. */
-const kinds: Readonly<Record<string, FileKind>> = {
+const kindsByMimeType: Readonly<Record<string, FileKind>> = {
   'image/jpeg': 'photo',
   'image/png': 'photo',
   'image/webp': 'photo',
@@ -32,8 +32,8 @@ const kinds: Readonly<Record<string, FileKind>> = {
   'audio/opus': 'voice',
 }
 
-export function kindOf(mime: string, size: number | undefined): FileKind {
+export function chooseFileKind(mime: string, size: number | undefined): FileKind {
   const type = (mime.split(';')[0] ?? '').trim().toLowerCase()
-  const kind = Object.hasOwn(kinds, type) ? (kinds[type] ?? 'document') : 'document'
+  const kind = Object.hasOwn(kindsByMimeType, type) ? (kindsByMimeType[type] ?? 'document') : 'document'
   return kind === 'photo' && (size === undefined || size > maxPhotoBytes) ? 'document' : kind
 }

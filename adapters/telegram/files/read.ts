@@ -3,12 +3,12 @@ import { cleanText, type KnownPart } from '../../../src/contract/index.ts'
 import { type FileField, fileFields, fileSchema, type TelegramFile } from '../wire/file.ts'
 
 /** Undefined: it carries none, or none that can be asked for. */
-export function filePartOf(message: Readonly<Record<string, unknown>>): KnownPart | undefined {
+export function telegramFilePart(message: Readonly<Record<string, unknown>>): KnownPart | undefined {
   for (const field of fileFields) {
-    const file = fileOf(message[field])
+    const file = parseLargestFile(message[field])
     if (file === undefined) continue
-    const mime = mimeOf(field, file)
-    const name = nameOf(field, file, mime)
+    const mime = fileMimeType(field, file)
+    const name = inboundFileName(field, file, mime)
     return {
       kind: 'file',
       bytes_ref: { kind: 'channel', ref: { file_id: file.file_id, ...(mime === undefined ? {} : { mime }) } },
@@ -21,12 +21,12 @@ export function filePartOf(message: Readonly<Record<string, unknown>>): KnownPar
 }
 
 /** A photo comes in several sizes, the largest last. */
-function fileOf(value: unknown): TelegramFile | undefined {
+function parseLargestFile(value: unknown): TelegramFile | undefined {
   return fileSchema.safeParse(Array.isArray(value) ? value.at(-1) : value).data
 }
 
 /** What Telegram makes itself has one type, and says none. */
-function mimeOf(field: FileField, { mime_type, is_animated, is_video }: TelegramFile): string | undefined {
+function fileMimeType(field: FileField, { mime_type, is_animated, is_video }: TelegramFile): string | undefined {
   if (mime_type !== undefined) return mime_type
   switch (field) {
     case 'photo':
@@ -47,7 +47,7 @@ function mimeOf(field: FileField, { mime_type, is_animated, is_video }: Telegram
   }
 }
 
-const endings: Readonly<Record<string, string>> = {
+const fileExtensions: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'audio/ogg': 'ogg',
   'video/mp4': 'mp4',
@@ -56,9 +56,9 @@ const endings: Readonly<Record<string, string>> = {
   'application/gzip': 'tgs',
 }
 
-function nameOf(field: FileField, { file_name }: TelegramFile, mime: string | undefined): string | undefined {
+function inboundFileName(field: FileField, { file_name }: TelegramFile, mime: string | undefined): string | undefined {
   const given = cleanText(file_name ?? '').slice(0, 255)
   if (given !== '') return given
-  const ending = endings[mime ?? '']
+  const ending = fileExtensions[mime ?? '']
   return ending === undefined ? undefined : `${field.replace('_', '-')}.${ending}`
 }

@@ -12,7 +12,7 @@ import {
   replyToSchema,
   type TelegramCall,
 } from '../wire/call.ts'
-import { type FileKind, kindOf, maxUploadBytes, methods } from './kind.ts'
+import { chooseFileKind, type FileKind, maxUploadBytes, sendMethods } from './kind.ts'
 
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
 type Upload = { readonly kind: FileKind; readonly attachment: string; readonly name: string }
@@ -29,46 +29,46 @@ export function renderWithFiles(
 ): readonly Rendered[] {
   const { guest_query_id: guest } = replyToSchema.parse(to)
   // A guest may not write to the chat, so files are named in the one answer it has.
-  const uploads = guest === undefined ? reply.parts.flatMap((part) => uploadOf(part) ?? []) : []
+  const uploads = guest === undefined ? reply.parts.flatMap((part) => toUpload(part) ?? []) : []
   if (uploads.length === 0) return renderTelegram(reply, to, mayNotify, hasLive, rich)
-  const parts = reply.parts.filter((part) => uploadOf(part) === undefined)
+  const parts = reply.parts.filter((part) => toUpload(part) === undefined)
   // A live message is finished by words, whatever comes after it.
   const isSilent = !hasLive && reply.status === 'completed' && parts.every((part) => part.kind === 'tool_call')
   const text = isSilent ? [] : renderTelegram({ ...reply, parts }, to, mayNotify, hasLive, rich)
-  const files = albumsOf(uploads).map((album) => callOf(album, to))
+  const files = groupIntoAlbums(uploads).map((album) => telegramUploadCall(album, to))
   const captioned = captionedCall(text, files)
   if (captioned !== undefined) return [{ call: captioned, primary: true }]
   return [...text, ...files.map((call) => ({ call, primary: true }))]
 }
 
-function uploadOf(part: Part): Upload | undefined {
+function toUpload(part: Part): Upload | undefined {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
   const { attachment, mime = '', name = 'file' } = part
   const size = part.kind === 'file' ? part.size : undefined
   if (attachment === undefined || (size ?? 1) > maxUploadBytes || size === 0) return undefined
-  return { kind: kindOf(mime, size), attachment: attachment.id, name }
+  return { kind: chooseFileKind(mime, size), attachment: attachment.id, name }
 }
 
-const families: Readonly<Record<FileKind, string | undefined>> = {
+const albumFamilies: Readonly<Record<FileKind, string | undefined>> = {
   ...{ photo: 'seen', video: 'seen', audio: 'heard', document: 'read' },
   // Telegram shows these by themselves only.
   ...{ animation: undefined, voice: undefined },
 }
 
 /** Neighbours that Telegram shows together, ten at most. */
-function albumsOf(uploads: readonly Upload[]): readonly (readonly [Upload, ...Upload[]])[] {
+function groupIntoAlbums(uploads: readonly Upload[]): readonly (readonly [Upload, ...Upload[]])[] {
   const albums: [Upload, ...Upload[]][] = []
   for (const upload of uploads) {
     const last = albums.at(-1)
-    const family = families[upload.kind]
-    const isSame = last !== undefined && family !== undefined && families[last[0].kind] === family
+    const family = albumFamilies[upload.kind]
+    const isSame = last !== undefined && family !== undefined && albumFamilies[last[0].kind] === family
     if (isSame && last.length < maxAlbum) last.push(upload)
     else albums.push([upload])
   }
   return albums
 }
 
-function callOf([first, ...more]: readonly [Upload, ...Upload[]], to: JsonObject): FileCall | AlbumCall {
+function telegramUploadCall([first, ...more]: readonly [Upload, ...Upload[]], to: JsonObject): FileCall | AlbumCall {
   const address = replyToSchema.parse(to)
   const { chat_id, business_connection_id: business } = address
   const payload = {
@@ -77,7 +77,7 @@ function callOf([first, ...more]: readonly [Upload, ...Upload[]], to: JsonObject
     ...threadPlace(address),
   }
   const { kind, ...file } = first
-  if (more.length === 0) return { method: methods[kind], payload, file }
+  if (more.length === 0) return { method: sendMethods[kind], payload, file }
   // Only kinds with a family come in company, and those are the kinds of an album.
   return { method: 'sendMediaGroup', payload, files: [first, ...more] as readonly AlbumItem[] }
 }

@@ -11,7 +11,7 @@ export type Upload = {
   readonly send: (api: Api, signal: ClientSignal) => Promise<string | undefined>
 }
 
-type Opened = { readonly kind: 'file'; readonly file: InputFile; readonly end: () => Promise<void> }
+type OpenedUpload = { readonly kind: 'file'; readonly file: InputFile; readonly end: () => Promise<void> }
 
 /** What cannot be sent is refused before any call. */
 export async function openUpload(
@@ -19,12 +19,12 @@ export async function openUpload(
   files: FileSource | undefined,
 ): Promise<Upload | DeliveryOutcome> {
   const wanted = call.method === 'sendMediaGroup' ? call.files : [call.file]
-  const opened: Opened[] = []
-  const end = async (): Promise<void> => void (await Promise.all(opened.map((each) => each.end())))
+  const opened: OpenedUpload[] = []
+  const closeOpened = async (): Promise<void> => void (await Promise.all(opened.map((each) => each.end())))
   for (const each of wanted) {
-    const file = await openFile(each, files)
+    const file = await openStoredUpload(each, files)
     if (file.kind !== 'file') {
-      await end()
+      await closeOpened()
       return file
     }
     opened.push(file)
@@ -33,34 +33,38 @@ export async function openUpload(
     kind: 'opened',
     async send(api, signal) {
       try {
-        const sent = await sendOpened(api, call, { files: opened.map(({ file }) => file), signal })
+        const sent = await sendOpenedFiles(api, call, { files: opened.map(({ file }) => file), signal })
         return sent === undefined ? undefined : String(sent.message_id)
       } finally {
-        await end()
+        await closeOpened()
       }
     },
   }
 }
 
-async function openFile(
+async function openStoredUpload(
   { attachment, name }: FileCall['file'],
   files: FileSource | undefined,
-): Promise<Opened | DeliveryOutcome> {
+): Promise<OpenedUpload | DeliveryOutcome> {
   const source = await Promise.resolve(files?.open(attachment)).catch(() => null)
   if (source === null) return { kind: 'retry', reason: 'file_unavailable' }
   if (source === undefined) return { kind: 'refused', reason: 'file_gone' }
   const reader = source.body.getReader()
-  const end = (): Promise<void> => reader.cancel().catch(() => undefined)
+  const closeReader = (): Promise<void> => reader.cancel().catch(() => undefined)
   if (source.size > 0 && source.size <= maxUploadBytes)
-    return { kind: 'file', file: new InputFile(chunksOf(reader), headerValue(name)), end }
-  await end()
+    return { kind: 'file', file: new InputFile(readFileChunks(reader), quotedFileName(name)), end: closeReader }
+  await closeReader()
   return { kind: 'refused', reason: source.size === 0 ? 'file_empty' : 'file_too_large' }
 }
 
 type Sent = { readonly message_id: number }
 type Bytes = { readonly files: readonly InputFile[]; readonly signal: ClientSignal }
 
-async function sendOpened(api: Api, call: FileCall | AlbumCall, { files, signal }: Bytes): Promise<Sent | undefined> {
+async function sendOpenedFiles(
+  api: Api,
+  call: FileCall | AlbumCall,
+  { files, signal }: Bytes,
+): Promise<Sent | undefined> {
   const { payload } = call
   if (call.method === 'sendMediaGroup') return sendAlbum(api, call, { files, signal })
   const [file] = files
@@ -107,11 +111,11 @@ async function sendAlbum(
   return first
 }
 
-async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* readFileChunks(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value
 }
 
 /** The client writes the name into a header as it is given: quoted, so that nothing in it can end it. */
-function headerValue(name: string): string {
+function quotedFileName(name: string): string {
   return `"${name.replace(/[\u0000-\u001f\u007f"\\]/g, '_')}"`
 }

@@ -2,23 +2,23 @@
 import {
   type ChannelCommand,
   type ChannelCommands,
-  type CommandDesk,
+  type CommandContext,
   type CommandFlags,
   type CommandResult,
   GatewayError,
   probeReport,
 } from '../../../src/contract/index.ts'
-import { hookUrl } from '../config.ts'
+import { telegramWebhookUrl } from '../config.ts'
 import { allowedUpdates } from '../wire/fields.ts'
-import { ask, type Bench, openBench } from './bot-api.ts'
+import { askBotApi, type BotSession, openBotSession } from './bot-api.ts'
 import { createTelegramProbe } from './probe.ts'
 
 const secretName = 'TELEGRAM_WEBHOOK_SECRET'
 const checkMs = 20_000
-const ports: ReadonlySet<string> = new Set(['', '80', '88', '8443'])
+const allowedPorts: ReadonlySet<string> = new Set(['', '80', '88', '8443'])
 
 /** What people are offered when they type a slash. */
-const menu = [
+const commandMenu = [
   { command: 'help', description: 'what I can do' },
   { command: 'stop', description: 'stop what I am doing for you' },
   { command: 'status', description: 'what I am doing, and what waits' },
@@ -45,13 +45,14 @@ const connect: ChannelCommand = {
     ...connectionFlag,
   },
   async run(flags, desk) {
-    const id = textOf(flags, 'connection') ?? 'default'
-    const made = isMissingSecret(flags, desk) ? newSecret() : undefined
-    const bench = await openBench(desk, id, made === undefined ? wanted(flags) : { [secretName]: made })
-    await ask(bench, 'getMe', () => bench.api.getMe())
-    const url = bench.settings.mode === 'polling' ? undefined : webhookUrl(textOf(flags, 'url') ?? bench.publicUrl, id)
-    await register(bench, url)
-    await ask(bench, 'setMyCommands', () => bench.api.setMyCommands(menu))
+    const id = textFlag(flags, 'connection') ?? 'default'
+    const made = isMissingSecret(flags, desk) ? newWebhookSecret() : undefined
+    const bench = await openBotSession(desk, id, made === undefined ? wantedFlags(flags) : { [secretName]: made })
+    await askBotApi(bench, 'getMe', () => bench.api.getMe())
+    const url =
+      bench.settings.mode === 'polling' ? undefined : requireWebhookUrl(textFlag(flags, 'url') ?? bench.publicUrl, id)
+    await registerWebhook(bench, url)
+    await askBotApi(bench, 'setMyCommands', () => bench.api.setMyCommands(commandMenu))
     const report = await checkBot(bench, url)
     const notes = [
       ...(made === undefined ? [] : [`Put this into the gateway's environment and restart it: ${secretName}=${made}`]),
@@ -69,10 +70,10 @@ const check: ChannelCommand = {
   examples: ['parley telegram check', 'parley telegram check --json'],
   flags: connectionFlag,
   async run(flags, desk) {
-    const id = textOf(flags, 'connection') ?? 'default'
-    const bench = await openBench(desk, id)
+    const id = textFlag(flags, 'connection') ?? 'default'
+    const bench = await openBotSession(desk, id)
     const isPolling = bench.settings.mode === 'polling' || bench.publicUrl === undefined
-    return checkBot(bench, isPolling ? undefined : hookUrl(bench.publicUrl, id))
+    return checkBot(bench, isPolling ? undefined : telegramWebhookUrl(bench.publicUrl, id))
   },
 }
 
@@ -83,43 +84,43 @@ export const telegramCommands = {
 } satisfies ChannelCommands
 
 /** The same as the gateway asks at its start. */
-async function checkBot({ api, settings }: Bench, expectedUrl: string | undefined): Promise<CommandResult> {
+async function checkBot({ api, settings }: BotSession, expectedUrl: string | undefined): Promise<CommandResult> {
   const probe = createTelegramProbe({ api, settings, expectedUrl, now: Date.now })
   return probeReport(await probe({ signal: AbortSignal.timeout(checkMs) }))
 }
 
 /** Polling forgets the webhook, and with it nothing that waits. */
-async function register(bench: Bench, url: string | undefined): Promise<void> {
+async function registerWebhook(bench: BotSession, url: string | undefined): Promise<void> {
   const { api, settings } = bench
   if (url === undefined) {
-    await ask(bench, 'deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
+    await askBotApi(bench, 'deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
     return
   }
   const [first] = settings.webhookSecret
   const secret_token = first?.reveal() ?? ''
-  await ask(bench, 'setWebhook', () => api.setWebhook(url, { secret_token, allowed_updates: allowedUpdates }))
+  await askBotApi(bench, 'setWebhook', () => api.setWebhook(url, { secret_token, allowed_updates: allowedUpdates }))
 }
 
-function webhookUrl(base: string | undefined, id: string): string {
+function requireWebhookUrl(base: string | undefined, id: string): string {
   if (base === undefined)
     throw new GatewayError('bad_request', 'where does Telegram reach the gateway? give --url, or --polling')
   const url = URL.canParse(base) ? new URL(base) : undefined
-  if (url === undefined || url.protocol !== 'https:' || !ports.has(url.port))
+  if (url === undefined || url.protocol !== 'https:' || !allowedPorts.has(url.port))
     throw new GatewayError('bad_request', 'Telegram delivers to https only, on port 443, 80, 88 or 8443; correct --url')
-  return hookUrl(`${url.origin}${url.pathname}`, id)
+  return telegramWebhookUrl(`${url.origin}${url.pathname}`, id)
 }
 
 /** Only the environment's own bot can be without one: a configuration file does not load without it. */
-function isMissingSecret(flags: CommandFlags, { environment }: CommandDesk): boolean {
+function isMissingSecret(flags: CommandFlags, { environment }: CommandContext): boolean {
   const isPolling = flags['polling'] === true || environment['TELEGRAM_MODE'] === 'polling'
   return !isPolling && Boolean(environment['TELEGRAM_BOT_TOKEN']) && !environment[secretName]
 }
 
-function wanted(flags: CommandFlags): Readonly<Record<string, string>> {
+function wantedFlags(flags: CommandFlags): Readonly<Record<string, string>> {
   return flags['polling'] === true ? { TELEGRAM_MODE: 'polling' } : {}
 }
 
-function newSecret(): string {
+function newWebhookSecret(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
@@ -129,7 +130,7 @@ function withNotes(report: CommandResult, notes: readonly string[]): CommandResu
   return { ...report, value, text: [report.text, '', ...notes].join('\n') }
 }
 
-function textOf(flags: CommandFlags, name: string): string | undefined {
+function textFlag(flags: CommandFlags, name: string): string | undefined {
   const value = flags[name]
   return typeof value === 'string' && value !== '' ? value : undefined
 }

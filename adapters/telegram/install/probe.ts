@@ -3,9 +3,9 @@ import { GrammyError } from 'grammy/web'
 import type { ProbeFact, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { clientSignal } from '../deliver/api.ts'
-import { shownWords } from '../deliver/credential.ts'
+import { redactBotToken } from '../deliver/credential.ts'
 import { allowedUpdates } from '../wire/fields.ts'
-import type { Bench } from './bot-api.ts'
+import type { BotSession } from './bot-api.ts'
 
 /** More than this many updates waiting are not being fetched, or not being taken. */
 const manyWaiting = 100
@@ -22,7 +22,7 @@ type Facts = {
   readonly missingUpdates: readonly string[]
 }
 
-export type TelegramProbeDeps = Pick<Bench, 'api' | 'settings'> & {
+export type TelegramProbeDeps = Pick<BotSession, 'api' | 'settings'> & {
   /** Where Telegram should deliver. Undefined: it is asked, or the address is not known. */
   readonly expectedUrl: string | undefined
   readonly now: () => number
@@ -35,7 +35,7 @@ export function createTelegramProbe(deps: TelegramProbeDeps): (request: ProbeReq
   let before: Before | undefined
   return async ({ signal, lastInboundAt }) => {
     try {
-      const facts = await readFacts(deps, signal)
+      const facts = await readBotFacts(deps, signal)
       const result = judgeFacts(facts, deps, { before, lastInboundAt })
       before = { waiting: facts.waiting, lastInboundAt }
       return result
@@ -45,19 +45,19 @@ export function createTelegramProbe(deps: TelegramProbeDeps): (request: ProbeReq
   }
 }
 
-async function readFacts({ api, settings, now }: TelegramProbeDeps, signal: AbortSignal): Promise<Facts> {
+async function readBotFacts({ api, settings, now }: TelegramProbeDeps, signal: AbortSignal): Promise<Facts> {
   const me = await api.getMe(clientSignal(signal))
   const hook = await api.getWebhookInfo(clientSignal(signal))
   const errorAt = hook.last_error_date
   const { last_error_message: failure } = hook
-  const shown = failure === undefined ? undefined : shownWords(settings, failure)
+  const shown = failure === undefined ? undefined : redactBotToken(settings, failure)
   const at =
     errorAt === undefined ? '' : `${new Date(errorAt * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC `
   return {
-    username: shownWords(settings, me.username),
+    username: redactBotToken(settings, me.username),
     id: me.id,
     readsAll: me.can_read_all_group_messages,
-    url: shownWords(settings, hook.url ?? ''),
+    url: redactBotToken(settings, hook.url ?? ''),
     waiting: hook.pending_update_count,
     lastError: shown === undefined ? undefined : `${at}${shown}`,
     isRecent: errorAt !== undefined && now() / 1000 - errorAt < recentSeconds,
@@ -73,12 +73,12 @@ function judgeFacts(
   const problems = settings.mode === 'polling' ? pollingProblems(facts) : webhookProblems(facts, expectedUrl, seen)
   return {
     summary: `@${facts.username}, ${settings.mode}`,
-    facts: factLines(facts, settings),
-    problems: [...problems, ...nameProblems(facts, settings)],
+    facts: botProbeFacts(facts, settings),
+    problems: [...problems, ...usernameProblems(facts, settings)],
   }
 }
 
-function factLines(facts: Facts, { mode }: TelegramSettings): readonly ProbeFact[] {
+function botProbeFacts(facts: Facts, { mode }: TelegramSettings): readonly ProbeFact[] {
   const { username, id, readsAll, url, waiting, lastError } = facts
   return [
     {
@@ -104,9 +104,21 @@ function factLines(facts: Facts, { mode }: TelegramSettings): readonly ProbeFact
 
 function pollingProblems({ url, waiting }: Facts): readonly ProbeProblem[] {
   if (url !== '')
-    return [failed('webhook_set', 'a webhook is set and keeps polling out', 'run: parley telegram connect --polling')]
+    return [
+      failedProbeProblem(
+        'webhook_set',
+        'a webhook is set and keeps polling out',
+        'run: parley telegram connect --polling',
+      ),
+    ]
   return waiting > manyWaiting
-    ? [degraded('updates_waiting', `${waiting} updates wait at Telegram`, 'is the gateway up, and does it keep up?')]
+    ? [
+        degradedProbeProblem(
+          'updates_waiting',
+          `${waiting} updates wait at Telegram`,
+          'is the gateway up, and does it keep up?',
+        ),
+      ]
     : []
 }
 
@@ -117,19 +129,19 @@ function webhookProblems(
 ): readonly ProbeProblem[] {
   const { url, waiting, missingUpdates, isRecent, lastError } = facts
   const reconnect = 'run: parley telegram connect'
-  if (url === '') return [failed('webhook_missing', 'no webhook is set', `${reconnect} --url https://…`)]
+  if (url === '') return [failedProbeProblem('webhook_missing', 'no webhook is set', `${reconnect} --url https://…`)]
   const isStuck =
     before !== undefined && before.waiting > 0 && waiting >= before.waiting && lastInboundAt === before.lastInboundAt
   return [
     ...(expectedUrl !== undefined && url !== expectedUrl
-      ? [failed('webhook_elsewhere', `Telegram delivers to ${url} and not to ${expectedUrl}`, reconnect)]
+      ? [failedProbeProblem('webhook_elsewhere', `Telegram delivers to ${url} and not to ${expectedUrl}`, reconnect)]
       : []),
     ...(missingUpdates.length > 0
-      ? [degraded('updates_kept_back', `Telegram keeps back ${missingUpdates.join(', ')}`, reconnect)]
+      ? [degradedProbeProblem('updates_kept_back', `Telegram keeps back ${missingUpdates.join(', ')}`, reconnect)]
       : []),
     ...(isRecent
       ? [
-          degraded(
+          degradedProbeProblem(
             'webhook_failing',
             `Telegram could not deliver within the last hour (${lastError ?? 'it does not say why'})`,
             'check that its address can be reached from outside',
@@ -138,7 +150,7 @@ function webhookProblems(
       : []),
     ...(isStuck || waiting > manyWaiting
       ? [
-          degraded(
+          degradedProbeProblem(
             'updates_waiting',
             `${waiting} updates wait at Telegram${isStuck ? ' and nothing came here since the last check' : ''}`,
             'check that the webhook can be reached from outside',
@@ -149,10 +161,10 @@ function webhookProblems(
 }
 
 /** By a wrong name mentions in groups are not recognised. */
-function nameProblems({ username }: Facts, { botUsername }: TelegramSettings): readonly ProbeProblem[] {
+function usernameProblems({ username }: Facts, { botUsername }: TelegramSettings): readonly ProbeProblem[] {
   if (botUsername === undefined || botUsername.toLowerCase() === username.toLowerCase()) return []
   const remedy = `set TELEGRAM_BOT_USERNAME=${username}, or leave it out`
-  return [degraded('username_wrong', `the bot is not called @${botUsername}`, remedy)]
+  return [degradedProbeProblem('username_wrong', `the bot is not called @${botUsername}`, remedy)]
 }
 
 /** Nothing of the client's error is told but what Telegram said: it carries the token. */
@@ -160,22 +172,25 @@ function failedProbe(settings: TelegramSettings, error: unknown): ProbeResult {
   // What is no answer of Telegram's own form came from something on the way.
   if (!(error instanceof GrammyError) || typeof error.description !== 'string') {
     const remedy = 'check the network and TELEGRAM_API_ROOT'
-    return { summary: '', problems: [degraded('unreachable', 'the Bot API does not answer', remedy)] }
+    return { summary: '', problems: [degradedProbeProblem('unreachable', 'the Bot API does not answer', remedy)] }
   }
   const { error_code: code, description, parameters } = error
   if (code === 429) return { summary: '', problems: [], retryAfterMs: (parameters.retry_after ?? 60) * 1000 }
-  const said = shownWords(settings, description)
+  const said = redactBotToken(settings, description)
   if (code === 401 || code === 404) {
     const remedy = 'set TELEGRAM_BOT_TOKEN to the token BotFather shows for the bot'
-    return { summary: '', problems: [failed('token_refused', `token refused (${code} ${said})`, remedy)] }
+    return { summary: '', problems: [failedProbeProblem('token_refused', `token refused (${code} ${said})`, remedy)] }
   }
-  return { summary: '', problems: [degraded('platform_error', `Telegram says “${said}”`, 'wait, or correct it')] }
+  return {
+    summary: '',
+    problems: [degradedProbeProblem('platform_error', `Telegram says “${said}”`, 'wait, or correct it')],
+  }
 }
 
-function failed(reason: string, problem: string, remedy: string): ProbeProblem {
+function failedProbeProblem(reason: string, problem: string, remedy: string): ProbeProblem {
   return { state: 'failed', reason, problem, remedy }
 }
 
-function degraded(reason: string, problem: string, remedy: string): ProbeProblem {
+function degradedProbeProblem(reason: string, problem: string, remedy: string): ProbeProblem {
   return { state: 'degraded', reason, problem, remedy }
 }

@@ -5,16 +5,16 @@ import type { FrameOutcome, JsonObject, LiveFrame, LivePreview } from '../../../
 import { streamTree } from '../../../src/rendering/index.ts'
 import { clientSignal } from '../deliver/api.ts'
 import { retryAfterMs } from '../deliver/outcome.ts'
-import type { Pace } from '../deliver/pace.ts'
-import { piecesOf } from '../render/text.ts'
+import type { ChatRateLimit } from '../deliver/pace.ts'
+import { renderPieces } from '../render/text.ts'
 import { replyToSchema, type TelegramReplyTo } from '../wire/call.ts'
 
-const everyMs = 700
+const draftEveryMs = 700
 const refreshMs = 20_000
 const maxFailures = 3
 const failurePauseMs = 3000
-const maxRemembered = 1000
-const prefix = 'draft:'
+const maxDrafts = 1000
+const draftPrefix = 'draft:'
 
 export interface Drafts {
   preview(to: JsonObject, turnId: string): LivePreview | undefined
@@ -23,47 +23,54 @@ export interface Drafts {
 }
 
 /** What is remembered here costs one refused call when it is forgotten. */
-type Memory = {
-  readonly pace: Pick<Pace, 'hush'>
+type DraftMemory = {
+  readonly pace: Pick<ChatRateLimit, 'hush'>
   readonly refused: Set<string>
   readonly failures: Map<string, number>
   isUnknownMethod: boolean
 }
 
-export function createDrafts(api: Api, pace: Pick<Pace, 'hush'>): Drafts {
-  const memory: Memory = { pace, refused: new Set(), failures: new Map(), isUnknownMethod: false }
+export function createDrafts(api: Api, pace: Pick<ChatRateLimit, 'hush'>): Drafts {
+  const memory: DraftMemory = { pace, refused: new Set(), failures: new Map(), isUnknownMethod: false }
   return {
     preview(given, turnId) {
       const to = replyToSchema.parse(given)
       const isRefused = memory.isUnknownMethod || memory.refused.has(to.chat_id)
-      return isRefused || !isPrivate(to) ? undefined : { reference: referenceOf(turnId), everyMs, refreshMs }
+      return isRefused || !isOwnPrivateChat(to)
+        ? undefined
+        : { reference: draftReference(turnId), everyMs: draftEveryMs, refreshMs }
     },
-    frame: (frame) => (frame.reference.startsWith(prefix) ? show(api, memory, frame) : undefined),
+    frame: (frame) => (frame.reference.startsWith(draftPrefix) ? showDraft(api, memory, frame) : undefined),
   }
 }
 
 /** Of a business account, of a guest and of a press the chat is not the bot's own. */
-function isPrivate({ chat_id, business_connection_id, guest_query_id, reply_to_click }: TelegramReplyTo): boolean {
+function isOwnPrivateChat({
+  chat_id,
+  business_connection_id,
+  guest_query_id,
+  reply_to_click,
+}: TelegramReplyTo): boolean {
   const isOwn = business_connection_id === undefined && guest_query_id === undefined && reply_to_click === undefined
   return isOwn && Number(chat_id) > 0
 }
 
 /** The same for every attempt of a turn, so that a new one goes on where the last one stopped; never zero. */
-function referenceOf(turnId: string): string {
-  return `${prefix}${(Number.parseInt(turnId.replaceAll('-', '').slice(-7), 16) || 0) + 1}`
+function draftReference(turnId: string): string {
+  return `${draftPrefix}${(Number.parseInt(turnId.replaceAll('-', '').slice(-7), 16) || 0) + 1}`
 }
 
-async function show(
+async function showDraft(
   api: Api,
-  memory: Memory,
+  memory: DraftMemory,
   { reference, to: given, text, signal }: LiveFrame,
 ): Promise<FrameOutcome> {
   const to = replyToSchema.parse(given)
   // What does not fit is cut at the top: people read the end of what grows.
-  const piece = piecesOf(streamTree(text, { isFinal: false })).at(-1) ?? { text: '', entities: [] }
+  const piece = renderPieces(streamTree(text, { isFinal: false })).at(-1) ?? { text: '', entities: [] }
   const draft = {
     chat_id: Number(to.chat_id),
-    draft_id: Number(reference.slice(prefix.length)),
+    draft_id: Number(reference.slice(draftPrefix.length)),
     text: piece.text,
     ...(piece.entities.length === 0 ? {} : { entities: [...piece.entities] }),
     ...(to.message_thread_id === undefined ? {} : { message_thread_id: Number(to.message_thread_id) }),
@@ -75,14 +82,14 @@ async function show(
     memory.failures.delete(reference)
     return { kind: 'shown' }
   } catch (error) {
-    return refusedFrame(memory, { error, reference, chatId: to.chat_id })
+    return refusedDraftOutcome(memory, { error, reference, chatId: to.chat_id })
   }
 }
 
 type Failed = { readonly error: unknown; readonly reference: string; readonly chatId: string }
 
-function refusedFrame(memory: Memory, { error, reference, chatId }: Failed): FrameOutcome {
-  if (!(error instanceof GrammyError) || error.error_code >= 500) return failedFrame(memory, reference)
+function refusedDraftOutcome(memory: DraftMemory, { error, reference, chatId }: Failed): FrameOutcome {
+  if (!(error instanceof GrammyError) || error.error_code >= 500) return failedDraftOutcome(memory, reference)
   const { error_code: code, description } = error
   if (code === 429) {
     const afterMs = retryAfterMs(error)
@@ -92,23 +99,23 @@ function refusedFrame(memory: Memory, { error, reference, chatId }: Failed): Fra
   const isUnknownMethod = code === 404
   if (!isUnknownMethod && !/DRAFT_PEER_INVALID/i.test(description)) return { kind: 'over', reason: `telegram_${code}` }
   if (isUnknownMethod) memory.isUnknownMethod = true
-  else remember(memory.refused, chatId)
+  else rememberRefusedChat(memory.refused, chatId)
   return { kind: 'unavailable', reason: isUnknownMethod ? 'drafts_unknown' : 'drafts_refused' }
 }
 
 /** A fault of the moment does not turn a draft into hundreds of edits: it is tried again, and then given up. */
-function failedFrame({ failures }: Memory, reference: string): FrameOutcome {
+function failedDraftOutcome({ failures }: DraftMemory, reference: string): FrameOutcome {
   const count = (failures.get(reference) ?? 0) + 1
   if (count >= maxFailures) {
     failures.delete(reference)
     return { kind: 'over', reason: 'drafts_fail' }
   }
   failures.set(reference, count)
-  if (failures.size > maxRemembered) failures.clear()
+  if (failures.size > maxDrafts) failures.clear()
   return { kind: 'later', afterMs: failurePauseMs }
 }
 
-function remember(set: Set<string>, value: string): void {
-  if (set.size >= maxRemembered) set.clear()
+function rememberRefusedChat(set: Set<string>, value: string): void {
+  if (set.size >= maxDrafts) set.clear()
   set.add(value)
 }

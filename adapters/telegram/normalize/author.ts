@@ -7,7 +7,7 @@ import {
   verifiedSender,
 } from '../../../src/contract/index.ts'
 import type { TelegramChat, TelegramMessage, TelegramUser } from '../wire/message.ts'
-import { recipientOf, type Scene } from './scene.ts'
+import { agentAddress, type UpdateContext } from './scene.ts'
 
 export type Author = {
   readonly subject: string
@@ -20,13 +20,13 @@ export type Author = {
 }
 
 /** Anonymous admins and channels write through placeholder bots: then the chat is the author, and never a person. */
-export function authorOf({
+export function updateAuthor({
   from,
   sender_chat,
   chat,
 }: Pick<TelegramMessage, 'from' | 'sender_chat' | 'chat'>): Author | undefined {
   const writer = sender_chat ?? (from === undefined ? chat : undefined)
-  if (writer === undefined) return from === undefined ? undefined : personOf(from)
+  if (writer === undefined) return from === undefined ? undefined : personAuthor(from)
   if (sender_chat === undefined && chat.type !== 'channel') return undefined
   return {
     subject: `telegram:chat/${writer.id}`,
@@ -39,7 +39,7 @@ export function authorOf({
   }
 }
 
-export function personOf(from: TelegramUser): Author {
+export function personAuthor(from: TelegramUser): Author {
   return {
     subject: `telegram:${from.id}`,
     local: `u${from.id}`,
@@ -51,8 +51,8 @@ export function personOf(from: TelegramUser): Author {
   }
 }
 
-export function senderOf(
-  { bot, arrival, connection }: Scene,
+export function telegramSender(
+  { bot, arrival, connection }: UpdateContext,
   author: Author,
   chat: TelegramChat,
 ): NormalizedMessage['sender'] {
@@ -68,7 +68,7 @@ export function senderOf(
     issuer: connection.domain,
     method: author.method,
     assurance: 'platform',
-    recipient: recipientOf(connection),
+    recipient: agentAddress(connection),
     issuedAt: arrival.receivedAt,
     keyId: bot.id,
     claims: { chat_id: chat.id, chat_type: chat.type },

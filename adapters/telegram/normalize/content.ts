@@ -10,37 +10,37 @@ import {
   venueSchema,
 } from '../wire/content.ts'
 import { contentFields } from '../wire/fields.ts'
-import { richText } from './rich.ts'
+import { richMessageText } from './rich.ts'
 
 /** A message, or what another one says about it. */
 type Carrier = Readonly<Record<string, unknown>>
 
 /** Undefined: there is nothing but words. What cannot be read is named all the same, so that no message is empty. */
-export function contentPartOf(message: Carrier): KnownPart | undefined {
+export function contentPart(message: Carrier): KnownPart | undefined {
   const field = contentFields.find((each) => message[each] !== undefined)
   if (field === undefined) return undefined
-  const rich = field === 'rich_message' ? richText(message[field]) : ''
+  const rich = field === 'rich_message' ? richMessageText(message[field]) : ''
   if (rich !== '') return textPart(rich, 'text/markdown')
-  const words = readers[field]?.(message[field]) ?? ''
+  const words = contentReaders[field]?.(message[field]) ?? ''
   return textPart(`[${field.replaceAll('_', ' ')}]${words === '' ? '' : ` ${words}`}`)
 }
 
 /** What a sticker says; its picture alone tells an agent little. */
-export function stickerWords(message: Carrier): readonly KnownPart[] {
+export function stickerParts(message: Carrier): readonly KnownPart[] {
   const emoji = stickerSchema.safeParse(message['sticker']).data?.emoji
   return emoji === undefined ? [] : [textPart(`[sticker ${emoji}]`)]
 }
 
-const readers: Readonly<Record<string, (value: unknown) => string>> = {
+const contentReaders: Readonly<Record<string, (value: unknown) => string>> = {
   location(value) {
     const place = locationSchema.safeParse(value).data
-    return place === undefined ? '' : `${pointOf(place)}${place.live_period === undefined ? '' : ' (live)'}`
+    return place === undefined ? '' : `${coordinatesText(place)}${place.live_period === undefined ? '' : ' (live)'}`
   },
   venue(value) {
     const venue = venueSchema.safeParse(value).data
     return venue === undefined
       ? ''
-      : `${cleanName(venue.title)}, ${cleanName(venue.address)} (${pointOf(venue.location)})`
+      : `${cleanName(venue.title)}, ${cleanName(venue.address)} (${coordinatesText(venue.location)})`
   },
   contact(value) {
     const contact = contactSchema.safeParse(value).data
@@ -51,7 +51,7 @@ const readers: Readonly<Record<string, (value: unknown) => string>> = {
     const poll = pollSchema.safeParse(value).data
     return poll === undefined
       ? ''
-      : listed(
+      : titledList(
           poll.question,
           poll.options.map(({ text }) => text),
         )
@@ -64,14 +64,14 @@ const readers: Readonly<Record<string, (value: unknown) => string>> = {
     const list = checklistSchema.safeParse(value).data
     if (list === undefined) return ''
     const tasks = list.tasks.map(({ text, completion_date: done }) => `[${done === undefined ? ' ' : 'x'}] ${text}`)
-    return listed(list.title, tasks)
+    return titledList(list.title, tasks)
   },
 }
 
-function pointOf({ latitude, longitude }: { readonly latitude: number; readonly longitude: number }): string {
+function coordinatesText({ latitude, longitude }: { readonly latitude: number; readonly longitude: number }): string {
   return `${latitude}, ${longitude}`
 }
 
-function listed(title: string, lines: readonly string[]): string {
+function titledList(title: string, lines: readonly string[]): string {
   return [title, ...lines.map((each) => `- ${each.replace(/\s+/g, ' ')}`)].join('\n')
 }

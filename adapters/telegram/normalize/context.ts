@@ -2,8 +2,8 @@
 import type { ChannelContext, NormalizedMessage } from '../../../src/contract/index.ts'
 import { maxTextLength } from '../wire/call.ts'
 import type { TelegramChat } from '../wire/message.ts'
-import { type Author, senderOf } from './author.ts'
-import { recipientOf, type Scene } from './scene.ts'
+import { type Author, telegramSender } from './author.ts'
+import { agentAddress, type UpdateContext } from './scene.ts'
 
 export type ContextFacts = Pick<ChannelContext, 'addressed' | 'event'> & {
   readonly chat: TelegramChat
@@ -14,7 +14,7 @@ export type ContextFacts = Pick<ChannelContext, 'addressed' | 'event'> & {
   readonly command?: ChannelContext['command']
 }
 
-export function contextOf({ connection }: Scene, facts: ContextFacts): ChannelContext {
+export function chatContext({ connection }: UpdateContext, facts: ContextFacts): ChannelContext {
   const { chat, author, messageId, addressed, event, mentions = [], targetId, command } = facts
   const isPrivate = chat.type === 'private'
   return {
@@ -41,27 +41,27 @@ export type MessageFacts = Pick<NormalizedMessage, 'id' | 'thread_id' | 'parts'>
   readonly channel: ChannelContext
 }
 
-export function normalizedMessage(scene: Scene, facts: MessageFacts): NormalizedMessage {
+export function normalizedMessage(updateContext: UpdateContext, facts: MessageFacts): NormalizedMessage {
   const { id, thread_id, inReplyTo, parts, author, chat, channel } = facts
   return {
     id,
     thread_id,
     ...(inReplyTo === undefined ? {} : { in_reply_to: inReplyTo }),
-    sender: senderOf(scene, author, chat),
-    recipient: recipientOf(scene.connection),
+    sender: telegramSender(updateContext, author, chat),
+    recipient: agentAddress(updateContext.connection),
     parts,
     recipient_capabilities: {
       mention_relay: { kind: 'none' },
       rendering: {
         max_text_chars: maxTextLength,
-        streaming: scene.bot.streaming === 'off' ? 'none' : 'edit',
+        streaming: updateContext.bot.streaming === 'off' ? 'none' : 'edit',
         files: true,
         buttons: true,
       },
     },
     received_via: 'telegram',
-    received_at: scene.arrival.receivedAt,
-    raw: scene.raw,
+    received_at: updateContext.arrival.receivedAt,
+    raw: updateContext.raw,
     channel,
   }
 }

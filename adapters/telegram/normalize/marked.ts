@@ -23,30 +23,30 @@ const linkable: ReadonlySet<string> = new Set(['http:', 'https:', 'mailto:', 'te
 const inlineMarks = ['link', 'strong', 'emphasis', 'delete'] as const
 
 /** Plain words stay as they were written: only what is formatted becomes Markdown, with everything else escaped. */
-export function markedPart(words: Words): KnownPart {
-  const isMarked = words.entities.some((entity) => markOf(entity) !== undefined)
+export function formattedTextPart(words: Words): KnownPart {
+  const isMarked = words.entities.some((entity) => entityMark(entity) !== undefined)
   if (!isMarked) return textPart(words.text)
-  const written = writeMarkdown({ type: 'root', children: blocksOf(runsOf(words)) })
+  const written = writeMarkdown({ type: 'root', children: runsToBlocks(splitIntoRuns(words)) })
   return written.trim() === '' ? textPart(words.text) : textPart(written, 'text/markdown')
 }
 
-function markOf({ type, url }: TelegramEntity): Mark | undefined {
+function entityMark({ type, url }: TelegramEntity): Mark | undefined {
   const mark = Object.hasOwn(marks, type) ? marks[type] : undefined
-  return mark === 'link' && linkOf(url) === undefined ? undefined : mark
+  return mark === 'link' && safeLinkUrl(url) === undefined ? undefined : mark
 }
 
-function linkOf(url: string | undefined): string | undefined {
+function safeLinkUrl(url: string | undefined): string | undefined {
   const parsed = url !== undefined && URL.canParse(url) ? new URL(url) : undefined
   return parsed !== undefined && linkable.has(parsed.protocol) ? parsed.href : undefined
 }
 
 /** Cut wherever a range begins or ends, and between blocks of lines. Addresses count as links, so that they stay whole. */
-function runsOf({ text, entities }: Words): readonly Run[] {
+function splitIntoRuns({ text, entities }: Words): readonly Run[] {
   const ranges = entities.flatMap((entity) => {
     const shown = text.slice(entity.offset, entity.offset + entity.length)
     const bare =
       entity.type === 'url' && /^https?:/i.test(shown) ? { ...entity, type: 'text_link', url: shown } : entity
-    const mark = markOf(bare)
+    const mark = entityMark(bare)
     return mark === undefined ? [] : [{ mark, entity: bare, start: entity.offset, end: entity.offset + entity.length }]
   })
   const cuts = [...new Set([0, text.length, ...ranges.flatMap(({ start, end }) => [start, end])])].sort((a, b) => a - b)
@@ -57,23 +57,23 @@ function runsOf({ text, entities }: Words): readonly Run[] {
   })
 }
 
-function blocksOf(runs: readonly Run[]): readonly Block[] {
-  return grouped(runs, 'quote').flatMap(({ on: quote, members }): readonly Block[] => {
-    const inner = grouped(members, 'pre').flatMap(({ on: pre, members: lines }) =>
-      pre === undefined ? paragraphsOf(lines) : [codeOf(pre, lines)],
+function runsToBlocks(runs: readonly Run[]): readonly Block[] {
+  return groupByMark(runs, 'quote').flatMap(({ on: quote, members }): readonly Block[] => {
+    const inner = groupByMark(members, 'pre').flatMap(({ on: pre, members: lines }) =>
+      pre === undefined ? runsToParagraphs(lines) : [entityCodeBlock(pre, lines)],
     )
     return quote === undefined || inner.length === 0 ? inner : [{ type: 'blockquote', children: inner }]
   })
 }
 
-function codeOf({ language }: TelegramEntity, lines: readonly Run[]): Block {
+function entityCodeBlock({ language }: TelegramEntity, lines: readonly Run[]): Block {
   const value = lines.map(({ text }) => text).join('')
   const lang = /^[A-Za-z0-9+#._-]{1,32}$/.exec(language ?? '')?.[0]
   return { type: 'code', ...(lang === undefined ? {} : { lang }), value: value.replace(/\n$/, '') }
 }
 
 /** An empty line begins a new one; the line ends around a block are part of neither. */
-function paragraphsOf(runs: readonly Run[]): readonly Block[] {
+function runsToParagraphs(runs: readonly Run[]): readonly Block[] {
   const paragraphs: Run[][] = [[]]
   for (const { text, marks: on } of runs) {
     const [first = '', ...more] = text.split(/\n{2,}/)
@@ -81,29 +81,29 @@ function paragraphsOf(runs: readonly Run[]): readonly Block[] {
     for (const each of more) paragraphs.push([{ text: each, marks: on }])
   }
   return paragraphs.flatMap((members): readonly Block[] => {
-    const children = trimmed(inlinesOf(members, 0))
+    const children = trimInlines(runsToInlines(members, 0))
     return children.length === 0 ? [] : [{ type: 'paragraph', children }]
   })
 }
 
-function trimmed(nodes: readonly Inline[]): readonly Inline[] {
-  const isSpace = (node: Inline | undefined): boolean =>
+function trimInlines(nodes: readonly Inline[]): readonly Inline[] {
+  const isEdgeSpace = (node: Inline | undefined): boolean =>
     node?.type === 'break' || (node?.type === 'text' && node.value.trim() === '')
-  const start = nodes.findIndex((node) => !isSpace(node))
-  return start < 0 ? [] : nodes.slice(start, nodes.findLastIndex((node) => !isSpace(node)) + 1)
+  const start = nodes.findIndex((node) => !isEdgeSpace(node))
+  return start < 0 ? [] : nodes.slice(start, nodes.findLastIndex((node) => !isEdgeSpace(node)) + 1)
 }
 
-function inlinesOf(runs: readonly Run[], level: number): readonly Inline[] {
+function runsToInlines(runs: readonly Run[], level: number): readonly Inline[] {
   const mark = inlineMarks[level]
-  if (mark === undefined) return runs.flatMap(leavesOf)
-  return grouped(runs, mark).flatMap(({ on, members }): readonly Inline[] => {
-    const children = inlinesOf(members, level + 1)
+  if (mark === undefined) return runs.flatMap(runToLeaves)
+  return groupByMark(runs, mark).flatMap(({ on, members }): readonly Inline[] => {
+    const children = runsToInlines(members, level + 1)
     if (on === undefined || children.length === 0) return children
-    return [mark === 'link' ? { type: 'link', url: linkOf(on.url) ?? '', children } : { type: mark, children }]
+    return [mark === 'link' ? { type: 'link', url: safeLinkUrl(on.url) ?? '', children } : { type: mark, children }]
   })
 }
 
-function leavesOf({ text, marks: on }: Run): readonly Inline[] {
+function runToLeaves({ text, marks: on }: Run): readonly Inline[] {
   if (on.has('code')) return text === '' ? [] : [{ type: 'inlineCode', value: text.replaceAll('\n', ' ') }]
   return text
     .split('\n')
@@ -116,7 +116,7 @@ function leavesOf({ text, marks: on }: Run): readonly Inline[] {
 type Group = { readonly on: TelegramEntity | undefined; readonly members: Run[] }
 
 /** Neighbours below the same range. */
-function grouped(runs: readonly Run[], mark: Mark): readonly Group[] {
+function groupByMark(runs: readonly Run[], mark: Mark): readonly Group[] {
   const groups: Group[] = []
   for (const run of runs) {
     const on = run.marks.get(mark)

@@ -1,61 +1,70 @@
 // Hop 3: normalizes one Bot API update. Pure: bytes and facts in, values out.
 import {
-  type Arrived,
-  type ArrivedMessage,
-  type ArrivedNothing,
   type Connection,
-  type RawArrival,
+  type IgnoredEvent,
+  type InboundEvent,
+  type InboundMessage,
+  type RawRequest,
   textPart,
-  UnreadableArrival,
+  UnparsableEventError,
 } from '../../../src/contract/index.ts'
 import { misfit, parseBoundedJson } from '../../../src/verification/index.ts'
 import { messageFields, noiseFields } from '../wire/fields.ts'
 import { readUpdate, type TelegramUpdate } from '../wire/message.ts'
-import { personOf } from './author.ts'
-import { fromClick, fromStop } from './click.ts'
-import { contextOf, normalizedMessage } from './context.ts'
-import { fromMessage } from './message.ts'
-import { type BotFacts, chatKeyOf, type Scene, threadOf } from './scene.ts'
+import { personAuthor } from './author.ts'
+import { normalizeButtonPress, normalizeStopRequest } from './click.ts'
+import { chatContext, normalizedMessage } from './context.ts'
+import { normalizeChatMessage } from './message.ts'
+import { type BotFacts, formatChatKey, telegramThreadId, type UpdateContext } from './scene.ts'
 
 export function normalizeTelegram(
   bot: BotFacts,
   payload: Uint8Array,
-  arrival: RawArrival,
+  arrival: RawRequest,
   connection: Connection,
-): readonly Arrived[] {
+): readonly InboundEvent[] {
   const json = parseBoundedJson(payload)
-  if (!json.ok) throw new UnreadableArrival(json.reason)
+  if (!json.ok) throw new UnparsableEventError(json.reason)
   const update = readUpdate(json.value)
-  if (update === misfit) throw new UnreadableArrival('invalid_update')
-  const scene = { bot, arrival, connection, deliveryId: update.update_id, raw: json.value }
+  if (update === misfit) throw new UnparsableEventError('invalid_update')
+  const updateContext = { bot, arrival, connection, deliveryId: update.update_id, raw: json.value }
   for (const [field, event] of Object.entries(messageFields)) {
     const message = update[field as keyof typeof messageFields]
-    if (message !== undefined) return [fromMessage(scene, message, event)]
+    if (message !== undefined) return [normalizeChatMessage(updateContext, message, event)]
   }
-  if (update.callback_query !== undefined) return [fromClick(scene, update.callback_query)]
-  if (update.stopped_message_generation !== undefined) return [fromStop(scene, update.stopped_message_generation)]
-  if (update.deleted_business_messages !== undefined) return fromDeleted(scene, update.deleted_business_messages)
-  if (update.my_chat_member !== undefined) return [fromMembership(scene, update.my_chat_member)]
-  return [nothingSaid(scene, json.value)]
+  if (update.callback_query !== undefined) return [normalizeButtonPress(updateContext, update.callback_query)]
+  if (update.stopped_message_generation !== undefined)
+    return [normalizeStopRequest(updateContext, update.stopped_message_generation)]
+  if (update.deleted_business_messages !== undefined)
+    return normalizeDeletedMessages(updateContext, update.deleted_business_messages)
+  if (update.my_chat_member !== undefined) return [normalizeMembership(updateContext, update.my_chat_member)]
+  return [ignoredUpdate(updateContext, json.value)]
 }
 
 /** Who deleted is not said. In such a chat the other side is a person, and only what they wrote themselves is taken back. */
-function fromDeleted(
-  scene: Scene,
+function normalizeDeletedMessages(
+  updateContext: UpdateContext,
   deleted: NonNullable<TelegramUpdate['deleted_business_messages']>,
-): readonly ArrivedMessage[] {
-  const { bot, connection, deliveryId } = scene
+): readonly InboundMessage[] {
+  const { bot, connection, deliveryId } = updateContext
   const { chat, message_ids: ids } = deleted
-  const chatKey = chatKeyOf(deleted)
-  const thread = threadOf(bot, chatKey, undefined)
-  const author = personOf({ id: chat.id, is_bot: false, first_name: '' })
+  const chatKey = formatChatKey(deleted)
+  const thread = telegramThreadId(bot, chatKey, undefined)
+  const author = personAuthor({ id: chat.id, is_bot: false, first_name: '' })
   return ids.map((id) => {
     const targetId = `${bot.id}:${chatKey}:${id}`
-    const channel = contextOf(scene, { chat, author, messageId: id, addressed: 'dm', event: 'delete', targetId })
+    const channel = chatContext(updateContext, {
+      chat,
+      author,
+      messageId: id,
+      addressed: 'dm',
+      event: 'delete',
+      targetId,
+    })
     const facts = { id: `${targetId}:deleted`, thread_id: thread, parts: [textPart('')], chat, author, channel }
     return {
       kind: 'message',
-      message: normalizedMessage(scene, facts),
+      message: normalizedMessage(updateContext, facts),
       agent: connection.agent,
       semanticId: `${chatKey}:${id}`,
       version: 'deleted',
@@ -69,7 +78,10 @@ function fromDeleted(
 }
 
 /** What becomes of the bot in a chat decides whether anything can be sent there. */
-function fromMembership(scene: Scene, change: NonNullable<TelegramUpdate['my_chat_member']>): ArrivedNothing {
+function normalizeMembership(
+  updateContext: UpdateContext,
+  change: NonNullable<TelegramUpdate['my_chat_member']>,
+): IgnoredEvent {
   const { chat, from, date } = change
   const { status, is_member: isMember, can_send_messages: maySend } = change.new_chat_member
   const isGone = status === 'kicked' || status === 'left' || (status === 'restricted' && isMember === false)
@@ -81,24 +93,24 @@ function fromMembership(scene: Scene, change: NonNullable<TelegramUpdate['my_cha
     kind: 'ignored',
     reason: closed ?? (isPrivate ? 'unblocked_by_user' : 'added_to_chat'),
     isNoise: false,
-    deliveryId: scene.deliveryId,
-    subject: personOf(from).subject,
+    deliveryId: updateContext.deliveryId,
+    subject: personAuthor(from).subject,
     reach: { place: chat.id, closed, at: new Date(date * 1000).toISOString() },
-    raw: scene.raw,
+    raw: updateContext.raw,
   }
 }
 
-function nothingSaid({ deliveryId, raw }: Scene, fields: Readonly<Record<string, unknown>>): ArrivedNothing {
+function ignoredUpdate({ deliveryId, raw }: UpdateContext, fields: Readonly<Record<string, unknown>>): IgnoredEvent {
   const kinds = Object.keys(fields).filter((key) => key !== 'update_id')
   const isNoise = kinds.length > 0 && kinds.every((kind) => noiseFields.has(kind))
-  return { kind: 'ignored', reason: 'unsupported_update', isNoise, deliveryId, ...writerIn(fields, kinds), raw }
+  return { kind: 'ignored', reason: 'unsupported_update', isNoise, deliveryId, ...updateWriter(fields, kinds), raw }
 }
 
 /** Whose reaction, membership or payment it is. */
-function writerIn(
+function updateWriter(
   raw: Readonly<Record<string, unknown>>,
   kinds: readonly string[],
-): Partial<Pick<ArrivedNothing, 'subject'>> {
+): Partial<Pick<IgnoredEvent, 'subject'>> {
   const ids = kinds.map((kind) => (raw[kind] as { from?: { id?: unknown } } | null)?.from?.id)
   const id = ids.find((each) => typeof each === 'number' && Number.isSafeInteger(each))
   return id === undefined ? {} : { subject: `telegram:${id}` }

@@ -28,18 +28,18 @@ export type Buttoned = {
 export type Card = { readonly text: string; readonly keyboard: Keyboard }
 
 /** A link or a decision that became a button is no longer said in words. */
-export function buttonsOf(reply: NormalizedResponse): Buttoned {
+export function renderButtons(reply: NormalizedResponse): Buttoned {
   const rows: Button[][] = []
   const cards: Card[] = []
   const parts = reply.parts.flatMap((part): readonly Part[] => {
     if (!isKnownPart(part) || part.kind !== 'policy') return [part]
     const { policy } = part
-    const card = cards.length < maxCards ? cardOf(policy) : undefined
+    const card = cards.length < maxCards ? buttonCard(policy) : undefined
     if (card !== undefined) {
       cards.push(card)
       return []
     }
-    const row = rows.length < maxRows ? links(policy) : []
+    const row = rows.length < maxRows ? linkButtons(policy) : []
     if (row.length === 0) return [part]
     rows.push(row)
     const { url: _shown, ...said } = policy
@@ -50,7 +50,7 @@ export function buttonsOf(reply: NormalizedResponse): Buttoned {
 }
 
 /** Undefined: it is no question, or has a code that would not come back as it is. */
-function cardOf({ kind, code, choices, question, message }: Policy): Card | undefined {
+function buttonCard({ kind, code, choices, question, message }: Policy): Card | undefined {
   if (kind !== 'approval_required' || typeof code !== 'string' || !Array.isArray(choices)) return undefined
   const row = (['approve', 'reject'] as const).flatMap((decision) => {
     const value = choices.includes(decision) ? buttonValue(decision, code) : undefined
@@ -60,7 +60,7 @@ function cardOf({ kind, code, choices, question, message }: Policy): Card | unde
   return { text: typeof question === 'string' ? question : message, keyboard: { inline_keyboard: [row] } }
 }
 
-function links(policy: Policy): Button[] {
+function linkButtons(policy: Policy): Button[] {
   const { url, action_label: label } = policy
   if (typeof url !== 'string' || url.length > maxUrl || !URL.canParse(url)) return []
   const { protocol, username, password } = new URL(url)

@@ -2,9 +2,9 @@
 import type { NormalizedResponse } from '../../../src/contract/index.ts'
 import { replyTree } from '../../../src/rendering/index.ts'
 import { type BareCall, maxToastLength, type TelegramCall, type TelegramReplyTo } from '../wire/call.ts'
-import { piecesOf, textCall } from './text.ts'
+import { renderPieces, textMessageCall } from './text.ts'
 
-type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
+type ClickCall = { readonly call: TelegramCall; readonly primary: boolean }
 type Click = NonNullable<TelegramReplyTo['reply_to_click']>
 
 // Decided, here or before, or over. Any other answer leaves the buttons to those they are for: an unknown code may have
@@ -12,8 +12,8 @@ type Click = NonNullable<TelegramReplyTo['reply_to_click']>
 const settled: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'already_resolved', 'expired', 'changed'])
 
 /** Long answers come as a message too: a press is told two hundred characters and no more. */
-export function clickCalls(reply: NormalizedResponse, to: TelegramReplyTo, click: Click): readonly Rendered[] {
-  const pieces = piecesOf(replyTree(reply), reply.control)
+export function clickAnswerCalls(reply: NormalizedResponse, to: TelegramReplyTo, click: Click): readonly ClickCall[] {
+  const pieces = renderPieces(replyTree(reply), reply.control)
   const words = pieces.map(({ text }) => text).join('\n')
   const isSettled = settled.has(reply.control?.decision)
   const isShort = words.length <= maxToastLength
@@ -25,12 +25,17 @@ export function clickCalls(reply: NormalizedResponse, to: TelegramReplyTo, click
       ...(isShort && !isSettled ? { show_alert: true } : {}),
     },
   }
-  const said = isShort ? [] : pieces.map((piece, index) => ({ call: textCall(piece, to, index === 0), primary: true }))
-  const bare = isSettled ? bareCall(to, click) : undefined
+  const said = isShort
+    ? []
+    : pieces.map((piece, index) => ({ call: textMessageCall(piece, to, index === 0), primary: true }))
+  const bare = isSettled ? removeButtonsCall(to, click) : undefined
   return [{ call: toast, primary: isShort }, ...said, ...(bare === undefined ? [] : [{ call: bare, primary: false }])]
 }
 
-function bareCall({ chat_id, business_connection_id: business }: TelegramReplyTo, click: Click): BareCall | undefined {
+function removeButtonsCall(
+  { chat_id, business_connection_id: business }: TelegramReplyTo,
+  click: Click,
+): BareCall | undefined {
   const method = 'editMessageReplyMarkup'
   if (click.inline_message_id !== undefined) return { method, payload: { inline_message_id: click.inline_message_id } }
   if (click.message_id === undefined) return undefined

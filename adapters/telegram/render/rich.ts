@@ -10,49 +10,49 @@ const maxBlocks = 500
 const maxDepth = 14
 
 /** Undefined: it is better, or only possible, as text with ranges. */
-export function richOf(blocks: readonly Block[], use: RichUse): RichMessage | undefined {
+export function renderRichMessage(blocks: readonly Block[], use: RichUse): RichMessage | undefined {
   const wanted = use === 'off' ? [] : use === 'tables' ? ['table'] : ['table', 'heading', 'list', 'thematicBreak']
-  if (!blocks.some((block) => wanted.includes(block.type)) || !fits(blocks)) return undefined
+  if (!blocks.some((block) => wanted.includes(block.type)) || !fitsRichLimits(blocks)) return undefined
   // What Telegram would find by itself is not looked for: names and commands stay words.
-  return { blocks: blocks.map(blockOf), skip_entity_detection: true }
+  return { blocks: blocks.map(toRichBlock), skip_entity_detection: true }
 }
 
-function fits(blocks: readonly Block[]): boolean {
-  const count = (all: readonly Block[], depth: number): number =>
-    all.reduce((sum, block) => sum + countOf(block, depth), 0)
-  const countOf = (block: Block, depth: number): number => {
+function fitsRichLimits(blocks: readonly Block[]): boolean {
+  const countBlocks = (all: readonly Block[], depth: number): number =>
+    all.reduce((sum, block) => sum + countBlock(block, depth), 0)
+  const countBlock = (block: Block, depth: number): number => {
     if (depth > maxDepth) return maxBlocks + 1
     switch (block.type) {
       case 'table':
         return block.align.length > maxColumns ? maxBlocks + 1 : 1 + block.children.length
       case 'list':
-        return 1 + block.children.reduce((sum, item) => sum + 1 + count(item.children, depth + 2), 0)
+        return 1 + block.children.reduce((sum, item) => sum + 1 + countBlocks(item.children, depth + 2), 0)
       case 'blockquote':
-        return 1 + count(block.children, depth + 1)
+        return 1 + countBlocks(block.children, depth + 1)
       default:
         return 1
     }
   }
-  return count(blocks, 0) <= maxBlocks
+  return countBlocks(blocks, 0) <= maxBlocks
 }
 
-function blockOf(block: Block): RichBlock {
+function toRichBlock(block: Block): RichBlock {
   switch (block.type) {
     case 'paragraph':
-      return { type: 'paragraph', text: wordsOf(block.children) }
+      return { type: 'paragraph', text: toRichWords(block.children) }
     case 'heading':
-      return { type: 'heading', size: block.depth, text: wordsOf(block.children) }
+      return { type: 'heading', size: block.depth, text: toRichWords(block.children) }
     case 'code':
       return { type: 'pre', text: block.value, ...(block.lang === undefined ? {} : { language: block.lang }) }
     case 'blockquote':
-      return { type: 'blockquote', blocks: block.children.map(blockOf) }
+      return { type: 'blockquote', blocks: block.children.map(toRichBlock) }
     case 'list':
       return {
         type: 'list',
-        items: block.children.map((item, index) => itemOf(item, block.ordered ? block.start + index : undefined)),
+        items: block.children.map((item, index) => toRichItem(item, block.ordered ? block.start + index : undefined)),
       }
     case 'table':
-      return tableOf(block)
+      return toRichTable(block)
     case 'thematicBreak':
       return { type: 'divider' }
     default:
@@ -60,22 +60,22 @@ function blockOf(block: Block): RichBlock {
   }
 }
 
-function itemOf(
+function toRichItem(
   { checked, children }: ListItem,
   value: number | undefined,
 ): Extract<RichBlock, { type: 'list' }>['items'][number] {
   return {
-    blocks: children.map(blockOf),
+    blocks: children.map(toRichBlock),
     ...(checked === null ? {} : { has_checkbox: true as const }),
     ...(checked === true ? { is_checked: true as const } : {}),
     ...(value === undefined ? {} : { value, type: '1' as const }),
   }
 }
 
-function tableOf({ align, children }: Table): RichBlock {
+function toRichTable({ align, children }: Table): RichBlock {
   const cells = children.map((row, line) =>
     row.children.map((cell, column) => ({
-      text: wordsOf(cell.children),
+      text: toRichWords(cell.children),
       ...(line === 0 ? { is_header: true as const } : {}),
       align: align[column] ?? ('left' as const),
       valign: 'top' as const,
@@ -84,27 +84,27 @@ function tableOf({ align, children }: Table): RichBlock {
   return { type: 'table', cells, is_bordered: true, is_striped: true }
 }
 
-function wordsOf(nodes: readonly Inline[]): RichWords {
-  const written = nodes.map(inlineOf)
+function toRichWords(nodes: readonly Inline[]): RichWords {
+  const written = nodes.map(toRichInline)
   return written.length === 1 && written[0] !== undefined ? written[0] : written
 }
 
-function inlineOf(node: Inline): RichWords {
+function toRichInline(node: Inline): RichWords {
   switch (node.type) {
     case 'text':
       return node.value
     case 'break':
       return '\n'
     case 'strong':
-      return { type: 'bold', text: wordsOf(node.children) }
+      return { type: 'bold', text: toRichWords(node.children) }
     case 'emphasis':
-      return { type: 'italic', text: wordsOf(node.children) }
+      return { type: 'italic', text: toRichWords(node.children) }
     case 'delete':
-      return { type: 'strikethrough', text: wordsOf(node.children) }
+      return { type: 'strikethrough', text: toRichWords(node.children) }
     case 'inlineCode':
       return { type: 'code', text: node.value }
     case 'link':
-      return { type: 'url', text: wordsOf(node.children), url: node.url }
+      return { type: 'url', text: toRichWords(node.children), url: node.url }
     case 'mention':
       return { type: 'mention', text: node.name, username: node.name.replace(/^@/, '') }
     default:

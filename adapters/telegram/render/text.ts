@@ -28,12 +28,12 @@ const inertInHelp = new RegExp(names, 'gu')
 // The server refuses longer input before it looks at it, and honours about a hundred entities.
 const limits = { limit: maxTextLength, maxRanges: 100, maxBytes: 32_768 }
 
-export function piecesOf(tree: Root, control?: ControlFacts): readonly EntityPiece[] {
-  return chunksOf(tree, control).map(({ piece }) => piece)
+export function renderPieces(tree: Root, control?: ControlFacts): readonly EntityPiece[] {
+  return renderChunks(tree, control).map(({ piece }) => piece)
 }
 
 /** Each piece with the blocks it says. `control`: they are the gateway's own words. */
-export function chunksOf(tree: Root, control?: ControlFacts): readonly EntityChunk[] {
+export function renderChunks(tree: Root, control?: ControlFacts): readonly EntityChunk[] {
   const inert = control === undefined ? inertForAgents : control.about === 'help' ? inertInHelp : inertForGateway
   return entityChunks(tree, { ...limits, inert })
 }
@@ -53,10 +53,10 @@ export function textPayload({ text, entities }: EntityPiece, to: TelegramReplyTo
   }
 }
 
-export function withLine(call: TelegramCall, words: string): TelegramCall {
+export function appendLineToText(call: TelegramCall, words: string): TelegramCall {
   if (call.method !== 'sendMessage') return call
   const { payload, rich } = call
-  const [line = { text: '', entities: [] }] = piecesOf(plainTree(words))
+  const [line = { text: '', entities: [] }] = renderPieces(plainTree(words))
   const before = `${payload.text}\n\n`
   const text = before + line.text
   if (text.length > maxTextLength) return { ...call, finishesLive: true }
@@ -82,7 +82,7 @@ export function threadPlace({
 }
 
 /** Only the first piece points at what it answers. */
-export function textCall(piece: EntityPiece, to: TelegramReplyTo, isFirst: boolean): TextCall {
+export function textMessageCall(piece: EntityPiece, to: TelegramReplyTo, isFirst: boolean): TextCall {
   const answered = isFirst ? (to.reply_to_message_id ?? to.reply_to_click?.message_id) : undefined
   return {
     method: 'sendMessage',

@@ -12,7 +12,7 @@ export function buttonValue(decision: Decision, code: string): string | undefine
   return namePattern.test(value) && value.length <= maxButtonBytes ? value : undefined
 }
 
-export function commandOfButton(value: string): { readonly name: Decision; readonly args: string } | undefined {
+export function parseButtonCommand(value: string): { readonly name: Decision; readonly args: string } | undefined {
   const [, letter, code] = namePattern.exec(value) ?? []
   if (code === undefined) return undefined
   return { name: letter === letters.approve ? 'approve' : 'reject', args: code }

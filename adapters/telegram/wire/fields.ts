@@ -20,21 +20,21 @@ export const allowedUpdates = [
 
 /** The closed list of updates that leave no row: they ask for nothing and no later release will want them back. */
 export const noiseFields: ReadonlySet<string> = new Set(
-  words(`
+  splitWords(`
   inline_query chosen_inline_result poll poll_answer message_reaction message_reaction_count
   chat_boost removed_chat_boost chat_member
 `),
 )
 
 /** Content beside text, by the field that carries it. The first that is present names the message. */
-export const contentFields: readonly string[] = words(`
+export const contentFields: readonly string[] = splitWords(`
   live_photo photo animation video video_note voice audio sticker document venue location contact poll
   dice checklist story paid_media game invoice giveaway rich_message
 `)
 
 /** Messages Telegram writes itself: joins, titles, pins, payments. Nothing was said to the agent. */
 export const serviceFields: ReadonlySet<string> = new Set(
-  words(`
+  splitWords(`
   new_chat_members left_chat_member new_chat_title new_chat_photo delete_chat_photo group_chat_created
   supergroup_chat_created channel_chat_created message_auto_delete_timer_changed migrate_to_chat_id
   migrate_from_chat_id pinned_message successful_payment refunded_payment users_shared chat_shared
@@ -48,6 +48,6 @@ export const serviceFields: ReadonlySet<string> = new Set(
 `),
 )
 
-function words(list: string): readonly string[] {
+function splitWords(list: string): readonly string[] {
   return list.trim().split(/\s+/)
 }

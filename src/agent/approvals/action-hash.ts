@@ -1,6 +1,6 @@
 // What a decision is bound to: the action, whose it is and where it was asked. Anything else is another action.
 import type { Json } from '../../contract/index.ts'
-import { sha256Of } from '../tools/canonical-json.ts'
+import { sha256OfJson } from '../tools/canonical-json.ts'
 
 export type HashedAction = {
   readonly action_id: string
@@ -12,5 +12,5 @@ export type HashedAction = {
 }
 
 export function actionHash({ action_id, tool_name, apply_input, agent, conversation, run }: HashedAction) {
-  return sha256Of({ action_id, tool_name, apply_input, agent, conversation, run })
+  return sha256OfJson({ action_id, tool_name, apply_input, agent, conversation, run })
 }

@@ -9,7 +9,7 @@ import {
   readWorkspaceScope,
   type WorkspaceScope,
 } from '../../contract/index.ts'
-import { fieldOf, isFields, isJson, trimmed } from '../fields.ts'
+import { isJsonValue, isPlainObject, ownField, trimmedText } from '../fields.ts'
 import { approvalLine } from '../messages/create.ts'
 import { redactParameters } from '../tools/redact.ts'
 
@@ -41,25 +41,25 @@ export type PendingAction = {
 
 /** Any map as a whole pending action; a field that does not fit is named. */
 export function readPendingAction(input: unknown): PendingAction {
-  if (!isFields(input)) throw invalid('action must be a map')
+  if (!isPlainObject(input)) throw invalidPendingAction('action must be a map')
   const action = {
-    action_id: requiredText(input, 'action_id'),
-    kind: requiredText(input, 'kind'),
-    summary: requiredText(input, 'summary'),
+    action_id: requireActionText(input, 'action_id'),
+    kind: requireActionText(input, 'kind'),
+    summary: requireActionText(input, 'summary'),
     preview: requiredJson(input, 'preview'),
     apply_input: requiredJson(input, 'apply_input'),
-    created_at: requiredText(input, 'created_at'),
-    workspace: workspaceOf(input),
+    created_at: requireActionText(input, 'created_at'),
+    workspace: readWorkspace(input),
     agent: optionalText(input, 'agent'),
     creator: optionalText(input, 'creator'),
     expires_at: optionalText(input, 'expires_at'),
-    status: statusOf(input),
+    status: readActionStatus(input),
     resolved_at: optionalText(input, 'resolved_at'),
     resolver: optionalText(input, 'resolver'),
-    resolution_result: jsonOr(input, 'resolution_result', null),
+    resolution_result: jsonFieldOr(input, 'resolution_result', null),
     resolution_error: optionalText(input, 'resolution_error'),
-    resolution_metadata: mapOf(input, 'resolution_metadata'),
-    metadata: mapOf(input, 'metadata'),
+    resolution_metadata: readActionMap(input, 'resolution_metadata'),
+    metadata: readActionMap(input, 'metadata'),
   }
   requireResolution(action)
   return action
@@ -78,77 +78,78 @@ export type EnvelopeExtras = {
  * models, people and exports, and only the executor needs the values.
  */
 export function toApprovalEnvelope(action: PendingAction, extras: EnvelopeExtras = {}): Envelope {
-  const instruction = trimmed(extras.instruction)
+  const instruction = trimmedText(extras.instruction)
   const payload: Fields = {
     ...action,
-    apply_input: extras.shownInput ?? shown(action.apply_input),
+    apply_input: extras.shownInput ?? redactInput(action.apply_input),
     ...(instruction === undefined ? {} : { instruction }),
-    ...(extras.grants === undefined ? {} : { grants: extras.grants.filter(isFields) }),
+    ...(extras.grants === undefined ? {} : { grants: extras.grants.filter(isPlainObject) }),
   }
   return approvalLine(action.summary, payload)
 }
 
-function shown(input: Json): unknown {
+function redactInput(input: Json): unknown {
   return redactParameters({ input })['input']
 }
 
 /** A decision has a time and a decider; an expiry has a time only. */
 function requireResolution({ status, resolved_at, resolver }: PendingAction): void {
   if (status === 'pending') return
-  if (resolved_at === null) throw invalid(`resolved_at is required when the status is ${status}`)
-  if (status !== 'expired' && resolver === null) throw invalid(`resolver is required when the status is ${status}`)
+  if (resolved_at === null) throw invalidPendingAction(`resolved_at is required when the status is ${status}`)
+  if (status !== 'expired' && resolver === null)
+    throw invalidPendingAction(`resolver is required when the status is ${status}`)
 }
 
-function requiredText(input: Fields, key: string): string {
-  const text = trimmed(fieldOf(input, key))
-  if (text === undefined) throw invalid(`${key} must be a non-empty string`)
+function requireActionText(input: Fields, key: string): string {
+  const text = trimmedText(ownField(input, key))
+  if (text === undefined) throw invalidPendingAction(`${key} must be a non-empty string`)
   return text
 }
 
 function optionalText(input: Fields, key: string): string | null {
-  const value = fieldOf(input, key) ?? null
+  const value = ownField(input, key) ?? null
   if (value === null) return null
-  return requiredText(input, key)
+  return requireActionText(input, key)
 }
 
 function requiredJson(input: Fields, key: string): Json {
-  if (!Object.hasOwn(input, key) || input[key] === undefined) throw invalid(`${key} is required`)
-  return jsonOr(input, key, null)
+  if (!Object.hasOwn(input, key) || input[key] === undefined) throw invalidPendingAction(`${key} is required`)
+  return jsonFieldOr(input, key, null)
 }
 
-function jsonOr(input: Fields, key: string, otherwise: Json): Json {
-  const value = fieldOf(input, key)
+function jsonFieldOr(input: Fields, key: string, otherwise: Json): Json {
+  const value = ownField(input, key)
   if (value === undefined) return otherwise
-  if (!isJson(value)) throw invalid(`${key} must be JSON serializable`)
+  if (!isJsonValue(value)) throw invalidPendingAction(`${key} must be JSON serializable`)
   return value
 }
 
-function mapOf(input: Fields, key: string): JsonObject {
-  const value = fieldOf(input, key)
+function readActionMap(input: Fields, key: string): JsonObject {
+  const value = ownField(input, key)
   // An empty list is how some writers spell an empty map.
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return {}
-  if (!isFields(value)) throw invalid(`${key} must be a map`)
-  if (!isJson(value)) throw invalid(`${key} must be JSON serializable`)
+  if (!isPlainObject(value)) throw invalidPendingAction(`${key} must be a map`)
+  if (!isJsonValue(value)) throw invalidPendingAction(`${key} must be JSON serializable`)
   return value
 }
 
-function statusOf(input: Fields): PendingActionStatus {
-  const given = fieldOf(input, 'status') ?? 'pending'
+function readActionStatus(input: Fields): PendingActionStatus {
+  const given = ownField(input, 'status') ?? 'pending'
   const status = pendingActionStatuses.find((known) => known === given)
-  if (status === undefined) throw invalid(`status must be one of ${pendingActionStatuses.join(', ')}`)
+  if (status === undefined) throw invalidPendingAction(`status must be one of ${pendingActionStatuses.join(', ')}`)
   return status
 }
 
-function workspaceOf(input: Fields): WorkspaceScope | null {
-  const value = fieldOf(input, 'workspace') ?? null
+function readWorkspace(input: Fields): WorkspaceScope | null {
+  const value = ownField(input, 'workspace') ?? null
   if (value === null) return null
   try {
     return readWorkspaceScope(value)
   } catch (error) {
-    throw isGatewayError(error) ? invalid(`workspace ${error.message}`) : error
+    throw isGatewayError(error) ? invalidPendingAction(`workspace ${error.message}`) : error
   }
 }
 
-function invalid(reason: string): GatewayError {
+function invalidPendingAction(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_ai_pending_action: ${reason}`)
 }

@@ -8,7 +8,7 @@ import {
   type Part,
   writeCommand,
 } from '../../contract/index.ts'
-import { isFields } from '../fields.ts'
+import { isPlainObject } from '../fields.ts'
 import type { PendingAction } from './pending-action.ts'
 
 const codeLength = 6
@@ -16,28 +16,28 @@ const maxValueLength = 200
 const maxValues = 12
 
 /** The end of an id is random; its beginning is the time, and the same for all of one hour. */
-export function codeOf(actionId: string): string {
+export function approvalCode(actionId: string): string {
   return actionId.slice(-codeLength)
 }
 
 /** `form`: how commands are written where it is asked. The same action gives the same words, whenever it is asked. */
 export function questionText(action: Asked, form?: CommandForm): string {
-  const code = codeOf(action.action_id)
+  const code = approvalCode(action.action_id)
   const reply = `Reply ${writeCommand(form, 'approve', code)} or ${writeCommand(form, 'reject', code)}.`
-  return [...askedLines(action), [reply, ...expiryWords(action)].join(' ')].join('\n')
+  return [...questionLines(action), [reply, ...expiryWords(action)].join(' ')].join('\n')
 }
 
 /** The same for buttons to stand below: it says nothing about what to reply. */
 function buttonQuestion(action: Asked): string {
-  return [...askedLines(action), ...expiryWords(action)].join('\n')
+  return [...questionLines(action), ...expiryWords(action)].join('\n')
 }
 
-function askedLines(action: Asked): readonly string[] {
-  return [neededFor(action), ...shownValues(action.preview), ...decidedBy(action)]
+function questionLines(action: Asked): readonly string[] {
+  return [approvalOpening(action), ...shownValues(action.preview), ...approverLines(action)]
 }
 
 /** An agent that another one asked is a stranger to the person: it is named, with the tool it wants to use. */
-function neededFor({ summary, metadata }: Asked): string {
+function approvalOpening({ summary, metadata }: Asked): string {
   const agent = metadata?.['asked_by']
   const tool = metadata?.['tool_name']
   if (typeof agent !== 'string') return `I need an approval before I do this: ${summary}`
@@ -66,7 +66,7 @@ export function questionPart(action: PendingAction, form?: CommandForm): Extract
   const { action_id, summary, expires_at } = action
   const choices = ['approve', 'reject']
   const words = { message: questionText(action, form), question: buttonQuestion(action) }
-  const policy = { kind: 'approval_required', ...words, action_id, code: codeOf(action_id) }
+  const policy = { kind: 'approval_required', ...words, action_id, code: approvalCode(action_id) }
   return { kind: 'policy', policy: { ...policy, summary, expires_at, choices } }
 }
 
@@ -87,7 +87,7 @@ type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'created_
   Partial<Pick<PendingAction, 'metadata'>>
 
 /** Who may decide, where it is not simply the person it is for. */
-function decidedBy({ metadata }: Asked): readonly string[] {
+function approverLines({ metadata }: Asked): readonly string[] {
   const words = metadata?.['approvers']
   return typeof words === 'string' ? [`Who may decide: ${words}.`] : []
 }
@@ -125,18 +125,18 @@ export function withoutQuestions(
 
 function shownValues(preview: Json): readonly string[] {
   if (preview === null) return []
-  if (!isFields(preview)) return [`- ${shownValue(preview)}`]
+  if (!isPlainObject(preview)) return [`- ${printValue(preview)}`]
   const entries = Object.entries(preview)
-  const lines = entries.slice(0, maxValues).map(([key, value]) => `- ${oneLine(key)}: ${shownValue(value)}`)
+  const lines = entries.slice(0, maxValues).map(([key, value]) => `- ${previewLine(key)}: ${printValue(value)}`)
   return entries.length > maxValues ? [...lines, `- and ${entries.length - maxValues} more`] : lines
 }
 
 /** The values are a model's: they must not look like further lines of the question. */
-function shownValue(value: unknown): string {
-  return oneLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+function printValue(value: unknown): string {
+  return previewLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }
 
-function oneLine(text: string): string {
+function previewLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length > maxValueLength ? `${line.slice(0, maxValueLength).toWellFormed()}…` : line
 }

@@ -4,7 +4,7 @@ import type { ActionLine, RefusedResolution, Resolution } from './pending-action
 import { approverWords } from './terms.ts'
 
 /** The words with what they mean, for callers that show them. `by`: others read them too, and are told who decided. */
-export function resolutionTold(
+export function resolutionSentence(
   resolution: Resolution,
   by: string | null = null,
 ): {

@@ -1,6 +1,6 @@
 // On which terms a person is asked: until when, who may decide, in what words.
 import { type AssuranceClass, assuranceClasses, type Fields } from '../../contract/index.ts'
-import { isFields } from '../fields.ts'
+import { isPlainObject } from '../fields.ts'
 
 /** Roles that a stored grant gives, weakest first. */
 export const approverRoles = ['viewer', 'operator', 'admin'] as const
@@ -36,7 +36,7 @@ const maxPrincipals = 100
 /** What is wrong with it; undefined: nothing. */
 export function approversProblem(by: unknown): string | undefined {
   if (by === undefined || words.includes(by)) return undefined
-  if (!isFields(by) || Object.keys(by).length === 0)
+  if (!isPlainObject(by) || Object.keys(by).length === 0)
     return "by must be 'requester', 'anyone', 'other', 'operator', or terms such as { role: 'operator' }"
   const unknown = Object.keys(by).find((key) => !['requester', 'principals', 'role', 'assurance'].includes(key))
   if (unknown !== undefined) return `by.${unknown} is not known; use requester, principals, role or assurance`

@@ -2,13 +2,13 @@
 import type { Envelope } from '../../contract/index.ts'
 import { sha256Hex } from '../../verification/index.ts'
 import { textLine } from '../messages/create.ts'
-import { bytesOf, provenance } from './conservation.ts'
+import { compactionProvenance, serializedBytes } from './conservation.ts'
 import type { CompactionPolicy } from './policy.ts'
-import { boundaryOf, type Compaction, skipped } from './view.ts'
+import { type Compaction, findCutBoundary, skippedCompaction } from './view.ts'
 
 export async function archiveOverflow(messages: readonly Envelope[], policy: CompactionPolicy): Promise<Compaction> {
-  const boundary = boundaryOf(messages, policy, retainedCount(messages, policy))
-  if (boundary <= 0) return skipped(messages, 'overflow_input_unsplittable')
+  const boundary = findCutBoundary(messages, policy, retainedCount(messages, policy))
+  if (boundary <= 0) return skippedCompaction(messages, 'overflow_input_unsplittable')
   const older = messages.slice(0, boundary)
   const recent = messages.slice(boundary)
   const archiveId = `agents-api-overflow-${(await sha256Hex(JSON.stringify(older))).slice(0, 16)}`
@@ -21,7 +21,7 @@ export async function archiveOverflow(messages: readonly Envelope[], policy: Com
   const note = textLine(policy.overflow_stub_role, policy.overflow_stub_prefix, {
     agents_api_compaction_archive: facts,
   })
-  const metadata = { ...facts, provenance: provenance(messages, [note], recent, older) }
+  const metadata = { ...facts, provenance: compactionProvenance(messages, [note], recent, older) }
   return {
     messages: [note, ...recent],
     metadata: { compaction: { status: 'archived', ...metadata } },
@@ -35,7 +35,8 @@ function retainedCount(messages: readonly Envelope[], policy: CompactionPolicy):
   if (policy.overflow_retained_bytes <= 0) return Math.min(most, messages.length)
   let count = 0
   while (count < Math.min(most, messages.length)) {
-    if (bytesOf(messages.slice(messages.length - count - 1)) > policy.overflow_retained_bytes && count > 0) break
+    if (serializedBytes(messages.slice(messages.length - count - 1)) > policy.overflow_retained_bytes && count > 0)
+      break
     count += 1
   }
   return count

@@ -3,9 +3,9 @@
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { textLine } from '../messages/create.ts'
 import { archiveOverflow } from './archive-overflow.ts'
-import { bytesOf, conservation, provenance } from './conservation.ts'
+import { compactionProvenance, conservation, serializedBytes } from './conservation.ts'
 import type { CompactionPolicy } from './policy.ts'
-import { boundaryOf, type Compaction, skipped } from './view.ts'
+import { type Compaction, findCutBoundary, skippedCompaction } from './view.ts'
 
 export type Summarizer = (
   messages: readonly Envelope[],
@@ -18,14 +18,14 @@ export async function compact(
   summarize: Summarizer,
 ): Promise<Compaction> {
   const overflow = policy.overflow_archive_enabled && policy.overflow_threshold_bytes > 0
-  if (overflow && bytesOf(messages) > policy.overflow_threshold_bytes) return archiveOverflow(messages, policy)
-  if (!policy.enabled || messages.length <= policy.max_messages) return skipped(messages, 'below_threshold')
-  const boundary = boundaryOf(messages, policy)
-  if (boundary <= 0) return skipped(messages, 'no_boundary')
-  return summarized(messages, policy, summarize, boundary)
+  if (overflow && serializedBytes(messages) > policy.overflow_threshold_bytes) return archiveOverflow(messages, policy)
+  if (!policy.enabled || messages.length <= policy.max_messages) return skippedCompaction(messages, 'below_threshold')
+  const boundary = findCutBoundary(messages, policy)
+  if (boundary <= 0) return skippedCompaction(messages, 'no_boundary')
+  return summarizeMessages(messages, policy, summarize, boundary)
 }
 
-async function summarized(
+async function summarizeMessages(
   messages: readonly Envelope[],
   policy: CompactionPolicy,
   summarize: Summarizer,
@@ -36,7 +36,7 @@ async function summarized(
   const counts = { total_messages: messages.length, compact_count: older.length, retained_count: recent.length }
   const facts = { ...counts, boundary: { compact_until: boundary, retain_from: boundary } }
   const started = { type: 'compaction_started', metadata: facts }
-  const failed = (reason: string): Compaction => ({
+  const compactionFailed = (reason: string): Compaction => ({
     messages,
     metadata: { compaction: { status: 'failed', reason, ...counts } },
     events: [started, { type: 'compaction_failed', metadata: { ...counts, reason } }],
@@ -45,15 +45,19 @@ async function summarized(
   try {
     summary = await summarize(older, { policy, ...facts })
   } catch {
-    return failed('summarizer_failed')
+    return compactionFailed('summarizer_failed')
   }
   const text = typeof summary === 'string' ? summary : summary.summary
   const archived = typeof summary === 'string' ? older : (summary.archived_items ?? older)
-  if (typeof text !== 'string' || text.trim() === '') return failed('summary_empty')
+  if (typeof text !== 'string' || text.trim() === '') return compactionFailed('summary_empty')
   const note = summaryLine(policy, text, older.length, recent.length)
   const kept = conservation(policy, messages, [note, ...recent], archived)
-  if (kept['failed_closed'] === true) return failed('conservation_failed')
-  const metadata = { ...counts, provenance: provenance(messages, [note], recent, archived), conservation: kept }
+  if (kept['failed_closed'] === true) return compactionFailed('conservation_failed')
+  const metadata = {
+    ...counts,
+    provenance: compactionProvenance(messages, [note], recent, archived),
+    conservation: kept,
+  }
   return {
     messages: [note, ...recent],
     metadata: { compaction: { status: 'compacted', ...metadata } },

@@ -4,21 +4,21 @@ import type { CompactionPolicy } from './policy.ts'
 
 const encoder = new TextEncoder()
 
-export function bytesOf(items: readonly unknown[]): number {
+export function serializedBytes(items: readonly unknown[]): number {
   return items.reduce<number>((sum, item) => sum + encoder.encode(JSON.stringify(item) ?? '').length, 0)
 }
 
-export function provenance(
+export function compactionProvenance(
   original: readonly Envelope[],
   compacted: readonly Envelope[],
   retained: readonly Envelope[],
   archived: readonly unknown[],
 ): Fields {
   return {
-    original: count(original),
-    compacted: count(compacted),
-    retained: count(retained),
-    archived: count(archived),
+    original: countItems(original),
+    compacted: countItems(compacted),
+    retained: countItems(retained),
+    archived: countItems(archived),
   }
 }
 
@@ -28,9 +28,9 @@ export function conservation(
   shortened: readonly Envelope[],
   archived: readonly unknown[],
 ): Fields {
-  const before = bytesOf(original)
+  const before = serializedBytes(original)
   const required = Math.ceil(before * policy.minimum_conserved_byte_ratio)
-  const conserved = bytesOf(shortened) + bytesOf(archived)
+  const conserved = serializedBytes(shortened) + serializedBytes(archived)
   const isEnough = !policy.conservation_enabled || conserved >= required
   return {
     enabled: policy.conservation_enabled,
@@ -43,6 +43,6 @@ export function conservation(
   }
 }
 
-function count(items: readonly unknown[]): Fields {
-  return { item_count: items.length, byte_count: bytesOf(items) }
+function countItems(items: readonly unknown[]): Fields {
+  return { item_count: items.length, byte_count: serializedBytes(items) }
 }

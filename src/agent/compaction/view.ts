@@ -9,12 +9,12 @@ export type Compaction = {
   readonly archive_items?: readonly unknown[]
 }
 
-export function skipped(messages: readonly Envelope[], reason: string): Compaction {
+export function skippedCompaction(messages: readonly Envelope[], reason: string): Compaction {
   return { messages, metadata: { compaction: { status: 'skipped', reason } }, events: [] }
 }
 
 /** Never between a call and its result: the boundary moves back until both are on one side. */
-export function boundaryOf(messages: readonly Envelope[], policy: CompactionPolicy, retained?: number): number {
+export function findCutBoundary(messages: readonly Envelope[], policy: CompactionPolicy, retained?: number): number {
   let boundary = messages.length - (retained ?? policy.recent_messages)
   if (!policy.preserve_tool_boundaries) return boundary
   while (boundary > 0 && messages[boundary]?.type === 'tool_result') boundary -= 1

@@ -1,8 +1,8 @@
 // The demo agent: needs no key, answers with what it received and how it knows, so that every path can be seen.
 import { isKnownPart, type NormalizedMessage, textOf, textPart } from '../../contract/index.ts'
-import { hexOf } from '../../verification/index.ts'
+import { toHex } from '../../verification/index.ts'
 import { type Agent, type AgentContext, type AgentReply, defineAgent } from '../agent.ts'
-import { commandOf, demoModel } from './model.ts'
+import { demoModel, parseDemoCommand } from './model.ts'
 import { dice, order } from './tools.ts'
 
 const help = [
@@ -25,14 +25,14 @@ const loop = defineAgent({ ...facts, model: demoModel, tools: [dice, order], max
 export const demoAgent: Agent = defineAgent({
   ...facts,
   help,
-  run: answer,
+  run: answerDemoMessage,
   onSignal: (signal, context) =>
     signal.kind === 'timer' ? `Reminder: ${String(signal.payload['text'] ?? '')}` : loop.onSignal?.(signal, context),
 })
 
-async function answer(message: NormalizedMessage, context: AgentContext): Promise<AgentReply> {
+async function answerDemoMessage(message: NormalizedMessage, context: AgentContext): Promise<AgentReply> {
   const text = textOf(message.parts).trim()
-  const { word, rest } = commandOf(text)
+  const { word, rest } = parseDemoCommand(text)
   switch (word) {
     case '/start':
       return help
@@ -41,17 +41,17 @@ async function answer(message: NormalizedMessage, context: AgentContext): Promis
     case '/story':
       return loop.run(message, context)
     case '/remind':
-      return remind(context, rest.split(/\s+/))
+      return setDemoReminder(context, rest.split(/\s+/))
     case '/file':
       return sendFile(rest)
     case '/fail':
       throw new Error('asked to fail')
     default:
-      return explain(message, context, text)
+      return explainTrust(message, context, text)
   }
 }
 
-function remind(context: AgentContext, [seconds = '', ...words]: readonly string[]): string {
+function setDemoReminder(context: AgentContext, [seconds = '', ...words]: readonly string[]): string {
   const delay = Number(seconds)
   if (!(delay > 0 && delay <= 86_400)) return 'Use: /remind <seconds, up to 86400> <text>'
   context.schedule('reminder', delay * 1000, { text: words.join(' ').slice(0, 1000) })
@@ -67,12 +67,12 @@ function sendFile(text: string): AgentReply {
 }
 
 /** What the sender attached, read byte by byte: so that it can be compared with what they have. */
-async function filesIn({ parts }: NormalizedMessage, { attachments }: AgentContext): Promise<readonly string[]> {
+async function describeFiles({ parts }: NormalizedMessage, { attachments }: AgentContext): Promise<readonly string[]> {
   const lines: string[] = []
   for (const part of parts) {
     if (!isKnownPart(part) || part.kind !== 'file' || part.attachment === undefined) continue
     const bytes = await attachments.bytes(part.attachment.id, maxFileBytes)
-    const digest = bytes === undefined ? '' : hexOf(await sha256(bytes)).slice(0, 12)
+    const digest = bytes === undefined ? '' : toHex(await sha256(bytes)).slice(0, 12)
     lines.push(`File: ${part.name ?? 'without a name'} (${part.mime}, ${part.size} bytes, sha256 ${digest}…).`)
   }
   return lines
@@ -82,7 +82,7 @@ async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes)))
 }
 
-async function explain(message: NormalizedMessage, context: AgentContext, text: string): Promise<string> {
+async function explainTrust(message: NormalizedMessage, context: AgentContext, text: string): Promise<string> {
   const evidence = context.evidence.map((item) => `${item.subject} (${item.assurance}, ${item.method})`).join(', ')
   const kinds = message.parts.map((part) => part.kind).join(', ')
   const merged =
@@ -90,7 +90,7 @@ async function explain(message: NormalizedMessage, context: AgentContext, text: 
   return [
     `You said: ${text === '' ? '(no text)' : text}`,
     `From ${message.sender.address}, known by: ${evidence === '' ? 'nothing' : evidence}.`,
-    ...(await filesIn(message, context)),
+    ...(await describeFiles(message, context)),
     `Parts: ${kinds}. Mentions are relayed: ${message.recipient_capabilities.mention_relay.kind}.`,
     `This is turn ${Math.floor(context.history.length / 2) + 1} of our session.${merged}`,
   ].join('\n')

@@ -1,6 +1,6 @@
 // A model that needs no key: it answers a few commands through the same loop, tools and journal as a real one.
 import type { Envelope } from '../../contract/index.ts'
-import { fieldsOf } from '../fields.ts'
+import { asFields } from '../fields.ts'
 import type { Model, ModelTurn } from '../loop/model.ts'
 import type { RequestedCall } from '../tools/tool.ts'
 import { dice, order } from './tools.ts'
@@ -13,21 +13,21 @@ const story =
 
 export const demoModel: Model = async ({ messages, onDelta, signal }) => {
   const results = trailingResults(messages)
-  if (results.length > 0) return said(results.map(resultWords).join(' '), onDelta)
-  const { word, rest } = commandOf(lastWords(messages))
+  if (results.length > 0) return sayAtOnce(results.map(toolResultText).join(' '), onDelta)
+  const { word, rest } = parseDemoCommand(lastUserText(messages))
   switch (word) {
     case '/dice':
       return { tool_calls: diceCalls(rest) }
     case '/order':
       return rest === ''
-        ? said('Use: /order <what>', onDelta)
+        ? sayAtOnce('Use: /order <what>', onDelta)
         : { tool_calls: [{ name: order.declaration.name, parameters: { what: rest.slice(0, 200) } }] }
     default:
-      return tell(story, onDelta, signal)
+      return sayWordByWord(story, onDelta, signal)
   }
 }
 
-export function commandOf(text: string): { readonly word: string; readonly rest: string } {
+export function parseDemoCommand(text: string): { readonly word: string; readonly rest: string } {
   const [, word = '', rest = ''] = /^(\S*)\s*([\s\S]*)$/.exec(text.trim()) ?? []
   return { word: word.toLowerCase().split('@')[0] ?? '', rest: rest.trim() }
 }
@@ -46,14 +46,14 @@ function trailingResults(messages: readonly Envelope[]): readonly Envelope[] {
   return messages.slice(end + 1).filter((line) => line.type === 'tool_result')
 }
 
-function lastWords(messages: readonly Envelope[]): string {
+function lastUserText(messages: readonly Envelope[]): string {
   const last = messages.findLast((line) => line.role === 'user' && line.type !== 'tool_result')
   return typeof last?.content === 'string' ? last.content : ''
 }
 
-function resultWords({ payload }: Envelope): string {
+function toolResultText({ payload }: Envelope): string {
   const { success, result, metadata } = payload
-  if (success !== true) return refusals.get(fieldsOf(metadata)['error_type']) ?? 'That did not work.'
+  if (success !== true) return refusals.get(asFields(metadata)['error_type']) ?? 'That did not work.'
   const given = result as { readonly rolled?: number; readonly ordered?: string } | undefined
   if (given?.rolled !== undefined) return `You rolled ${given.rolled}.`
   return `Ordered: ${given?.ordered ?? 'it'}. (A demonstration: nothing was bought.)`
@@ -65,35 +65,35 @@ const refusals = new Map<unknown, string>([
   ['approval_tampered', 'The order changed after it was approved, so I did not place it.'],
 ])
 
-function said(content: string, onDelta: ((delta: string) => void) | undefined): ModelTurn {
+function sayAtOnce(content: string, onDelta: ((delta: string) => void) | undefined): ModelTurn {
   onDelta?.(content)
   return { content }
 }
 
 /** Word by word, so that a watching client sees it grow. */
-async function tell(
+async function sayWordByWord(
   text: string,
   onDelta: ((delta: string) => void) | undefined,
   signal: AbortSignal,
 ): Promise<ModelTurn> {
   for (const word of text.match(/\S+\s*/g) ?? []) {
     onDelta?.(word)
-    await pause(wordPauseMs, signal)
+    await pauseBetweenWords(wordPauseMs, signal)
   }
   return { content: text }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+function pauseBetweenWords(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const end = (): void => {
+    const stopPause = (): void => {
       clearTimeout(timer)
       reject(signal.reason)
     }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', end)
+      signal.removeEventListener('abort', stopPause)
       resolve()
     }, ms)
-    signal.addEventListener('abort', end, { once: true })
-    if (signal.aborted) end()
+    signal.addEventListener('abort', stopPause, { once: true })
+    if (signal.aborted) stopPause()
   })
 }

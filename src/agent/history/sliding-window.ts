@@ -35,13 +35,13 @@ export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): H
   const step = Math.min(Math.max(1, options.step ?? 1), maxTurns)
   const alternation = options.alternation ?? 'strict'
   return ({ history }) => {
-    const turns = ordered(history.filter(isUsable))
+    const turns = sortByTime(history.filter(isUsableTurn))
     const headEnd = Math.min(keepHead, turns.length)
     const excess = turns.length - keepHead - maxTurns
     const first = excess <= 0 ? headEnd : keepHead + Math.ceil(excess / step) * step
     const window = { turns, headEnd, alternation, pin: options.pin }
     const cut = cutToSize(window, first, options.maxChars)
-    return { ...assembled(window, cut), notes: cut.notes }
+    return { ...assembleWindow(window, cut), notes: cut.notes }
   }
 }
 
@@ -53,9 +53,9 @@ type Window = {
 }
 type Cut = { readonly headEnd: number; readonly start: number; readonly notes: readonly string[] }
 
-function assembled({ turns, alternation, pin }: Window, { headEnd, start }: Cut): Omit<HistoryResult, 'notes'> {
+function assembleWindow({ turns, alternation, pin }: Window, { headEnd, start }: Cut): Omit<HistoryResult, 'notes'> {
   const head = turns.slice(0, headEnd)
-  const tail = [...pinned(turns, headEnd, start, pin), ...turns.slice(start)]
+  const tail = [...pinnedMessages(turns, headEnd, start, pin), ...turns.slice(start)]
   const kept = head.length + tail.length
   const merged = alternation === 'strict' ? { head: mergeRoles(head), tail: mergeRoles(tail) } : { head, tail }
   const dropped = turns.length - kept
@@ -78,14 +78,14 @@ function cutToSize(window: Window, first: number, maxChars: number | undefined):
   let start = repairSeam(window, headEnd, first)
   if (maxChars === undefined) return { headEnd, start, notes: [] }
   const notes: string[] = []
-  const size = (): number => charsOf([...window.turns.slice(0, headEnd), ...window.turns.slice(start)])
+  const size = (): number => countCharacters([...window.turns.slice(0, headEnd), ...window.turns.slice(start)])
   while (size() > maxChars && start < window.turns.length - 1) start = repairSeam(window, headEnd, start + 1)
   while (size() > maxChars && headEnd > 0 && start < window.turns.length) headEnd -= 1
   if (size() > maxChars) notes.push('the last turn alone is longer than maxChars and was kept')
   return { headEnd, start, notes }
 }
 
-function pinned(
+function pinnedMessages(
   turns: readonly HistoricalMessage[],
   headEnd: number,
   start: number,
@@ -106,14 +106,14 @@ function mergeRoles(turns: readonly HistoricalMessage[]): readonly HistoricalMes
   const groups: HistoricalMessage[][] = []
   for (const turn of turns) {
     const last = groups.at(-1)
-    if (last?.[0]?.role === turn.role && !isOverheard(turn) && !isOverheard(last[0])) last.push(turn)
+    if (last?.[0]?.role === turn.role && !isAmbientMessage(turn) && !isAmbientMessage(last[0])) last.push(turn)
     else groups.push([turn])
   }
   return groups.flatMap(mergeGroup)
 }
 
 /** Ambient context of a room never becomes part of what a person said to it. */
-function isOverheard({ overheard }: HistoricalMessage): boolean {
+function isAmbientMessage({ overheard }: HistoricalMessage): boolean {
   return overheard === true
 }
 
@@ -129,14 +129,14 @@ function attribution({ sender }: HistoricalMessage): HistoricalMessage['parts'][
   return { kind: 'text', mime: 'text/plain', content: `${sender.address}:` }
 }
 
-function isUsable(turn: HistoricalMessage): boolean {
+function isUsableTurn(turn: HistoricalMessage): boolean {
   return turn.parts.some((part) => part.kind !== 'text' || String(part['content'] ?? '').trim() !== '')
 }
 
-function ordered(turns: readonly HistoricalMessage[]): readonly HistoricalMessage[] {
+function sortByTime(turns: readonly HistoricalMessage[]): readonly HistoricalMessage[] {
   return turns.toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0))
 }
 
-function charsOf(turns: readonly HistoricalMessage[]): number {
+function countCharacters(turns: readonly HistoricalMessage[]): number {
   return turns.reduce((sum, turn) => sum + turn.parts.reduce((of, part) => of + JSON.stringify(part).length, 0), 0)
 }

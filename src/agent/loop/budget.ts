@@ -42,7 +42,7 @@ export function createBudgets(limits: readonly BudgetLimit[]): ReadonlyMap<strin
 }
 
 /** What a budget counts, as events name it. */
-export function dimensionOf(name: string): string {
+export function budgetDimension(name: string): string {
   if (name === 'wall_clock_seconds') return 'wall_clock'
   return name.startsWith('tool_calls') ? 'tool_calls' : name
 }

@@ -21,15 +21,15 @@ export async function endRun(
   state: RunState,
   options: Pick<LoopOptions, 'runControl' | 'persist' | 'onPause'>,
 ): Promise<ConversationResult> {
-  const result = resultOf(state)
+  const result = buildResult(state)
   const refusal = await options.runControl?.finish(result.run_outcome.status)
   if (refusal !== undefined) {
     failRun(state, { type: 'run_control', ...refusal })
-    return resultOf(state)
+    return buildResult(state)
   }
   if (isPaused(state)) options.onPause?.(resumePoint(state))
   // A host's own persister may fail without harm to the run; ours is the commit of the turn.
-  await keep(options.persist, result)
+  await persistResult(options.persist, result)
   if (state.stop?.status !== 'failed' && state.stop?.status !== 'transcript_lock_contention') {
     const facts = { message_count: state.messages.length, tool_results: state.executions.length }
     // Every end but a failure is told by this event; how it ended is in it, so that no reader takes a stop for an answer.
@@ -39,7 +39,7 @@ export async function endRun(
   return result
 }
 
-async function keep(persist: LoopOptions['persist'], result: ConversationResult): Promise<void> {
+async function persistResult(persist: LoopOptions['persist'], result: ConversationResult): Promise<void> {
   try {
     await persist?.(result)
   } catch {
@@ -47,7 +47,7 @@ async function keep(persist: LoopOptions['persist'], result: ConversationResult)
   }
 }
 
-function resultOf(state: RunState): ConversationResult {
+function buildResult(state: RunState): ConversationResult {
   const structured = state.structured
   return normalizeResult({
     messages: state.messages,
@@ -59,7 +59,7 @@ function resultOf(state: RunState): ConversationResult {
     tool_events: state.toolEvents,
     events: state.records,
     usage: state.usage,
-    budgets: budgetsOf(state),
+    budgets: usedBudgets(state),
     request_metadata: state.requestMetadata,
     ...(Object.keys(state.metadata).length === 0 ? {} : { metadata: state.metadata }),
     ...(state.diagnostics.length === 0 ? {} : { provider_diagnostics: state.diagnostics }),
@@ -69,7 +69,7 @@ function resultOf(state: RunState): ConversationResult {
   })
 }
 
-function budgetsOf({ budgets }: RunState): Fields {
+function usedBudgets({ budgets }: RunState): Fields {
   const used = [...budgets.values()].map(
     (budget) => [budget.name, { current: budget.current(), limit: budget.ceiling }] as const,
   )

@@ -1,5 +1,5 @@
 // The lifecycle of a run as events. Observers see copies; what they throw is told to operators and never matters to the run.
-import { copyForWatcher, type ErrorSource, type Fields } from '../../contract/index.ts'
+import { cloneForObserver, type ErrorSource, type Fields } from '../../contract/index.ts'
 
 export const loopEventNames = [
   'tool_declarations_rejected',
@@ -42,12 +42,12 @@ export function notifyAll(observers: readonly LoopObserver[], onThrown: Reporter
   return (name, payload) => {
     for (const observe of observers) {
       // Watching must not change what is watched.
-      const failed = (error: unknown): void => onThrown(error, { source: 'watcher', name })
+      const reportWatcherError = (error: unknown): void => onThrown(error, { source: 'watcher', name })
       try {
         // An observer may turn out to be asynchronous; its failures come later and matter as little.
-        void Promise.resolve(observe(name, payload)).catch(failed)
+        void Promise.resolve(observe(name, payload)).catch(reportWatcherError)
       } catch (error) {
-        failed(error)
+        reportWatcherError(error)
       }
     }
   }
@@ -56,7 +56,7 @@ export function notifyAll(observers: readonly LoopObserver[], onThrown: Reporter
 type Reporter = (error: unknown, source: ErrorSource) => void
 
 /** What a run tells its own log, and a copy for each watcher. */
-export function watchedBy(emit: LoopObserver, watcher: LoopObserver | undefined, onThrown: Reporter): LoopObserver {
+export function withWatcher(emit: LoopObserver, watcher: LoopObserver | undefined, onThrown: Reporter): LoopObserver {
   if (watcher === undefined) return notifyAll([emit])
-  return notifyAll([emit, (name, payload) => watcher(name, copyForWatcher(payload))], onThrown)
+  return notifyAll([emit, (name, payload) => watcher(name, cloneForObserver(payload))], onThrown)
 }

@@ -3,7 +3,7 @@ import type { Fields } from '../../contract/index.ts'
 import { textLine } from '../messages/create.ts'
 import { normalizeMessage } from '../messages/normalize.ts'
 import type { LoopOptions } from './options.ts'
-import { type RunState, record, stopRun } from './run-state.ts'
+import { type RunState, recordEvent, stopRun } from './run-state.ts'
 
 const actionKeys = ['interrupt_action', 'action']
 
@@ -11,18 +11,18 @@ const actionKeys = ['interrupt_action', 'action']
 export async function stopIfCancelled(state: RunState, options: LoopOptions): Promise<boolean> {
   if (state.stop?.status === 'interrupted') return true
   if (options.runControl === undefined || !(await options.runControl.isCancelled())) return false
-  cancelRun(state, options)
+  markRunCancelled(state, options)
   return true
 }
 
-export function cancelRun(state: RunState, options: Pick<LoopOptions, 'runId' | 'sessionId'>): void {
+export function markRunCancelled(state: RunState, options: Pick<LoopOptions, 'runId' | 'sessionId'>): void {
   const metadata = {
     type: 'chat_run_interrupt',
     interrupt_action: 'cancel',
     run_id: options.runId,
     session_id: options.sessionId,
   }
-  interrupt(state, textLine('user', 'The run was cancelled.', metadata), 'cancel')
+  applyInterrupt(state, textLine('user', 'The run was cancelled.', metadata), 'cancel')
 }
 
 /** True: there is something new to answer. */
@@ -34,7 +34,7 @@ export async function hearInterrupts(state: RunState, options: LoopOptions, cont
   }
   try {
     const message = normalizeMessage(given)
-    interrupt(state, message, actionOf(message.metadata))
+    applyInterrupt(state, message, interruptAction(message.metadata))
     return true
   } catch {
     state.emit('interrupt_ignored', { reason: 'invalid_message', turn: state.turn })
@@ -42,15 +42,15 @@ export async function hearInterrupts(state: RunState, options: LoopOptions, cont
   }
 }
 
-function interrupt(state: RunState, message: ReturnType<typeof normalizeMessage>, action: string): void {
+function applyInterrupt(state: RunState, message: ReturnType<typeof normalizeMessage>, action: string): void {
   state.messages.push(message)
   const rest = Object.entries(message.metadata).filter(([key]) => !actionKeys.includes(key))
   const facts = { ...Object.fromEntries(rest), turn: state.turn, action, message }
-  record(state, 'interrupt_received', facts)
+  recordEvent(state, 'interrupt_received', facts)
   if (action === 'cancel') stopRun(state, { status: 'interrupted', fields: { interrupted: facts } })
 }
 
-function actionOf(metadata: Fields): string {
+function interruptAction(metadata: Fields): string {
   const asked = String(metadata['interrupt_action'] ?? metadata['action'] ?? '')
     .trim()
     .toLowerCase()

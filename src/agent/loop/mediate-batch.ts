@@ -3,17 +3,17 @@ import { type Envelope, type Fields, isGatewayError } from '../../contract/index
 import { textLine, toolCallLine, toolResultLine } from '../messages/create.ts'
 import { auditEvent } from '../tools/audit.ts'
 import { declaredAs } from '../tools/client-names.ts'
-import type { CallEnd, ReadyCall, ToolDesk } from '../tools/desk.ts'
+import type { CallEnd, ReadyCall, ToolRunner } from '../tools/desk.ts'
 import { shownResult } from '../tools/shown-result.ts'
 import type { RequestedCall } from '../tools/tool.ts'
-import { cancelRun, stopIfCancelled } from './interrupts.ts'
+import { markRunCancelled, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
-import { callKey, isPaused, type RunState, record, spend, stopRun } from './run-state.ts'
+import { callKey, isPaused, type RunState, recordEvent, spendBudget, stopRun } from './run-state.ts'
 
 type Batch = {
   readonly state: RunState
   readonly options: LoopOptions
-  readonly desk: ToolDesk
+  readonly desk: ToolRunner
   readonly context: Fields
   /** Notes to the model, put behind all results: providers want those in one piece. */
   readonly notes: Envelope[]
@@ -21,21 +21,21 @@ type Batch = {
   isCompleteByPolicy: boolean
 }
 
-export async function mediateBatch(
+export async function runToolBatch(
   state: RunState,
   options: LoopOptions,
-  desk: ToolDesk,
+  desk: ToolRunner,
   calls: readonly unknown[],
   context: Fields,
 ): Promise<void> {
   const batch: Batch = { state, options, desk, context, notes: [], results: [], isCompleteByPolicy: false }
-  const asked = calls.map(requestedCall)
+  const asked = calls.map(readRequestedCall)
   state.waiting = []
   for (const [index, call] of asked.entries()) {
     if (call === undefined) continue
     if (await stopIfCancelled(state, options)) break
     const id = call.id ?? `tool-call-${state.turn}-${index + 1}`
-    const goesOn = await oneCall(batch, call, id)
+    const goesOn = await runBatchCall(batch, call, id)
     if (goesOn) continue
     // It and what the pause left behind are asked for again when the run goes on, under the ids they have now.
     if (isPaused(state))
@@ -47,12 +47,12 @@ export async function mediateBatch(
 }
 
 /** False: the batch ends here. */
-async function oneCall(batch: Batch, call: RequestedCall, id: string): Promise<boolean> {
+async function runBatchCall(batch: Batch, call: RequestedCall, id: string): Promise<boolean> {
   const { state, options, desk, context } = batch
   const ready = await desk.ready(call, id, context)
   await options.spinGuard?.record(ready.tool_name, ready.prepared?.parameters ?? call.parameters)
-  announce(state, ready)
-  const end = await untilCancelled(
+  announceCall(state, ready)
+  const end = await untilRunCancelled(
     desk.run(ready, {
       turn: state.turn,
       context,
@@ -63,22 +63,22 @@ async function oneCall(batch: Batch, call: RequestedCall, id: string): Promise<b
     }),
   )
   if (end === undefined) {
-    leaveOut(state, ready)
-    cancelRun(state, options)
+    skipCall(state, ready)
+    markRunCancelled(state, options)
     return false
   }
   switch (end.kind) {
     case 'pending':
-      return pause(state, ready, end)
+      return pauseForClient(state, ready, end)
     case 'approval':
       return askApproval(state, ready, end)
     case 'result':
-      return settle(batch, ready, end)
+      return settleCall(batch, ready, end)
   }
 }
 
 /** Undefined: the run was stopped before this call began. */
-async function untilCancelled(call: Promise<CallEnd>): Promise<CallEnd | undefined> {
+async function untilRunCancelled(call: Promise<CallEnd>): Promise<CallEnd | undefined> {
   try {
     return await call
   } catch (error) {
@@ -88,14 +88,14 @@ async function untilCancelled(call: Promise<CallEnd>): Promise<CallEnd | undefin
 }
 
 /** It was announced, so it is paired; it never ran, so it counts for nothing. */
-function leaveOut(state: RunState, ready: ReadyCall): void {
+function skipCall(state: RunState, ready: ReadyCall): void {
   const error = 'Not run: the run was stopped before this call.'
   const result = { success: false, error, tool_name: ready.tool_name }
   state.messages.push(toolResultLine(error, ready.tool_name, result, { tool_call_id: ready.id }))
 }
 
 /** A call that was announced before the run paused has its transcript line already; its events belong to each run. */
-function announce(state: RunState, ready: ReadyCall): void {
+function announceCall(state: RunState, ready: ReadyCall): void {
   const { tool_name, id, redacted, parameters_sha256 } = ready
   state.rawParameters.set(callKey({ tool_call_id: id, parameters_sha256 }), ready.asked.parameters)
   const facts = { parameters: redacted, parameters_sha256, parameters_redacted: true }
@@ -121,7 +121,7 @@ function announce(state: RunState, ready: ReadyCall): void {
   state.messages.push(toolCallLine('', { tool: tool_name, parameters: redacted, turn: state.turn }, metadata))
 }
 
-function pause(state: RunState, ready: ReadyCall, { request }: CallEnd & { kind: 'pending' }): false {
+function pauseForClient(state: RunState, ready: ReadyCall, { request }: CallEnd & { kind: 'pending' }): false {
   const facts = { turn: state.turn, tool_name: ready.tool_name, tool_call_id: ready.id }
   const requestId = request['request_id']
   state.emit('runtime_tool_pending', { ...facts, request_id: requestId })
@@ -146,7 +146,7 @@ function askApproval(state: RunState, ready: ReadyCall, end: CallEnd & { kind: '
   return false
 }
 
-async function settle(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }): Promise<boolean> {
+async function settleCall(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }): Promise<boolean> {
   const { state } = batch
   const { result } = end
   const at = { turn: state.turn, tool_name: ready.tool_name, tool_call_id: ready.id }
@@ -163,9 +163,9 @@ async function settle(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 're
     status: result.success ? 'success' : 'error',
     metadata: { rejected: end.isRejected },
   })
-  await keepResult(batch, ready, end)
+  await recordCallResult(batch, ready, end)
   await noteFailure(batch, ready, result)
-  if (spend(state, 'tool_calls') || spend(state, `tool_calls_${ready.tool_name}`)) return false
+  if (spendBudget(state, 'tool_calls') || spendBudget(state, `tool_calls_${ready.tool_name}`)) return false
   if (end.isComplete) {
     state.isComplete = true
     return false
@@ -174,7 +174,7 @@ async function settle(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 're
   return true
 }
 
-async function keepResult({ state, results }: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }) {
+async function recordCallResult({ state, results }: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }) {
   const { result } = end
   results.push(result)
   state.executions.push({
@@ -190,7 +190,7 @@ async function keepResult({ state, results }: Batch, ready: ReadyCall, end: Call
   })
   if (end.diagnostics !== undefined) {
     const facts = { tool_name: ready.tool_name, tool_call_id: ready.id, turn: state.turn }
-    record(state, 'tool_result_diagnostics', { ...facts, ...end.diagnostics })
+    recordEvent(state, 'tool_result_diagnostics', { ...facts, ...end.diagnostics })
   }
   state.audits.push(
     await auditEvent({
@@ -221,16 +221,16 @@ async function consultPolicy(batch: Batch, ready: ReadyCall, result: Fields): Pr
   if (decision === undefined) return
   const facts = { tool_name: ready.tool_name, turn: state.turn, message: decision.message, context: decision.context }
   if (decision.complete) {
-    if (!batch.isCompleteByPolicy) record(state, 'completion_policy_stop', facts)
+    if (!batch.isCompleteByPolicy) recordEvent(state, 'completion_policy_stop', facts)
     batch.isCompleteByPolicy = true
   } else if (!batch.isCompleteByPolicy && decision.message.trim() !== '') {
     const metadata = { type: 'completion_policy_continue', completion_policy_context: decision.context, hidden: true }
     batch.notes.push(textLine('user', decision.message, metadata))
-    record(state, 'completion_policy_continue', facts)
+    recordEvent(state, 'completion_policy_continue', facts)
   }
 }
 
-function requestedCall(entry: unknown): RequestedCall | undefined {
+function readRequestedCall(entry: unknown): RequestedCall | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined
   const given = entry as Fields
   const name = given['name'] ?? given['tool_name']

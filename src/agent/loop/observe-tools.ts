@@ -24,21 +24,21 @@ export function observeTools(events: readonly ToolEvent[], executions: readonly 
   const calls = events
     .filter((event) => event.type === 'tool_call')
     .map((event, index) => {
-      const end = take(ends, (each) => each.tool_call_id === event.tool_call_id)
-      const execution = take(done, (each) => each.tool_call_id === event.tool_call_id)
-      return observed(index + 1, event, end, execution)
+      const end = takeFirst(ends, (each) => each.tool_call_id === event.tool_call_id)
+      const execution = takeFirst(done, (each) => each.tool_call_id === event.tool_call_id)
+      return observeCall(index + 1, event, end, execution)
     })
   return { version: 1, calls }
 }
 
-function observed(
+function observeCall(
   sequence: number,
   event: ToolEvent,
   end: ToolEvent | undefined,
   execution: ToolExecution | undefined,
 ): ObservedCall {
-  const status = statusOf(end, execution)
-  const keys = Object.keys(execution?.parameters ?? fields(event.metadata?.['parameters'])).toSorted()
+  const status = observedStatus(end, execution)
+  const keys = Object.keys(execution?.parameters ?? objectOrNoFields(event.metadata?.['parameters'])).toSorted()
   return {
     sequence,
     turn: event.turn_count,
@@ -46,19 +46,19 @@ function observed(
     tool_name: execution?.tool_name ?? event.tool_name,
     status,
     arguments: { keys, count: keys.length, redacted: true },
-    ...(status === 'succeeded' ? { result: shapeOf(execution?.result['result']) } : {}),
+    ...(status === 'succeeded' ? { result: describeShape(execution?.result['result']) } : {}),
     ...(status === 'failed' ? { error: failed } : {}),
     ...(status === 'rejected' ? { error: rejected } : {}),
   }
 }
 
-function statusOf(end: ToolEvent | undefined, execution: ToolExecution | undefined): ObservedCall['status'] {
+function observedStatus(end: ToolEvent | undefined, execution: ToolExecution | undefined): ObservedCall['status'] {
   if (end?.metadata?.['rejected'] === true) return 'rejected'
   if (execution === undefined || end?.type === 'runtime_tool_pending') return 'pending'
   return execution.result['success'] === true ? 'succeeded' : 'failed'
 }
 
-function shapeOf(value: unknown): Fields {
+function describeShape(value: unknown): Fields {
   if (Array.isArray(value)) return { type: 'array', count: value.length }
   if (typeof value === 'string') return { type: 'string', size: new TextEncoder().encode(value).length }
   if (value === null || value === undefined) return { type: 'null' }
@@ -66,11 +66,11 @@ function shapeOf(value: unknown): Fields {
 }
 
 /** The first that fits, and only once: call ids may repeat. */
-function take<T>(list: T[], fits: (item: T) => boolean): T | undefined {
+function takeFirst<T>(list: T[], fits: (item: T) => boolean): T | undefined {
   const index = list.findIndex(fits)
   return index === -1 ? undefined : list.splice(index, 1)[0]
 }
 
-function fields(value: unknown): Fields {
+function objectOrNoFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }

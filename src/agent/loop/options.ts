@@ -1,6 +1,6 @@
 // What a run can be given. Everything but the model is optional; a collaborator that throws fails the run, not the process.
 import type { Envelope, Fields } from '../../contract/index.ts'
-import type { ToolDesk } from '../tools/desk.ts'
+import type { ToolRunner } from '../tools/desk.ts'
 import type { BudgetLimit, SharedBudgets } from './budget.ts'
 import type { CompletionPolicy } from './completion.ts'
 import type { LoopObserver } from './events.ts'
@@ -56,7 +56,7 @@ export type LoopOptions = {
   readonly keepTurn?: (turn: number, ask: (means: AskMeans) => Promise<AnsweredTurn>) => Promise<ModelTurn>
   readonly runId: string
   readonly sessionId: string
-  readonly tools?: ToolDesk
+  readonly tools?: ToolRunner
   readonly maxTurns?: number
   readonly budgets?: readonly BudgetLimit[]
   /** Budgets of the run that asks this one: used up together. */

@@ -55,10 +55,10 @@ const carriedOver = new Map<unknown, OutcomeStatus>([
 const retryableStatuses: ReadonlySet<OutcomeStatus> = new Set(['budget_exceeded', 'failed', 'contention'])
 
 export function runOutcome(source: OutcomeSource): RunOutcome {
-  const given = fieldsOf(source.run_outcome)
-  const failure = fieldsOf(source.failure)
+  const given = outcomeFields(source.run_outcome)
+  const failure = outcomeFields(source.failure)
   const status = outcomeStatus(given['status'], source)
-  const stopReason = textOr(given['stop_reason'], stopReasonOf(status, source))
+  const stopReason = textOrDefault(given['stop_reason'], outcomeStopReason(status, source))
   const hasFailure = Object.keys(failure).length > 0
   return {
     schema: outcomeSchemaId,
@@ -66,11 +66,11 @@ export function runOutcome(source: OutcomeSource): RunOutcome {
     status,
     completed: status === 'completed',
     stop_reason: stopReason,
-    retryable: flagOr(given['retryable'], flagOr(failure['retryable'], retryableStatuses.has(status))),
+    retryable: flagOrDefault(given['retryable'], flagOrDefault(failure['retryable'], retryableStatuses.has(status))),
     ...(hasFailure ? { failure } : {}),
-    ...(isFields(given['assertions']) ? { assertions: given['assertions'] } : {}),
+    ...(isOutcomeRecord(given['assertions']) ? { assertions: given['assertions'] } : {}),
     ...(stopReason === 'provider_error' && hasFailure ? { provider_error: failure } : {}),
-    ...(isFields(given['metadata']) ? { metadata: given['metadata'] } : {}),
+    ...(isOutcomeRecord(given['metadata']) ? { metadata: given['metadata'] } : {}),
   }
 }
 
@@ -79,28 +79,28 @@ function outcomeStatus(given: unknown, source: OutcomeSource): OutcomeStatus {
   if (known !== undefined) return known
   const carried = carriedOver.get(source.status)
   if (carried !== undefined) return carried
-  if (source.status === 'failed' || isFields(source.failure)) return 'failed'
+  if (source.status === 'failed' || isOutcomeRecord(source.failure)) return 'failed'
   return source.completed === false ? 'incomplete' : 'completed'
 }
 
-function stopReasonOf(status: OutcomeStatus, source: OutcomeSource): string {
+function outcomeStopReason(status: OutcomeStatus, source: OutcomeSource): string {
   if (status === 'budget_exceeded' && source.budget === 'turns') return 'max_turns'
   if (status === 'failed') return 'provider_error'
   return status === 'completed' ? 'natural' : status
 }
 
-function textOr(value: unknown, otherwise: string): string {
+function textOrDefault(value: unknown, otherwise: string): string {
   return typeof value === 'string' && value !== '' ? value : otherwise
 }
 
-function flagOr(value: unknown, otherwise: boolean): boolean {
+function flagOrDefault(value: unknown, otherwise: boolean): boolean {
   return typeof value === 'boolean' ? value : otherwise
 }
 
-function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {}
+function outcomeFields(value: unknown): Fields {
+  return isOutcomeRecord(value) ? value : {}
 }
 
-function isFields(value: unknown): value is Fields {
+function isOutcomeRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -7,7 +7,7 @@ import {
   readWorkspaceScope,
   type WorkspaceScope,
 } from '../../contract/index.ts'
-import { isFields } from '../fields.ts'
+import { isPlainObject } from '../fields.ts'
 import { normalizeMessages } from '../messages/normalize.ts'
 import { readDeclaration } from '../tools/declaration.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
@@ -46,10 +46,10 @@ export function conversationRequest(wish: RequestWish): ConversationRequest {
   const maxTurns = Math.max(1, Math.trunc(wish.max_turns ?? defaultMaxTurns))
   return {
     messages: normalizeMessages(wish.messages),
-    tools: (wish.tools ?? []).map(toolOf),
+    tools: (wish.tools ?? []).map(readRequestTool),
     principal: wish.principal ?? null,
-    runtime_context: mapOf('runtime_context', { ...wish.runtime_context, ...saidOverrides(overrides) }),
-    metadata: mapOf('metadata', wish.metadata),
+    runtime_context: readRequestMap('runtime_context', { ...wish.runtime_context, ...saidOverrides(overrides) }),
+    metadata: readRequestMap('metadata', wish.metadata),
     max_turns: Math.min(maxTurns, overrides.max_iterations ?? maxTurns),
     single_turn: wish.single_turn ?? false,
     workspace: wish.workspace === undefined || wish.workspace === null ? null : readWorkspaceScope(wish.workspace),
@@ -57,23 +57,23 @@ export function conversationRequest(wish: RequestWish): ConversationRequest {
   }
 }
 
-function toolOf(entry: unknown, index: number): ToolDeclaration {
+function readRequestTool(entry: unknown, index: number): ToolDeclaration {
   const reading = readDeclaration(entry, 'request')
   if (reading.ok) return reading.declaration
-  throw invalid(`tools[${index}] ${reading.rejected.reason}`)
+  throw invalidConversationRequest(`tools[${index}] ${reading.rejected.reason}`)
 }
 
-function mapOf(key: string, value: Fields = {}): JsonObject {
+function readRequestMap(key: string, value: Fields = {}): JsonObject {
   try {
     const plain: unknown = JSON.parse(JSON.stringify(value))
     // A map that came out of JSON is one of JSON.
-    if (isFields(plain)) return plain as JsonObject
+    if (isPlainObject(plain)) return plain as JsonObject
   } catch {
     // Told below: what JSON cannot write is of one kind for the caller.
   }
-  throw invalid(`${key} must be JSON serializable`)
+  throw invalidConversationRequest(`${key} must be JSON serializable`)
 }
 
-function invalid(reason: string): GatewayError {
+function invalidConversationRequest(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_agent_conversation_request: ${reason}`)
 }

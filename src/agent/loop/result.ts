@@ -39,33 +39,33 @@ export type ConversationResult = {
 }
 
 export function normalizeResult(input: Fields): ConversationResult {
-  if ((input['schema'] ?? resultSchemaId) !== resultSchemaId) throw invalid('schema', 'is not ours')
-  if ((input['version'] ?? 1) !== 1) throw invalid('version', 'must be 1')
-  const executions = list(input, 'tool_execution_results').map(requireExecution)
-  const toolEvents = list(input, 'tool_events').map(requireToolEvent)
-  const audits = list(input, 'tool_audit_events').map(requireAudit)
-  optional(input, 'status', isText)
-  optional(input, 'budget', isText)
-  optional(input, 'completed', (value) => typeof value === 'boolean')
+  if ((input['schema'] ?? resultSchemaId) !== resultSchemaId) throw invalidConversationResult('schema', 'is not ours')
+  if ((input['version'] ?? 1) !== 1) throw invalidConversationResult('version', 'must be 1')
+  const executions = readResultList(input, 'tool_execution_results').map(requireExecution)
+  const toolEvents = readResultList(input, 'tool_events').map(requireToolEvent)
+  const audits = readResultList(input, 'tool_audit_events').map(requireAudit)
+  requireOptionalField(input, 'status', isNonEmptyText)
+  requireOptionalField(input, 'budget', isNonEmptyText)
+  requireOptionalField(input, 'completed', (value) => typeof value === 'boolean')
   for (const key of ['stalled', 'approval_required', 'runtime_tool_pending', 'interrupted', 'metadata'])
-    optional(input, key, isFields)
+    requireOptionalField(input, key, isObjectRecord)
   const outcome = runOutcome(input)
   return {
     ...input,
     schema: resultSchemaId,
     version: 1,
-    messages: messagesOf(input),
+    messages: readResultMessages(input),
     final_content: typeof input['final_content'] === 'string' ? input['final_content'] : '',
     turn_count: Number.isInteger(input['turn_count']) ? Number(input['turn_count']) : 0,
     completed: outcome.completed,
     tool_execution_results: executions,
     tool_audit_events: audits,
     tool_events: toolEvents,
-    events: list(input, 'events') as readonly LoopRecord[],
-    usage: isFields(input['usage']) ? input['usage'] : noUsage,
-    request_metadata: isFields(input['request_metadata']) ? input['request_metadata'] : {},
-    ...failureOf(input),
-    ...diagnosticsOf(input),
+    events: readResultList(input, 'events') as readonly LoopRecord[],
+    usage: isObjectRecord(input['usage']) ? input['usage'] : noUsage,
+    request_metadata: isObjectRecord(input['request_metadata']) ? input['request_metadata'] : {},
+    ...readResultFailure(input),
+    ...readOutputDiagnostics(input),
     tool_observability: observeTools(toolEvents, executions),
     run_outcome: outcome,
   }
@@ -83,9 +83,9 @@ export function addUsage(sum: Readonly<Record<string, unknown>>, turn: Readonly<
   return total
 }
 
-function messagesOf(input: Fields): readonly Envelope[] {
+function readResultMessages(input: Fields): readonly Envelope[] {
   const { messages } = input
-  if (!Array.isArray(messages)) throw invalid('messages', 'must be an array')
+  if (!Array.isArray(messages)) throw invalidConversationResult('messages', 'must be an array')
   return messages.map((message) => normalizeMessage(message))
 }
 
@@ -93,7 +93,8 @@ function requireExecution(entry: unknown, index: number): ToolExecution {
   const at = `tool_execution_results[${index}]`
   const given = requireFields(entry, at)
   requireText(given, 'tool_name', at)
-  for (const key of ['result', 'parameters']) if (!isFields(given[key])) throw invalid(`${at}.${key}`, 'must be a map')
+  for (const key of ['result', 'parameters'])
+    if (!isObjectRecord(given[key])) throw invalidConversationResult(`${at}.${key}`, 'must be a map')
   requireInteger(given, 'turn_count', at)
   // Every field the type names was just checked.
   return given as unknown as ToolExecution
@@ -113,11 +114,11 @@ function requireAudit(entry: unknown, index: number): ToolAudit {
   for (const key of ['type', 'tool_name', 'tool_call_id', 'parameters_sha256', 'result_sha256'])
     requireText(given, key, at)
   for (const key of ['schema_version', 'turn_count']) requireInteger(given, key, at)
-  if (typeof given['success'] !== 'boolean') throw invalid(`${at}.success`, 'must be a boolean')
+  if (typeof given['success'] !== 'boolean') throw invalidConversationResult(`${at}.success`, 'must be a boolean')
   return given as unknown as ToolAudit
 }
 
-function failureOf(input: Fields): { failure?: Fields } {
+function readResultFailure(input: Fields): { failure?: Fields } {
   if (input['failure'] === undefined) return {}
   const failure = requireFields(input['failure'], 'failure')
   for (const key of ['type', 'message']) requireText(failure, key, 'failure')
@@ -125,46 +126,46 @@ function failureOf(input: Fields): { failure?: Fields } {
 }
 
 /** What a host may see of how structured output was read: four plain facts, never the provider's text. */
-function diagnosticsOf(input: Fields): { structured_output_diagnostics?: Fields } {
+function readOutputDiagnostics(input: Fields): { structured_output_diagnostics?: Fields } {
   const given = input['structured_output_diagnostics']
-  if (!isFields(given)) return {}
+  if (!isObjectRecord(given)) return {}
   const kept = ['status', 'code', 'parser', 'valid'].filter((key) =>
     ['string', 'boolean', 'number'].includes(typeof given[key]),
   )
   return { structured_output_diagnostics: Object.fromEntries(kept.map((key) => [key, given[key]])) }
 }
 
-function list(input: Fields, key: string): readonly unknown[] {
+function readResultList(input: Fields, key: string): readonly unknown[] {
   const value = input[key] ?? []
-  if (!Array.isArray(value)) throw invalid(key, 'must be an array')
+  if (!Array.isArray(value)) throw invalidConversationResult(key, 'must be an array')
   return value
 }
 
-function optional(input: Fields, key: string, is: (value: unknown) => boolean): void {
-  if (input[key] !== undefined && !is(input[key])) throw invalid(key, 'has the wrong type')
+function requireOptionalField(input: Fields, key: string, is: (value: unknown) => boolean): void {
+  if (input[key] !== undefined && !is(input[key])) throw invalidConversationResult(key, 'has the wrong type')
 }
 
 function requireFields(value: unknown, at: string): Fields {
-  if (!isFields(value)) throw invalid(at, 'must be a map')
+  if (!isObjectRecord(value)) throw invalidConversationResult(at, 'must be a map')
   return value
 }
 
 function requireText(given: Fields, key: string, at: string): void {
-  if (!isText(given[key])) throw invalid(`${at}.${key}`, 'must be a non-empty string')
+  if (!isNonEmptyText(given[key])) throw invalidConversationResult(`${at}.${key}`, 'must be a non-empty string')
 }
 
 function requireInteger(given: Fields, key: string, at: string): void {
-  if (!Number.isInteger(given[key])) throw invalid(`${at}.${key}`, 'must be an integer')
+  if (!Number.isInteger(given[key])) throw invalidConversationResult(`${at}.${key}`, 'must be an integer')
 }
 
-function isText(value: unknown): boolean {
+function isNonEmptyText(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-function isFields(value: unknown): value is Fields {
+function isObjectRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function invalid(path: string, reason: string): GatewayError {
+function invalidConversationResult(path: string, reason: string): GatewayError {
   return new GatewayError('agent_failed', `invalid_agent_conversation_result: ${path} ${reason}`)
 }

@@ -4,10 +4,10 @@ import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import { normalizeMessages } from '../messages/normalize.ts'
 import type { Budget } from './budget.ts'
 import { endRun, failRun } from './end-run.ts'
-import { cancelRun, stopIfCancelled } from './interrupts.ts'
+import { markRunCancelled, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
 import type { ConversationResult } from './result.ts'
-import { createRunState, exceed, type RunState, stopRun } from './run-state.ts'
+import { createRunState, markBudgetExceeded, type RunState, stopRun } from './run-state.ts'
 import { shareBudgets } from './share-budgets.ts'
 import { takeModelTurn } from './take-model-turn.ts'
 
@@ -31,37 +31,37 @@ export async function runLoop(input: readonly unknown[], options: LoopOptions): 
     failRun(state, { type: 'run_control', ...refusal })
     return endRun(state, {})
   }
-  const token = await acquire(options)
+  const token = await acquireTranscriptLock(options)
   if (token === null) {
     state.emit('transcript_lock_contention', { session_id: options.sessionId })
     stopRun(state, { status: 'transcript_lock_contention', fields: {} })
     return endRun(state, { ...(options.runControl === undefined ? {} : { runControl: options.runControl }) })
   }
   try {
-    await takeTurns(state, options)
+    await runTurns(state, options)
     return await endRun(state, options)
   } finally {
     if (token !== undefined) await options.lock?.release(options.sessionId, token).catch(() => {})
   }
 }
 
-async function takeTurns(state: RunState, options: LoopOptions): Promise<void> {
+async function runTurns(state: RunState, options: LoopOptions): Promise<void> {
   try {
     for (let goesOn = true; goesOn && !state.isComplete && state.stop === undefined; ) {
       if (isOutOfTime(state, options) || (await stopIfCancelled(state, options))) return
       goesOn = await takeModelTurn(state, options)
     }
   } catch (error) {
-    if (isGatewayError(error, 'run_cancelled')) return cancelRun(state, options)
+    if (isGatewayError(error, 'run_cancelled')) return markRunCancelled(state, options)
     if (isGatewayError(error) && spineCodes.has(error.code)) throw error
     options.onException?.(error)
-    failRun(state, thrown(error))
+    failRun(state, describeThrown(error))
   }
 }
 
 /** Asked before a turn begins; a turn that runs is bounded by its own deadline. */
 function isOutOfTime(state: RunState, options: LoopOptions): boolean {
-  return exceed(state, countTime(state, options)) || exceed(state, state.within?.spent())
+  return markBudgetExceeded(state, countTime(state, options)) || markBudgetExceeded(state, state.within?.spent())
 }
 
 function countTime(state: RunState, { monotonicMs }: LoopOptions): Budget | undefined {
@@ -70,7 +70,7 @@ function countTime(state: RunState, { monotonicMs }: LoopOptions): Budget | unde
   return budget
 }
 
-function thrown(error: unknown): { type: string; message: string; code?: string } {
+function describeThrown(error: unknown): { type: string; message: string; code?: string } {
   if (isGatewayError(error)) return { type: error.code, message: error.message, code: error.code }
   if (!(error instanceof Error)) return { type: 'error', message: String(error) }
   return { type: error.name, message: error.message }
@@ -93,7 +93,11 @@ function reportDeclarations(state: RunState, { tools }: LoopOptions): void {
     state.emit('tool_mediation_disabled', { reason: 'all_declarations_rejected', ...rejected })
 }
 
-async function acquire({ lock, sessionId, lockTtlSeconds = 300 }: LoopOptions): Promise<string | null | undefined> {
+async function acquireTranscriptLock({
+  lock,
+  sessionId,
+  lockTtlSeconds = 300,
+}: LoopOptions): Promise<string | null | undefined> {
   if (lock === undefined) return undefined
   const token = await lock.acquire(sessionId, Math.max(1, lockTtlSeconds))
   return token === '' ? null : token

@@ -1,6 +1,6 @@
 // What became of a run, for its caller and for other runtimes: `agents-api/run-result/v1`.
 import type { Fields } from '../../contract/index.ts'
-import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
+import { asFields, isPlainObject, toJson, trimmedText } from '../fields.ts'
 
 export const runResultSchemaId = 'agents-api/run-result/v1'
 
@@ -49,35 +49,35 @@ export function readRunResult(input: Fields): RunResult {
   return {
     schema: runResultSchemaId,
     version: 1,
-    run_id: trimmed(input['run_id']) ?? '',
+    run_id: trimmedText(input['run_id']) ?? '',
     status: readRunStatus(input['status']),
-    outputs: mapOf(input['outputs'] ?? input['output']),
-    artifact_refs: mapsOf(input['artifact_refs']).map(cleanRef).filter(isFilled),
-    evidence_refs: mapsOf(input['evidence_refs']).map(cleanRef).filter(isFilled),
-    logs: mapsOf(input['logs']),
-    replay: mapOf(input['replay']),
-    provenance: mapOf(input['provenance']),
-    timestamps: timestampsOf(input),
-    error: mapOf(input['error']),
-    cancellation: mapOf(input['cancellation']),
-    metadata: mapOf(input['metadata']),
+    outputs: readRunMap(input['outputs'] ?? input['output']),
+    artifact_refs: readRunMaps(input['artifact_refs']).map(cleanReference).filter(isFilled),
+    evidence_refs: readRunMaps(input['evidence_refs']).map(cleanReference).filter(isFilled),
+    logs: readRunMaps(input['logs']),
+    replay: readRunMap(input['replay']),
+    provenance: readRunMap(input['provenance']),
+    timestamps: readTimestamps(input),
+    error: readRunMap(input['error']),
+    cancellation: readRunMap(input['cancellation']),
+    metadata: readRunMap(input['metadata']),
   }
 }
 
 /** An unknown status is a run that may still go on: it is not taken for an end. */
 function readRunStatus(value: unknown): RunStatus {
-  const word = (trimmed(value) ?? '').toLowerCase()
+  const word = (trimmedText(value) ?? '').toLowerCase()
   return runStatuses.find((status) => status === word) ?? 'running'
 }
 
-function timestampsOf(input: Fields): Fields {
-  const nested = fieldsOf(input['timestamps'])
-  const found = times.map((key) => [key, trimmed(nested[key]) ?? trimmed(input[key])] as const)
+function readTimestamps(input: Fields): Fields {
+  const nested = asFields(input['timestamps'])
+  const found = times.map((key) => [key, trimmedText(nested[key]) ?? trimmedText(input[key])] as const)
   return Object.fromEntries(found.filter(([, at]) => at !== undefined))
 }
 
-function cleanRef(ref: Fields): Fields {
-  const entries = Object.entries(ref).map(([key, value]) => [key, refTexts.includes(key) ? trimmed(value) : value])
+function cleanReference(ref: Fields): Fields {
+  const entries = Object.entries(ref).map(([key, value]) => [key, refTexts.includes(key) ? trimmedText(value) : value])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
@@ -85,10 +85,10 @@ function isFilled(ref: Fields): boolean {
   return Object.keys(ref).length > 0
 }
 
-function mapsOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isFields).map(mapOf) : []
+function readRunMaps(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isPlainObject).map(readRunMap) : []
 }
 
-function mapOf(value: unknown): Fields {
-  return fieldsOf(jsonOf(value))
+function readRunMap(value: unknown): Fields {
+  return asFields(toJson(value))
 }

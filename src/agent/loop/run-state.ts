@@ -1,6 +1,6 @@
 // What a run accumulates. Mutable on purpose, private to the loop, gone with the run.
 import type { Envelope, Fields } from '../../contract/index.ts'
-import { type Budget, createBudgets, dimensionOf, type SharedBudgets } from './budget.ts'
+import { type Budget, budgetDimension, createBudgets, type SharedBudgets } from './budget.ts'
 import { type LoopEventName, type LoopObserver, type LoopRecord, notifyAll } from './events.ts'
 import type { LoopOptions, ResumePoint } from './options.ts'
 import { noUsage } from './result.ts'
@@ -81,7 +81,7 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
     rawParameters: new Map(),
     budgets,
     within: options.within,
-    tokensElsewhere: tokensElsewhere(resumeFrom),
+    tokensElsewhere: tokensBeforeResume(resumeFrom),
     startedAt: options.monotonicMs(),
     secondsBefore: budgets.get('wall_clock_seconds')?.current() ?? 0,
     usage: resumeFrom?.usage ?? noUsage,
@@ -99,7 +99,7 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
 }
 
 /** What a paused run had used beyond its own usage. */
-function tokensElsewhere(resumeFrom: ResumePoint | undefined): number {
+function tokensBeforeResume(resumeFrom: ResumePoint | undefined): number {
   return Math.max(0, (resumeFrom?.budgets['tokens'] ?? 0) - Number(resumeFrom?.usage['total_tokens'] ?? 0))
 }
 
@@ -124,23 +124,23 @@ export function stopRun(state: RunState, stop: Stop): void {
 }
 
 /** Counts one more; true: the ceiling is reached, the run stops and says so. */
-export function spend(state: RunState, name: string): boolean {
+export function spendBudget(state: RunState, name: string): boolean {
   const budget = state.budgets.get(name)
   budget?.increment()
   const above = state.within?.spend(name, 1)
-  return exceed(state, budget) || exceed(state, above)
+  return markBudgetExceeded(state, budget) || markBudgetExceeded(state, above)
 }
 
-export function exceed(state: RunState, budget: Budget | undefined): boolean {
+export function markBudgetExceeded(state: RunState, budget: Budget | undefined): boolean {
   if (budget === undefined || !budget.isExceeded()) return false
   const { name, ceiling } = budget
-  state.emit('budget_exceeded', { budget: name, dimension: dimensionOf(name), current: budget.current(), ceiling })
+  state.emit('budget_exceeded', { budget: name, dimension: budgetDimension(name), current: budget.current(), ceiling })
   stopRun(state, { status: 'budget_exceeded', fields: { budget: name } })
   return true
 }
 
 /** An event that observers see and the result keeps. */
-export function record(state: RunState, type: LoopEventName, metadata: Fields): void {
+export function recordEvent(state: RunState, type: LoopEventName, metadata: Fields): void {
   state.records.push({ type, metadata })
   state.emit(type, metadata)
 }

@@ -6,18 +6,18 @@ import type { RunState } from './run-state.ts'
 /** The budgets a developer declared; how often one model may be asked without any is its own affair. */
 export function shareBudgets(state: RunState, options: LoopOptions, countTime: () => void): SharedBudgets {
   const declared = new Set((options.budgets ?? []).map(({ name }) => name))
-  const of = (name: string) => (declared.has(name) ? state.budgets.get(name) : undefined)
+  const declaredBudget = (name: string) => (declared.has(name) ? state.budgets.get(name) : undefined)
   return {
     spend(name, by) {
       if (name === 'tokens') state.tokensElsewhere += by
-      const budget = of(name)
+      const budget = declaredBudget(name)
       budget?.increment(by)
       const above = state.within?.spend(name, by)
       return budget?.isExceeded() === true ? budget : above
     },
     spent() {
       countTime()
-      return [...declared].map(of).find((budget) => budget?.isExceeded()) ?? state.within?.spent()
+      return [...declared].map(declaredBudget).find((budget) => budget?.isExceeded()) ?? state.within?.spent()
     },
   }
 }

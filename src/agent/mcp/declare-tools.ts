@@ -1,7 +1,7 @@
 // A server's tools as declarations of ours. What it claims about them counts only where the configuration trusts it: without
 // that every tool is one that writes and must not be repeated.
 import type { Fields } from '../../contract/index.ts'
-import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
+import { asFields, isPlainObject, toJson, trimmedText } from '../fields.ts'
 import { readDeclaration } from '../tools/declaration.ts'
 import { fingerprint } from '../tools/provider-names.ts'
 import type { RejectedDeclaration, ToolDeclaration } from '../tools/tool.ts'
@@ -23,20 +23,20 @@ const maxNameLength = 128
 export function declareTools(server: McpServer, listed: readonly unknown[]): ServerTools {
   const tools = new Map<string, ServerTool>()
   const rejected: RejectedDeclaration[] = []
-  const spelled = listed.map((entry) => fieldsOf(entry)['name']).filter((name) => typeof name === 'string')
-  const ourNames = namesOf(new Set(spelled), maxNameLength - server.name.length - 1)
+  const spelled = listed.map((entry) => asFields(entry)['name']).filter((name) => typeof name === 'string')
+  const ourNames = assignToolNames(new Set(spelled), maxNameLength - server.name.length - 1)
   for (const entry of listed) {
-    const given = fieldsOf(entry)
+    const given = asFields(entry)
     const tool = typeof given['name'] === 'string' ? given['name'] : ''
     const name = `${server.name}/${ourNames.get(tool) ?? ''}`
     const fault = tools.has(name) ? 'duplicate_tool_name: listed twice; the first one stays' : schemaFault(given)
     if (fault !== undefined) {
-      rejected.push({ name: shown(server, tool), reason: fault })
+      rejected.push({ name: printableToolName(server, tool), reason: fault })
       continue
     }
-    const reading = readDeclaration({ ...declared(server, given), name }, 'server')
+    const reading = readDeclaration({ ...toDeclarationFields(server, given), name }, 'server')
     if (reading.ok) tools.set(name, { server: server.name, tool, declaration: reading.declaration })
-    else rejected.push({ ...reading.rejected, name: shown(server, tool) })
+    else rejected.push({ ...reading.rejected, name: printableToolName(server, tool) })
   }
   return { tools: [...tools.values()], rejected }
 }
@@ -45,11 +45,11 @@ export function declareTools(server: McpServer, listed: readonly unknown[]): Ser
  * Ours are lower case: `readFile` is `read_file` here. A name that several tools would have belongs to the one that is spelled so,
  * and the others end with a fingerprint of their own spelling: whichever is listed first, each keeps its name.
  */
-function namesOf(spelled: ReadonlySet<string>, maxLength: number): ReadonlyMap<string, string> {
+function assignToolNames(spelled: ReadonlySet<string>, maxLength: number): ReadonlyMap<string, string> {
   const alike = new Map<string, number>()
-  for (const tool of spelled) alike.set(ourName(tool), (alike.get(ourName(tool)) ?? 0) + 1)
+  for (const tool of spelled) alike.set(sanitizeToolName(tool), (alike.get(sanitizeToolName(tool)) ?? 0) + 1)
   const named = [...spelled].map((tool) => {
-    const name = ourName(tool)
+    const name = sanitizeToolName(tool)
     const isItsOwn = name === tool || alike.get(name) === 1
     if (isItsOwn && name !== '' && name.length <= maxLength) return [tool, name] as const
     const end = `_${fingerprint(tool)}`
@@ -59,7 +59,7 @@ function namesOf(spelled: ReadonlySet<string>, maxLength: number): ReadonlyMap<s
 }
 
 /** Empty where nothing of it can be kept. */
-function ourName(tool: string): string {
+function sanitizeToolName(tool: string): string {
   const name = tool
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
@@ -68,29 +68,29 @@ function ourName(tool: string): string {
   return /[a-z0-9]/.test(name) ? `tool_${name.replace(/^[_-]+/, '')}` : ''
 }
 
-function shown(server: McpServer, tool: string): string {
+function printableToolName(server: McpServer, tool: string): string {
   const printable = tool.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '')
   return `${server.name}/${printable}`.slice(0, maxNameLength)
 }
 
-function declared(server: McpServer, given: Fields): Fields {
-  const name = trimmed(given['name']) ?? ''
-  const title = trimmed(given['title'])
-  const description = trimmed(given['description']) ?? title ?? name
-  const { $schema: _, ...parameters } = fieldsOf(jsonOf(given['inputSchema']))
+function toDeclarationFields(server: McpServer, given: Fields): Fields {
+  const name = trimmedText(given['name']) ?? ''
+  const title = trimmedText(given['title'])
+  const description = trimmedText(given['description']) ?? title ?? name
+  const { $schema: _, ...parameters } = asFields(toJson(given['inputSchema']))
   return {
     description: description.slice(0, maxDescription),
     parameters,
-    ...traits(server, fieldsOf(given['annotations'])),
-    timeout_ms: timeoutOf(server, name),
+    ...trustedTraits(server, asFields(given['annotations'])),
+    timeout_ms: mcpToolTimeout(server, name),
   }
 }
 
-function timeoutOf({ timeoutMs, toolTimeoutsMs }: McpServer, tool: string): number {
+function mcpToolTimeout({ timeoutMs, toolTimeoutsMs }: McpServer, tool: string): number {
   return Object.hasOwn(toolTimeoutsMs, tool) ? (toolTimeoutsMs[tool] ?? timeoutMs) : timeoutMs
 }
 
-function traits({ isTrusted }: McpServer, { readOnlyHint, destructiveHint, idempotentHint }: Fields): Fields {
+function trustedTraits({ isTrusted }: McpServer, { readOnlyHint, destructiveHint, idempotentHint }: Fields): Fields {
   if (!isTrusted) return { write: true }
   // Reading twice is reading once.
   if (readOnlyHint === true) return { write: false, idempotent: true }
@@ -103,13 +103,15 @@ function traits({ isTrusted }: McpServer, { readOnlyHint, destructiveHint, idemp
 
 function schemaFault({ name, inputSchema }: Fields): string | undefined {
   if (typeof name !== 'string' || name === '') return 'invalid_server_tool_declaration: it has no name'
-  const fault = (what: string): string => `invalid_server_tool_declaration: inputSchema ${what}`
-  if (!isFields(inputSchema)) return fault('must be a JSON schema')
+  const inputSchemaFault = (what: string): string => `invalid_server_tool_declaration: inputSchema ${what}`
+  if (!isPlainObject(inputSchema)) return inputSchemaFault('must be a JSON schema')
   const { type, properties, required } = inputSchema
-  if (type !== 'object') return fault('must be of type object')
-  if (properties !== undefined && !isFields(properties)) return fault('has properties that are none')
-  const areSchemas = Object.values(fieldsOf(properties)).every((each) => isFields(each) || typeof each === 'boolean')
-  if (!areSchemas) return fault('has a property that is no schema')
+  if (type !== 'object') return inputSchemaFault('must be of type object')
+  if (properties !== undefined && !isPlainObject(properties)) return inputSchemaFault('has properties that are none')
+  const areSchemas = Object.values(asFields(properties)).every(
+    (each) => isPlainObject(each) || typeof each === 'boolean',
+  )
+  if (!areSchemas) return inputSchemaFault('has a property that is no schema')
   const isList = Array.isArray(required) && required.every((each) => typeof each === 'string')
-  return required === undefined || isList ? undefined : fault('has no list of names in required')
+  return required === undefined || isList ? undefined : inputSchemaFault('has no list of names in required')
 }

@@ -1,5 +1,5 @@
 // Everything a server says it can do, within bounds: a server that never stops listing has no tools.
-import { fieldsOf, trimmed } from '../fields.ts'
+import { asFields, trimmedText } from '../fields.ts'
 import type { McpSession } from './mcp-session.ts'
 
 const maxPages = 32
@@ -16,14 +16,14 @@ export async function listTools(session: McpSession, signal: AbortSignal): Promi
   let cursor: string | undefined
   let bytes = 0
   do {
-    const page = fieldsOf(await session.listTools(cursor, signal))
+    const page = asFields(await session.listTools(cursor, signal))
     const listed = page['tools']
     if (!Array.isArray(listed)) return { fault: 'no_tool_list' }
     tools.push(...listed)
     if (tools.length > maxTools) return { fault: 'too_many_tools' }
     bytes += JSON.stringify(listed).length
     if (bytes > maxBytes) return { fault: 'tool_list_too_large' }
-    cursor = trimmed(page['nextCursor'])
+    cursor = trimmedText(page['nextCursor'])
     if (cursor !== undefined && (cursors.has(cursor) || cursors.size >= maxPages)) return { fault: 'endless_tool_list' }
     if (cursor !== undefined) cursors.add(cursor)
   } while (cursor !== undefined)

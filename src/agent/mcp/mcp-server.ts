@@ -84,23 +84,23 @@ const commandSchema = z.strictObject({
 })
 const urlSchema = z.strictObject({
   ...shared,
-  url: z.string().refine(isReachable, 'must be https, or http on this machine'),
+  url: z.string().refine(isAllowedServerUrl, 'must be https, or http on this machine'),
   headers: values,
 })
 
 /** Throws `config_invalid` with everything that is wrong. */
 export function readMcpServers(agent: string, given: unknown): readonly McpServer[] {
-  if (!Array.isArray(given)) throw invalid(agent, ['mcpServers must be a list'])
+  if (!Array.isArray(given)) throw invalidMcpServers(agent, ['mcpServers must be a list'])
   const problems: string[] = []
-  const servers = given.flatMap((entry: unknown, index) => readOne(agent, entry, `mcpServers.${index}`, problems))
+  const servers = given.flatMap((entry: unknown, index) => readMcpServer(agent, entry, `mcpServers.${index}`, problems))
   const names = servers.map((server) => server.name)
   for (const name of new Set(names.filter((each, index) => names.indexOf(each) !== index)))
     problems.push(`two MCP servers are called "${name}"; their tools could not be told apart`)
-  if (problems.length > 0) throw invalid(agent, problems)
+  if (problems.length > 0) throw invalidMcpServers(agent, problems)
   return Object.freeze(servers)
 }
 
-function readOne(agent: string, entry: unknown, at: string, problems: string[]): readonly McpServer[] {
+function readMcpServer(agent: string, entry: unknown, at: string, problems: string[]): readonly McpServer[] {
   const has = (key: string): boolean => typeof entry === 'object' && entry !== null && key in entry
   if (has('command') === has('url')) {
     problems.push(`${at} needs either command (a program) or url (a server)`)
@@ -113,28 +113,28 @@ function readOne(agent: string, entry: unknown, at: string, problems: string[]):
   }
   const { name, trust, startTimeoutMs, timeoutMs, toolTimeoutsMs } = read.data
   const limits = { startTimeoutMs, timeoutMs, toolTimeoutsMs }
-  return [Object.freeze({ name, agent, isTrusted: trust, ...limits, reach: reachOf(read.data) })]
+  return [Object.freeze({ name, agent, isTrusted: trust, ...limits, reach: readReach(read.data) })]
 }
 
-function reachOf(read: z.output<typeof commandSchema> | z.output<typeof urlSchema>): McpServer['reach'] {
-  if ('url' in read) return { kind: 'url', url: read.url, headers: wrapped(read.headers) }
+function readReach(read: z.output<typeof commandSchema> | z.output<typeof urlSchema>): McpServer['reach'] {
+  if ('url' in read) return { kind: 'url', url: read.url, headers: wrapSecrets(read.headers) }
   const { command, args, env, cwd } = read
-  return { kind: 'command', command, args, env: wrapped(env), ...(cwd === undefined ? {} : { cwd }) }
+  return { kind: 'command', command, args, env: wrapSecrets(env), ...(cwd === undefined ? {} : { cwd }) }
 }
 
-function wrapped(given: Readonly<Record<string, string | Secret>>): Readonly<Record<string, Secret>> {
+function wrapSecrets(given: Readonly<Record<string, string | Secret>>): Readonly<Record<string, Secret>> {
   const entries = Object.entries(given).map(([name, each]) => [name, typeof each === 'string' ? secret(each) : each])
   return Object.freeze(Object.fromEntries(entries))
 }
 
 /** Nothing travels in the clear but on this machine. A name and password in an address would end up in logs. */
-function isReachable(text: string): boolean {
+function isAllowedServerUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, username, password } = new URL(text)
   if (username !== '' || password !== '') return false
   return protocol === 'https:' || (protocol === 'http:' && loopbackHost.test(hostname))
 }
 
-function invalid(agent: string, problems: readonly string[]): GatewayError {
+function invalidMcpServers(agent: string, problems: readonly string[]): GatewayError {
   return new GatewayError('config_invalid', `[agent] ${agent}: ${problems.join('; ')}`)
 }

@@ -1,7 +1,7 @@
 // One MCP server as the turns of this process see it: its tools, asked for once per connection, its calls, and whether it is
 // there. A server that is missing is tried again in the background, so that its tools are there for the next turn; that it is
 // missing, and that it is back, is logged once.
-import { withDeadline } from '../tools/deadline.ts'
+import { runWithDeadline } from '../tools/deadline.ts'
 import { declareTools, type ServerTools } from './declare-tools.ts'
 import { listTools } from './list-tools.ts'
 import type { McpServer } from './mcp-server.ts'
@@ -48,13 +48,13 @@ export function createServerLink(server: McpServer, deps: LinkDeps): ServerLink 
       log.info('mcp_server_available', { ...at, count, ms: Math.round(monotonicMs() - missingSince) })
     told = undefined
   }
-  const tryAgainIn = (ms: number): void => {
+  const scheduleRetry = (ms: number): void => {
     clearTimeout(retry)
     if (isOver) return
     const mine = setTimeout(() => {
       tools().catch(() => {
         // Too early by a moment, or no connection was tried at all: nothing else would try again.
-        if (retry === mine) tryAgainIn(againMs)
+        if (retry === mine) scheduleRetry(againMs)
       })
     }, ms)
     retry = mine
@@ -69,17 +69,17 @@ export function createServerLink(server: McpServer, deps: LinkDeps): ServerLink 
       if (isListed) missingSince = monotonicMs()
       isListed = false
       isFailing = error !== undefined
-      if (error !== undefined) tellMissing(...reasonOf(error))
+      if (error !== undefined) tellMissing(...unavailableReason(error))
       else if (told === undefined) {
         told = 'lost'
         log.warn('mcp_server_lost', at)
       }
-      tryAgainIn(coolMs)
+      scheduleRetry(coolMs)
     },
   })
   const tools = (): Promise<ServerTools> => {
     if (listing !== undefined) return listing
-    const mine = list(server, shared, deps)
+    const mine = fetchServerTools(server, shared, deps)
     listing = mine
     listedAt = monotonicMs()
     mine.then(
@@ -100,7 +100,7 @@ export function createServerLink(server: McpServer, deps: LinkDeps): ServerLink 
       const patienceMs = isFailing ? Math.min(shortPatienceMs, maxMs) : maxMs
       const timeoutMs = Math.max(0, patienceMs - (monotonicMs() - listedAt))
       try {
-        const end = await withDeadline(() => asked, { signal, timeoutMs })
+        const end = await runWithDeadline(() => asked, { signal, timeoutMs })
         if (end.kind === 'done') return end.value
         if (told === undefined) tellMissing('starting')
       } catch (error) {
@@ -117,18 +117,18 @@ export function createServerLink(server: McpServer, deps: LinkDeps): ServerLink 
   }
 }
 
-function reasonOf(error: unknown): [reason: string, code?: string] {
+function unavailableReason(error: unknown): [reason: string, code?: string] {
   if (!isMcpFailure(error)) return ['no_answer']
   return error.code === undefined ? [error.kind] : [error.kind, String(error.code)]
 }
 
 const never = new AbortController().signal
 
-async function list(server: McpServer, { use }: SharedSession, { log }: LinkDeps): Promise<ServerTools> {
+async function fetchServerTools(server: McpServer, { use }: SharedSession, { log }: LinkDeps): Promise<ServerTools> {
   const at = server.name
   const listed = await use(async (session) => {
     const timeoutMs = server.startTimeoutMs
-    const end = await withDeadline((signal) => listTools(session, signal), { signal: never, timeoutMs })
+    const end = await runWithDeadline((signal) => listTools(session, signal), { signal: never, timeoutMs })
     // A server that does not even say what it can do is worth no connection.
     if (end.kind === 'timed_out') throw new McpFailure('lost')
     return end.value

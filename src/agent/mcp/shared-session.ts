@@ -45,7 +45,7 @@ export function createSharedSession(server: McpServer, deps: SharedSessionDeps):
     onToolsChanged()
     if (!stop.signal.aborted) onDown({ coolMs: wait, ...(isLoss ? {} : { error }) })
   }
-  const open = (): Promise<McpSession> => {
+  const openSession = (): Promise<McpSession> => {
     if (opening !== undefined) return opening
     if (stop.signal.aborted || monotonicMs() < coolUntil) return Promise.reject(new McpFailure('unreachable'))
     const onClosed = (): void => {
@@ -69,7 +69,7 @@ export function createSharedSession(server: McpServer, deps: SharedSessionDeps):
     void session.close().catch(() => {})
   }
   return {
-    use: (work) => tryTwice(open, work, giveUp),
+    use: (work) => retryOnBrokenSession(openSession, work, giveUp),
     async close() {
       stop.abort()
       await opening?.then((session) => session.close()).catch(() => {})
@@ -77,7 +77,7 @@ export function createSharedSession(server: McpServer, deps: SharedSessionDeps):
   }
 }
 
-async function tryTwice<T>(
+async function retryOnBrokenSession<T>(
   open: () => Promise<McpSession>,
   work: (session: McpSession) => Promise<T>,
   giveUp: (session: McpSession) => void,
@@ -87,7 +87,7 @@ async function tryTwice<T>(
     try {
       return await work(session)
     } catch (error) {
-      if (isTimeout(error)) suspect(session, giveUp)
+      if (isTimeout(error)) probeSession(session, giveUp)
       if (!isMcpFailure(error) || (error.kind !== 'lost' && error.kind !== 'session_gone')) throw error
       giveUp(session)
       // Nothing happened in a session the server does not know: a new one may ask again, once.
@@ -97,7 +97,7 @@ async function tryTwice<T>(
 }
 
 /** A server that let a call run out of time is asked something simple; without an answer the connection is given up. */
-function suspect(session: McpSession, giveUp: (session: McpSession) => void): void {
+function probeSession(session: McpSession, giveUp: (session: McpSession) => void): void {
   session.listTools(undefined, AbortSignal.timeout(answerMs)).catch((error: unknown) => {
     if (!isMcpFailure(error) || error.kind !== 'refused') giveUp(session)
   })

@@ -39,7 +39,7 @@ const defaultPatienceMs = 10_000
 /** One connection per agent and server: sessions hold state that agents must not share. */
 export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: ToolServersDeps): ToolServers {
   const links = new Map<McpServer, ServerLink>()
-  const linkOf = (server: McpServer): ServerLink => {
+  const linkToServer = (server: McpServer): ServerLink => {
     const link = links.get(server) ?? createServerLink(server, deps)
     links.set(server, link)
     return link
@@ -47,19 +47,22 @@ export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: T
   return {
     prepare(servers) {
       for (const server of servers)
-        void linkOf(server)
+        void linkToServer(server)
           .tools()
           .catch(() => {})
     },
     states: () => [...links].map(([{ name, agent }, link]) => ({ server: name, agent, isThere: link.isThere() })),
     async offered(servers, signal) {
       const all = await Promise.all(
-        servers.map(async (server) => (await linkOf(server).toolsInTime(patienceMs, signal)) ?? absent(server)),
+        servers.map(
+          async (server) =>
+            (await linkToServer(server).toolsInTime(patienceMs, signal)) ?? unavailableServerTools(server),
+        ),
       )
       return { tools: all.flatMap((each) => each.tools), rejected: all.flatMap((each) => each.rejected) }
     },
     async call({ server, tool, parameters, declaration }, { key, signal, assertHeld }) {
-      const link = linkOf(server)
+      const link = linkToServer(server)
       try {
         await assertOffered(link, tool, declaration)
         const answer = await link.use((session) => {
@@ -69,7 +72,7 @@ export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: T
         })
         return callResult(declaration.name, answer)
       } catch (error) {
-        throw isMcpFailure(error) ? told(error, declaration) : error
+        throw isMcpFailure(error) ? mcpCallError(error, declaration) : error
       }
     },
     async close() {
@@ -91,7 +94,10 @@ async function assertOffered(link: ServerLink, tool: string, { name }: ToolDecla
     )
 }
 
-function absent({ name }: McpServer): { tools: readonly ServerTool[]; rejected: readonly RejectedDeclaration[] } {
+function unavailableServerTools({ name }: McpServer): {
+  tools: readonly ServerTool[]
+  rejected: readonly RejectedDeclaration[]
+} {
   const reason = 'mcp_server_unavailable: it could not be asked for its tools; they are left out'
   return { tools: [], rejected: [{ name, reason }] }
 }
@@ -101,7 +107,7 @@ const invalidParameters = -32602
 const maxDetail = 500
 
 /** What the model is told. Only a broken line leaves open whether the call took effect. */
-function told({ kind, code, detail }: McpFailure, { name, idempotent }: ToolDeclaration): Error {
+function mcpCallError({ kind, code, detail }: McpFailure, { name, idempotent }: ToolDeclaration): Error {
   switch (kind) {
     case 'refused': {
       const why =

@@ -7,13 +7,13 @@ export function coalesceSameRole(messages: readonly unknown[]): readonly Envelop
   for (const message of normalizeMessages(messages)) {
     const last = joined.at(-1)
     if (last === undefined || last.role !== message.role) joined.push(message)
-    else joined[joined.length - 1] = join(last, message)
+    else joined[joined.length - 1] = joinEnvelopes(last, message)
   }
   return joined
 }
 
-function join(left: Envelope, right: Envelope): Envelope {
-  const parts = [...partsOf(left), ...partsOf(right)]
+function joinEnvelopes(left: Envelope, right: Envelope): Envelope {
+  const parts = [...envelopeParts(left), ...envelopeParts(right)]
   const texts = parts.map((part) => part.content).filter((content) => typeof content === 'string' && content !== '')
   return {
     schema: envelopeSchemaId,
@@ -27,7 +27,7 @@ function join(left: Envelope, right: Envelope): Envelope {
 }
 
 /** A message that was joined before gives its parts, so that none is nested in another. */
-function partsOf(message: Envelope): readonly Envelope[] {
+function envelopeParts(message: Envelope): readonly Envelope[] {
   const parts = message.payload['parts']
   if (message.type !== 'multimodal_part' || !Array.isArray(parts)) return [message]
   return parts.every(isEnvelopePart) ? normalizeMessages(parts) : [message]

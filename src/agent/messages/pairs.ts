@@ -21,7 +21,7 @@ export function findOrphans(messages: readonly Envelope[]): readonly Orphan[] {
   const open: Call[] = []
   const orphans: Orphan[] = []
   messages.forEach((message, index) => {
-    const at = { index, name: String(message.payload['tool_name'] ?? ''), id: idOf(message) }
+    const at = { index, name: String(message.payload['tool_name'] ?? ''), id: lineToolCallId(message) }
     if (message.type === 'tool_call') open.push(at)
     if (message.type !== 'tool_result') return
     // With an id only that call fits, and of two with one id the nearer: some models count anew in every run. Without an
@@ -30,10 +30,10 @@ export function findOrphans(messages: readonly Envelope[]): readonly Orphan[] {
       at.id === undefined
         ? open.findIndex((call) => !call.id && call.name === at.name)
         : open.findLastIndex((call) => call.id === at.id)
-    if (match === -1) orphans.push(orphan('orphan_tool_result', 'tool_result', at))
+    if (match === -1) orphans.push(describeOrphan('orphan_tool_result', 'tool_result', at))
     else open.splice(match, 1)
   })
-  orphans.push(...open.map((call) => orphan('orphan_tool_call', 'tool_call', call)))
+  orphans.push(...open.map((call) => describeOrphan('orphan_tool_call', 'tool_call', call)))
   return orphans.toSorted((a, b) => a.index - b.index)
 }
 
@@ -59,16 +59,17 @@ export function pruneOrphans(messages: readonly Envelope[]): Pruned {
 export function besideResults(messages: readonly Envelope[]): readonly Envelope[] {
   const waiting = new Map<string, Envelope>()
   return messages.flatMap((message, index) => {
-    const id = idOf(message)
+    const id = lineToolCallId(message)
     if (id === undefined) return [message]
     const next = messages[index + 1]
-    const isFarFromResult = message.type === 'tool_call' && (next?.type !== 'tool_result' || idOf(next) !== id)
+    const isFarFromResult =
+      message.type === 'tool_call' && (next?.type !== 'tool_result' || lineToolCallId(next) !== id)
     if (isFarFromResult && hasResult(messages, index, id)) {
       waiting.set(id, message)
       return []
     }
     const before = messages[index - 1]
-    const isPaired = before?.type === 'tool_call' && idOf(before) === id
+    const isPaired = before?.type === 'tool_call' && lineToolCallId(before) === id
     const call = message.type === 'tool_result' && !isPaired ? waiting.get(id) : undefined
     if (call === undefined) return [message]
     waiting.delete(id)
@@ -77,14 +78,14 @@ export function besideResults(messages: readonly Envelope[]): readonly Envelope[
 }
 
 function hasResult(messages: readonly Envelope[], from: number, id: string): boolean {
-  return messages.slice(from + 1).some((line) => line.type === 'tool_result' && idOf(line) === id)
+  return messages.slice(from + 1).some((line) => line.type === 'tool_result' && lineToolCallId(line) === id)
 }
 
-function orphan(kind: Orphan['kind'], type: Orphan['type'], { index, name, id }: Call): Orphan {
+function describeOrphan(kind: Orphan['kind'], type: Orphan['type'], { index, name, id }: Call): Orphan {
   return { index, kind, type, tool_name: name, ...(id === undefined ? {} : { tool_call_id: id }) }
 }
 
-function idOf(message: Envelope): string | undefined {
+function lineToolCallId(message: Envelope): string | undefined {
   const id = message.metadata['tool_call_id']
   return typeof id === 'string' && id !== '' ? id : undefined
 }

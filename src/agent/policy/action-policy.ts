@@ -1,10 +1,10 @@
 // How a visible tool may act: at once, only after a person has seen it, or not at all. The first rule that says
 // something wins; there is no memory of earlier approvals, and outside input can only make it stricter.
 import type { Fields } from '../../contract/index.ts'
-import { fieldOf, fieldsOf, textsOf, trimmed } from '../fields.ts'
+import { asFields, ownField, textList, trimmedText } from '../fields.ts'
 import { declaredName } from '../tools/client-names.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
-import { categoriesOf } from './tool-traits.ts'
+import { toolCategories } from './tool-traits.ts'
 
 export type ActionPolicy = 'direct' | 'preview' | 'forbidden'
 
@@ -32,7 +32,7 @@ export type ActionRequest = {
 
 /** A policy value in any case and with blanks around it; null for any other word. */
 export function readActionPolicy(value: unknown, otherwise: unknown = null): ActionPolicy | null {
-  const word = trimmed(value)?.toLowerCase()
+  const word = trimmedText(value)?.toLowerCase()
   const known = strictness.find((policy) => policy === word)
   if (known !== undefined) return known
   return otherwise === null ? null : readActionPolicy(otherwise)
@@ -48,7 +48,7 @@ export function ruleOnAction(request: ActionRequest): ActionRuling {
   const ours = trustedAction(request)
   const { outside } = request
   if (outside === undefined) return ours
-  if (textsOf(outside['deny'] ?? []).includes(request.toolName)) return { policy: 'forbidden', rule: 'caller' }
+  if (textList(outside['deny'] ?? []).includes(request.toolName)) return { policy: 'forbidden', rule: 'caller' }
   const theirs = fromPolicy(outside['action_policy'], request) ?? 'direct'
   return strictness.indexOf(ours.policy) >= strictness.indexOf(theirs) ? ours : { policy: theirs, rule: 'caller' }
 }
@@ -72,13 +72,13 @@ function trustedAction(request: ActionRequest): ActionRuling {
 }
 
 function fromPolicy(policy: unknown, { toolName, tool }: ActionRequest): ActionPolicy | null {
-  const given = fieldsOf(policy)
-  const byName = fieldsOf(given['tools'])
+  const given = asFields(policy)
+  const byName = asFields(given['tools'])
   const own = declaredName(tool)
-  const named = readActionPolicy(fieldOf(byName, toolName) ?? (own && fieldOf(byName, `client/${own}`)))
+  const named = readActionPolicy(ownField(byName, toolName) ?? (own && ownField(byName, `client/${own}`)))
   if (named !== null) return named
-  const categories = tool === undefined ? [] : categoriesOf(tool)
-  for (const [category, value] of Object.entries(fieldsOf(given['categories']))) {
+  const categories = tool === undefined ? [] : toolCategories(tool)
+  for (const [category, value] of Object.entries(asFields(given['categories']))) {
     const policyOf = categories.includes(category) ? readActionPolicy(value) : null
     if (policyOf !== null) return policyOf
   }

@@ -1,6 +1,6 @@
 // What policies need to know about who acts. The identity stage decides who that is; here it is only read.
 import { autonomousSources, type Fields } from '../../contract/index.ts'
-import { fieldOf, fieldsOf, isFields } from '../fields.ts'
+import { asFields, isPlainObject, ownField } from '../fields.ts'
 
 const safeKeys = [
   ...['effective_agent_id', 'auth_source', 'request_context', 'acting_user_id'],
@@ -8,8 +8,8 @@ const safeKeys = [
 ]
 
 /** Taken from `principal`, else from fields that lie flat in the context. */
-export function principalIn(context: Fields): Fields | undefined {
-  if (isFields(context['principal'])) return context['principal']
+export function actingPrincipal(context: Fields): Fields | undefined {
+  if (isPlainObject(context['principal'])) return context['principal']
   const isFlat = 'acting_user_id' in context || 'auth_source' in context
   return isFlat ? context : undefined
 }
@@ -26,17 +26,17 @@ export function isAutonomous(principal: Fields | undefined): boolean {
 
 /** What may be shown: never token ids, owner keys, claims, bindings or lists of capabilities. */
 export function safePrincipal(principal: Fields): Fields {
-  const shown = safeKeys.map((key) => [key, fieldOf(principal, key)] as const)
+  const shown = safeKeys.map((key) => [key, ownField(principal, key)] as const)
   const scalars = shown.filter(([, value]) => ['string', 'number'].includes(typeof value))
   return {
     schema_version: 1,
     ...Object.fromEntries(scalars),
-    has_conversation_owner: isSet(principal['owner_key']),
-    has_capability_ceiling: Object.keys(fieldsOf(principal['capability_ceiling'])).length > 0,
-    has_caller_context: Object.keys(fieldsOf(principal['caller_context'])).length > 0,
+    has_conversation_owner: isNotEmpty(principal['owner_key']),
+    has_capability_ceiling: Object.keys(asFields(principal['capability_ceiling'])).length > 0,
+    has_caller_context: Object.keys(asFields(principal['caller_context'])).length > 0,
   }
 }
 
-function isSet(value: unknown): boolean {
+function isNotEmpty(value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }

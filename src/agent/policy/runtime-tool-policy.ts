@@ -1,7 +1,7 @@
 // The tool list handed to a delegated runtime: `agents-api/runtime-tool-policy/v1`. Closed unless a tool says twice
 // that it belongs there.
 import type { Fields } from '../../contract/index.ts'
-import { fieldOf, fieldsOf, trimmed } from '../fields.ts'
+import { asFields, ownField, trimmedText } from '../fields.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
 
 type Place = 'runtime_local' | 'control_plane'
@@ -13,18 +13,18 @@ export function runtimeToolPolicy(tools: Iterable<ToolDeclaration>, context?: Fi
   return {
     schema: 'agents-api/runtime-tool-policy/v1',
     version: 1,
-    tools: [...tools].map(project),
+    tools: [...tools].map(projectRuntimeTool),
     ...(scalars.length === 0 ? {} : { context: Object.fromEntries(scalars) }),
   }
 }
 
-function project(tool: ToolDeclaration): Fields {
-  const environment = placeOf(tool, 'environment')
-  const capabilityScope = placeOf(tool, 'capability_scope')
+function projectRuntimeTool(tool: ToolDeclaration): Fields {
+  const environment = runtimePlacement(tool, 'environment')
+  const capabilityScope = runtimePlacement(tool, 'capability_scope')
   const allowed = environment === 'runtime_local' && capabilityScope === 'runtime_local'
   return {
     id: tool.name,
-    runtime_tool_id: trimmed(tool['runtime_tool_id']) ?? tool.name.replace(/[/-]/g, '_'),
+    runtime_tool_id: trimmedText(tool['runtime_tool_id']) ?? tool.name.replace(/[/-]/g, '_'),
     allowed,
     environment,
     capability_scope: capabilityScope,
@@ -36,7 +36,7 @@ function project(tool: ToolDeclaration): Fields {
   }
 }
 
-function placeOf(tool: ToolDeclaration, key: string): Place {
-  const value = fieldOf(fieldsOf(tool.runtime), key)
+function runtimePlacement(tool: ToolDeclaration, key: string): Place {
+  const value = ownField(asFields(tool.runtime), key)
   return value === 'runtime_local' ? value : 'control_plane'
 }

@@ -1,8 +1,8 @@
 // A tool policy as configuration writes it, read into lists that need no further questions.
-import { fieldsOf, textsOf, trimmed } from '../fields.ts'
+import { asFields, textList, trimmedText } from '../fields.ts'
 import { declaredName } from '../tools/client-names.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
-import { categoriesOf } from './tool-traits.ts'
+import { toolCategories } from './tool-traits.ts'
 
 export type ToolPolicy = {
   /** Null: an unknown mode; the two lists below it are then passed over. */
@@ -22,43 +22,45 @@ export type ToolPolicy = {
 }
 
 export function readToolPolicy(value: unknown): ToolPolicy {
-  const given = fieldsOf(value)
-  const list = (key: string) => textsOf(given[key] ?? [])
-  const listOrAll = (key: string) => (given[key] === 'all' ? ['*'] : list(key))
+  const given = asFields(value)
+  const policyList = (key: string) => textList(given[key] ?? [])
+  const listOrAll = (key: string) => (given[key] === 'all' ? ['*'] : policyList(key))
   return {
     mode: readMode(given['mode']),
-    tools: list('tools'),
-    categories: list('categories'),
-    allow_only: list('allow_only'),
-    deny: list('deny'),
-    mandatory_tools: list('mandatory_tools'),
-    mandatory_categories: list('mandatory_categories'),
+    tools: policyList('tools'),
+    categories: policyList('categories'),
+    allow_only: policyList('allow_only'),
+    deny: policyList('deny'),
+    mandatory_tools: policyList('mandatory_tools'),
+    mandatory_categories: policyList('mandatory_categories'),
     runtime_tools: listOrAll('runtime_tools'),
-    runtime_categories: list('runtime_categories'),
+    runtime_categories: policyList('runtime_categories'),
     sensitive_results: listOrAll('sensitive_results'),
     allow_write_tools: given['allow_write_tools'] === true,
   }
 }
 
 /** Whether the lists of a policy's mode name the tool. */
-export function isListed(policy: Pick<ToolPolicy, 'tools' | 'categories'>, tool: ToolDeclaration): boolean {
-  return isNamed(policy.tools, tool) || hasCategory(tool, policy.categories)
+export function isToolListed(policy: Pick<ToolPolicy, 'tools' | 'categories'>, tool: ToolDeclaration): boolean {
+  return isToolNamed(policy.tools, tool) || hasCategory(tool, policy.categories)
 }
 
 /** By name, or by a pattern such as `shop/*`. A caller's tool also as `client/` and what the caller calls it. */
-export function isNamed(names: readonly string[], tool: ToolDeclaration): boolean {
+export function isToolNamed(names: readonly string[], tool: ToolDeclaration): boolean {
   const own = declaredName(tool)
-  return names.some((name) => fits(name, tool.name) || (own !== undefined && fits(name, `client/${own}`)))
+  return names.some(
+    (name) => matchesWildcard(name, tool.name) || (own !== undefined && matchesWildcard(name, `client/${own}`)),
+  )
 }
 
 /** The same among names that only a caller's tools can have: the caller's word alone is enough. */
 export function isNamedRuntime(names: readonly string[], tool: ToolDeclaration): boolean {
   const own = declaredName(tool)
-  return isNamed(names, tool) || (own !== undefined && names.some((name) => fits(name, own)))
+  return isToolNamed(names, tool) || (own !== undefined && names.some((name) => matchesWildcard(name, own)))
 }
 
 /** `*` is any text. The pieces between are looked for one after the other, so that no name costs more than its length. */
-function fits(pattern: string, name: string): boolean {
+function matchesWildcard(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return pattern === name
@@ -74,11 +76,11 @@ function fits(pattern: string, name: string): boolean {
 }
 
 export function hasCategory(tool: ToolDeclaration, categories: readonly string[]): boolean {
-  return categoriesOf(tool).some((category) => categories.includes(category))
+  return toolCategories(tool).some((category) => categories.includes(category))
 }
 
 function readMode(value: unknown): ToolPolicy['mode'] {
   if (value === undefined || value === null) return 'deny'
-  const mode = trimmed(value)?.toLowerCase()
+  const mode = trimmedText(value)?.toLowerCase()
   return mode === 'allow' || mode === 'deny' ? mode : null
 }

@@ -21,7 +21,7 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
   // The SDK prints what providers warn about beside our log, unless the host application has said otherwise.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: Reflect.get(globalThis, 'AI_SDK_LOG_WARNINGS') ?? false })
   return async (request) => {
-    const names = safeNames(request.tools)
+    const names = providerToolNames(request.tools)
     const pictures = await loadPictures(request)
     const silence = watchSilence(options.modelTimeoutMs ?? defaultTimeoutMs)
     const stream = streamText({
@@ -29,24 +29,28 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
       ...(request.system === undefined ? {} : { system: request.system }),
       messages: toModelMessages(request.messages, (name) => names.get(name) ?? providerSafeName(name), pictures),
       tools: toolSet(request.tools, names),
-      ...outputOf(request),
+      ...outputOption(request),
       maxRetries: 0,
       abortSignal: AbortSignal.any([request.signal, silence.signal]),
-      ...temperatureOf(request, options),
+      ...temperatureOption(request, options),
       ...(options.maxOutputTokens === undefined ? {} : { maxOutputTokens: options.maxOutputTokens }),
       // Errors arrive as parts of the stream; printed by the SDK they would show whatever the provider wrote.
       onError: () => {},
     })
     try {
-      const turn = await collect(stream.fullStream, request, silence)
-      return { ...turn, request_metadata: { ...providerOf(model), ...turn.request_metadata } }
+      const turn = await collectModelTurn(stream.fullStream, request, silence)
+      return { ...turn, request_metadata: { ...describeProvider(model), ...turn.request_metadata } }
     } finally {
       silence.end()
     }
   }
 }
 
-async function collect(parts: AsyncIterable<StreamPart>, request: ModelRequest, silence: Silence): Promise<ModelTurn> {
+async function collectModelTurn(
+  parts: AsyncIterable<StreamPart>,
+  request: ModelRequest,
+  silence: Silence,
+): Promise<ModelTurn> {
   let content = ''
   let isFinished = false
   let hasBegun = false
@@ -62,22 +66,22 @@ async function collect(parts: AsyncIterable<StreamPart>, request: ModelRequest, 
         request.onDelta?.(part.text)
         break
       case 'tool-call':
-        calls.push(requestedCall(part))
+        calls.push(toRequestedCall(part))
         break
       case 'finish-step':
         metadata = { ...responseFacts(part.response), finish_reason: part.finishReason }
         break
       case 'finish':
         isFinished = part.finishReason !== 'error'
-        usage = usageOf(part.totalUsage)
+        usage = tokenUsage(part.totalUsage)
         break
       case 'error':
-        throw hasBegun && isUnfinished(part.error) ? cutOff() : part.error
+        throw hasBegun && isUnfinished(part.error) ? streamCutOff() : part.error
       case 'abort':
         throw silence.signal.aborted ? silence.signal.reason : new DOMException('the turn was stopped', 'AbortError')
     }
   }
-  if (!isFinished) throw cutOff()
+  if (!isFinished) throw streamCutOff()
   if (metadata['finish_reason'] === 'content-filter' && content === '' && calls.length === 0)
     return { failure: contentFiltered, usage, request_metadata: metadata }
   return { content, tool_calls: calls, usage, request_metadata: metadata }
@@ -91,7 +95,7 @@ const contentFiltered = {
 } as const
 
 /** A stream that just ends was cut; half an answer must not pass for a whole one. */
-function cutOff(): TypeError {
+function streamCutOff(): TypeError {
   return new TypeError('terminated: the stream ended before the answer did')
 }
 
@@ -104,13 +108,14 @@ type Silence = { readonly signal: AbortSignal; readonly broken: () => void; read
 
 function watchSilence(maxMs: number): Silence {
   const stop = new AbortController()
-  const wait = () => setTimeout(() => stop.abort(new DOMException('the model said nothing', 'TimeoutError')), maxMs)
-  let timer = wait()
+  const startSilenceTimer = () =>
+    setTimeout(() => stop.abort(new DOMException('the model said nothing', 'TimeoutError')), maxMs)
+  let timer = startSilenceTimer()
   return {
     signal: stop.signal,
     broken() {
       clearTimeout(timer)
-      timer = wait()
+      timer = startSilenceTimer()
     },
     end: () => clearTimeout(timer),
   }
@@ -120,7 +125,7 @@ type StreamPart =
   Awaited<ReturnType<typeof streamText<ToolSet>>>['fullStream'] extends AsyncIterable<infer Part> ? Part : never
 type CallPart = Extract<StreamPart, { type: 'tool-call' }>
 
-function requestedCall(part: CallPart): RequestedCall {
+function toRequestedCall(part: CallPart): RequestedCall {
   const isMap = typeof part.input === 'object' && part.input !== null && !Array.isArray(part.input)
   const isBroken = !isMap
   return {
@@ -135,34 +140,34 @@ function requestedCall(part: CallPart): RequestedCall {
 function toolSet(tools: readonly ToolDeclaration[], names: ReadonlyMap<string, string>): ToolSet {
   const entries = tools.map((declared) => [
     names.get(declared.name) ?? declared.name,
-    tool({ description: declared.description, inputSchema: jsonSchema(schemaOf(declared)) }),
+    tool({ description: declared.description, inputSchema: jsonSchema(parametersSchema(declared)) }),
   ])
   return Object.fromEntries(entries)
 }
 
-function schemaOf({ parameters }: ToolDeclaration): Record<string, unknown> {
+function parametersSchema({ parameters }: ToolDeclaration): Record<string, unknown> {
   return { type: 'object', properties: {}, ...parameters }
 }
 
-function safeNames(tools: readonly ToolDeclaration[]): ReadonlyMap<string, string> {
+function providerToolNames(tools: readonly ToolDeclaration[]): ReadonlyMap<string, string> {
   return new Map(
     tools.map((declared) => [declared.name, declared.provider_safe_name ?? providerSafeName(declared.name)]),
   )
 }
 
 /** Tells the provider the form; the answer is read and checked on our side. */
-function outputOf({ structuredOutput: form }: ModelRequest) {
+function outputOption({ structuredOutput: form }: ModelRequest) {
   if (form === undefined) return {}
   const name = form.name === undefined ? {} : { name: form.name }
   return { output: Output.object({ schema: jsonSchema({ ...form.schema }), ...name }) }
 }
 
-function temperatureOf({ model }: ModelRequest, options: AiSdkOptions): { temperature?: number } {
+function temperatureOption({ model }: ModelRequest, options: AiSdkOptions): { temperature?: number } {
   const temperature = model.temperature ?? options.temperature
   return temperature === undefined ? {} : { temperature }
 }
 
-function usageOf(usage: {
+function tokenUsage(usage: {
   inputTokens?: number | undefined
   outputTokens?: number | undefined
   totalTokens?: number | undefined
@@ -171,7 +176,7 @@ function usageOf(usage: {
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: totalTokens }
 }
 
-function providerOf(model: LanguageModel): Readonly<Record<string, unknown>> {
+function describeProvider(model: LanguageModel): Readonly<Record<string, unknown>> {
   return typeof model === 'string' ? {} : { provider: model.provider }
 }
 

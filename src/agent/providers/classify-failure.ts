@@ -1,5 +1,5 @@
 // What a provider's error means: wait and try again, or tell the person. Its own words stay in the log.
-import { fieldsOf } from '../fields.ts'
+import { asFields } from '../fields.ts'
 import type { ModelFailure } from '../loop/model.ts'
 
 /**
@@ -34,16 +34,16 @@ const kinds = {
 } as const satisfies Readonly<Record<string, Kind>>
 
 export function classifyFailure(error: unknown): Classified {
-  if (isCallError(error)) return byStatus(error)
-  if (isAbort(error)) return classified(kinds.timeout)
-  if (isToldInStream(error)) return byWords(error)
-  if (!(error instanceof Error)) return byWords(fieldsOf(error))
+  if (isCallError(error)) return classifyByStatus(error)
+  if (isAbort(error)) return toClassified(kinds.timeout)
+  if (isToldInStream(error)) return classifyByMessage(error)
+  if (!(error instanceof Error)) return classifyByMessage(asFields(error))
   // The SDK's errors for what it could not read.
   if (/^AI_(InvalidResponseData|JSONParse|TypeValidation|EmptyResponseBody)/.test(error.name))
-    return classified(kinds.invalid_response)
+    return toClassified(kinds.invalid_response)
   // fetch throws a TypeError for every broken connection, before and in the middle of an answer.
   const isNetwork = error instanceof TypeError || /fetch|network|socket|terminated|ECONN/i.test(String(error))
-  return classified(isNetwork ? kinds.network : { ...kinds.provider_error, patience: 'none' })
+  return toClassified(isNetwork ? kinds.network : { ...kinds.provider_error, patience: 'none' })
 }
 
 /** The SDK's error for an answer that is none, by its shape: the SDK itself is loaded where it is used. */
@@ -57,19 +57,23 @@ function isCallError(error: unknown): error is CallError {
   return error instanceof Error && error.name === 'AI_APICallError'
 }
 
-function byStatus(error: CallError): Classified {
+function classifyByStatus(error: CallError): Classified {
   const { statusCode: status, responseBody: body = '' } = error
   // A success that could not be read to its end is a broken line.
-  if (status === undefined || status < 400) return classified(kinds.network)
-  return classified(kindOf(status, body), String(status), retryAfter(error.responseHeaders?.['retry-after']))
+  if (status === undefined || status < 400) return toClassified(kinds.network)
+  return toClassified(
+    failureKindByStatus(status, body),
+    String(status),
+    readRetryAfter(error.responseHeaders?.['retry-after']),
+  )
 }
 
-function kindOf(status: number, body: string): Kind {
+function failureKindByStatus(status: number, body: string): Kind {
   if (status === 429) return /insufficient_quota|billing/i.test(body) ? kinds.quota : kinds.rate_limit
   if (status >= 500) return kinds.provider_error
   if (status === 402) return kinds.quota
   if (status === 401 || status === 403) return kinds.authentication
-  if (status === 413 || isTooLong(body)) return kinds.context_length
+  if (status === 413 || isContextTooLong(body)) return kinds.context_length
   if (status === 404) return kinds.not_found
   // Request timeout, too early: nothing is wrong with the request itself.
   return status === 408 || status === 425 ? kinds.timeout : kinds.invalid_request
@@ -82,26 +86,27 @@ function isToldInStream(error: unknown): error is Error & Told {
   return error instanceof Error && error.name === 'AI_StreamProviderError'
 }
 
-function byWords({ code, type, message, statusCode }: Told): Classified {
+function classifyByMessage({ code, type, message, statusCode }: Told): Classified {
   const words = [code, type, message].filter((word) => typeof word === 'string').join(' ')
   const status = Number(statusCode ?? code)
-  if (Number.isInteger(status) && status >= 400 && status < 600) return classified(kindOf(status, words), `${status}`)
-  if (isTooLong(words)) return classified(kinds.context_length)
-  if (/insufficient_quota|billing/i.test(words)) return classified(kinds.quota)
-  if (/rate.?limit/i.test(words)) return classified(kinds.rate_limit)
-  return classified(/overloaded|server_error|unavailable|timeout/i.test(words) ? kinds.provider_error : unexplained)
+  if (Number.isInteger(status) && status >= 400 && status < 600)
+    return toClassified(failureKindByStatus(status, words), `${status}`)
+  if (isContextTooLong(words)) return toClassified(kinds.context_length)
+  if (/insufficient_quota|billing/i.test(words)) return toClassified(kinds.quota)
+  if (/rate.?limit/i.test(words)) return toClassified(kinds.rate_limit)
+  return toClassified(/overloaded|server_error|unavailable|timeout/i.test(words) ? kinds.provider_error : unexplained)
 }
 
 const unexplained: Kind = { ...kinds.provider_error, patience: 'short' }
 
 /** Every provider has its own words for it. */
-function isTooLong(text: string): boolean {
+function isContextTooLong(text: string): boolean {
   return /context.{0,20}(length|window|size)|too many tokens|(prompt|input|request).{0,20}too (long|large)|maximum.{0,30}tokens/i.test(
     text,
   )
 }
 
-function classified(kind: Kind, code?: string, retryAfterSeconds?: number): Classified {
+function toClassified(kind: Kind, code?: string, retryAfterSeconds?: number): Classified {
   return {
     ...kind,
     retryable: kind.patience !== 'none',
@@ -111,7 +116,7 @@ function classified(kind: Kind, code?: string, retryAfterSeconds?: number): Clas
 }
 
 /** Seconds or a date, as HTTP allows; anything else is no advice. */
-function retryAfter(value: string | undefined): number | undefined {
+function readRetryAfter(value: string | undefined): number | undefined {
   if (value === undefined) return undefined
   const seconds = Number(value)
   if (Number.isFinite(seconds)) return Math.max(0, seconds)

@@ -6,7 +6,7 @@ import {
   normalizedResponseSchema,
   type Secret,
 } from '../../contract/index.ts'
-import { hexOf, webHmac } from '../../verification/index.ts'
+import { toHex, webHmac } from '../../verification/index.ts'
 import type { AgentContext, AgentReply } from '../context.ts'
 import { chainReply } from '../remote/reply.ts'
 import { readEvents } from './read-events.ts'
@@ -35,10 +35,10 @@ export function httpAgent(url: string, options: HttpAgentOptions) {
       'http-agent',
       async ({ key, signal, fetch }) => {
         const body = new TextEncoder().encode(JSON.stringify({ ...message, raw: undefined }))
-        const response = await send(fetch, url, {
+        const response = await sendToHttpAgent(fetch, url, {
           method: 'POST',
           redirect: 'error',
-          headers: { ...next.headers, ...(await signed(options.secret, body)), 'idempotency-key': key },
+          headers: { ...next.headers, ...(await signatureHeaders(options.secret, body)), 'idempotency-key': key },
           body,
           signal: AbortSignal.any([signal, context.stop, AbortSignal.timeout(timeoutMs)]),
         })
@@ -52,7 +52,7 @@ export function httpAgent(url: string, options: HttpAgentOptions) {
   }
 }
 
-async function signed(secret: Secret, body: Uint8Array): Promise<Record<string, string>> {
+async function signatureHeaders(secret: Secret, body: Uint8Array): Promise<Record<string, string>> {
   const at = String(Math.floor(Date.now() / 1000))
   const prefix = new TextEncoder().encode(`${at}.`)
   const bytes = new Uint8Array(prefix.length + body.length)
@@ -62,20 +62,20 @@ async function signed(secret: Secret, body: Uint8Array): Promise<Record<string, 
     'content-type': 'application/json',
     accept: 'text/event-stream, application/json',
     [timestampHeader]: at,
-    [signatureHeader]: `sha256=${hexOf(await hmac.sha256(secret.reveal(), bytes))}`,
+    [signatureHeader]: `sha256=${toHex(await hmac.sha256(secret.reveal(), bytes))}`,
   }
 }
 
-async function send(fetch: typeof globalThis.fetch, url: string, init: RequestInit): Promise<Response> {
+async function sendToHttpAgent(fetch: typeof globalThis.fetch, url: string, init: RequestInit): Promise<Response> {
   let response: Response
   try {
     response = await fetch(url, init)
   } catch (cause) {
-    throw unavailable('could not be reached', cause)
+    throw httpAgentUnavailable('could not be reached', cause)
   }
   if (response.status === 429 || response.status >= 500) {
     await response.body?.cancel()
-    throw unavailable(`answered ${response.status}`)
+    throw httpAgentUnavailable(`answered ${response.status}`)
   }
   if (!response.ok) {
     await response.body?.cancel()
@@ -86,26 +86,32 @@ async function send(fetch: typeof globalThis.fetch, url: string, init: RequestIn
 
 async function readAnswer(response: Response, maxBytes: number, context: AgentContext): Promise<NormalizedResponse> {
   const isStream = (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
-  return isStream ? readStream(response, maxBytes, context) : parse(await readJson(response, maxBytes))
+  return isStream
+    ? readAgentStream(response, maxBytes, context)
+    : parseAgentResponse(await readAgentJson(response, maxBytes))
 }
 
 /** `done` or `error` comes last, exactly once; a stream without either was cut. */
-async function readStream(response: Response, maxBytes: number, context: AgentContext): Promise<NormalizedResponse> {
+async function readAgentStream(
+  response: Response,
+  maxBytes: number,
+  context: AgentContext,
+): Promise<NormalizedResponse> {
   for await (const chunk of readEvents(response, maxBytes)) {
-    if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformed()
-    if (chunk.t === 'done' && 'response' in chunk) return parse(chunk.response)
+    if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformedAgentAnswer()
+    if (chunk.t === 'done' && 'response' in chunk) return parseAgentResponse(chunk.response)
     if (chunk.t === 'error') throw new GatewayError('agent_failed', '[agent] the remote agent failed on the message')
     if (chunk.t === 'text' && 'delta' in chunk && typeof chunk.delta === 'string') context.show(chunk.delta)
   }
-  throw unavailable('broke off its answer')
+  throw httpAgentUnavailable('broke off its answer')
 }
 
-async function readJson(response: Response, maxBytes: number): Promise<unknown> {
+async function readAgentJson(response: Response, maxBytes: number): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > maxBytes) throw malformed()
+    if (size > maxBytes) throw malformedAgentAnswer()
     chunks.push(chunk)
   }
   try {
@@ -113,23 +119,23 @@ async function readJson(response: Response, maxBytes: number): Promise<unknown> 
       new TextDecoder('utf-8', { fatal: true }).decode(await new Blob(chunks as BlobPart[]).arrayBuffer()),
     )
   } catch {
-    throw malformed()
+    throw malformedAgentAnswer()
   }
 }
 
-function parse(answer: unknown): NormalizedResponse {
+function parseAgentResponse(answer: unknown): NormalizedResponse {
   const parsed = normalizedResponseSchema.safeParse(answer)
-  if (!parsed.success) throw malformed()
+  if (!parsed.success) throw malformedAgentAnswer()
   return parsed.data
 }
 
-function unavailable(what: string, cause?: unknown): GatewayError {
+function httpAgentUnavailable(what: string, cause?: unknown): GatewayError {
   return new GatewayError('provider_unavailable', `[agent] the remote agent ${what}; the turn waits for it`, {
     retryable: true,
     ...(cause === undefined ? {} : { cause }),
   })
 }
 
-function malformed(): GatewayError {
+function malformedAgentAnswer(): GatewayError {
   return new GatewayError('agent_failed', '[agent] the remote agent answered with no valid response')
 }

@@ -23,7 +23,7 @@ export type ModelProbe = {
 const probes = new WeakMap<object, ModelProbe>()
 
 /** Undefined: this model cannot be asked about. */
-export function modelProbeOf(model: unknown): ModelProbe | undefined {
+export function findModelProbe(model: unknown): ModelProbe | undefined {
   return typeof model === 'object' && model !== null ? probes.get(model) : undefined
 }
 
@@ -40,12 +40,12 @@ export function openAiCompatible(options: OpenAiCompatibleOptions, keyName = 'ap
   })
   const made = provider.chatModel(model)
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl
-  probes.set(made, { name: `${model} at ${host}`, probe: ({ signal }) => askServer(options, keyName, signal) })
+  probes.set(made, { name: `${model} at ${host}`, probe: ({ signal }) => probeModelServer(options, keyName, signal) })
   return made
 }
 
 /** A list of models is asked for, which costs nothing. Servers that have none, or are in trouble, say nothing of the key. */
-async function askServer(
+async function probeModelServer(
   { baseUrl, apiKey, fetch: ask = fetch }: OpenAiCompatibleOptions,
   keyName: string,
   signal: AbortSignal,
@@ -61,14 +61,14 @@ async function askServer(
     const remedy = `set ${keyName} to a key that this server takes`
     return { summary: '', problems: [{ state: 'failed', reason: 'key_refused', problem, remedy }] }
   } catch (error) {
-    const problem = `its server cannot be reached (${signal.aborted ? 'no answer' : networkCode(error)})`
+    const problem = `its server cannot be reached (${signal.aborted ? 'no answer' : modelNetworkCode(error)})`
     const remedy = `check the network and ${keyName.startsWith('PARLEY_') ? keyName.replace(/_KEY$/, '_URL') : 'baseUrl of the model'}`
     return { summary: '', problems: [{ state: 'degraded', reason: 'unreachable', problem, remedy }] }
   }
 }
 
 /** The words of an error may quote anything; its code does not. */
-function networkCode(error: unknown): string {
+function modelNetworkCode(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : 'no answer'

@@ -7,22 +7,22 @@ export async function* readEvents(response: Response, maxBytes: number): AsyncGe
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > maxBytes) throw tooMuch()
+    if (size > maxBytes) throw agentAnswerTooLarge()
     buffer += decoder.decode(chunk, { stream: true })
     const events = buffer.split(/\r?\n\r?\n/)
     buffer = events.pop() ?? ''
     for (const event of events) {
-      const data = dataOf(event)
+      const data = eventData(event)
       if (data !== undefined) yield JSON.parse(data)
     }
   }
 }
 
-function dataOf(event: string): string | undefined {
+function eventData(event: string): string | undefined {
   const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'))
   return lines.length === 0 ? undefined : lines.map((line) => line.slice(5).trimStart()).join('\n')
 }
 
-function tooMuch(): GatewayError {
+function agentAnswerTooLarge(): GatewayError {
   return new GatewayError('agent_failed', '[agent] the remote agent said more than it may')
 }

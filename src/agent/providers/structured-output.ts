@@ -16,17 +16,17 @@ const told = {
 
 export function withOutputForm(model: Model, { faultsOf }: Pick<OutputForm, 'faultsOf'>): Model {
   return async (request) => {
-    const asked = { ...request, system: instructed(request) }
+    const asked = { ...request, system: withFormInstructions(request) }
     const first = await model(asked)
     if (first.failure !== undefined) return first
-    const reading = await read(first.content, faultsOf)
-    if ('parsed' in reading) return answered(first, reading.parsed)
+    const reading = await readStructuredAnswer(first.content, faultsOf)
+    if ('parsed' in reading) return withParsedOutput(first, reading.parsed)
     const again = [textLine('assistant', first.content ?? ''), textLine('user', reading.note, { hidden: true })]
     const second = await model({ ...asked, messages: [...request.messages, ...again] })
     const usage = addUsage(first.usage ?? {}, second.usage ?? {})
     if (second.failure !== undefined) return { ...second, usage }
-    const last = await read(second.content, faultsOf)
-    if ('parsed' in last) return answered({ ...second, usage }, last.parsed)
+    const last = await readStructuredAnswer(second.content, faultsOf)
+    if ('parsed' in last) return withParsedOutput({ ...second, usage }, last.parsed)
     const { request_metadata } = second
     return {
       usage,
@@ -37,15 +37,15 @@ export function withOutputForm(model: Model, { faultsOf }: Pick<OutputForm, 'fau
 }
 
 /** Not every server is told the schema by its protocol; in words every one is. */
-function instructed({ system, structuredOutput }: ModelRequest): string {
+function withFormInstructions({ system, structuredOutput }: ModelRequest): string {
   const form = `Answer with JSON only, no other words, that fits this JSON Schema:\n${JSON.stringify(structuredOutput?.schema ?? {})}`
   return system === undefined ? form : `${system}\n\n${form}`
 }
 
-async function read(content: string | undefined, faultsOf: OutputForm['faultsOf']): Promise<Reading> {
+async function readStructuredAnswer(content: string | undefined, faultsOf: OutputForm['faultsOf']): Promise<Reading> {
   let parsed: unknown
   try {
-    parsed = JSON.parse(unfenced(content ?? ''))
+    parsed = JSON.parse(stripCodeFence(content ?? ''))
   } catch {
     return { fault: 'structured_output_invalid_json', note: 'That was no JSON. Answer again with JSON only.' }
   }
@@ -56,11 +56,11 @@ async function read(content: string | undefined, faultsOf: OutputForm['faultsOf'
 }
 
 /** Models like to put JSON into a code block. */
-function unfenced(text: string): string {
+function stripCodeFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 }
 
-function answered(turn: ModelTurn, parsed: unknown): ModelTurn {
+function withParsedOutput(turn: ModelTurn, parsed: unknown): ModelTurn {
   const diagnostics = { status: 'parsed', parser: 'json', valid: true }
   return { ...turn, content: JSON.stringify(parsed), structured_output: { parsed, diagnostics } }
 }

@@ -1,7 +1,7 @@
 // Envelopes as the AI SDK wants them: the calls of one turn in one message, their results in the next.
 import type { JSONValue, ModelMessage } from 'ai'
 import type { Envelope } from '../../contract/index.ts'
-import { type LoadedPicture, picturesIn } from '../pictures.ts'
+import { type LoadedPicture, payloadPictures } from '../pictures.ts'
 
 export type SafeName = (toolName: string) => string
 
@@ -23,7 +23,7 @@ export function toModelMessages(
         turn = message.payload['turn']
         break
       case 'tool_result':
-        addResult(out, resultPart(message, safeName))
+        addResult(out, toolResultPart(message, safeName))
         break
       case 'text':
       case 'multimodal_part':
@@ -34,7 +34,7 @@ export function toModelMessages(
         break
       case 'approval_required':
         // Its call is shown once it has a result; until then this is all a model sees of it.
-        addAssistant(out, { type: 'text', text: `I asked for an approval: ${textOf(message)}` })
+        addAssistant(out, { type: 'text', text: `I asked for an approval: ${envelopeText(message)}` })
         turn = undefined
         break
       // Frames, questions and errors are told to people; to a model their calls and results say the same.
@@ -56,7 +56,7 @@ function addCall(out: ModelMessage[], part: AssistantPart, isSameTurn: boolean):
 }
 
 function addText(out: ModelMessage[], message: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): void {
-  const text = textOf(message)
+  const text = envelopeText(message)
   if (text === '') return
   if (message.role === 'assistant') addAssistant(out, { type: 'text', text })
   else if (message.role === 'system') out.push({ role: 'user', content: `[note] ${text}` })
@@ -66,7 +66,7 @@ function addText(out: ModelMessage[], message: Envelope, pictures: ReadonlyMap<s
 type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
 
 function withPictures(text: string, { payload }: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): UserContent {
-  const shown = picturesIn(payload).flatMap(({ id }) => pictures.get(id) ?? [])
+  const shown = payloadPictures(payload).flatMap(({ id }) => pictures.get(id) ?? [])
   if (shown.length === 0) return text
   const files = shown.map(({ mime, bytes }) => ({ type: 'file' as const, data: bytes, mediaType: mime }))
   return [{ type: 'text', text }, ...files]
@@ -94,13 +94,13 @@ function callPart(message: Envelope, safeName: SafeName): AssistantPart {
   }
 }
 
-function resultPart(message: Envelope, safeName: SafeName): ToolPart {
+function toolResultPart(message: Envelope, safeName: SafeName): ToolPart {
   const { tool_name, success, result, error } = message.payload
   const output =
     success === true
       ? // Stored results are JSON by construction.
         ({ type: 'json', value: (result ?? null) as JSONValue } as const)
-      : ({ type: 'error-text', value: String(error ?? textOf(message)) } as const)
+      : ({ type: 'error-text', value: String(error ?? envelopeText(message)) } as const)
   return { type: 'tool-result', toolCallId: callId(message), toolName: safeName(String(tool_name ?? '')), output }
 }
 
@@ -108,6 +108,6 @@ function callId(message: Envelope): string {
   return String(message.metadata['tool_call_id'] ?? '')
 }
 
-function textOf({ content }: Envelope): string {
+function envelopeText({ content }: Envelope): string {
   return typeof content === 'string' ? content : JSON.stringify(content)
 }

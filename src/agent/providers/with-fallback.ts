@@ -25,7 +25,7 @@ export function createBreaker(monotonicMs: () => number): Breaker {
   return { restUntil: new Map(), monotonicMs }
 }
 
-export function nameOfModel(model: LanguageModel | Model, place: number): string {
+export function modelName(model: LanguageModel | Model, place: number): string {
   if (typeof model === 'string') return model
   return typeof model === 'function' ? `model ${place + 1}` : `${model.provider}/${model.modelId}`
 }
@@ -41,11 +41,11 @@ export function withFallback(
   return async (request) => {
     let hasShown = false
     const { onDelta } = request
-    const show = (delta: string): void => {
+    const passDelta = (delta: string): void => {
       hasShown = true
       onDelta?.(delta)
     }
-    const watched = onDelta === undefined ? request : { ...request, onDelta: show }
+    const watched = onDelta === undefined ? request : { ...request, onDelta: passDelta }
     const rested = [...models.entries()].filter(([place]) => !isResting(place))
     const order = rested.length === 0 ? [...models.entries()] : rested
     let last: (() => ModelTurn) | undefined
@@ -53,7 +53,7 @@ export function withFallback(
       const wasAway = restUntil.has(place)
       // While it is asked whether it is back, the others go on without it.
       if (wasAway) restUntil.set(place, monotonicMs() + restMs)
-      const end = await ask(model, watched)
+      const end = await tryModel(model, watched)
       if (end.kind === 'answered') {
         restUntil.delete(place)
         if (wasAway && place === 0) onSwitch({ from: models[1]?.name ?? '', to: name, reason: 'back' })
@@ -76,7 +76,7 @@ type Asked =
   | { readonly kind: 'answered'; readonly turn: ModelTurn }
   | { readonly kind: 'away' | 'refusing'; readonly reason: string; readonly raise: () => ModelTurn }
 
-async function ask(model: Model, request: Parameters<Model>[0]): Promise<Asked> {
+async function tryModel(model: Model, request: Parameters<Model>[0]): Promise<Asked> {
   try {
     const turn = await model(request)
     const reason = turn.failure?.type

@@ -26,7 +26,7 @@ const defaultRetries: RetryPolicy = {
   baseMs: 1_000,
   maxMs: 8_000,
   jitter: () => Math.random(),
-  sleep,
+  sleep: sleepUnlessAborted,
 }
 
 export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): Model {
@@ -55,10 +55,10 @@ export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): M
           policy.onFailure?.(error)
           return { failure: told }
         }
-        const waitMs = delayMs(attempt, policy, retryAfterSeconds)
+        const waitMs = retryDelayMs(attempt, policy, retryAfterSeconds)
         const isSilent = policy.hasFallback === true && failure.type === 'timeout'
         if (hasShown || isSilent || attempt >= policy.attempts || waitMs > policy.maxMs) {
-          if (patience === 'long') throw unavailable(failure, error)
+          if (patience === 'long') throw modelUnavailable(failure, error)
           policy.onFailure?.(error)
           return { failure: told }
         }
@@ -71,7 +71,7 @@ export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): M
 }
 
 /** What the provider said about when to come back goes along: the turn waits at least that long. */
-function unavailable({ message, type, retryAfterSeconds }: Classified, cause: unknown): GatewayError {
+function modelUnavailable({ message, type, retryAfterSeconds }: Classified, cause: unknown): GatewayError {
   return new GatewayError('provider_unavailable', `[agent] ${message} The turn waits for it.`, {
     retryable: true,
     details: { type, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
@@ -79,22 +79,22 @@ function unavailable({ message, type, retryAfterSeconds }: Classified, cause: un
   })
 }
 
-function delayMs(attempt: number, { baseMs, maxMs, jitter }: RetryPolicy, retryAfterSeconds?: number): number {
+function retryDelayMs(attempt: number, { baseMs, maxMs, jitter }: RetryPolicy, retryAfterSeconds?: number): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000
   const delay = Math.min(maxMs, baseMs * 2 ** (attempt - 1))
   return Math.min(maxMs, delay * (1 + jitter()))
 }
 
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
+function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
+    const abortSleep = (): void => {
       clearTimeout(timer)
       reject(signal.reason)
     }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort)
+      signal.removeEventListener('abort', abortSleep)
       resolve()
     }, ms)
-    signal.addEventListener('abort', onAbort, { once: true })
+    signal.addEventListener('abort', abortSleep, { once: true })
   })
 }

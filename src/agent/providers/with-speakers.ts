@@ -32,7 +32,7 @@ function deltasWithoutMark(show: (delta: string) => void, mark: string) {
   return {
     add(delta: string): void {
       const text = `${held}${delta}`.replace(whole, '[removed]')
-      const begun = longestBeginning(text.toLowerCase(), mark)
+      const begun = longestMarkPrefix(text.toLowerCase(), mark)
       held = begun === 0 ? '' : text.slice(-begun)
       const rest = text.slice(0, text.length - begun)
       if (rest !== '') show(rest)
@@ -45,7 +45,7 @@ function deltasWithoutMark(show: (delta: string) => void, mark: string) {
 }
 
 /** How many characters at the end of the text may be the beginning of a mark. */
-function longestBeginning(text: string, mark: string): number {
+function longestMarkPrefix(text: string, mark: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length > 0; length -= 1)
     if (mark.startsWith(text.slice(-length))) return length
   return 0

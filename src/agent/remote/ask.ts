@@ -2,8 +2,8 @@
 // cannot be told, it is not repeated.
 import { GatewayError } from '../../contract/index.ts'
 import type { RemoteClient, StreamedEvent } from './client.ts'
-import { isFault, RemoteFault } from './fault.ts'
-import { isOver, isWaiting, type RemoteEvent, type RemoteTask, taskAfter } from './task.ts'
+import { isRemoteFault, RemoteFault } from './fault.ts'
+import { isTaskOver, isTaskWaiting, type RemoteEvent, type RemoteTask, taskAfter } from './task.ts'
 import type { OutboundMessage, RemoteInterface } from './wire.ts'
 
 /** What is written down before anything is sent. */
@@ -31,7 +31,7 @@ export type Asked = {
   readonly live?: AsyncIterator<StreamedEvent>
 }
 
-export type Asking = {
+export type AskDeps = {
   readonly plan: Plan
   readonly clientOf: (at: RemoteInterface) => RemoteClient
   readonly message: Omit<OutboundMessage, 'messageId' | 'contextId' | 'taskId'>
@@ -41,41 +41,41 @@ export type Asking = {
   readonly mayResend: boolean
 }
 
-export async function ask(asking: Asking): Promise<Asked> {
+export async function askRemoteAgent(asking: AskDeps): Promise<Asked> {
   const { plan, clientOf } = asking
-  const known = (asking.isAgain ? await lookUp(asking) : undefined) ?? (await signedIn(asking))
+  const known = (asking.isAgain ? await findSentTask(asking) : undefined) ?? (await taskAfterSignIn(asking))
   if (known !== undefined) return { at: plan.at, said: { kind: 'task', task: known } }
   try {
-    return await send(asking, plan.at, plan.taskId)
+    return await sendRemoteMessage(asking, plan.at, plan.taskId)
   } catch (error) {
-    if (plan.fallback !== undefined && isFault(error, 'remote_version_refused'))
-      return send(asking, plan.fallback, undefined)
+    if (plan.fallback !== undefined && isRemoteFault(error, 'remote_version_refused'))
+      return sendRemoteMessage(asking, plan.fallback, undefined)
     // Over meanwhile, or forgotten: refused before anything was done, so the conversation goes on with a new task.
-    if (plan.taskId === undefined || !isFault(error, 'remote_task_lost', 'remote_unsupported')) throw error
+    if (plan.taskId === undefined || !isRemoteFault(error, 'remote_task_lost', 'remote_unsupported')) throw error
     const old = await clientOf(plan.at)
       .get(plan.taskId)
       .catch(() => undefined)
-    if (old !== undefined && !isOver(old.state)) throw error
-    return send(asking, plan.at, undefined)
+    if (old !== undefined && !isTaskOver(old.state)) throw error
+    return sendRemoteMessage(asking, plan.at, undefined)
   }
 }
 
-async function send(
-  { plan, clientOf, message }: Asking,
+async function sendRemoteMessage(
+  { plan, clientOf, message }: AskDeps,
   at: RemoteInterface,
   taskId: string | undefined,
 ): Promise<Asked> {
   const { messageId, contextId } = plan
   const outbound = { ...message, messageId, contextId, ...(taskId === undefined ? {} : { taskId }) }
   const client = clientOf(at)
-  if (!plan.isStreaming) return { at, said: asSaid(await client.send(outbound)) }
+  if (!plan.isStreaming) return { at, said: toAskedAnswer(await client.send(outbound)) }
   const live = client.stream(outbound)
   const first = await live.next()
   if (first.done === true) throw new RemoteFault('remote_unreachable')
-  return { at, said: asSaid(first.value.event), live }
+  return { at, said: toAskedAnswer(first.value.event), live }
 }
 
-function asSaid(event: RemoteEvent): Asked['said'] {
+function toAskedAnswer(event: RemoteEvent): Asked['said'] {
   if (event.kind === 'message' || event.kind === 'task') return event
   const task = taskAfter(undefined, event)
   if (task === undefined) throw new RemoteFault('remote_malformed')
@@ -83,23 +83,23 @@ function asSaid(event: RemoteEvent): Asked['said'] {
 }
 
 /** The task an earlier try came to. Undefined: it did not arrive. */
-export async function lookUp({
+export async function findSentTask({
   plan,
   clientOf,
   mayResend,
-}: Pick<Asking, 'plan' | 'clientOf' | 'mayResend'>): Promise<RemoteTask | undefined> {
+}: Pick<AskDeps, 'plan' | 'clientOf' | 'mayResend'>): Promise<RemoteTask | undefined> {
   try {
     const client = clientOf(plan.at)
     if (plan.taskId !== undefined) {
       const task = await client.get(plan.taskId)
-      return isOf(plan, task) ? task : undefined
+      return isTaskOfPlan(plan, task) ? task : undefined
     }
     // Lists leave out results; the task itself does not.
-    const listed = (await client.list(plan.contextId)).find((task) => isOf(plan, task))
+    const listed = (await client.list(plan.contextId)).find((task) => isTaskOfPlan(plan, task))
     return listed === undefined ? undefined : await client.get(listed.id)
   } catch (error) {
-    if (!isFault(error) || isFault(error, 'remote_unreachable')) throw error
-    if (isFault(error, 'remote_task_lost') || mayResend) return undefined
+    if (!isRemoteFault(error) || isRemoteFault(error, 'remote_unreachable')) throw error
+    if (isRemoteFault(error, 'remote_task_lost') || mayResend) return undefined
     throw new GatewayError(
       'tool_outcome_unknown',
       '[agent] the remote agent was asked and does not tell whether it heard; it may or may not be at work',
@@ -107,14 +107,14 @@ export async function lookUp({
   }
 }
 
-function isOf({ messageId, isNewContext, contextId, taskId }: Plan, task: RemoteTask): boolean {
+function isTaskOfPlan({ messageId, isNewContext, contextId, taskId }: Plan, task: RemoteTask): boolean {
   const isOurs = taskId === undefined && isNewContext && task.contextId === contextId
   return isOurs || task.history.some((message) => message.messageId === messageId)
 }
 
 /** The person who signed in elsewhere has set the task going again: there is nothing to be said to it. */
-async function signedIn({ plan, clientOf }: Asking): Promise<RemoteTask | undefined> {
+async function taskAfterSignIn({ plan, clientOf }: AskDeps): Promise<RemoteTask | undefined> {
   if (!plan.isSignIn || plan.taskId === undefined) return undefined
   const task = await clientOf(plan.at).get(plan.taskId)
-  return isWaiting(task.state) || isOver(task.state) ? undefined : task
+  return isTaskWaiting(task.state) || isTaskOver(task.state) ? undefined : task
 }

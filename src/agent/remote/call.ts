@@ -4,7 +4,7 @@ import type { NextHop } from '../elsewhere.ts'
 import { createRemoteClient, type RemoteClient } from './client.ts'
 import { createEgress, type Egress } from './egress.ts'
 import type { RemotePeer } from './options.ts'
-import { type PatientSignal, patientSignal } from './patient-signal.ts'
+import { createGraceSignal, type GraceSignal } from './patient-signal.ts'
 import type { Allowance } from './read-body.ts'
 import type { RemoteInterface } from './wire.ts'
 
@@ -21,7 +21,7 @@ export type RemoteCall = {
   readonly clientOf: (at: RemoteInterface) => RemoteClient
   /** For sending. A peer that lists no tasks is read a moment longer: what it does not name cannot be cancelled. */
   readonly sendingClientOf: (at: RemoteInterface) => RemoteClient
-  readonly naming: Pick<PatientSignal, 'hurry'>
+  readonly naming: Pick<GraceSignal, 'hurry'>
   /** How it is cancelled from here on, as far as is known by now. */
   readonly onStop: (cancel: (client: (at: RemoteInterface) => RemoteClient) => Promise<unknown>) => void
   /** Cancels it at the peer where the run was stopped, it is late, or the reader has left; that it cannot be told changes nothing. */
@@ -43,7 +43,7 @@ export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<
   }, budgetEveryMs)
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, context.stop, late.signal, over.signal])
-  const naming = patientSignal(signal, context.stop, namingMs)
+  const naming = createGraceSignal(signal, context.stop, namingMs)
   const allowance = { bytes: limits.maxBytes, events: limits.maxEvents }
   const client = (at: RemoteInterface, means: { signal: AbortSignal; allowance: Allowance }) =>
     createRemoteClient({ egress, limits, headers: next.headers, ...means }, at)
@@ -61,11 +61,11 @@ export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<
       const isWanted = isUnread || context.stop.aborted || late.signal.aborted
       if (cancel === undefined || !isWanted || context.signal.aborted) return
       const brief = AbortSignal.any([context.signal, AbortSignal.timeout(cancelMs)])
-      const clientOf = (at: RemoteInterface) =>
+      const briefClient = (at: RemoteInterface) =>
         client(at, { signal: brief, allowance: { bytes: 4 * 1024 * 1024, events: 1 } })
       const how = cancel
       cancel = undefined
-      const isDone = await how(clientOf).then(
+      const isDone = await how(briefClient).then(
         () => true,
         () => false,
       )

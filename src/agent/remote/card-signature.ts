@@ -1,7 +1,7 @@
 // Whether a card was signed by whom the operator trusts: JWS (RFC 7515) over JCS (RFC 8785) of the card without its signatures.
 import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet, type JWK } from 'jose'
 import type { Fields } from '../../contract/index.ts'
-import { isFields } from '../fields.ts'
+import { isPlainObject } from '../fields.ts'
 import { canonicalJson } from '../tools/canonical-json.ts'
 
 export type CardTrust = {
@@ -18,11 +18,11 @@ const maxSignatures = 8
 
 export async function isSignedBy(card: Fields, trust: CardTrust, readKeys: KeySetReader): Promise<boolean> {
   const { signatures, ...unsigned } = card
-  const payloads = readingsOf(unsigned).map((text) => base64url.encode(text))
+  const payloads = canonicalReadings(unsigned).map((text) => base64url.encode(text))
   for (const signature of Array.isArray(signatures) ? signatures.slice(0, maxSignatures) : []) {
-    const keys = await keysFor(signature, trust, readKeys)
+    const keys = await signatureKeys(signature, trust, readKeys)
     for (const payload of keys === undefined ? [] : payloads) {
-      if (await verifies(signature, payload, keys)) return true
+      if (await verifyCardSignature(signature, payload, keys)) return true
     }
   }
   return false
@@ -32,29 +32,29 @@ export async function isSignedBy(card: Fields, trust: CardTrust, readKeys: KeySe
  * The section on signing can be read in two ways, and both are in use: the card as it stands, and the card without whatever is
  * empty. A card without empty members is the same in both.
  */
-function readingsOf(card: Fields): readonly string[] {
-  const readings = [canonicalJson(card), canonicalJson(withoutEmpty(card) ?? {})]
+function canonicalReadings(card: Fields): readonly string[] {
+  const readings = [canonicalJson(card), canonicalJson(dropEmptyValues(card) ?? {})]
   return [...new Set(readings)]
 }
 
-function withoutEmpty(value: unknown): unknown {
+function dropEmptyValues(value: unknown): unknown {
   if (value === null || value === '') return undefined
   if (Array.isArray(value)) {
-    const kept = value.map(withoutEmpty).filter((item) => item !== undefined)
+    const kept = value.map(dropEmptyValues).filter((item) => item !== undefined)
     return kept.length === 0 ? undefined : kept
   }
-  if (!isFields(value)) return value
-  const kept = Object.entries(value).map(([key, item]) => [key, withoutEmpty(item)] as const)
+  if (!isPlainObject(value)) return value
+  const kept = Object.entries(value).map(([key, item]) => [key, dropEmptyValues(item)] as const)
   const full = kept.filter(([, item]) => item !== undefined)
   return full.length === 0 ? undefined : Object.fromEntries(full)
 }
 
-async function keysFor(
+async function signatureKeys(
   signature: unknown,
   { keys = [], keyOrigins = [] }: CardTrust,
   readKeys: KeySetReader,
 ): Promise<readonly JWK[] | undefined> {
-  const header = headerOf(signature)
+  const header = protectedHeader(signature)
   if (header === undefined || typeof header['kid'] !== 'string') return undefined
   const pinned = keys.filter(({ kid }) => kid === header['kid'])
   if (pinned.length > 0) return pinned
@@ -63,22 +63,26 @@ async function keysFor(
   const set = isAllowed ? await readKeys(jku) : undefined
   const listed: unknown = set?.['keys']
   return Array.isArray(listed)
-    ? listed.filter((key): key is JWK => isFields(key) && key['kid'] === header['kid'])
+    ? listed.filter((key): key is JWK => isPlainObject(key) && key['kid'] === header['kid'])
     : undefined
 }
 
-function headerOf(signature: unknown): Fields | undefined {
-  if (!isFields(signature) || typeof signature['protected'] !== 'string') return undefined
+function protectedHeader(signature: unknown): Fields | undefined {
+  if (!isPlainObject(signature) || typeof signature['protected'] !== 'string') return undefined
   try {
     const header: unknown = JSON.parse(new TextDecoder().decode(base64url.decode(signature['protected'])))
-    return isFields(header) ? header : undefined
+    return isPlainObject(header) ? header : undefined
   } catch {
     return undefined
   }
 }
 
-async function verifies(signature: unknown, payload: string, keys: readonly JWK[] | undefined): Promise<boolean> {
-  if (!isFields(signature) || keys === undefined || keys.length === 0) return false
+async function verifyCardSignature(
+  signature: unknown,
+  payload: string,
+  keys: readonly JWK[] | undefined,
+): Promise<boolean> {
+  if (!isPlainObject(signature) || keys === undefined || keys.length === 0) return false
   const { protected: head, signature: value } = signature
   if (typeof head !== 'string' || typeof value !== 'string') return false
   const set: JSONWebKeySet = { keys: keys.map((key) => ({ ...key })) }

@@ -1,6 +1,6 @@
 // An agent card, read: where the agent can be reached and how. What it says about itself is a stranger's text and goes nowhere.
 import type { Fields } from '../../contract/index.ts'
-import { fieldsOf, isFields } from '../fields.ts'
+import { asFields, isPlainObject } from '../fields.ts'
 import { RemoteFault } from './fault.ts'
 import type { Binding, RemoteInterface } from './wire.ts'
 
@@ -15,11 +15,11 @@ export type RemoteCard = {
 const maxInterfaces = 32
 
 export function readCard(card: Fields): RemoteCard {
-  const listed = listOf(card['supportedInterfaces']).flatMap(readInterface)
+  const listed = boundedInterfaces(card['supportedInterfaces']).flatMap(readInterface)
   const modes = Array.isArray(card['defaultOutputModes']) ? card['defaultOutputModes'] : []
   return {
     interfaces: listed.length > 0 ? listed : legacyInterfaces(card),
-    isStreaming: fieldsOf(card['capabilities'])['streaming'] === true,
+    isStreaming: asFields(card['capabilities'])['streaming'] === true,
     writesMarkdown: modes.includes('text/markdown'),
   }
 }
@@ -34,10 +34,10 @@ export function chooseInterface({ interfaces }: RemoteCard, allows03: boolean): 
 }
 
 function readInterface(input: unknown): readonly RemoteInterface[] {
-  if (!isFields(input)) return []
+  if (!isPlainObject(input)) return []
   const { url, protocolBinding, protocolVersion, tenant } = input
-  const binding = bindingOf(protocolBinding)
-  const dialect = dialectOf(protocolVersion)
+  const binding = readProtocolBinding(protocolBinding)
+  const dialect = readDialect(protocolVersion)
   if (typeof url !== 'string' || !URL.canParse(url) || binding === undefined || dialect === undefined) return []
   const routed = typeof tenant === 'string' && tenant !== '' ? { tenant: tenant.slice(0, 256) } : {}
   return [{ url, binding, dialect, ...routed }]
@@ -46,22 +46,22 @@ function readInterface(input: unknown): readonly RemoteInterface[] {
 /** A card of 0.3 names its first interface apart from the others. */
 function legacyInterfaces(card: Fields): readonly RemoteInterface[] {
   const first = { url: card['url'], transport: card['preferredTransport'] ?? 'JSONRPC' }
-  return [first, ...listOf(card['additionalInterfaces'])].flatMap((each) => {
-    const { url, transport } = fieldsOf(each)
+  return [first, ...boundedInterfaces(card['additionalInterfaces'])].flatMap((each) => {
+    const { url, transport } = asFields(each)
     return readInterface({ url, protocolBinding: transport, protocolVersion: card['protocolVersion'] ?? '0.3' })
   })
 }
 
-function listOf(input: unknown): readonly unknown[] {
+function boundedInterfaces(input: unknown): readonly unknown[] {
   return Array.isArray(input) ? input.slice(0, maxInterfaces) : []
 }
 
-function bindingOf(name: unknown): Binding | undefined {
+function readProtocolBinding(name: unknown): Binding | undefined {
   return name === 'JSONRPC' || name === 'HTTP+JSON' ? name : undefined
 }
 
 /** Patches of a version speak alike. */
-function dialectOf(version: unknown): RemoteInterface['dialect'] | undefined {
+function readDialect(version: unknown): RemoteInterface['dialect'] | undefined {
   const [major, minor] = String(version).split('.')
   if (major === '1') return '1.0'
   return major === '0' && minor === '3' ? '0.3' : undefined

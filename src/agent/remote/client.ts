@@ -1,9 +1,9 @@
 // The operations of a remote agent, on one of its interfaces. Answers are values, whatever else is a RemoteFault.
 import type { Egress } from './egress.ts'
-import { isFault, RemoteFault } from './fault.ts'
+import { isRemoteFault, RemoteFault } from './fault.ts'
 import type { RemoteLimits } from './limits.ts'
-import { type Allowance, isEventStream, readFrames, readJson } from './read-body.ts'
-import { httpFault, readEvent, readSent, readTask, readTasks, rpcResult } from './read-wire.ts'
+import { type Allowance, isEventStream, readFrames, readRemoteJson } from './read-body.ts'
+import { httpFault, readEvent, readRemoteTask, readSent, readTasks, rpcResult } from './read-wire.ts'
 import type { RemoteEvent, RemoteTask } from './task.ts'
 import { type Operation, type OutboundMessage, type RemoteInterface, wireRequest } from './wire.ts'
 
@@ -32,19 +32,19 @@ export type ClientDeps = {
 const maxPages = 3
 
 export function createRemoteClient(deps: ClientDeps, at: RemoteInterface): RemoteClient {
-  const one = (operation: Operation) => answerOf(deps, at, operation)
+  const callOperation = (operation: Operation) => requestAnswer(deps, at, operation)
   return {
-    send: async (message) => readSent(at, await one({ kind: 'send', message })),
-    stream: (message) => eventsOf(deps, at, { kind: 'stream', message }, undefined),
-    get: async (taskId) => readTask(at, await one({ kind: 'get', taskId })),
-    cancel: async (taskId) => readTask(at, await one({ kind: 'cancel', taskId })),
-    subscribe: (taskId, lastEventId) => eventsOf(deps, at, { kind: 'subscribe', taskId }, lastEventId),
+    send: async (message) => readSent(at, await callOperation({ kind: 'send', message })),
+    stream: (message) => streamRemoteEvents(deps, at, { kind: 'stream', message }, undefined),
+    get: async (taskId) => readRemoteTask(at, await callOperation({ kind: 'get', taskId })),
+    cancel: async (taskId) => readRemoteTask(at, await callOperation({ kind: 'cancel', taskId })),
+    subscribe: (taskId, lastEventId) => streamRemoteEvents(deps, at, { kind: 'subscribe', taskId }, lastEventId),
     async list(contextId) {
       const found: RemoteTask[] = []
       let pageToken: string | undefined
       for (let page = 0; page < maxPages; page += 1) {
         const after = pageToken === undefined ? {} : { pageToken }
-        const { tasks, next } = readTasks(at, await one({ kind: 'list', contextId, ...after }))
+        const { tasks, next } = readTasks(at, await callOperation({ kind: 'list', contextId, ...after }))
         found.push(...tasks)
         pageToken = next
         if (next === undefined) break
@@ -54,13 +54,13 @@ export function createRemoteClient(deps: ClientDeps, at: RemoteInterface): Remot
   }
 }
 
-async function answerOf(deps: ClientDeps, at: RemoteInterface, operation: Operation): Promise<unknown> {
+async function requestAnswer(deps: ClientDeps, at: RemoteInterface, operation: Operation): Promise<unknown> {
   // An answer in one piece may take as long as the work does.
   const patience = operation.kind === 'send' ? deps.limits.timeoutMs : deps.limits.headersMs
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(patience)])
   try {
-    const response = await requested(deps, at, operation, { signal, timeoutMs: patience, lastEventId: undefined })
-    const body = await readJson(response, deps.allowance, signal)
+    const response = await sendOperation(deps, at, operation, { signal, timeoutMs: patience, lastEventId: undefined })
+    const body = await readRemoteJson(response, deps.allowance, signal)
     return at.binding === 'JSONRPC' ? rpcResult(body) : body
   } catch (error) {
     // Ours to say whether the caller ended it or the time did.
@@ -69,22 +69,22 @@ async function answerOf(deps: ClientDeps, at: RemoteInterface, operation: Operat
   }
 }
 
-async function* eventsOf(
+async function* streamRemoteEvents(
   deps: ClientDeps,
   at: RemoteInterface,
   operation: Operation,
   lastEventId: string | undefined,
 ): AsyncGenerator<StreamedEvent> {
   const { signal, limits } = deps
-  const response = await requested(deps, at, operation, { signal, timeoutMs: limits.headersMs, lastEventId })
-  const read = (body: unknown) => readEvent(at, at.binding === 'JSONRPC' ? rpcResult(body) : body)
+  const response = await sendOperation(deps, at, operation, { signal, timeoutMs: limits.headersMs, lastEventId })
+  const readStreamBody = (body: unknown) => readEvent(at, at.binding === 'JSONRPC' ? rpcResult(body) : body)
   if (!isEventStream(response)) {
-    yield { event: read(await readJson(response, deps.allowance, signal)), id: undefined }
+    yield { event: readStreamBody(await readRemoteJson(response, deps.allowance, signal)), id: undefined }
     return
   }
   for await (const { fields, id, isError } of readFrames(response, limits, deps.allowance, signal)) {
     if (isError && at.binding === 'HTTP+JSON') throw httpFault(400, fields, null)
-    yield { event: read(fields), id }
+    yield { event: readStreamBody(fields), id }
   }
 }
 
@@ -94,7 +94,7 @@ type Asking = {
   readonly lastEventId: string | undefined
 }
 
-async function requested(
+async function sendOperation(
   deps: ClientDeps,
   at: RemoteInterface,
   operation: Operation,
@@ -107,15 +107,15 @@ async function requested(
   const maxBytes = Math.max(deps.allowance.bytes, 1)
   const response = await deps.egress({ ...request, headers }, { signal, timeoutMs, maxBytes })
   if (response.ok) return response
-  throw httpFault(response.status, await readFaulty(response, deps), response.headers.get('retry-after'))
+  throw httpFault(response.status, await readErrorBody(response, deps), response.headers.get('retry-after'))
 }
 
 /** What an error says is looked at for its code alone; that it cannot be read says nothing more. */
-async function readFaulty(response: Response, { allowance, signal }: ClientDeps): Promise<unknown> {
+async function readErrorBody(response: Response, { allowance, signal }: ClientDeps): Promise<unknown> {
   try {
-    return await readJson(response, { ...allowance, bytes: Math.min(allowance.bytes, 64 * 1024) }, signal)
+    return await readRemoteJson(response, { ...allowance, bytes: Math.min(allowance.bytes, 64 * 1024) }, signal)
   } catch (error) {
-    if (isFault(error)) return undefined
+    if (isRemoteFault(error)) return undefined
     throw error
   }
 }

@@ -1,13 +1,13 @@
 // From what the operator wrote down to a card: a card's URL, the base of an agent, or an address such as @agent@host.
 import { type Fields, formatAddress, GatewayError, parseAddress } from '../../contract/index.ts'
-import type { Elsewhere } from '../elsewhere.ts'
+import type { RemoteAccess } from '../elsewhere.ts'
 import { type RemoteCard, readCard } from './card.ts'
 import { type CardTrust, isSignedBy } from './card-signature.ts'
 import type { Egress } from './egress.ts'
-import { isFault, RemoteFault } from './fault.ts'
+import { isRemoteFault, RemoteFault } from './fault.ts'
 import { maxCardBytes } from './limits.ts'
-import { readJson } from './read-body.ts'
-import { malformed } from './read-wire.ts'
+import { readRemoteJson } from './read-body.ts'
+import { malformedAnswer } from './read-wire.ts'
 import { cardPath, jsonTypes, legacyCardPath } from './wire.ts'
 
 export type Target =
@@ -29,14 +29,14 @@ export function readTarget(text: string): Target {
 
 export type CardDeps = {
   readonly egress: Egress
-  readonly elsewhere: Pick<Elsewhere, 'cardIn'>
+  readonly elsewhere: Pick<RemoteAccess, 'cardIn'>
   readonly signal: AbortSignal
   readonly trust: CardTrust | undefined
   readonly allows03: boolean
 }
 
 /** One agent's card as it was last seen. */
-export type CardShelf = { kept?: Kept }
+export type CardCache = { kept?: Kept }
 
 type Kept = {
   readonly url: string
@@ -50,14 +50,14 @@ const defaultAgeMs = 5 * 60_000
 const longestAgeMs = 24 * 60 * 60_000
 
 /** A card that is fresh is not asked for; one that has aged is asked for under its tag. */
-export async function discover(deps: CardDeps, target: Target, shelf: CardShelf): Promise<RemoteCard> {
+export async function discoverCard(deps: CardDeps, target: Target, shelf: CardCache): Promise<RemoteCard> {
   const { kept } = shelf
   if (kept !== undefined && Date.now() < kept.freshUntil) return kept.card
   try {
     shelf.kept = await newestCard(deps, kept === undefined ? await cardUrls(deps, target) : [kept.url], kept)
   } catch (error) {
     // What it said before counts while it says nothing; what it no longer says does not.
-    if (kept !== undefined && isFault(error, 'remote_unreachable')) return kept.card
+    if (kept !== undefined && isRemoteFault(error, 'remote_unreachable')) return kept.card
     delete shelf.kept
     throw error
   }
@@ -70,7 +70,7 @@ async function newestCard(deps: CardDeps, urls: readonly string[], kept: Kept | 
   try {
     return await fetchCard(deps, first, kept)
   } catch (error) {
-    if (!isFault(error, 'remote_card_invalid') || others.length === 0) throw error
+    if (!isRemoteFault(error, 'remote_card_invalid') || others.length === 0) throw error
     return newestCard(deps, others, kept)
   }
 }
@@ -96,7 +96,7 @@ async function cardOfAddress({ egress, elsewhere, signal }: CardDeps, address: s
   const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${account}`)}`
   const request = { method: 'GET', url, headers: { accept: 'application/jrd+json, application/json' } } as const
   const response = await egress(request, { signal, timeoutMs: requestMs, maxBytes: maxCardBytes, maxRedirects: 1 })
-  const card = elsewhere.cardIn(await bodyOf(response, signal), address)
+  const card = elsewhere.cardIn(await readCardBody(response, signal), address)
   if (card === undefined) throw new RemoteFault('remote_card_invalid')
   return card
 }
@@ -109,35 +109,35 @@ async function fetchCard(deps: CardDeps, url: string, kept: Kept | undefined): P
     { method: 'GET', url, headers },
     { signal, timeoutMs: requestMs, maxBytes: maxCardBytes },
   )
-  const freshUntil = Date.now() + ageOf(response.headers.get('cache-control'))
+  const freshUntil = Date.now() + cacheMaxAge(response.headers.get('cache-control'))
   if (response.status === 304 && kept !== undefined) return { ...kept, freshUntil }
-  const card = await bodyOf(response, signal)
-  if (trust !== undefined && !(await isSignedBy(card, trust, (jku) => keysAt(deps, jku))))
+  const card = await readCardBody(response, signal)
+  if (trust !== undefined && !(await isSignedBy(card, trust, (jku) => fetchKeySet(deps, jku))))
     throw new RemoteFault('remote_card_unsigned')
   return { url, card: readCard(card), etag: response.headers.get('etag') ?? undefined, freshUntil }
 }
 
-async function keysAt({ egress, signal }: CardDeps, url: string): Promise<Fields> {
+async function fetchKeySet({ egress, signal }: CardDeps, url: string): Promise<Fields> {
   const headers = { accept: 'application/json' }
   const response = await egress(
     { method: 'GET', url, headers },
     { signal, timeoutMs: requestMs, maxBytes: maxCardBytes },
   )
-  return bodyOf(response, signal)
+  return readCardBody(response, signal)
 }
 
-async function bodyOf(response: Response, signal: AbortSignal): Promise<Fields> {
+async function readCardBody(response: Response, signal: AbortSignal): Promise<Fields> {
   if (response.status === 429 || response.status >= 500) throw new RemoteFault('remote_unreachable')
   if (response.status === 401 || response.status === 403) throw new RemoteFault('remote_unauthorized')
   if (!response.ok) throw new RemoteFault('remote_card_invalid')
   try {
-    return await readJson(response, { bytes: maxCardBytes, events: 0 }, signal)
+    return await readRemoteJson(response, { bytes: maxCardBytes, events: 0 }, signal)
   } catch (error) {
-    throw isFault(error, malformed().code) ? new RemoteFault('remote_card_invalid') : error
+    throw isRemoteFault(error, malformedAnswer().code) ? new RemoteFault('remote_card_invalid') : error
   }
 }
 
-function ageOf(cacheControl: string | null): number {
+function cacheMaxAge(cacheControl: string | null): number {
   if (cacheControl !== null && /\bno-(?:store|cache)\b/i.test(cacheControl)) return 0
   const seconds = /\bmax-age=(\d{1,9})\b/i.exec(cacheControl ?? '')?.[1]
   return seconds === undefined ? defaultAgeMs : Math.min(Number(seconds) * 1000, longestAgeMs)

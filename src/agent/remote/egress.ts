@@ -1,8 +1,8 @@
 // How a request to a remote agent leaves: to origins that the operator wrote down, or to public ones and nowhere else;
 // credentials go to the origin they were given for.
-import type { GuardedOutcome, Secret } from '../../contract/index.ts'
+import type { SafeFetchResult, Secret } from '../../contract/index.ts'
 import { createUnpinnedFetch } from '../../verification/index.ts'
-import type { Elsewhere } from '../elsewhere.ts'
+import type { RemoteAccess } from '../elsewhere.ts'
 import { type FaultCode, RemoteFault } from './fault.ts'
 import type { WireRequest } from './wire.ts'
 
@@ -15,7 +15,7 @@ export type EgressPolicy = {
   readonly credentials: OriginHeaders
 }
 
-export type EgressMeans = Pick<Elsewhere, 'fetch' | 'guarded'>
+export type EgressDeps = Pick<RemoteAccess, 'fetch' | 'guarded'>
 
 export type EgressOptions = {
   readonly maxBytes: number
@@ -26,7 +26,7 @@ export type EgressOptions = {
 
 export type Egress = (request: WireRequest, options: EgressOptions) => Promise<Response>
 
-export function createEgress({ origins, credentials }: EgressPolicy, means: EgressMeans): Egress {
+export function createEgress({ origins, credentials }: EgressPolicy, means: EgressDeps): Egress {
   const written = createUnpinnedFetch(means.fetch)
   return async ({ method, url, headers, body }, options) => {
     const origin = URL.canParse(url) ? new URL(url).origin : ''
@@ -42,16 +42,16 @@ export function createEgress({ origins, credentials }: EgressPolicy, means: Egre
       ...(isWritten ? { origins: [origin] } : {}),
     })
     options.signal.throwIfAborted()
-    return answered(outcome)
+    return requireAnswered(outcome)
   }
 }
 
-function answered(outcome: GuardedOutcome): Response {
+function requireAnswered(outcome: SafeFetchResult): Response {
   if (outcome.kind === 'answered') return outcome.response
-  throw new RemoteFault(outcome.kind === 'failed' ? 'remote_unreachable' : refusals(outcome.reason))
+  throw new RemoteFault(outcome.kind === 'failed' ? 'remote_unreachable' : faultOfRefusal(outcome.reason))
 }
 
-function refusals(reason: Extract<GuardedOutcome, { kind: 'refused' }>['reason']): FaultCode {
+function faultOfRefusal(reason: Extract<SafeFetchResult, { kind: 'refused' }>['reason']): FaultCode {
   if (reason === 'too_large') return 'remote_too_much'
   return reason === 'encoding' ? 'remote_malformed' : 'remote_address_refused'
 }

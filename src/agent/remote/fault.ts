@@ -30,12 +30,12 @@ export class RemoteFault extends Error {
   }
 }
 
-export function isFault(error: unknown, ...codes: readonly FaultCode[]): error is RemoteFault {
+export function isRemoteFault(error: unknown, ...codes: readonly FaultCode[]): error is RemoteFault {
   return error instanceof RemoteFault && (codes.length === 0 || codes.includes(error.code))
 }
 
 /** An outage: nothing happened, and the turn waits for it. */
-export function away({ retryAfterSeconds }: Pick<RemoteFault, 'retryAfterSeconds'>): GatewayError {
+export function remoteUnavailable({ retryAfterSeconds }: Pick<RemoteFault, 'retryAfterSeconds'>): GatewayError {
   return new GatewayError(
     'provider_unavailable',
     '[agent] the remote agent could not be reached; the turn waits for it',

@@ -1,12 +1,12 @@
 // Tells a remote agent from a model for the loop; both are functions.
 import type { NormalizedMessage } from '../../contract/index.ts'
 import type { AgentContext, AgentReply } from '../context.ts'
-import type { Recall } from './recall.ts'
+import type { CancelRemoteTask } from './recall.ts'
 
 export type RemoteAgent = ((message: NormalizedMessage, context: AgentContext) => Promise<AgentReply>) & {
   /** It is an agent by itself and no model for the loop. */
   readonly isAgent: true
-  readonly recall: Recall
+  readonly recall: CancelRemoteTask
 }
 
 export function isRemoteAgent(model: unknown): model is RemoteAgent {

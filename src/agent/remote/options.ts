@@ -36,20 +36,20 @@ export type RemotePeer = {
 export function readPeer(named: string, options: A2aAgentOptions): RemotePeer {
   const target = readTarget(named)
   const own = target.kind === 'address' ? [] : [target.url.origin]
-  const origins = [...new Set([...own, ...(options.origins ?? []).map((each) => originIn(each, 'origins'))])]
+  const origins = [...new Set([...own, ...(options.origins ?? []).map((each) => parseOrigin(each, 'origins'))])]
   const credentials = readCredentials(options, own[0])
   for (const origin of credentials.keys())
-    if (!isSafe(origin, origins)) throw invalid(`credentials for ${origin} would be sent in the clear`)
+    if (!isSafeOrigin(origin, origins)) throw invalidRemoteAgent(`credentials for ${origin} would be sent in the clear`)
   const { trust } = options
   if (trust !== undefined && (trust.keys ?? []).length + (trust.keyOrigins ?? []).length === 0)
-    throw invalid('trust needs keys, or keyOrigins to fetch them from')
+    throw invalidRemoteAgent('trust needs keys, or keyOrigins to fetch them from')
   return {
     target,
     egress: { origins, credentials },
     trust,
     allows03: options.allow03 ?? false,
     mayResend: options.resend ?? false,
-    limits: readLimits(options),
+    limits: readRemoteLimits(options),
     vouchTo: readAddressee(options),
   }
 }
@@ -57,44 +57,46 @@ export function readPeer(named: string, options: A2aAgentOptions): RemotePeer {
 function readCredentials({ token, credentials = {} }: A2aAgentOptions, own: string | undefined): OriginHeaders {
   const proofs = new Map<string, Readonly<Record<string, Secret>>>()
   for (const [origin, headers] of Object.entries(credentials)) {
-    const kept = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), hidden(value)] as const)
-    proofs.set(originIn(origin, 'credentials'), Object.fromEntries(kept))
+    const kept = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), asSecret(value)] as const)
+    proofs.set(parseOrigin(origin, 'credentials'), Object.fromEntries(kept))
   }
   if (token === undefined) return proofs
-  if (own === undefined) throw invalid('token needs a URL to belong to; for an address use credentials, by origin')
-  return proofs.set(own, { ...proofs.get(own), authorization: secret(`Bearer ${hidden(token).reveal()}`) })
+  if (own === undefined)
+    throw invalidRemoteAgent('token needs a URL to belong to; for an address use credentials, by origin')
+  return proofs.set(own, { ...proofs.get(own), authorization: secret(`Bearer ${asSecret(token).reveal()}`) })
 }
 
 function readAddressee({ vouchTo }: A2aAgentOptions): string | undefined {
   if (vouchTo === undefined) return undefined
   const address = parseAddress(vouchTo)
-  if (address === undefined) throw invalid('vouchTo must be the address of the agent, such as @billing@example.org')
+  if (address === undefined)
+    throw invalidRemoteAgent('vouchTo must be the address of the agent, such as @billing@example.org')
   return formatAddress(address)
 }
 
-function readLimits({ limits }: A2aAgentOptions): RemoteLimits {
+function readRemoteLimits({ limits }: A2aAgentOptions): RemoteLimits {
   const all = { ...defaultLimits, ...limits }
   const bad = Object.entries(all).find(([, value]) => !(Number.isFinite(value) && value > 0))
-  if (bad !== undefined) throw invalid(`limits.${bad[0]} must be a positive number`)
+  if (bad !== undefined) throw invalidRemoteAgent(`limits.${bad[0]} must be a positive number`)
   return all
 }
 
 /** Written out by the operator, http is a network of their own; an address from any other party is not. */
-function isSafe(origin: string, written: readonly string[]): boolean {
+function isSafeOrigin(origin: string, written: readonly string[]): boolean {
   return origin.startsWith('https:') || written.includes(origin)
 }
 
-function hidden(value: string | Secret): Secret {
+function asSecret(value: string | Secret): Secret {
   return typeof value === 'string' ? secret(value) : value
 }
 
-function originIn(text: string, where: string): string {
+function parseOrigin(text: string, where: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ''))
-    throw invalid(`${where} must be origins such as https://agents.example.org`)
+    throw invalidRemoteAgent(`${where} must be origins such as https://agents.example.org`)
   return url.origin
 }
 
-function invalid(why: string): GatewayError {
+function invalidRemoteAgent(why: string): GatewayError {
   return new GatewayError('config_invalid', `[agent] a remote agent: ${why}`)
 }

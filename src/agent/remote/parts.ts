@@ -40,7 +40,7 @@ async function fileBytes(
   // Larger ones throw: they are named like any that cannot be had.
   const bytes = await files.bytes(attachment.id, maxBytes).catch(() => undefined)
   if (bytes === undefined) return undefined
-  return { part: { kind: 'bytes', base64: base64Of(bytes), ...shown }, size: bytes.byteLength }
+  return { part: { kind: 'bytes', base64: encodeBase64(bytes), ...shown }, size: bytes.byteLength }
 }
 
 export type ReadAs = { readonly writesMarkdown: boolean; readonly name?: string | undefined }
@@ -55,11 +55,11 @@ function inboundPart(part: RemotePart, as: ReadAs): readonly Part[] {
     case 'text':
       return part.text === '' ? [] : [textPart(part.text.slice(0, maxTextLength), textMime(part.mediaType, as))]
     case 'bytes':
-      return [fileOf(part.base64, part.name ?? as.name, part.mediaType)]
+      return [inlineFilePart(part.base64, part.name ?? as.name, part.mediaType)]
     case 'url':
-      return [linkOf(part.url, part.name ?? as.name)]
+      return [remoteLinkPart(part.url, part.name ?? as.name)]
     case 'data':
-      return [dataOf(part.data, as.name)]
+      return [dataFilePart(part.data, as.name)]
   }
 }
 
@@ -68,7 +68,7 @@ function textMime(mediaType: string | undefined, { writesMarkdown }: ReadAs): 't
   return mediaType.startsWith('text/markdown') ? 'text/markdown' : 'text/plain'
 }
 
-function fileOf(base64: string, name: string | undefined, mime: string | undefined): Part {
+function inlineFilePart(base64: string, name: string | undefined, mime: string | undefined): Part {
   const shown = name ?? 'file'
   if (!fitsInline(base64)) return textPart(`[file ${shown}: too large to be passed on]`)
   return {
@@ -79,14 +79,14 @@ function fileOf(base64: string, name: string | undefined, mime: string | undefin
   }
 }
 
-function linkOf(url: string, title: string | undefined): Part {
+function remoteLinkPart(url: string, title: string | undefined): Part {
   const isShown = URL.canParse(url) && new URL(url).protocol === 'https:'
   if (!isShown) return textPart(`[file ${title ?? 'elsewhere'}: cannot be fetched]`)
   return { kind: 'link', url, ...(title === undefined ? {} : { title }) }
 }
 
-function dataOf(data: unknown, name: string | undefined): Part {
-  const base64 = base64Of(new TextEncoder().encode(JSON.stringify(data, null, 2)))
+function dataFilePart(data: unknown, name: string | undefined): Part {
+  const base64 = encodeBase64(new TextEncoder().encode(JSON.stringify(data, null, 2)))
   const shown = `${name ?? 'data'}.json`.replace(/\.json\.json$/, '.json')
   if (!fitsInline(base64)) return textPart(`[file ${shown}: too large to be passed on]`)
   const bytes_ref = { kind: 'inline', data_base64: base64 } as const
@@ -97,7 +97,7 @@ function fitsInline(base64: string): boolean {
   return base64.length <= Math.floor(maxInlineBytes / 3) * 4
 }
 
-function base64Of(bytes: Uint8Array): string {
+function encodeBase64(bytes: Uint8Array): string {
   const pieces: string[] = []
   // In slices that are a multiple of three: each is whole by itself, and no call has too many arguments.
   for (let at = 0; at < bytes.length; at += 24_576)

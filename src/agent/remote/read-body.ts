@@ -1,23 +1,23 @@
 // The body of an answer within its bounds: as JSON, or as the events of a stream.
 import type { Fields } from '../../contract/index.ts'
 import { parseBoundedJson } from '../../verification/index.ts'
-import { isFault, RemoteFault } from './fault.ts'
+import { isRemoteFault, RemoteFault } from './fault.ts'
 import type { RemoteLimits } from './limits.ts'
-import { malformed } from './read-wire.ts'
+import { malformedAnswer } from './read-wire.ts'
 
 /** What may still be read for one message. */
 export type Allowance = { bytes: number; events: number }
 
 export type Frame = { readonly fields: Fields; readonly id: string | undefined; readonly isError: boolean }
 
-export async function readJson(response: Response, allowance: Allowance, signal: AbortSignal): Promise<Fields> {
+export async function readRemoteJson(response: Response, allowance: Allowance, signal: AbortSignal): Promise<Fields> {
   const chunks: Uint8Array<ArrayBuffer>[] = []
-  for await (const chunk of chunksOf(response, { signal, silenceMs: undefined })) {
+  for await (const chunk of readChunks(response, { signal, silenceMs: undefined })) {
     allowance.bytes -= chunk.byteLength
     if (allowance.bytes < 0) throw new RemoteFault('remote_too_much')
     chunks.push(chunk)
   }
-  return parsed(new Uint8Array(await new Blob(chunks).arrayBuffer()))
+  return parseJsonFields(new Uint8Array(await new Blob(chunks).arrayBuffer()))
 }
 
 export function isEventStream({ headers }: Response): boolean {
@@ -34,13 +34,13 @@ export async function* readFrames(
   const decoder = new TextDecoder()
   let frame = newFrame()
   let line = ''
-  for await (const chunk of chunksOf(response, { signal, silenceMs: limits.silenceMs })) {
+  for await (const chunk of readChunks(response, { signal, silenceMs: limits.silenceMs })) {
     allowance.bytes -= chunk.byteLength
     if (allowance.bytes < 0) throw new RemoteFault('remote_too_much')
     const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split(/\r?\n/)
     line += first
     for (const next of others) {
-      const whole = closed(frame, line.endsWith('\r') ? line.slice(0, -1) : line)
+      const whole = closeFrame(frame, line.endsWith('\r') ? line.slice(0, -1) : line)
       line = next
       if (whole === undefined) continue
       frame = newFrame()
@@ -59,10 +59,10 @@ function newFrame(): OpenFrame {
 }
 
 /** The frame, where this line is the empty one that ends it. */
-function closed(frame: OpenFrame, line: string): Frame | undefined {
+function closeFrame(frame: OpenFrame, line: string): Frame | undefined {
   if (line === '') {
     if (frame.data.length === 0) return undefined
-    const fields = parsed(new TextEncoder().encode(frame.data.join('\n')))
+    const fields = parseJsonFields(new TextEncoder().encode(frame.data.join('\n')))
     return { fields, id: frame.id, isError: frame.isError }
   }
   const colon = line.indexOf(':')
@@ -75,14 +75,14 @@ function closed(frame: OpenFrame, line: string): Frame | undefined {
   return undefined
 }
 
-function parsed(bytes: Uint8Array): Fields {
+function parseJsonFields(bytes: Uint8Array): Fields {
   const read = parseBoundedJson(bytes)
-  if (!read.ok) throw malformed()
+  if (!read.ok) throw malformedAnswer()
   return read.value
 }
 
 /** Every wait is bounded: by the signal, and where silence counts, by that. */
-async function* chunksOf(
+async function* readChunks(
   { body }: Response,
   { signal, silenceMs }: { readonly signal: AbortSignal; readonly silenceMs: number | undefined },
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -90,7 +90,7 @@ async function* chunksOf(
   const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> = body.getReader()
   try {
     for (;;) {
-      const read = await bounded(reader.read(), signal, silenceMs)
+      const read = await withSilenceLimit(reader.read(), signal, silenceMs)
       if (read.done) return
       yield read.value
     }
@@ -99,30 +99,30 @@ async function* chunksOf(
   }
 }
 
-function bounded<T>(work: Promise<T>, signal: AbortSignal, silenceMs: number | undefined): Promise<T> {
+function withSilenceLimit<T>(work: Promise<T>, signal: AbortSignal, silenceMs: number | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
-    const end = (): void => {
+    const stopSilenceTimer = (): void => {
       if (timer !== undefined) clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
+      signal.removeEventListener('abort', rejectReadOnAbort)
     }
-    const onAbort = (): void => {
-      end()
+    const rejectReadOnAbort = (): void => {
+      stopSilenceTimer()
       reject(signal.reason)
     }
     const onSilence = (): void => {
-      end()
+      stopSilenceTimer()
       reject(new RemoteFault('remote_unreachable'))
     }
     const timer = silenceMs === undefined ? undefined : setTimeout(onSilence, silenceMs)
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', rejectReadOnAbort, { once: true })
+    if (signal.aborted) rejectReadOnAbort()
     work.then(
       (value) => {
-        end()
+        stopSilenceTimer()
         resolve(value)
       },
       (error: unknown) => {
-        end()
+        stopSilenceTimer()
         reject(isTooLarge(error) ? new RemoteFault('remote_too_much') : new RemoteFault('remote_unreachable'))
       },
     )
@@ -132,6 +132,7 @@ function bounded<T>(work: Promise<T>, signal: AbortSignal, silenceMs: number | u
 /** The guard's own limit, told as an error of the stream. */
 function isTooLarge(error: unknown): boolean {
   return (
-    isFault(error, 'remote_too_much') || (error instanceof Error && 'code' in error && error.code === 'bad_request')
+    isRemoteFault(error, 'remote_too_much') ||
+    (error instanceof Error && 'code' in error && error.code === 'bad_request')
   )
 }

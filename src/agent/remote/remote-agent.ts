@@ -3,14 +3,14 @@
 import type { NormalizedMessage } from '../../contract/index.ts'
 import type { AgentContext, AgentReply } from '../context.ts'
 import { openCall, type RemoteCall } from './call.ts'
-import type { CardShelf } from './discover.ts'
+import type { CardCache } from './discover.ts'
 import type { RemoteAgent } from './is-remote-agent.ts'
 import { type A2aAgentOptions, type RemotePeer, readPeer } from './options.ts'
-import { type Recall, recallTask } from './recall.ts'
-import { remoteLine } from './remember.ts'
-import { chainReply, type Outcome, replyOf } from './reply.ts'
+import { type CancelRemoteTask, cancelRemoteTask } from './recall.ts'
+import { remoteTaskLine } from './remember.ts'
+import { chainReply, type Outcome, replyFromOutcome } from './reply.ts'
 import { answerStep, askStep, type Opened, openStep } from './steps.ts'
-import { waitOf } from './task.ts'
+import { waitFingerprint } from './task.ts'
 
 /**
  * `model` for defineAgent. `target`: the URL of a card, the base URL of an agent, or an address such as `@agent@host`. It is an
@@ -18,15 +18,16 @@ import { waitOf } from './task.ts'
  */
 export function a2aAgent(target: string, options: A2aAgentOptions = {}): RemoteAgent {
   const peer = readPeer(target, options)
-  const shelf: CardShelf = {}
-  const run = (message: NormalizedMessage, context: AgentContext) => passOn(peer, shelf, message, context)
-  const recall: Recall = (left, means) => recallTask(peer, left, means)
-  return Object.assign(run, { isAgent: true as const, recall })
+  const shelf: CardCache = {}
+  const runRemote = (message: NormalizedMessage, context: AgentContext) =>
+    callRemoteAgent(peer, shelf, message, context)
+  const cancelRemote: CancelRemoteTask = (left, means) => cancelRemoteTask(peer, left, means)
+  return Object.assign(runRemote, { isAgent: true as const, recall: cancelRemote })
 }
 
-async function passOn(
+async function callRemoteAgent(
   peer: RemotePeer,
-  shelf: CardShelf,
+  shelf: CardCache,
   message: NormalizedMessage,
   context: AgentContext,
 ): Promise<AgentReply> {
@@ -36,13 +37,13 @@ async function passOn(
     return chainReply(next.code)
   }
   if (context.budgets?.spent() !== undefined)
-    return replyOf({ kind: 'failed', code: 'budget_exceeded' }, plain(context))
+    return replyFromOutcome({ kind: 'failed', code: 'budget_exceeded' }, plainTextAuthor(context))
   const call = openCall(peer, context, next)
   try {
     const opened = await openStep(call, shelf, message)
-    if (opened.kind === 'failed') return told(call, opened, opened)
-    const outcome = await askedAndAnswered(call, opened, message)
-    return told(call, opened, outcome)
+    if (opened.kind === 'failed') return rememberAndReply(call, opened, opened)
+    const outcome = await askAndReply(call, opened, message)
+    return rememberAndReply(call, opened, outcome)
   } catch (error) {
     await call.stopRemote()
     throw error
@@ -51,7 +52,7 @@ async function passOn(
   }
 }
 
-async function askedAndAnswered(
+async function askAndReply(
   call: RemoteCall,
   opened: Extract<Opened, { kind: 'plan' }>,
   message: NormalizedMessage,
@@ -61,26 +62,28 @@ async function askedAndAnswered(
   const { plan } = opened
   if (asked.said.kind === 'message') {
     const contextId = asked.said.message.contextId ?? plan.contextId
-    call.context.record([remoteLine(call.context.agent, { at: asked.at, contextId, state: 'completed' })])
+    call.context.record([remoteTaskLine(call.context.agent, { at: asked.at, contextId, state: 'completed' })])
     return asked.said
   }
   const { task } = asked.said
   const outcome = await answerStep(call, opened, { ...asked, task })
   const contextId = task.contextId ?? plan.contextId
   const reached =
-    outcome.kind === 'task' ? { state: outcome.task.state, wait: waitOf(outcome.task) } : { state: 'failed' as const }
-  call.context.record([remoteLine(call.context.agent, { at: asked.at, contextId, taskId: task.id, ...reached })])
+    outcome.kind === 'task'
+      ? { state: outcome.task.state, wait: waitFingerprint(outcome.task) }
+      : { state: 'failed' as const }
+  call.context.record([remoteTaskLine(call.context.agent, { at: asked.at, contextId, taskId: task.id, ...reached })])
   return outcome
 }
 
-function told({ context }: RemoteCall, opened: Opened, outcome: Outcome): AgentReply {
+function rememberAndReply({ context }: RemoteCall, opened: Opened, outcome: Outcome): AgentReply {
   const state = outcome.kind === 'task' ? { task: outcome.task.id, state: outcome.task.state } : {}
   const code = outcome.kind === 'failed' ? { code: outcome.code } : {}
   context.emit('remote_answered', { kind: outcome.kind, ...state, ...code })
   const writesMarkdown = opened.kind === 'plan' && opened.plan.writesMarkdown
-  return replyOf(outcome, { ...plain(context), writesMarkdown })
+  return replyFromOutcome(outcome, { ...plainTextAuthor(context), writesMarkdown })
 }
 
-function plain({ agent }: AgentContext): { readonly agent: string; readonly writesMarkdown: boolean } {
+function plainTextAuthor({ agent }: AgentContext): { readonly agent: string; readonly writesMarkdown: boolean } {
   return { agent, writesMarkdown: false }
 }

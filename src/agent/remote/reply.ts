@@ -4,7 +4,14 @@ import { type NormalizedResponse, type Part, textPart } from '../../contract/ind
 import type { AgentReply } from '../context.ts'
 import type { FaultCode } from './fault.ts'
 import { inboundParts } from './parts.ts'
-import { type ChainRefusal, type RemoteMessage, type RemotePart, type RemoteTask, textIn, wordsOf } from './task.ts'
+import {
+  artifactsText,
+  type ChainRefusal,
+  type RemoteMessage,
+  type RemotePart,
+  type RemoteTask,
+  remotePartsText,
+} from './task.ts'
 
 export type Outcome =
   | { readonly kind: 'task'; readonly task: RemoteTask }
@@ -15,22 +22,22 @@ export type SaidBy = { readonly agent: string; readonly writesMarkdown: boolean 
 
 const maxReplyParts = 64
 
-export function replyOf(outcome: Outcome, by: SaidBy): AgentReply {
+export function replyFromOutcome(outcome: Outcome, by: SaidBy): AgentReply {
   switch (outcome.kind) {
     case 'failed':
       return failedReply(outcome.code)
     case 'message':
-      return { parts: orDone(inboundParts(outcome.message.parts, by)), status: 'completed' }
+      return { parts: partsOrDone(inboundParts(outcome.message.parts, by)), status: 'completed' }
     case 'task':
       return taskReply(outcome.task, by)
   }
 }
 
 function taskReply(task: RemoteTask, by: SaidBy): AgentReply {
-  const parts = resultParts(task, by)
+  const parts = remoteResultParts(task, by)
   switch (task.state) {
     case 'completed':
-      return { parts: orDone(parts), status: 'completed' }
+      return { parts: partsOrDone(parts), status: 'completed' }
     case 'input_required': {
       const asked =
         parts.length > 0 ? parts : [textPart(`${by.agent} needs one more answer from you before it can go on.`)]
@@ -48,19 +55,20 @@ function taskReply(task: RemoteTask, by: SaidBy): AgentReply {
 }
 
 /** Its results, and what it said with its last state unless that is what the results say. */
-function resultParts(task: RemoteTask, by: SaidBy): Part[] {
+function remoteResultParts(task: RemoteTask, by: SaidBy): Part[] {
   const { artifacts, said, history } = task
-  const results = artifacts.flatMap(({ parts, name }) => inboundParts(joined(parts), { ...by, name }))
-  const words = wordsOf(task)
+  const results = artifacts.flatMap(({ parts, name }) => inboundParts(joinTextParts(parts), { ...by, name }))
+  const words = artifactsText(task)
   const isNew =
-    said !== undefined && !(said.parts.every((part) => part.kind === 'text') && words.includes(textIn(said.parts)))
+    said !== undefined &&
+    !(said.parts.every((part) => part.kind === 'text') && words.includes(remotePartsText(said.parts)))
   const last = isNew || results.length > 0 ? undefined : history.findLast(({ isFromAgent }) => isFromAgent)
   const spoken = isNew ? said.parts : (last?.parts ?? [])
   return [...results, ...inboundParts(spoken, by)].slice(0, maxReplyParts)
 }
 
 /** Chunks of one stream are no paragraphs, also where they are told apart afterwards. */
-function joined(parts: readonly RemotePart[]): readonly RemotePart[] {
+function joinTextParts(parts: readonly RemotePart[]): readonly RemotePart[] {
   const pieces: RemotePart[] = []
   for (const part of parts) {
     const last = pieces.at(-1)
@@ -71,7 +79,7 @@ function joined(parts: readonly RemotePart[]): readonly RemotePart[] {
   return pieces
 }
 
-function orDone(parts: readonly Part[]): Part[] {
+function partsOrDone(parts: readonly Part[]): Part[] {
   return parts.length > 0 ? parts.slice(0, maxReplyParts) : [textPart('Done.')]
 }
 

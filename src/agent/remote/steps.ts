@@ -1,18 +1,18 @@
 // The three steps of a remote call. A crash after the first finds the ids again, after the second the task, after the third the
 // answer; a crash inside one of them asks the peer what it knows before anything is sent.
 import { isGatewayError, type Json, type JsonObject, type NormalizedMessage, type Part } from '../../contract/index.ts'
-import { isFields } from '../fields.ts'
-import { sha256Of } from '../tools/canonical-json.ts'
-import { type Asked, ask, lookUp, type Plan } from './ask.ts'
+import { isPlainObject } from '../fields.ts'
+import { sha256OfJson } from '../tools/canonical-json.ts'
+import { type Asked, askRemoteAgent, findSentTask, type Plan } from './ask.ts'
 import type { RemoteCall } from './call.ts'
 import { chooseInterface, type RemoteCard } from './card.ts'
-import { type CardShelf, discover } from './discover.ts'
-import { away, isFault } from './fault.ts'
-import { follow } from './follow.ts'
+import { type CardCache, discoverCard } from './discover.ts'
+import { isRemoteFault, remoteUnavailable } from './fault.ts'
+import { followTask } from './follow.ts'
 import { outboundParts } from './parts.ts'
 import { type RememberedTask, rememberedTask } from './remember.ts'
 import type { Outcome } from './reply.ts'
-import { isWaiting, type RemoteTask, wordsOf } from './task.ts'
+import { artifactsText, isTaskWaiting, type RemoteTask } from './task.ts'
 import type { RemoteInterface } from './wire.ts'
 
 type Failed = Extract<Outcome, { kind: 'failed' }>
@@ -21,21 +21,25 @@ type Failed = Extract<Outcome, { kind: 'failed' }>
 export type Opened = Failed | { readonly kind: 'plan'; readonly plan: Plan; readonly isAgain: boolean }
 
 /** Whom we ask, and under which ids. */
-export async function openStep(call: RemoteCall, shelf: CardShelf, message: NormalizedMessage): Promise<Opened> {
+export async function openStep(call: RemoteCall, shelf: CardCache, message: NormalizedMessage): Promise<Opened> {
   const { context, peer, egress, signal } = call
   const { trust, allows03 } = peer
   const remembered = rememberedTask(context.transcript, context.agent)
   let isMadeNow = false
-  const work = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
+  const openWork = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
     isMadeNow = true
-    const card = await discover({ egress, elsewhere: context.elsewhere, signal, trust, allows03 }, peer.target, shelf)
-    return { kind: 'plan', plan: await planOf(card, { remembered, key, allows03 }) }
+    const card = await discoverCard(
+      { egress, elsewhere: context.elsewhere, signal, trust, allows03 },
+      peer.target,
+      shelf,
+    )
+    return { kind: 'plan', plan: await planCall(card, { remembered, key, allows03 }) }
   }
-  const opened = await journaled<Failed | { kind: 'plan'; plan: Plan }>(
+  const opened = await journaledStep<Failed | { kind: 'plan'; plan: Plan }>(
     call,
     'remote agent',
     message.parts,
-    work,
+    openWork,
     false,
   )
   return opened.kind === 'failed' ? opened : { ...opened, isAgain: !isMadeNow }
@@ -47,21 +51,21 @@ type Grounds = {
   readonly allows03: boolean
 }
 
-async function planOf(card: RemoteCard, { remembered, key, allows03 }: Grounds): Promise<Plan> {
+async function planCall(card: RemoteCard, { remembered, key, allows03 }: Grounds): Promise<Plan> {
   const chosen = chooseInterface(card, allows03)
   // A card that no longer lists where we were has moved: what we knew there is of no use elsewhere.
   const before =
-    remembered !== undefined && card.interfaces.some((each) => isSame(each, remembered.at, allows03))
+    remembered !== undefined && card.interfaces.some((each) => isSameInterface(each, remembered.at, allows03))
       ? remembered
       : undefined
   const at = before?.at ?? chosen
-  const waiting = before !== undefined && isWaiting(before.state) ? before.taskId : undefined
+  const waiting = before !== undefined && isTaskWaiting(before.state) ? before.taskId : undefined
   const legacy = card.interfaces.find(({ dialect }) => dialect === '0.3') ?? { ...at, dialect: '0.3' as const }
   return {
     at,
     ...(allows03 && at.dialect === '1.0' ? { fallback: legacy } : {}),
-    messageId: await idFrom(key, 'message'),
-    contextId: before?.contextId ?? (await idFrom(key, 'context')),
+    messageId: await deriveId(key, 'message'),
+    contextId: before?.contextId ?? (await deriveId(key, 'context')),
     isNewContext: before === undefined,
     ...(waiting === undefined ? {} : { taskId: waiting, answers: before?.wait ?? '' }),
     isSignIn: before?.state === 'auth_required',
@@ -88,13 +92,13 @@ export async function askStep(
   const { context, sendingClientOf, peer, next } = call
   const { plan } = opened
   let live: Asked['live']
-  const metadata = forwarded(message, next.chain, await vouched(call, plan))
+  const metadata = forwardedMetadata(message, next.chain, await attestEvidence(call, plan))
   const asking = {
     ...{ plan, isAgain: opened.isAgain, mayResend: peer.mayResend },
     message: { parts: await outboundParts(message.parts, context.attachments), metadata },
   }
   call.onStop(async (other) => {
-    const task = await lookUp({ ...asking, clientOf: other, mayResend: true })
+    const task = await findSentTask({ ...asking, clientOf: other, mayResend: true })
     if (task !== undefined) await other(plan.at).cancel(task.id)
   })
   context.emit('remote_called', {
@@ -102,13 +106,13 @@ export async function askStep(
     binding: plan.at.binding,
     version: plan.at.dialect,
   })
-  const work = () => async (): Promise<AskedTask> => {
-    const asked = await ask({ ...asking, clientOf: sendingClientOf })
+  const askWork = () => async (): Promise<AskedTask> => {
+    const asked = await askRemoteAgent({ ...asking, clientOf: sendingClientOf })
     call.naming.hurry()
     live = asked.live
     return { kind: 'asked', at: asked.at, said: asked.said }
   }
-  const asked = await journaled<AskedTask>(call, 'remote message', message.parts, work)
+  const asked = await journaledStep<AskedTask>(call, 'remote message', message.parts, askWork)
   return asked.kind === 'failed' || live === undefined ? asked : { ...asked, live }
 }
 
@@ -121,7 +125,7 @@ export async function answerStep(
   const { context, clientOf, peer, signal } = call
   call.onStop((other) => other(at).cancel(task.id))
   let isFollowed = false
-  const work = () => async (): Promise<Outcome> => {
+  const answerWork = () => async (): Promise<Outcome> => {
     isFollowed = true
     const means = {
       client: clientOf(at),
@@ -131,16 +135,22 @@ export async function answerStep(
       show: context.show,
       answers: plan.answers,
     }
-    return { kind: 'task', task: await follow({ ...means, ...(live === undefined ? {} : { live }) }, task) }
+    return { kind: 'task', task: await followTask({ ...means, ...(live === undefined ? {} : { live }) }, task) }
   }
-  const outcome = await journaled<Outcome>(call, 'remote answer', [{ kind: 'text', task: task.id }], work, false)
+  const outcome = await journaledStep<Outcome>(
+    call,
+    'remote answer',
+    [{ kind: 'text', task: task.id }],
+    answerWork,
+    false,
+  )
   // Watching clients have just been told to start over.
-  if (!isFollowed && outcome.kind === 'task') context.show(wordsOf(outcome.task))
+  if (!isFollowed && outcome.kind === 'task') context.show(artifactsText(outcome.task))
   return outcome
 }
 
 /** A step that may run again: it looks before it acts. Faults are its result, outages are waited out, stops are stops. */
-async function journaled<T extends { readonly kind: string }>(
+async function journaledStep<T extends { readonly kind: string }>(
   call: RemoteCall,
   name: string,
   parts: readonly Part[],
@@ -155,16 +165,16 @@ async function journaled<T extends { readonly kind: string }>(
         // All of it is JSON: it was read from some, or made here.
         return JSON.parse(JSON.stringify(await work(key)())) as JsonObject
       } catch (error) {
-        return { ...(await failureOf(call, error)) }
+        return { ...(await remoteFailure(call, error)) }
       }
     },
-    { idempotent: true, effect, label: `ask ${context.agent}`, args: await sha256Of(parts.map(lasting)) },
+    { idempotent: true, effect, label: `ask ${context.agent}`, args: await sha256OfJson(parts.map(stablePart)) },
   )
   // The journal holds what this very step returned.
   return result as unknown as T | Failed
 }
 
-async function failureOf(call: RemoteCall, error: unknown): Promise<Failed> {
+async function remoteFailure(call: RemoteCall, error: unknown): Promise<Failed> {
   const { context } = call
   if (context.signal.aborted) throw error
   if (context.stop.aborted) {
@@ -175,22 +185,22 @@ async function failureOf(call: RemoteCall, error: unknown): Promise<Failed> {
     await call.stopRemote()
     return { kind: 'failed', code: context.budgets?.spent() === undefined ? 'remote_timeout' : 'budget_exceeded' }
   }
-  if (isGatewayError(error) || !isFault(error)) throw error
+  if (isGatewayError(error) || !isRemoteFault(error)) throw error
   if (error.code !== 'remote_unreachable') context.report(error, { source: 'remote_agent' })
-  if (error.code === 'remote_unreachable') throw away(error)
+  if (error.code === 'remote_unreachable') throw remoteUnavailable(error)
   if (error.code === 'remote_too_much') await call.stopRemote(true)
   return { kind: 'failed', code: error.code }
 }
 
 /** What a part is in every try: URLs of files are made anew each time. */
-function lasting(part: Part): Json {
+function stablePart(part: Part): Json {
   const { bytes_ref: _where, attachment, ...rest } = part as Part & { bytes_ref?: unknown; attachment?: unknown }
-  const id = isFields(attachment) ? { attachment: String(attachment['id']) } : {}
+  const id = isPlainObject(attachment) ? { attachment: String(attachment['id']) } : {}
   return JSON.parse(JSON.stringify({ ...rest, ...id }))
 }
 
 /** What a connector tells the agent it forwards to: how names in its reply travel, and its place in the chain. */
-function forwarded(
+function forwardedMetadata(
   { recipient_capabilities }: NormalizedMessage,
   chain: JsonObject,
   evidence: readonly JsonObject[],
@@ -206,19 +216,19 @@ function forwarded(
 }
 
 /** Signed anew in every try: it is good for minutes, and a turn may wait for hours. */
-async function vouched({ peer, context }: RemoteCall, { messageId }: Plan): Promise<readonly JsonObject[]> {
+async function attestEvidence({ peer, context }: RemoteCall, { messageId }: Plan): Promise<readonly JsonObject[]> {
   const { vouchTo: audience } = peer
   return audience === undefined ? [] : context.elsewhere.attest(context.evidence, { audience, messageId })
 }
 
 /** One that refused our version may have been spoken to in the one before. */
-function isSame(listed: RemoteInterface, used: RemoteInterface, allows03: boolean): boolean {
+function isSameInterface(listed: RemoteInterface, used: RemoteInterface, allows03: boolean): boolean {
   const isPlace = listed.url === used.url && listed.binding === used.binding && listed.tenant === used.tenant
   return isPlace && (listed.dialect === used.dialect || (allows03 && used.dialect === '0.3'))
 }
 
 /** The same id in every try of a step, in the shape of a UUID (version 8: made of a hash). */
-async function idFrom(key: string, what: string): Promise<string> {
-  const hex = (await sha256Of([what, key])).slice('sha256:'.length)
+async function deriveId(key: string, what: string): Promise<string> {
+  const hex = (await sha256OfJson([what, key])).slice('sha256:'.length)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

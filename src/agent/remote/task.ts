@@ -67,22 +67,22 @@ export type RemoteEvent =
 const overStates: ReadonlySet<RemoteState> = new Set(['completed', 'failed', 'cancelled', 'rejected'])
 const openStates: ReadonlySet<RemoteState> = new Set(['input_required', 'auth_required'])
 
-export function isOver(state: RemoteState): boolean {
+export function isTaskOver(state: RemoteState): boolean {
   return overStates.has(state)
 }
 
 /** It waits for a person, and goes on when it is answered. */
-export function isWaiting(state: RemoteState): boolean {
+export function isTaskWaiting(state: RemoteState): boolean {
   return openStates.has(state)
 }
 
 /** Nothing more comes from it by itself. `answered`: the wait that was just ended, which a peer may show once more. */
-export function rests(task: RemoteTask, answered?: string): boolean {
-  return isOver(task.state) || (isWaiting(task.state) && waitOf(task) !== answered)
+export function isTaskAtRest(task: RemoteTask, answered?: string): boolean {
+  return isTaskOver(task.state) || (isTaskWaiting(task.state) && waitFingerprint(task) !== answered)
 }
 
 /** Tells one wait of a task from the next. */
-export function waitOf({ state, stateAt, said }: RemoteTask): string {
+export function waitFingerprint({ state, stateAt, said }: RemoteTask): string {
   return JSON.stringify([state, stateAt ?? '', said?.messageId ?? ''])
 }
 
@@ -95,14 +95,14 @@ export function taskAfter(task: RemoteTask | undefined, event: RemoteEvent): Rem
       return task === undefined || task.id === event.task.id ? event.task : task
     case 'status': {
       const known = task ?? emptyTask(event)
-      if (known.id !== event.taskId || isOver(known.state)) return known
+      if (known.id !== event.taskId || isTaskOver(known.state)) return known
       const { said: _said, stateAt: _at, ...rest } = known
       const { state, stateAt, said } = event
       return { ...rest, state, ...(stateAt === undefined ? {} : { stateAt }), ...(said === undefined ? {} : { said }) }
     }
     case 'artifact': {
       const known = task ?? emptyTask(event)
-      if (known.id !== event.taskId || isOver(known.state)) return known
+      if (known.id !== event.taskId || isTaskOver(known.state)) return known
       return { ...known, artifacts: withArtifact(known.artifacts, event.artifact, event.isAppended) }
     }
   }
@@ -126,10 +126,10 @@ function withArtifact(
 }
 
 /** The words of its results, as far as they have come. */
-export function wordsOf({ artifacts }: RemoteTask): string {
-  return artifacts.map(({ parts }) => textIn(parts)).join('\n\n')
+export function artifactsText({ artifacts }: RemoteTask): string {
+  return artifacts.map(({ parts }) => remotePartsText(parts)).join('\n\n')
 }
 
-export function textIn(parts: readonly RemotePart[]): string {
+export function remotePartsText(parts: readonly RemotePart[]): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
 }

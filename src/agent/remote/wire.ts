@@ -74,7 +74,7 @@ const rpcMethods: Readonly<Record<Dialect, Readonly<Record<Operation['kind'], st
 
 function rpcRequest(at: RemoteInterface, operation: Operation, headers: WireRequest['headers']): WireRequest {
   const tenant = at.tenant === undefined ? {} : { tenant: at.tenant }
-  const params = { ...tenant, ...paramsOf(at, operation) }
+  const params = { ...tenant, ...operationParams(at, operation) }
   const call = { jsonrpc: '2.0', id: 1, method: rpcMethods[at.dialect][operation.kind], params }
   return {
     method: 'POST',
@@ -84,11 +84,11 @@ function rpcRequest(at: RemoteInterface, operation: Operation, headers: WireRequ
   }
 }
 
-function paramsOf(at: RemoteInterface, operation: Operation): JsonObject {
+function operationParams(at: RemoteInterface, operation: Operation): JsonObject {
   switch (operation.kind) {
     case 'send':
     case 'stream':
-      return sendParams(at, operation.message)
+      return sendMessageParams(at, operation.message)
     case 'get':
     case 'cancel':
     case 'subscribe':
@@ -113,7 +113,7 @@ function restRequest(at: RemoteInterface, operation: Operation, headers: WireReq
         method: 'POST',
         url: `${base}/message:${operation.kind}`,
         headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(sendParams(at, operation.message)),
+        body: JSON.stringify(sendMessageParams(at, operation.message)),
       }
     case 'get':
       return { method: 'GET', url: `${base}/tasks/${encodeURIComponent(operation.taskId)}`, headers }
@@ -135,11 +135,11 @@ function restRequest(at: RemoteInterface, operation: Operation, headers: WireReq
 }
 
 /** It never has to answer before it is done: the task is followed under its id. */
-function sendParams({ dialect, binding }: RemoteInterface, message: OutboundMessage): JsonObject {
+function sendMessageParams({ dialect, binding }: RemoteInterface, message: OutboundMessage): JsonObject {
   const { messageId, contextId, taskId, metadata } = message
   const ids = { messageId, contextId, ...(taskId === undefined ? {} : { taskId }) }
   if (dialect === '1.0') {
-    const parts = message.parts.map(partOf)
+    const parts = message.parts.map(toWirePart)
     return { message: { ...ids, role: 'ROLE_USER', parts, metadata }, configuration: { returnImmediately: true } }
   }
   const configuration = { blocking: false }
@@ -151,14 +151,14 @@ function sendParams({ dialect, binding }: RemoteInterface, message: OutboundMess
   return { request: { ...ids, role: 'ROLE_USER', content, metadata }, configuration }
 }
 
-function partOf(part: RemotePart): Json {
+function toWirePart(part: RemotePart): Json {
   switch (part.kind) {
     case 'text':
-      return { text: part.text, ...media(part) }
+      return { text: part.text, ...mediaTypeField(part) }
     case 'bytes':
-      return { raw: part.base64, ...named(part), ...media(part) }
+      return { raw: part.base64, ...filenameField(part), ...mediaTypeField(part) }
     case 'url':
-      return { url: part.url, ...named(part), ...media(part) }
+      return { url: part.url, ...filenameField(part), ...mediaTypeField(part) }
     case 'data':
       return { data: part.data }
   }
@@ -169,9 +169,9 @@ function legacyRpcPart(part: RemotePart): Json {
     case 'text':
       return { kind: 'text', text: part.text }
     case 'bytes':
-      return { kind: 'file', file: { bytes: part.base64, ...legacyFile(part) } }
+      return { kind: 'file', file: { bytes: part.base64, ...legacyFileFields(part) } }
     case 'url':
-      return { kind: 'file', file: { uri: part.url, ...legacyFile(part) } }
+      return { kind: 'file', file: { uri: part.url, ...legacyFileFields(part) } }
     case 'data':
       return { kind: 'data', data: part.data }
   }
@@ -182,22 +182,22 @@ function legacyRestPart(part: RemotePart): Json {
     case 'text':
       return { text: part.text }
     case 'bytes':
-      return { file: { fileWithBytes: part.base64, ...legacyFile(part) } }
+      return { file: { fileWithBytes: part.base64, ...legacyFileFields(part) } }
     case 'url':
-      return { file: { fileWithUri: part.url, ...legacyFile(part) } }
+      return { file: { fileWithUri: part.url, ...legacyFileFields(part) } }
     case 'data':
       return { data: { data: part.data } }
   }
 }
 
-function media({ mediaType }: { readonly mediaType?: string }): JsonObject {
+function mediaTypeField({ mediaType }: { readonly mediaType?: string }): JsonObject {
   return mediaType === undefined ? {} : { mediaType }
 }
 
-function named({ name }: { readonly name?: string }): JsonObject {
+function filenameField({ name }: { readonly name?: string }): JsonObject {
   return name === undefined ? {} : { filename: name }
 }
 
-function legacyFile({ name, mediaType }: { readonly name?: string; readonly mediaType?: string }): JsonObject {
+function legacyFileFields({ name, mediaType }: { readonly name?: string; readonly mediaType?: string }): JsonObject {
   return { ...(name === undefined ? {} : { name }), ...(mediaType === undefined ? {} : { mimeType: mediaType }) }
 }

@@ -6,7 +6,7 @@ import type { ToolRequestWish } from '../approvals/pauses.ts'
 type RequestFacts = { readonly requestId: string; readonly runId: string; readonly timeoutAt: string }
 
 /** From the turn and not from the run: run ids are the caller's, and two callers may choose the same. */
-export async function requestIdOf(turnId: string, { name, callId }: ToolRequestWish['tool']): Promise<string> {
+export async function toolRequestId(turnId: string, { name, callId }: ToolRequestWish['tool']): Promise<string> {
   return `runtime-tool-${await sha256Hex(JSON.stringify([turnId, name, callId]))}`
 }
 

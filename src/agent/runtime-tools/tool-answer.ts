@@ -1,6 +1,6 @@
 // What the client that ran the tool reports, as it is stored: a result or an error, never both.
 import type { Json, JsonObject } from '../../contract/index.ts'
-import { isFields } from '../fields.ts'
+import { isPlainObject } from '../fields.ts'
 import type { ToolAnswer } from './tool-request-store.ts'
 
 export type Submission =
@@ -12,7 +12,7 @@ export function submittedResult(given: Submission): ToolAnswer {
   const result =
     'error' in given
       ? { ...facts, success: false, error: given.error }
-      : { ...facts, success: true, result: isFields(given.result) ? given.result : { value: given.result } }
+      : { ...facts, success: true, result: isPlainObject(given.result) ? given.result : { value: given.result } }
   return { status: 'runtime_tool_completed', result: result as JsonObject }
 }
 

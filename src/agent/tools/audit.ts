@@ -2,7 +2,7 @@
 // later what the tool answered.
 import type { Fields } from '../../contract/index.ts'
 import type { ToolAudit } from '../loop/tool-records.ts'
-import { sha256Of } from './canonical-json.ts'
+import { sha256OfJson } from './canonical-json.ts'
 import { redactParameters, type Sensitivity } from './redact.ts'
 import type { ToolResult } from './tool.ts'
 
@@ -30,7 +30,7 @@ export async function auditEvent(audited: AuditedCall): Promise<ToolAudit> {
     parameters_redacted: true,
     success: result.success,
     result_status: result.success ? 'success' : 'error',
-    result_sha256: await sha256Of(result),
+    result_sha256: await sha256OfJson(result),
     ...(typeof errorType === 'string' && errorType !== '' ? { error_type: errorType } : {}),
   }
 }
@@ -40,5 +40,5 @@ export type HashedParameters = { readonly redacted: Fields; readonly parameters_
 /** Parameters as events, transcripts and audits carry them. */
 export async function hashedParameters(parameters: Fields, declared?: Sensitivity): Promise<HashedParameters> {
   const redacted = redactParameters(parameters, declared)
-  return { redacted, parameters_sha256: await sha256Of(redacted) }
+  return { redacted, parameters_sha256: await sha256OfJson(redacted) }
 }

@@ -1,6 +1,6 @@
 // Parameters a declaration wants filled from what the gateway knows. Nothing is bound that is not declared.
 import type { Fields } from '../../contract/index.ts'
-import { isFields, jsonOf, trimmed } from '../fields.ts'
+import { isPlainObject, toJson, trimmedText } from '../fields.ts'
 import type { BindingSource, ParameterBinding } from './tool.ts'
 
 const sources: readonly string[] = ['context', 'client_context', 'caller_context', 'runtime_context']
@@ -8,8 +8,8 @@ const bindingKeys = new Set(['source', 'path', 'sensitive', 'default', 'authorit
 
 /** Undefined: something in it is wrong, and the declaration with it. */
 export function readBindings(value: unknown): Readonly<Record<string, ParameterBinding>> | undefined {
-  if (!isFields(value)) return isEmptyList(value) ? {} : undefined
-  return readAll(Object.entries(value), readBinding)
+  if (!isPlainObject(value)) return isEmptyArray(value) ? {} : undefined
+  return readBindingEntries(Object.entries(value), readBinding)
 }
 
 /** The short form: names, or new name to name. It reads the root of the turn's context. */
@@ -17,15 +17,15 @@ export function readContextBindings(
   value: unknown,
   source: BindingSource,
 ): Readonly<Record<string, ParameterBinding>> | undefined {
-  if (!Array.isArray(value) && !isFields(value)) return undefined
+  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
   const entries = Array.isArray(value) ? value.map((name) => [String(name), name] as const) : Object.entries(value)
-  return readAll(entries, (path) => {
-    const read = trimmed(path)
+  return readBindingEntries(entries, (path) => {
+    const read = trimmedText(path)
     return read === undefined ? undefined : { source, path: read }
   })
 }
 
-function readAll(
+function readBindingEntries(
   entries: readonly (readonly [string, unknown])[],
   read: (value: unknown) => ParameterBinding | undefined,
 ): Readonly<Record<string, ParameterBinding>> | undefined {
@@ -37,19 +37,19 @@ function readAll(
 function readBinding(value: unknown): ParameterBinding | undefined {
   if (typeof value === 'string') {
     const [source = '', ...path] = value.trim().split('.')
-    return located(source, path.join('.'))
+    return readBindingLocation(source, path.join('.'))
   }
-  if (!isFields(value) || Object.keys(value).some((key) => !bindingKeys.has(key))) return undefined
-  const place = located(value['source'], value['path'])
+  if (!isPlainObject(value) || Object.keys(value).some((key) => !bindingKeys.has(key))) return undefined
+  const place = readBindingLocation(value['source'], value['path'])
   const flags = readFlags(value)
   if (place === undefined || flags === undefined) return undefined
-  const fallback = 'default' in value ? jsonOf(value['default']) : undefined
+  const fallback = 'default' in value ? toJson(value['default']) : undefined
   return { ...place, ...flags, ...(fallback === undefined ? {} : { default: fallback }) }
 }
 
-function located(source: unknown, path: unknown): ParameterBinding | undefined {
-  const read = trimmed(path)
-  if (!isSource(source) || read === undefined || read.split('.').includes('')) return undefined
+function readBindingLocation(source: unknown, path: unknown): ParameterBinding | undefined {
+  const read = trimmedText(path)
+  if (!isBindingSource(source) || read === undefined || read.split('.').includes('')) return undefined
   return { source, path: read }
 }
 
@@ -63,10 +63,10 @@ function readFlags(value: Fields): Pick<ParameterBinding, 'sensitive' | 'authori
   }
 }
 
-function isSource(value: unknown): value is BindingSource {
+function isBindingSource(value: unknown): value is BindingSource {
   return typeof value === 'string' && sources.includes(value)
 }
 
-function isEmptyList(value: unknown): boolean {
+function isEmptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }

@@ -22,8 +22,8 @@ export function gateCall(rules: readonly GateRule[], called: readonly string[], 
     if (since.some((name) => rule.require_one_of.includes(name))) continue
     const spent = since.filter((name) => rule.limited_tools.includes(name)).length
     if (spent < rule.max_calls) continue
-    const message = `${tool} may not be called now: after ${rule.after_tool}, call ${oneOf(rule)} first.`
-    return { message, context: { ...contextOf(rule), tool_name: tool, calls: spent } }
+    const message = `${tool} may not be called now: after ${rule.after_tool}, call ${requiredToolNames(rule)} first.`
+    return { message, context: { ...gateRuleContext(rule), tool_name: tool, calls: spent } }
   }
   return undefined
 }
@@ -41,8 +41,8 @@ export function gateCompletion(rules: readonly GateRule[], called: readonly stri
       rule.require_one_of.length === 0 ? called : called.filter((name) => rule.require_one_of.includes(name))
     const isShort = rule.require_tool_use && counted.length < rule.min_tool_calls
     if (!isOpen && !isShort) continue
-    const message = `call ${oneOf(rule)} before you finish.`
-    return { message, context: { ...contextOf(rule), calls: counted.length } }
+    const message = `call ${requiredToolNames(rule)} before you finish.`
+    return { message, context: { ...gateRuleContext(rule), calls: counted.length } }
   }
   return undefined
 }
@@ -65,11 +65,11 @@ export function gateMediator(rules: readonly GateRule[]): PreToolMediator {
   }
 }
 
-function oneOf(rule: GateRule): string {
+function requiredToolNames(rule: GateRule): string {
   return rule.require_one_of.length === 0 ? 'a tool' : rule.require_one_of.join(' or ')
 }
 
-function contextOf(rule: GateRule): Fields {
+function gateRuleContext(rule: GateRule): Fields {
   return {
     rule_id: rule.id,
     ...(rule.after_tool === undefined ? {} : { after_tool: rule.after_tool }),

@@ -1,7 +1,7 @@
 // When two calls are the same call. `key` compares the raw parameters and stays in memory; the hashes are made of the redacted
 // ones, because events carry them and a short secret can be guessed from its hash.
 import type { Fields } from '../../contract/index.ts'
-import { canonicalJson, sha256Of } from './canonical-json.ts'
+import { canonicalJson, sha256OfJson } from './canonical-json.ts'
 import type { ToolCatalog } from './catalog.ts'
 import { redactParameters } from './redact.ts'
 
@@ -18,13 +18,13 @@ export async function callSignature(
   toolName: string,
   parameters: Fields,
 ): Promise<CallSignature> {
-  const parametersHash = await sha256Of(redactParameters(parameters, catalog.find(toolName)))
+  const parametersHash = await sha256OfJson(redactParameters(parameters, catalog.find(toolName)))
   return {
     key: canonicalJson([toolName, parameters]),
     payload: {
       tool_name: toolName,
       parameters_hash: parametersHash,
-      signature_hash: await sha256Of([toolName, parametersHash]),
+      signature_hash: await sha256OfJson([toolName, parametersHash]),
     },
   }
 }

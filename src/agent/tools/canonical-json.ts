@@ -6,7 +6,7 @@ import { sha256Hex } from '../../verification/index.ts'
 export function canonicalJson(value: unknown): string {
   // The round trip settles what JSON makes of dates and undefined before anything is sorted.
   const text = JSON.stringify(value)
-  return text === undefined ? 'null' : write(JSON.parse(text))
+  return text === undefined ? 'null' : writeCanonical(JSON.parse(text))
 }
 
 /** The value itself as JSON makes it, its keys in one order: the same for two values whose keys were written differently. */
@@ -14,13 +14,13 @@ export function sortedJson(value: unknown): Json {
   return JSON.parse(canonicalJson(value))
 }
 
-export async function sha256Of(value: unknown): Promise<string> {
+export async function sha256OfJson(value: unknown): Promise<string> {
   return `sha256:${await sha256Hex(canonicalJson(value))}`
 }
 
-function write(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
+function writeCanonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(writeCanonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${write(item)}`).join(',')}}`
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${writeCanonical(item)}`).join(',')}}`
 }

@@ -1,6 +1,6 @@
 // Tools that need a capability: no principal, no capability, no answer from the policy all mean no.
 import type { Fields } from '../../contract/index.ts'
-import { principalIn, safePrincipal } from '../policy/principal.ts'
+import { actingPrincipal, safePrincipal } from '../policy/principal.ts'
 import { redactParameters } from './redact.ts'
 import type { PreparedCall, ToolDeclaration, ToolResult } from './tool.ts'
 import { failedResult } from './tool-result.ts'
@@ -20,7 +20,7 @@ export async function checkCapability(
 ): Promise<CapabilityDenial | undefined> {
   const capability = declaration.required_capability
   if (capability === undefined) return undefined
-  const principal = principalIn(context)
+  const principal = actingPrincipal(context)
   if (principal !== undefined && (await isPermitted(policy, principal, capability))) return undefined
   const reason = principal === undefined ? 'principal_unavailable' : 'capability_not_permitted'
   const safe = principal === undefined ? null : safePrincipal(principal)

@@ -1,5 +1,5 @@
 // The tools of one run, found by any of their spellings. Two tools that a provider could not tell apart are never both in.
-import { fieldsOf, isFields } from '../fields.ts'
+import { asFields, isPlainObject } from '../fields.ts'
 import { type DeclarationForm, type DeclarationReading, readDeclaration } from './declaration.ts'
 import { providerSafeName } from './provider-names.ts'
 import type { RejectedDeclaration, ToolDeclaration } from './tool.ts'
@@ -18,13 +18,13 @@ export function createToolCatalog(declarations: Iterable<ToolDeclaration>): Tool
   const rejected: RejectedDeclaration[] = []
   for (const declaration of declarations) {
     const { name } = declaration
-    const taken = spellingsOf(declaration).find((spelling) => owners.has(spelling))
+    const taken = toolSpellings(declaration).find((spelling) => owners.has(spelling))
     if (taken !== undefined) {
-      rejected.push({ name, reason: collision(name, taken, owners.get(taken) ?? '') })
+      rejected.push({ name, reason: nameCollision(name, taken, owners.get(taken) ?? '') })
       continue
     }
     tools.set(name, declaration)
-    for (const spelling of spellingsOf(declaration)) owners.set(spelling, name)
+    for (const spelling of toolSpellings(declaration)) owners.set(spelling, name)
   }
   return { tools, rejected, find: (called) => tools.get(owners.get(called) ?? '') }
 }
@@ -38,24 +38,24 @@ export type NormalizedDeclarations = {
 export function normalizeDeclarations(input: unknown, form: DeclarationForm = 'request'): NormalizedDeclarations {
   const readings = Array.isArray(input)
     ? input.map((entry) => readDeclaration(entry, form))
-    : Object.entries(fieldsOf(input)).map(([key, value]) => readNamed(key, value, form))
+    : Object.entries(asFields(input)).map(([key, value]) => readNamedDeclaration(key, value, form))
   const catalog = createToolCatalog(readings.flatMap((reading) => (reading.ok ? [reading.declaration] : [])))
   const bad = readings.flatMap((reading) => (reading.ok ? [] : [reading.rejected]))
   return { accepted: catalog.tools, rejected: [...bad, ...catalog.rejected] }
 }
 
-function readNamed(key: string, value: unknown, form: DeclarationForm): DeclarationReading {
-  const own = fieldsOf(value)['name'] ?? key
-  if (own === key) return readDeclaration(isFields(value) ? { ...value, name: key } : value, form)
+function readNamedDeclaration(key: string, value: unknown, form: DeclarationForm): DeclarationReading {
+  const own = asFields(value)['name'] ?? key
+  if (own === key) return readDeclaration(isPlainObject(value) ? { ...value, name: key } : value, form)
   const rejected = { name: key, reason: 'ambiguous_tool_name: name differs from its key' }
   return { ok: false, rejected, fields: ['name'] }
 }
 
-function spellingsOf({ name, provider_safe_name, provider_aliases }: ToolDeclaration): readonly string[] {
+function toolSpellings({ name, provider_safe_name, provider_aliases }: ToolDeclaration): readonly string[] {
   return [name, provider_safe_name ?? providerSafeName(name), ...(provider_aliases ?? [])]
 }
 
-function collision(name: string, spelling: string, owner: string): string {
+function nameCollision(name: string, spelling: string, owner: string): string {
   if (owner === name) return 'duplicate_tool_name: declared twice; the first one stays'
   return `provider_name_collision: ${spelling} also means ${owner}; rename one or set provider_safe_name`
 }

@@ -1,7 +1,7 @@
 // Names of tools that a caller runs itself. It may call them what it likes; here they are `client/…` in the letters that our
 // names have, and what the caller declared stays beside it, so that it is called by its own word again.
 import type { Fields } from '../../contract/index.ts'
-import { isFields } from '../fields.ts'
+import { isPlainObject } from '../fields.ts'
 import { fingerprint } from './provider-names.ts'
 import type { ToolDeclaration } from './tool.ts'
 
@@ -18,9 +18,9 @@ const prefix = 'client/'
 export function nameClientTools(declared: readonly unknown[]): readonly unknown[] {
   const owners = new Map<string, string>()
   return declared.map((tool) => {
-    if (!isFields(tool) || typeof tool['name'] !== 'string') return tool
+    if (!isPlainObject(tool) || typeof tool['name'] !== 'string') return tool
     const own = tool['name']
-    const base = mappedName(own)
+    const base = clientToolName(own)
     let name = base
     for (let more = 2; owners.has(name) && owners.get(name) !== own; more += 1) name = `${base}-${more}`
     owners.set(name, own)
@@ -43,11 +43,11 @@ export function declaredAs(tool: Pick<ToolDeclaration, 'name'> | undefined): { r
 /** What a model calls it: close to the caller's own word, and nothing that a tool of the agent could be called. */
 export function clientProviderName(name: string, own: string): string {
   const mapped = name.slice(prefix.length)
-  const word = /^[A-Za-z0-9_-]{1,48}$/.test(own) && mapped === mappedName(own) ? own : mapped
+  const word = /^[A-Za-z0-9_-]{1,48}$/.test(own) && mapped === clientToolName(own) ? own : mapped
   return `client__${word}`
 }
 
-function mappedName(own: string): string {
+function clientToolName(own: string): string {
   const bare = own.startsWith(prefix) ? own.slice(prefix.length) : own
   if (plainName.test(bare)) return bare
   const words = bare

@@ -2,7 +2,7 @@
 // no person is asked to approve a call that could not run, and nothing runs that a person should have approved.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { ToolCallFacts } from '../context.ts'
-import { storable } from '../fields.ts'
+import { toStorableJson } from '../fields.ts'
 import type { LoopObserver } from '../loop/events.ts'
 import type { ActionPolicy, ActionRuling } from '../policy/action-policy.ts'
 import { hashedParameters } from './audit.ts'
@@ -10,7 +10,7 @@ import { callSignature } from './call-signature.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { checkCapability } from './capability.ts'
 import type { ToolCatalog } from './catalog.ts'
-import type { CallContext, CallEnd, ReadyCall, ToolDesk } from './desk.ts'
+import type { CallContext, CallEnd, ReadyCall, ToolRunner } from './desk.ts'
 import type { DuplicateCalls } from './duplicate-calls.ts'
 import { type ExecutionDeps, executeCall } from './execute-call.ts'
 import { type Mediation, mediate, type PreToolMediator } from './mediate.ts'
@@ -38,7 +38,7 @@ export type AnsweredCall = {
     | { readonly kind: 'result'; readonly isRejected: boolean; readonly result: (call: ReadyCall) => ToolResult }
 }
 
-export type DeskDeps = ExecutionDeps & {
+export type ToolRunnerDeps = ExecutionDeps & {
   readonly catalog: ToolCatalog
   /** Makes the effect once, also when the process dies in the middle: the journal. */
   readonly once: (call: Runnable, effect: (context: EffectContext) => Promise<ToolResult>) => Promise<ToolResult>
@@ -64,7 +64,7 @@ export type DeskDeps = ExecutionDeps & {
 
 const defaultMediationTimeoutMs = 10_000
 
-export function createToolDesk(deps: DeskDeps): ToolDesk {
+export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
   return {
     declarations: deps.catalog.tools,
     rejected: deps.catalog.rejected,
@@ -81,53 +81,53 @@ export function createToolDesk(deps: DeskDeps): ToolDesk {
     },
     async run(call, context) {
       const startedAt = performance.now()
-      const count = (end: CallEnd): Promise<CallEnd> => counted(deps, call, end, performance.now() - startedAt)
+      const countCall = (end: CallEnd): Promise<CallEnd> => reportCall(deps, call, end, performance.now() - startedAt)
       const answer = deps.answered?.callId === call.id ? deps.answered.answer : undefined
       if (answer?.kind === 'result') {
         const how = answer.isRejected ? { isRejected: true, rule: 'approval' } : {}
-        return count(ended(deps, call, answer.result(call), how))
+        return countCall(endCall(deps, call, answer.result(call), how))
       }
-      const done = answer === undefined ? call : isRunnable(call) ? withInput(call, answer.input) : undefined
+      const done = answer === undefined ? call : isRunnable(call) ? withApprovedInput(call, answer.input) : undefined
       if (done !== undefined && isRunnable(done) && (await deps.isFinished?.(done)) === true)
-        return carryOut(deps, done, context, answer)
+        return executeApproved(deps, done, context, answer)
       const mediation = await mediate(deps.mediators ?? [], mediatorContext(call, context), {
         signal: context.signal,
         timeoutMs: deps.mediationTimeoutMs ?? defaultMediationTimeoutMs,
         ...(deps.onMediatorException === undefined ? {} : { onException: deps.onMediatorException }),
       })
-      if (mediation.action === 'proceed') return count(await proceed(deps, call, context, answer))
-      if (mediation.action === 'pending') return count(await paused(deps, call, mediation.result))
-      return count(ended(deps, call, mediation.result, mediation))
+      if (mediation.action === 'proceed') return countCall(await proceed(deps, call, context, answer))
+      if (mediation.action === 'pending') return countCall(await pauseCall(deps, call, mediation.result))
+      return countCall(endCall(deps, call, mediation.result, mediation))
     },
   }
 }
 
 async function proceed(
-  deps: DeskDeps,
+  deps: ToolRunnerDeps,
   asked: ReadyCall,
   context: CallContext,
   approved: Approved | undefined,
 ): Promise<CallEnd> {
-  if (!isRunnable(asked)) return ended(deps, asked, asked.refusal ?? unavailable(asked))
+  if (!isRunnable(asked)) return endCall(deps, asked, asked.refusal ?? unavailableToolResult(asked))
   const call = approved === undefined ? asked : approvedCall(asked, approved)
-  if (call === undefined) return ended(deps, asked, changed(asked.declaration), { isRejected: true })
+  if (call === undefined) return endCall(deps, asked, changedActionResult(asked.declaration), { isRejected: true })
   const { declaration, prepared } = call
   const denial = await checkCapability(deps.capabilities, { call: prepared, declaration }, context.context)
   const signature = await callSignature(deps.catalog, call.tool_name, prepared.parameters)
   const correction = denial === undefined ? deps.duplicates?.check(signature, declaration) : undefined
   if (correction !== undefined) {
     deps.observe?.('duplicate_call_corrected', { turn: context.turn, tool_name: call.tool_name, tool_call_id: call.id })
-    return ended(deps, call, correction, { isRejected: true })
+    return endCall(deps, call, correction, { isRejected: true })
   }
   // A denied call goes on to where denials are told; no person is bothered with it.
-  const { policy: action, rule } = denial === undefined ? rulingOf(deps, call) : direct
-  if (action === 'forbidden') return ended(deps, call, forbidden(declaration), { isRejected: true, rule })
-  if (action === 'preview' && approved === undefined) return approval(deps, call, {})
-  return carryOut(deps, call, context, approved)
+  const { policy: action, rule } = denial === undefined ? actionRuling(deps, call) : direct
+  if (action === 'forbidden') return endCall(deps, call, forbiddenToolResult(declaration), { isRejected: true, rule })
+  if (action === 'preview' && approved === undefined) return requestApproval(deps, call, {})
+  return executeApproved(deps, call, context, approved)
 }
 
-async function carryOut(
-  deps: DeskDeps,
+async function executeApproved(
+  deps: ToolRunnerDeps,
   call: Runnable,
   context: CallContext,
   approved: Approved | undefined,
@@ -141,24 +141,24 @@ async function carryOut(
   const how = isDenied ? { rule: `capability:${declaration.required_capability}` } : {}
   const signature = await callSignature(deps.catalog, call.tool_name, prepared.parameters)
   deps.duplicates?.record(signature, declaration, call.id, result)
-  if (result.status === 'approval_required') return approval(deps, call, result)
-  return result.status === 'runtime_tool_pending' ? paused(deps, call, result) : ended(deps, call, result, how)
+  if (result.status === 'approval_required') return requestApproval(deps, call, result)
+  return result.status === 'runtime_tool_pending' ? pauseCall(deps, call, result) : endCall(deps, call, result, how)
 }
 
-async function approval(deps: DeskDeps, call: Runnable, details: Fields): Promise<CallEnd> {
-  if (deps.stageApproval === undefined) return ended(deps, call, unavailable(call), { isRejected: true })
+async function requestApproval(deps: ToolRunnerDeps, call: Runnable, details: Fields): Promise<CallEnd> {
+  if (deps.stageApproval === undefined) return endCall(deps, call, unavailableToolResult(call), { isRejected: true })
   return { kind: 'approval', ...(await deps.stageApproval(call, details)) }
 }
 
-async function paused(deps: DeskDeps, call: ReadyCall, result: ToolResult): Promise<CallEnd> {
+async function pauseCall(deps: ToolRunnerDeps, call: ReadyCall, result: ToolResult): Promise<CallEnd> {
   if (!isRunnable(call) || deps.stagePending === undefined)
-    return ended(deps, call, unavailable(call), { isRejected: true })
+    return endCall(deps, call, unavailableToolResult(call), { isRejected: true })
   return { kind: 'pending', request: await deps.stagePending(call, result.runtime_tool_request ?? {}) }
 }
 
 /** What is kept and shown: without echoed secrets, cut to size; the full one goes to those who watch. */
-function ended(
-  deps: DeskDeps,
+function endCall(
+  deps: ToolRunnerDeps,
   call: ReadyCall,
   result: ToolResult,
   how: Ended | Exclude<Mediation, { action: 'proceed' }> = {},
@@ -166,7 +166,7 @@ function ended(
   const clean = storedResult(result, call.prepared?.parameters ?? call.asked.parameters, call.declaration)
   const cut = deps.truncate?.(clean, call.tool_name)
   const isRejected = 'action' in how ? how.action === 'reject' : how.isRejected === true
-  const diagnostics = diagnosed(deps, call, clean)
+  const diagnostics = diagnoseResult(deps, call, clean)
   const rule = 'action' in how ? mediatorRule(how) : how.rule
   return {
     kind: 'result',
@@ -184,7 +184,7 @@ type Ended = { readonly isRejected?: boolean; readonly rule?: string | undefined
 
 const direct: ActionRuling = { policy: 'direct', rule: undefined }
 
-function rulingOf({ actionOf }: DeskDeps, call: Runnable): ActionRuling {
+function actionRuling({ actionOf }: ToolRunnerDeps, call: Runnable): ActionRuling {
   const ruling = actionOf?.(call) ?? 'direct'
   return typeof ruling === 'string' ? { policy: ruling, rule: 'policy' } : ruling
 }
@@ -202,18 +202,23 @@ function denialCode({ metadata }: ToolResult): string {
   return /^[\w.:-]{1,80}$/.test(type) ? type : 'denied'
 }
 
-async function counted(deps: DeskDeps, { tool_name: tool }: ReadyCall, end: CallEnd, ms: number): Promise<CallEnd> {
-  await deps.onCall?.({ tool, ms, ...outcomeOf(end) })
+async function reportCall(
+  deps: ToolRunnerDeps,
+  { tool_name: tool }: ReadyCall,
+  end: CallEnd,
+  ms: number,
+): Promise<CallEnd> {
+  await deps.onCall?.({ tool, ms, ...callOutcome(end) })
   return end
 }
 
-function outcomeOf(end: CallEnd): Pick<ToolCallFacts, 'outcome' | 'denial'> {
+function callOutcome(end: CallEnd): Pick<ToolCallFacts, 'outcome' | 'denial'> {
   if (end.kind !== 'result') return { outcome: end.kind === 'approval' ? 'asked' : 'waiting' }
   if (end.denial !== undefined) return { outcome: 'denied', denial: end.denial }
   return { outcome: end.result.success ? 'succeeded' : 'failed' }
 }
 
-function diagnosed(deps: DeskDeps, call: ReadyCall, result: ToolResult): Fields | undefined {
+function diagnoseResult(deps: ToolRunnerDeps, call: ReadyCall, result: ToolResult): Fields | undefined {
   try {
     return deps.diagnostics?.(call, result)
   } catch {
@@ -244,25 +249,25 @@ function isRunnable(call: ReadyCall): call is Runnable {
 
 /** What runs is what was approved, to the letter: undefined when today's binding or schema would make something else of it. */
 function approvedCall(call: Runnable, { input }: Approved): Runnable | undefined {
-  if (canonicalJson(storable(call.prepared.parameters)) !== canonicalJson(input)) return undefined
-  return withInput(call, input)
+  if (canonicalJson(toStorableJson(call.prepared.parameters)) !== canonicalJson(input)) return undefined
+  return withApprovedInput(call, input)
 }
 
-function withInput(call: Runnable, input: Fields): Runnable {
+function withApprovedInput(call: Runnable, input: Fields): Runnable {
   return { ...call, prepared: { ...call.prepared, parameters: input } }
 }
 
-function changed(declaration: ToolDeclaration): ToolResult {
+function changedActionResult(declaration: ToolDeclaration): ToolResult {
   const error = `${declaration.name} was not run: what would happen now is not what was approved. Ask again if it is still wanted.`
   return failedResult(declaration, 'approval_changed', error)
 }
 
-function forbidden(declaration: ToolDeclaration): ToolResult {
+function forbiddenToolResult(declaration: ToolDeclaration): ToolResult {
   return failedResult(declaration, 'action_forbidden', `${declaration.name} is not allowed here. Do not call it again.`)
 }
 
 /** No person can be asked here: then the call does not happen. */
-function unavailable(call: ReadyCall): ToolResult {
+function unavailableToolResult(call: ReadyCall): ToolResult {
   const error = `${call.tool_name} cannot be run here. Do not call it again.`
   return failedResult(call.declaration ?? { name: call.tool_name }, 'executor_unavailable', error)
 }

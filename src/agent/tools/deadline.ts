@@ -4,14 +4,14 @@ export type Bounded<T> = { readonly kind: 'done'; readonly value: T } | { readon
 export type Bounds = { readonly signal: AbortSignal; readonly timeoutMs: number }
 
 /** Rejects with the work's own error, or with the signal's reason. The work is told by its own signal in both cases. */
-export async function withDeadline<T>(
+export async function runWithDeadline<T>(
   work: (signal: AbortSignal) => Promise<T> | T,
   { signal, timeoutMs }: Bounds,
 ): Promise<Bounded<T>> {
   signal.throwIfAborted()
   const stop = new AbortController()
   const ended = Promise.withResolvers<Bounded<T>>()
-  const onAbort = () => {
+  const abortWork = () => {
     stop.abort(signal.reason)
     ended.reject(signal.reason)
   }
@@ -19,17 +19,17 @@ export async function withDeadline<T>(
     stop.abort(new DOMException('The tool took too long', 'TimeoutError'))
     ended.resolve({ kind: 'timed_out' })
   }, timeoutMs)
-  signal.addEventListener('abort', onAbort, { once: true })
+  signal.addEventListener('abort', abortWork, { once: true })
   try {
     // What comes after the end is dropped; settling twice is harmless.
-    void run(work, stop.signal).then((value) => ended.resolve({ kind: 'done', value }), ended.reject)
+    void startWork(work, stop.signal).then((value) => ended.resolve({ kind: 'done', value }), ended.reject)
     return await ended.promise
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
+    signal.removeEventListener('abort', abortWork)
   }
 }
 
-async function run<T>(work: (signal: AbortSignal) => Promise<T> | T, signal: AbortSignal): Promise<T> {
+async function startWork<T>(work: (signal: AbortSignal) => Promise<T> | T, signal: AbortSignal): Promise<T> {
   return await work(signal)
 }

@@ -4,7 +4,7 @@
 //   request  either, as a stored conversation request holds it; what older client entries left out is supplied
 //   outside  a client tool declared by an API caller: it may describe itself, and never grant itself anything
 import type { Fields } from '../../contract/index.ts'
-import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
+import { asFields, isPlainObject, toJson, trimmedText } from '../fields.ts'
 import { readBindings, readContextBindings } from './bindings.ts'
 import { clientProviderName, declaredName, maxDeclaredName } from './client-names.ts'
 import { isProviderName, providerSafeName } from './provider-names.ts'
@@ -37,56 +37,56 @@ const outsideRuntime = new Set(['duplicate_policy', 'completion_signal'])
 const outsideExtensions = new Set(['sensitive_parameters', 'parameter_sensitivity', 'declared_name'])
 
 export function readDeclaration(input: unknown, form: DeclarationForm): DeclarationReading {
-  const given = fieldsOf(input)
+  const given = asFields(input)
   const name = typeof given['name'] === 'string' ? given['name'] : ''
   const isRoutedToClient = form === 'request' && (given['executor'] === 'client' || name.startsWith('client/'))
   const isOutside = form === 'outside'
   const isClient = form === 'client' || isOutside || isRoutedToClient
   const rules = { isClient, isLenient: isOutside || form === 'request', isOutside }
   const faults: Faults = new Map()
-  const declaration = isFields(input) ? declare(given, rules, faults) : undefined
+  const declaration = isPlainObject(input) ? buildDeclaration(given, rules, faults) : undefined
   if (declaration === undefined) faults.set('declaration', 'must be an object')
   if (declaration !== undefined && faults.size === 0) return { ok: true, declaration }
   const reason = [...faults].map(([field, fault]) => `${field} ${fault}`).join('; ')
   return {
     ok: false,
-    rejected: { name: name.slice(0, maxNameLength), reason: `${prefixOf(form, isClient)}: ${reason}` },
+    rejected: { name: name.slice(0, maxNameLength), reason: `${faultPrefix(form, isClient)}: ${reason}` },
     fields: [...faults.keys()],
   }
 }
 
-function prefixOf(form: DeclarationForm, isClient: boolean): string {
+function faultPrefix(form: DeclarationForm, isClient: boolean): string {
   if (isClient) return 'invalid_runtime_tool_declaration'
   return form === 'server' ? 'invalid_server_tool_declaration' : 'invalid_conversation_tool_declaration'
 }
 
-function declare(given: Fields, form: Form, faults: Faults): ToolDeclaration {
-  const { name, source } = identity(given, form, faults)
+function buildDeclaration(given: Fields, form: Form, faults: Faults): ToolDeclaration {
+  const { name, source } = readToolIdentity(given, form, faults)
   const own = form.isOutside ? declaredName(given) : undefined
   if (own !== undefined && own.length > maxDeclaredName)
     faults.set('name', `is longer than ${maxDeclaredName} characters`)
-  const description = trimmed(given['description']) ?? (form.isClient && form.isLenient ? (own ?? name) : '')
+  const description = trimmedText(given['description']) ?? (form.isClient && form.isLenient ? (own ?? name) : '')
   if (description === '') faults.set('description', 'is required')
   executorAndScope(given, form, faults)
-  const parameters = isEmptyList(given['parameters']) ? {} : jsonOf(given['parameters'] ?? {})
-  if (!isFields(parameters)) faults.set('parameters', 'must be a JSON schema')
-  const schema = fieldsOf(parameters)
+  const parameters = isEmptyList(given['parameters']) ? {} : toJson(given['parameters'] ?? {})
+  if (!isPlainObject(parameters)) faults.set('parameters', 'must be a JSON schema')
+  const schema = asFields(parameters)
   return {
-    ...extensions(given, form),
+    ...extensionFields(given, form),
     name,
     source,
     description,
     parameters: schema,
     executor: form.isClient ? 'client' : 'host',
     scope: 'run',
-    ...runtimeOf(given, form, faults),
+    ...readToolRuntime(given, form, faults),
     ...filledParameters(given, schema, form, faults),
-    ...spellings(given, name, form, faults),
-    ...conduct(given, form, faults),
+    ...readSpellings(given, name, form, faults),
+    ...readConduct(given, form, faults),
   }
 }
 
-function identity(given: Fields, { isClient }: Form, faults: Faults): { name: string; source: string } {
+function readToolIdentity(given: Fields, { isClient }: Form, faults: Faults): { name: string; source: string } {
   const name = typeof given['name'] === 'string' ? given['name'] : ''
   const namespace = name.length <= maxNameLength ? namePattern.exec(name)?.[1] : undefined
   if (namespace === undefined) faults.set('name', 'must be namespace/name in lower-case letters, digits, _ and -')
@@ -108,10 +108,10 @@ function executorAndScope({ executor, scope }: Fields, { isClient, isLenient }: 
   if (scope !== 'run' && !(scope === undefined && mayBeAbsent)) faults.set('scope', 'must be run')
 }
 
-function runtimeOf(given: Fields, { isOutside }: Form, faults: Faults): Pick<ToolDeclaration, 'runtime'> {
+function readToolRuntime(given: Fields, { isOutside }: Form, faults: Faults): Pick<ToolDeclaration, 'runtime'> {
   const { runtime } = given
   if (runtime === undefined || runtime === null || isEmptyList(runtime)) return {}
-  if (!isFields(runtime)) faults.set('runtime', 'must be an object')
+  if (!isPlainObject(runtime)) faults.set('runtime', 'must be an object')
   const hints = normalizeRuntime(runtime)
   if (!isOutside) return { runtime: hints }
   return { runtime: Object.fromEntries(Object.entries(hints).filter(([key]) => outsideRuntime.has(key))) }
@@ -123,17 +123,20 @@ function filledParameters(
   form: Form,
   faults: Faults,
 ): Pick<ToolDeclaration, 'parameter_bindings' | 'parameter_defaults'> {
-  const bindings = bindingsOf(given, form, faults)
+  const bindings = readDeclaredBindings(given, form, faults)
   const sensitivity: Sensitivity = { ...given, parameters, parameter_bindings: bindings }
-  const hide = (name: string) => isSensitiveParameter(name, sensitivity)
+  const isHiddenDefault = (name: string) => isSensitiveParameter(name, sensitivity)
   const defaults = given['parameter_defaults'] ?? {}
-  if (!isFields(defaults) && !isEmptyList(defaults)) faults.set('parameter_defaults', 'must be an object')
-  const hiddenDefaults = Object.entries(fieldsOf(jsonOf(defaults))).map(
-    ([name, value]) => [name, hide(name) ? redacted : value] as const,
+  if (!isPlainObject(defaults) && !isEmptyList(defaults)) faults.set('parameter_defaults', 'must be an object')
+  const hiddenDefaults = Object.entries(asFields(toJson(defaults))).map(
+    ([name, value]) => [name, isHiddenDefault(name) ? redacted : value] as const,
   )
   const hiddenBindings = Object.entries(bindings).map(
     ([name, binding]) =>
-      [name, binding.default !== undefined && hide(name) ? { ...binding, default: redacted } : binding] as const,
+      [
+        name,
+        binding.default !== undefined && isHiddenDefault(name) ? { ...binding, default: redacted } : binding,
+      ] as const,
   )
   return {
     ...(hiddenBindings.length === 0 ? {} : { parameter_bindings: Object.fromEntries(hiddenBindings) }),
@@ -144,7 +147,7 @@ function filledParameters(
   }
 }
 
-function bindingsOf(given: Fields, form: Form, faults: Faults): Readonly<Record<string, ParameterBinding>> {
+function readDeclaredBindings(given: Fields, form: Form, faults: Faults): Readonly<Record<string, ParameterBinding>> {
   const long = readBindings(given['parameter_bindings'] ?? {})
   if (long === undefined) faults.set('parameter_bindings', 'must be name to "source.path" or {source, path, …}')
   const short = readContextBindings(
@@ -160,7 +163,7 @@ function bindingsOf(given: Fields, form: Form, faults: Faults): Readonly<Record<
   return bindings
 }
 
-function spellings(
+function readSpellings(
   given: Fields,
   name: string,
   { isOutside }: Form,
@@ -175,12 +178,12 @@ function spellings(
   return { provider_safe_name: String(safe), ...(usable.length === 0 ? {} : { provider_aliases: usable }) }
 }
 
-function conduct(
+function readConduct(
   { required_capability, idempotent, timeout_ms }: Fields,
   { isOutside }: Form,
   faults: Faults,
 ): Pick<ToolDeclaration, 'required_capability' | 'idempotent' | 'timeout_ms'> {
-  const capability = trimmed(required_capability)
+  const capability = trimmedText(required_capability)
   const isTimeout = typeof timeout_ms === 'number' && timeout_ms > 0 && Number.isFinite(timeout_ms)
   if (idempotent !== undefined && typeof idempotent !== 'boolean') faults.set('idempotent', 'must be true or false')
   if (timeout_ms !== undefined && !isTimeout) faults.set('timeout_ms', 'must be a positive number')
@@ -191,9 +194,9 @@ function conduct(
   }
 }
 
-function extensions(given: Fields, { isOutside }: Form): Fields {
+function extensionFields(given: Fields, { isOutside }: Form): Fields {
   const kept = Object.entries(given).filter(([key]) => (isOutside ? outsideExtensions.has(key) : !ruledFields.has(key)))
-  const plain = kept.map(([key, value]) => [key, jsonOf(value)] as const)
+  const plain = kept.map(([key, value]) => [key, toJson(value)] as const)
   return Object.fromEntries(plain.filter(([, value]) => value !== undefined && value !== null))
 }
 

@@ -57,10 +57,10 @@ export type Tool = {
 
 export function defineTool<const Parameters extends ToolParameters>(definition: ToolDefinition<Parameters>): Tool {
   const { execute, parameters, timeoutMs, approval, ...rest } = definition
-  const schema = isZod(parameters) ? parameters : undefined
+  const schema = isZodSchema(parameters) ? parameters : undefined
   const declared = {
     ...rest,
-    parameters: schema === undefined ? parameters : jsonSchemaOf(definition.name, schema),
+    parameters: schema === undefined ? parameters : toolJsonSchema(definition.name, schema),
     ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
   }
   const reading = readDeclaration(declared, 'server')
@@ -73,21 +73,21 @@ export function defineTool<const Parameters extends ToolParameters>(definition: 
     const remedy = 'leave it out and the tool runs in the gateway'
     throw new GatewayError('config_invalid', `[tool] ${definition.name}: ${problem}; ${remedy}`)
   }
-  const run: ToolExecutor = async (call, _declaration, context) => {
-    const args = schema === undefined ? call.parameters : await parsed(schema, call.parameters)
+  const runTool: ToolExecutor = async (call, _declaration, context) => {
+    const args = schema === undefined ? call.parameters : await parseArguments(schema, call.parameters)
     // The schema has just made it so; without one its type is Fields.
     return execute(args as Arguments<Parameters>, context)
   }
   return Object.freeze({
     declaration: Object.freeze(reading.declaration),
-    execute: run,
+    execute: runTool,
     // Its summary is given the parameters of this very tool.
     ...(approval === undefined ? {} : { approval: Object.freeze({ ...approval }) as ApprovalTerms }),
   })
 }
 
 /** The executor for a set of defined tools: each runs its own. */
-export function executorsOf(tools: readonly Tool[]): Executors {
+export function toolExecutors(tools: readonly Tool[]): Executors {
   const own = new Map(tools.map((tool) => [tool.declaration.name, tool.execute]))
   return {
     default: (call, declaration, context) => {
@@ -98,11 +98,11 @@ export function executorsOf(tools: readonly Tool[]): Executors {
   }
 }
 
-function isZod(parameters: ToolParameters): parameters is z.ZodType<Fields> {
+function isZodSchema(parameters: ToolParameters): parameters is z.ZodType<Fields> {
   return '_zod' in parameters
 }
 
-function jsonSchemaOf(name: string, schema: z.ZodType): Fields {
+function toolJsonSchema(name: string, schema: z.ZodType): Fields {
   // What the model sends is the input side: defaults and transformations come after it.
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   if (json.type === 'object' || json.anyOf !== undefined || json.allOf !== undefined) return json
@@ -110,7 +110,7 @@ function jsonSchemaOf(name: string, schema: z.ZodType): Fields {
 }
 
 /** Checks that JSON Schema cannot express, transformations and defaults. */
-async function parsed(schema: z.ZodType<Fields>, parameters: Fields): Promise<Fields> {
+async function parseArguments(schema: z.ZodType<Fields>, parameters: Fields): Promise<Fields> {
   const reading = await schema.safeParseAsync(parameters)
   if (reading.success) return reading.data
   const faults = reading.error.issues

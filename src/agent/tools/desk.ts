@@ -45,7 +45,7 @@ export type CallContext = {
   readonly batchResults: readonly Fields[]
 }
 
-export interface ToolDesk {
+export interface ToolRunner {
   /** Accepted declarations by canonical name; none: nothing is mediated. */
   readonly declarations: ReadonlyMap<string, ToolDeclaration>
   readonly rejected: readonly RejectedDeclaration[]

@@ -25,7 +25,7 @@ export function createDuplicateCalls(): DuplicateCalls {
       const earlier = made.get(signature.key)
       if (earlier === undefined || isRepeatable(declaration)) return undefined
       const isStale = declaration.idempotent === true && (earlier.isUnknown || earlier.effects !== effects)
-      return isStale ? undefined : reminder(declaration, earlier)
+      return isStale ? undefined : duplicateReminder(declaration, earlier)
     },
     record(signature, declaration, id, result) {
       const isUnknown = result.metadata['outcome'] === 'unknown'
@@ -40,7 +40,7 @@ export function isRepeatable(declaration: Pick<ToolDeclaration, 'runtime'>): boo
   return declaration.runtime?.['duplicate_policy'] === 'repeatable'
 }
 
-function reminder(declaration: ToolDeclaration, { id, isUnknown }: Earlier): ToolResult {
+function duplicateReminder(declaration: ToolDeclaration, { id, isUnknown }: Earlier): ToolResult {
   const before = isUnknown
     ? 'and may have taken effect. Do not repeat it; tell the person and ask them to check.'
     : 'and succeeded. Its result stands; change the arguments or go on.'

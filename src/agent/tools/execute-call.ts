@@ -1,9 +1,9 @@
 // One prepared call, run. Every failure of the tool is a result; only what ends the turn itself is thrown.
 import { type ErrorCode, isGatewayError } from '../../contract/index.ts'
 import { type CapabilityPolicy, checkCapability } from './capability.ts'
-import { withDeadline } from './deadline.ts'
+import { runWithDeadline } from './deadline.ts'
 import { chooseExecutor, type Executors } from './executors.ts'
-import { secretsIn } from './stored-result.ts'
+import { secretParameters } from './stored-result.ts'
 import type { PreparedCall, ToolContext, ToolDeclaration, ToolResult } from './tool.ts'
 import { isToolError } from './tool-error.ts'
 import { failedResult, normalizeToolResult } from './tool-result.ts'
@@ -35,7 +35,7 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
   const { call, declaration } = ready
   const denial = await checkCapability(deps.capabilities, ready, context.context)
   if (denial !== undefined) {
-    quietly(() => deps.onDenied?.(denial.event))
+    notifyQuietly(() => deps.onDenied?.(denial.event))
     return denial.result
   }
   const choice = chooseExecutor(deps.executors, declaration)
@@ -43,9 +43,9 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
   const isUntimed = deps.untimed?.has(declaration.name) === true
   const timeoutMs = isUntimed ? maxTimerMs : Math.min(declaration.timeout_ms ?? deps.defaultTimeoutMs, maxTimerMs)
   try {
-    const work = (signal: AbortSignal) => choice.executor(call, declaration, { ...context, signal })
-    const end = await withDeadline(work, { signal: context.signal, timeoutMs })
-    return end.kind === 'done' ? normalizeToolResult(declaration, end.value) : timedOut(declaration, timeoutMs)
+    const runExecutor = (signal: AbortSignal) => choice.executor(call, declaration, { ...context, signal })
+    const end = await runWithDeadline(runExecutor, { signal: context.signal, timeoutMs })
+    return end.kind === 'done' ? normalizeToolResult(declaration, end.value) : toolTimeoutResult(declaration, timeoutMs)
   } catch (error) {
     if (context.signal.aborted || turnEnding.some((code) => isGatewayError(error, code))) throw error
     return exceptionResult(deps, ready, error, context.isUnsent())
@@ -53,9 +53,9 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
 }
 
 /** Whether it happened is told apart: a model that believes in a failure would try again. */
-function timedOut(declaration: ToolDeclaration, timeoutMs: number): ToolResult {
+function toolTimeoutResult(declaration: ToolDeclaration, timeoutMs: number): ToolResult {
   const seconds = Math.max(1, Math.round(timeoutMs / 1000))
-  if (declaration.idempotent !== true) return unknownOutcome(declaration)
+  if (declaration.idempotent !== true) return unknownToolOutcome(declaration)
   const error = `${declaration.name} did not answer within ${seconds} s. ${repeatAdvice}`
   return failedResult(declaration, 'tool_timeout', error, { outcome: 'unknown' })
 }
@@ -65,7 +65,7 @@ const repeatAdvice = 'It may be called again with the same arguments.'
 const unknownAdvice = 'it may or may not have happened. Do not call it again; tell the person and ask them to check.'
 
 /** For a call that was started and whose end was not seen; also what a resumed turn says of such a call. */
-export function unknownOutcome(declaration: Pick<ToolDeclaration, 'name' | 'runtime'>): ToolResult {
+export function unknownToolOutcome(declaration: Pick<ToolDeclaration, 'name' | 'runtime'>): ToolResult {
   const error = `${declaration.name} was interrupted: ${unknownAdvice}`
   return failedResult(declaration, 'tool_outcome_unknown', error, { outcome: 'unknown' })
 }
@@ -76,9 +76,9 @@ function exceptionResult(
   error: unknown,
   isUnsent: boolean,
 ): ToolResult {
-  if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
+  if (isGatewayError(error, 'tool_outcome_unknown')) return unknownToolOutcome(declaration)
   if (isToolError(error)) return failedResult(declaration, error.errorType, error.message)
-  quietly(() => deps.onException?.(error, declaration.name, secretsIn(call.parameters, declaration)))
+  notifyQuietly(() => deps.onException?.(error, declaration.name, secretParameters(call.parameters, declaration)))
   // Exceptions carry addresses, queries and tokens; the model, and with it the chat, learns only that it failed.
   const failure = `${declaration.name} failed because of an internal error`
   if (isUnsent) return failedResult(declaration, 'executor_exception', `${failure}.`)
@@ -89,7 +89,7 @@ function exceptionResult(
 }
 
 /** Those who watch cannot change what they see. */
-function quietly(notify: () => void): void {
+function notifyQuietly(notify: () => void): void {
   try {
     notify()
   } catch {

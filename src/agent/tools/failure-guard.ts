@@ -2,14 +2,14 @@
 // count anew. It never ends the run.
 import type { Fields } from '../../contract/index.ts'
 import { sha256Hex } from '../../verification/index.ts'
-import { fieldsOf } from '../fields.ts'
+import { asFields } from '../fields.ts'
 import type { FailureGuard } from '../loop/options.ts'
 import { callSignature, type SignatureDeps } from './call-signature.ts'
 
-const defaultThreshold = 2
+const defaultFailureThreshold = 2
 
 export function createFailureGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}): FailureGuard {
-  const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultThreshold))
+  const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultFailureThreshold))
   let last = ''
   let count = 0
   return {
@@ -19,7 +19,7 @@ export function createFailureGuard(deps: SignatureDeps, options: { readonly thre
     },
     async failed(toolName, parameters, result) {
       const signature = await callSignature(deps, toolName, parameters)
-      const errorCode = await errorCodeOf(result)
+      const errorCode = await resultErrorCode(result)
       const key = `${errorCode} ${signature.key}`
       count = key === last ? count + 1 : 1
       last = key
@@ -31,8 +31,8 @@ export function createFailureGuard(deps: SignatureDeps, options: { readonly thre
 }
 
 /** What a failure is called: its own code, else something made of its text. */
-async function errorCodeOf(result: Fields): Promise<string> {
-  const metadata = fieldsOf(result['metadata'])
+async function resultErrorCode(result: Fields): Promise<string> {
+  const metadata = asFields(result['metadata'])
   const named = [result['error_code'], result['code'], metadata['error_type'], metadata['error_code'], metadata['code']]
   for (const name of named) {
     const code = typeof name === 'string' ? name.toLowerCase().replace(/[^a-z0-9_-]/g, '') : ''

@@ -1,9 +1,9 @@
 // The last word before a tool runs. The mediator must say plainly that the call may proceed: an exception, a
 // silence or an unknown word is a no.
 import type { Envelope, Fields } from '../../contract/index.ts'
-import { fieldsOf, isFields, trimmed } from '../fields.ts'
-import { withDeadline } from './deadline.ts'
-import { pauseOf, runtimeToolPending } from './pause.ts'
+import { asFields, isPlainObject, trimmedText } from '../fields.ts'
+import { runWithDeadline } from './deadline.ts'
+import { readPause, runtimeToolPending } from './pause.ts'
 import type { PreparedCall, RequestedCall, ToolDeclaration, ToolResult } from './tool.ts'
 import { failedResult, normalizeToolResult } from './tool-result.ts'
 
@@ -67,71 +67,75 @@ export async function mediate(
   bounds: MediationBounds,
 ): Promise<Mediation> {
   for (const mediator of mediators) {
-    const mediation = await ask(mediator, context, bounds)
+    const mediation = await askMediator(mediator, context, bounds)
     if (mediation.action !== 'proceed') return mediation
   }
   return { action: 'proceed' }
 }
 
-async function ask(mediator: PreToolMediator, context: MediatorContext, bounds: MediationBounds): Promise<Mediation> {
+async function askMediator(
+  mediator: PreToolMediator,
+  context: MediatorContext,
+  bounds: MediationBounds,
+): Promise<Mediation> {
   const tool = context.tool_declaration ?? { name: context.tool_name }
   try {
-    const end = await withDeadline(() => mediator(context), bounds)
-    if (end.kind === 'done') return read(tool, end.value)
+    const end = await runWithDeadline(() => mediator(context), bounds)
+    if (end.kind === 'done') return readMediatorDecision(tool, end.value)
     bounds.onException?.(new Error(`The mediator did not answer within ${bounds.timeoutMs} ms.`))
-    return refuse(tool, 'pre_tool_mediation_failed')
+    return refuseMediation(tool, 'pre_tool_mediation_failed')
   } catch (error) {
     if (bounds.signal.aborted) throw error
     bounds.onException?.(error)
-    return refuse(tool, 'pre_tool_mediation_failed')
+    return refuseMediation(tool, 'pre_tool_mediation_failed')
   }
 }
 
 type Named = Parameters<typeof failedResult>[0]
 
-function read(tool: Named, decision: unknown): Mediation {
-  const given = fieldsOf(decision)
+function readMediatorDecision(tool: Named, decision: unknown): Mediation {
+  const given = asFields(decision)
   const complete = given['complete'] === true
   switch (given['action']) {
     case 'proceed':
       return { action: 'proceed' }
     case 'reject':
-      return { action: 'reject', result: rejection(tool, given), complete }
+      return { action: 'reject', result: rejectionResult(tool, given), complete }
     case 'replace_result':
-      return isFields(given['result'])
+      return isPlainObject(given['result'])
         ? { action: 'replace_result', result: normalizeToolResult(tool, given['result']), complete }
-        : refuse(tool, 'pre_tool_mediation_invalid')
+        : refuseMediation(tool, 'pre_tool_mediation_invalid')
     case 'pending':
-      return { action: 'pending', result: pending(tool, given), complete: false }
+      return { action: 'pending', result: pendingMediation(tool, given), complete: false }
     default:
-      return refuse(tool, 'pre_tool_mediation_invalid')
+      return refuseMediation(tool, 'pre_tool_mediation_invalid')
   }
 }
 
 /** A rejection is a failure, also when the result that came with it says otherwise. */
-function rejection(tool: Named, given: Fields): ToolResult {
-  const metadata = fieldsOf(given['metadata'])
-  const error = trimmed(given['error']) ?? 'The call was refused. Do not repeat it.'
-  const whole = isFields(given['result']) ? given['result'] : { error, metadata, runtime: given['runtime'] }
+function rejectionResult(tool: Named, given: Fields): ToolResult {
+  const metadata = asFields(given['metadata'])
+  const error = trimmedText(given['error']) ?? 'The call was refused. Do not repeat it.'
+  const whole = isPlainObject(given['result']) ? given['result'] : { error, metadata, runtime: given['runtime'] }
   const { result: _, ...failure } = normalizeToolResult(tool, { ...whole, success: false })
   return { ...failure, metadata: { error_type: 'pre_tool_mediation_rejected', ...failure.metadata } }
 }
 
-function pending(tool: Named, given: Fields): ToolResult {
-  const request = given['runtime_tool_request'] ?? given['request'] ?? fieldsOf(given['result'])['runtime_tool_request']
+function pendingMediation(tool: Named, given: Fields): ToolResult {
+  const request = given['runtime_tool_request'] ?? given['request'] ?? asFields(given['result'])['runtime_tool_request']
   const result = normalizeToolResult(
     tool,
-    pauseOf(given['result']) ? given['result'] : runtimeToolPending(fieldsOf(request)),
+    readPause(given['result']) ? given['result'] : runtimeToolPending(asFields(request)),
   )
-  const runtime = { ...result.runtime, ...fieldsOf(given['runtime']) }
+  const runtime = { ...result.runtime, ...asFields(given['runtime']) }
   return {
     ...result,
-    metadata: { ...fieldsOf(given['metadata']), ...result.metadata },
+    metadata: { ...asFields(given['metadata']), ...result.metadata },
     ...(Object.keys(runtime).length === 0 ? {} : { runtime }),
   }
 }
 
-function refuse(tool: Named, errorType: string): Mediation {
+function refuseMediation(tool: Named, errorType: string): Mediation {
   const error = `${tool.name} was not run because it could not be checked. Do not call it again.`
   return { action: 'reject', result: failedResult(tool, errorType, error), complete: false }
 }

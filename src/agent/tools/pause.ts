@@ -16,7 +16,9 @@ export function approvalRequired(details: Fields): Pause {
   return { [mark]: 'approval_required', details }
 }
 
-export function pauseOf(value: unknown): { readonly status: Pause[typeof mark]; readonly details: Fields } | undefined {
+export function readPause(
+  value: unknown,
+): { readonly status: Pause[typeof mark]; readonly details: Fields } | undefined {
   if (typeof value !== 'object' || value === null || !(mark in value)) return undefined
   const pause = value as Pause
   return { status: pause[mark], details: pause.details }

@@ -1,6 +1,6 @@
 // A requested call made ready, or refused in words the model can act on. Nothing is executed here.
 import type { Fields } from '../../contract/index.ts'
-import { isFields, trimmed } from '../fields.ts'
+import { isPlainObject, trimmedText } from '../fields.ts'
 import { authoritativeNames, bindParameters } from './bind-parameters.ts'
 import type { ToolCatalog } from './catalog.ts'
 import { missingParameters } from './required-parameters.ts'
@@ -32,16 +32,16 @@ export function prepareCall(
   requested: RequestedCall,
   place: CallPlace,
 ): Preparation {
-  const id = trimmed(requested.id) ?? `tool-call-${place.turn}-${place.ordinal}`
+  const id = trimmedText(requested.id) ?? `tool-call-${place.turn}-${place.ordinal}`
   const declaration = catalog.find(requested.name)
-  const given = isFields(requested.parameters) ? requested.parameters : {}
+  const given = isPlainObject(requested.parameters) ? requested.parameters : {}
   if (declaration === undefined) {
-    const toolName = printable(requested.name)
+    const toolName = printableName(requested.name)
     const refusal = failedResult({ name: toolName }, 'tool_not_found', `Tool '${toolName}' not found`)
     return { toolName, id, parameters: given, refusal }
   }
   const found = { toolName: declaration.name, id, declaration }
-  if (!isFields(requested.parameters) || requested.metadata?.['invalid_arguments'] === true) {
+  if (!isPlainObject(requested.parameters) || requested.metadata?.['invalid_arguments'] === true) {
     const error = `The arguments of ${declaration.name} were not a JSON object. Call it again with valid JSON.`
     return { ...found, parameters: given, refusal: failedResult(declaration, 'invalid_parameters', error) }
   }
@@ -67,16 +67,16 @@ function invalidRefusal(declaration: ToolDeclaration, parameters: Fields): ToolR
     const error = `${declaration.name} cannot be called here: a value the system fills in does not fit. Do not call it again.`
     return failedResult(declaration, 'invalid_bound_parameters', error, { invalid_parameters: faults })
   }
-  const error = `Invalid arguments for ${declaration.name}: ${faults.map(sentence).join('; ')}. Correct them and call again.`
+  const error = `Invalid arguments for ${declaration.name}: ${faults.map(faultSentence).join('; ')}. Correct them and call again.`
   return failedResult(declaration, 'invalid_parameters', error, { invalid_parameters: faults })
 }
 
-function sentence({ path, message }: ArgumentFault): string {
+function faultSentence({ path, message }: ArgumentFault): string {
   return `${path === '' ? 'the arguments' : path} ${message}`
 }
 
 /** An unknown name is the model's invention: it is shown, but neither long nor with control characters. */
-function printable(name: unknown): string {
+function printableName(name: unknown): string {
   return String(name)
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '')
     .slice(0, 128)

@@ -1,6 +1,6 @@
 // Parameters as they may be stored, shown and hashed. What is executed is never this copy.
 import type { Fields } from '../../contract/index.ts'
-import { fieldsOf, isFields, maxJsonDepth, textsOf } from '../fields.ts'
+import { asFields, isPlainObject, maxJsonDepth, textList } from '../fields.ts'
 import { itemSchemas, propertySchemas, schemasOfSameValue } from './schema-walk.ts'
 import { isSensitiveKey, redacted } from './sensitive-keys.ts'
 
@@ -18,20 +18,20 @@ type Walk = { readonly root: Fields; readonly patterns: readonly string[] }
 export function redactParameters(parameters: Fields, declared: Sensitivity = {}): Fields {
   const root = declared.parameters ?? {}
   const walk = { root, patterns: declaredPaths(declared) }
-  return redactFields(walk, parameters, [], schemasOfSameValue(root, root))
+  return redactParameterFields(walk, parameters, [], schemasOfSameValue(root, root))
 }
 
 /** Whether the parameter as a whole is a secret. */
 export function isSensitiveParameter(name: string, declared: Sensitivity): boolean {
   const root = declared.parameters ?? {}
   const walk = { root, patterns: declaredPaths(declared) }
-  return isHidden(walk, [name], expand(walk, propertySchemas(schemasOfSameValue(root, root), name)))
+  return isHiddenPath(walk, [name], expandSchemas(walk, propertySchemas(schemasOfSameValue(root, root), name)))
 }
 
-function redactFields(walk: Walk, value: Fields, path: readonly string[], schemas: readonly Fields[]): Fields {
+function redactParameterFields(walk: Walk, value: Fields, path: readonly string[], schemas: readonly Fields[]): Fields {
   const keys = Object.keys(value).toSorted()
   const entries = keys.map((key) => {
-    const own = expand(walk, propertySchemas(schemas, key))
+    const own = expandSchemas(walk, propertySchemas(schemas, key))
     return [key, redactValue(walk, value[key], [...path, key], own)] as const
   })
   return Object.fromEntries(entries)
@@ -39,19 +39,23 @@ function redactFields(walk: Walk, value: Fields, path: readonly string[], schema
 
 function redactValue(walk: Walk, value: unknown, path: readonly string[], schemas: readonly Fields[]): unknown {
   // Too deep to judge is too deep to show.
-  if (isHidden(walk, path, schemas) || path.length > maxJsonDepth) return redacted
-  if (isFields(value)) return redactFields(walk, value, path, schemas)
+  if (isHiddenPath(walk, path, schemas) || path.length > maxJsonDepth) return redacted
+  if (isPlainObject(value)) return redactParameterFields(walk, value, path, schemas)
   if (!Array.isArray(value)) return value
-  return value.map((item, index) => redactValue(walk, item, [...path, '*'], expand(walk, itemSchemas(schemas, index))))
+  return value.map((item, index) =>
+    redactValue(walk, item, [...path, '*'], expandSchemas(walk, itemSchemas(schemas, index))),
+  )
 }
 
-function expand({ root }: Walk, schemas: readonly unknown[]): readonly Fields[] {
+function expandSchemas({ root }: Walk, schemas: readonly unknown[]): readonly Fields[] {
   return schemas.flatMap((schema) => schemasOfSameValue(root, schema))
 }
 
-function isHidden({ patterns }: Walk, path: readonly string[], schemas: readonly Fields[]): boolean {
+function isHiddenPath({ patterns }: Walk, path: readonly string[], schemas: readonly Fields[]): boolean {
   const key = path.at(-1) ?? ''
-  return isSensitiveKey(key) || schemas.some(isSecretSchema) || patterns.some((pattern) => matches(pattern, path))
+  return (
+    isSensitiveKey(key) || schemas.some(isSecretSchema) || patterns.some((pattern) => matchesPathPattern(pattern, path))
+  )
 }
 
 function isSecretSchema(schema: Fields): boolean {
@@ -59,19 +63,19 @@ function isSecretSchema(schema: Fields): boolean {
   return flags.includes(true) || schema['format'] === 'password'
 }
 
-function matches(pattern: string, path: readonly string[]): boolean {
+function matchesPathPattern(pattern: string, path: readonly string[]): boolean {
   if (pattern === path.join('.')) return true
   const segments = pattern.split('.')
   return segments.length === path.length && segments.every((segment, at) => segment === '*' || segment === path[at])
 }
 
 function declaredPaths(declared: Sensitivity): readonly string[] {
-  const graded = Object.entries(fieldsOf(declared.parameter_sensitivity))
+  const graded = Object.entries(asFields(declared.parameter_sensitivity))
   const bindings = Object.entries(declared.parameter_bindings ?? {})
   return [
-    ...textsOf(declared.sensitive_parameters),
+    ...textList(declared.sensitive_parameters),
     ...graded.filter(([, grade]) => !harmlessGrades.has(grade)).map(([path]) => path),
-    ...bindings.filter(([, binding]) => fieldsOf(binding)['sensitive'] === true).map(([path]) => path),
+    ...bindings.filter(([, binding]) => asFields(binding)['sensitive'] === true).map(([path]) => path),
   ]
 }
 

@@ -1,13 +1,13 @@
 // The sizes a schema may ask for: numbers, texts, lists and objects.
 import type { Fields } from '../../contract/index.ts'
-import { isFields } from '../fields.ts'
+import { isPlainObject } from '../fields.ts'
 import { canonicalJson } from './canonical-json.ts'
 
 export function limitFault(schema: Fields, value: unknown): string | undefined {
   if (typeof value === 'number') return numberFault(schema, value)
   if (typeof value === 'string') return countFault(schema, 'Length', [...value].length, 'characters')
   if (Array.isArray(value)) return countFault(schema, 'Items', value.length, 'items') ?? repeatFault(schema, value)
-  if (isFields(value)) return countFault(schema, 'Properties', Object.keys(value).length, 'properties')
+  if (isPlainObject(value)) return countFault(schema, 'Properties', Object.keys(value).length, 'properties')
   return undefined
 }
 

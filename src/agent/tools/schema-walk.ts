@@ -1,6 +1,6 @@
 // Finding one's way in a JSON Schema: alternatives and local references opened, without ever running in circles.
 import type { Fields } from '../../contract/index.ts'
-import { fieldOf, isFields } from '../fields.ts'
+import { isPlainObject, ownField } from '../fields.ts'
 
 const combinators = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
 const maxReferences = 16
@@ -12,7 +12,7 @@ export function resolveReference(root: Fields, reference: unknown): unknown {
   for (const segment of reference.slice(1).split('/').slice(1)) {
     const key = segment.replaceAll('~1', '/').replaceAll('~0', '~')
     if (Array.isArray(found)) found = found[Number(key)]
-    else found = isFields(found) ? fieldOf(found, key) : undefined
+    else found = isPlainObject(found) ? ownField(found, key) : undefined
   }
   return found
 }
@@ -21,7 +21,7 @@ export function resolveReference(root: Fields, reference: unknown): unknown {
 export function schemasOfSameValue(root: Fields, schema: unknown): readonly Fields[] {
   const found = new Set<Fields>()
   const visit = (given: unknown, hops: number) => {
-    if (!isFields(given) || found.has(given) || hops > maxReferences) return
+    if (!isPlainObject(given) || found.has(given) || hops > maxReferences) return
     found.add(given)
     if ('$ref' in given) visit(resolveReference(root, given['$ref']), hops + 1)
     for (const name of combinators) for (const part of [given[name]].flat()) visit(part, hops + 1)
@@ -34,7 +34,7 @@ export function schemasOfSameValue(root: Fields, schema: unknown): readonly Fiel
 export function propertySchemas(schemas: readonly Fields[], key: string): readonly unknown[] {
   return schemas.flatMap((schema) => {
     const { properties, additionalProperties } = schema
-    const named = isFields(properties) ? fieldOf(properties, key) : undefined
+    const named = isPlainObject(properties) ? ownField(properties, key) : undefined
     return named ?? additionalProperties ?? []
   })
 }

@@ -1,6 +1,6 @@
 // What a program that watches a run is shown of a tool's result.
 import type { Fields } from '../../contract/index.ts'
-import { jsonOf } from '../fields.ts'
+import { toJson } from '../fields.ts'
 import { declaredName } from './client-names.ts'
 import { redactParameters } from './redact.ts'
 import type { ToolDeclaration, ToolResult } from './tool.ts'
@@ -15,5 +15,5 @@ export function shownResult(result: ToolResult, declaration: ToolDeclaration | u
   if (declaration?.['sensitive_result'] === true) return {}
   if (!result.success) return { error: result.error ?? 'Tool execution failed.' }
   // A list or a text is judged under a key that is none of its own.
-  return { result: redactParameters({ value: jsonOf(result.result) ?? null })['value'] }
+  return { result: redactParameters({ value: toJson(result.result) ?? null })['value'] }
 }

@@ -3,10 +3,10 @@
 import type { SpinGuard } from '../loop/options.ts'
 import { type CallSignature, callSignature, type SignatureDeps } from './call-signature.ts'
 
-const defaultThreshold = 3
+const defaultSpinThreshold = 3
 
 export function createSpinGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}): SpinGuard {
-  const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultThreshold))
+  const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultSpinThreshold))
   let last: CallSignature | undefined
   let count = 0
   let hasFired = false

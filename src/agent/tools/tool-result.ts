@@ -1,8 +1,8 @@
 // Whatever an executor returned, as a result. Results are JSON: they are journaled, hashed and shown to a model.
 import type { Fields, Json } from '../../contract/index.ts'
-import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
+import { asFields, isPlainObject, toJson, trimmedText } from '../fields.ts'
 import { normalizeCitations } from './citations.ts'
-import { pauseOf } from './pause.ts'
+import { readPause } from './pause.ts'
 import { mergeRuntime } from './runtime-metadata.ts'
 import type { ToolDeclaration, ToolResult } from './tool.ts'
 
@@ -25,54 +25,54 @@ export function failedResult(tool: Named, errorType: string, error: string, meta
 
 /** A map with a boolean `success` is a result already; anything else is the body of a success. */
 export function normalizeToolResult(tool: Named, returned: unknown): ToolResult {
-  const pause = pauseOf(returned)
+  const pause = readPause(returned)
   if (pause !== undefined) return pausedResult(tool, pause)
-  const value = portable(returned)
+  const value = toPortableJson(returned)
   if (value === undefined) return failedResult(tool, 'executor_result_invalid', 'The tool returned no JSON.')
-  if (!isFields(value) || typeof value['success'] !== 'boolean') return succeeded(tool, {}, value)
-  return value['success'] ? succeeded(tool, value, bodyOf(value)) : failed(tool, value)
+  if (!isPlainObject(value) || typeof value['success'] !== 'boolean') return successfulResult(tool, {}, value)
+  return value['success'] ? successfulResult(tool, value, executorResultBody(value)) : failedToolResult(tool, value)
 }
 
-function pausedResult(tool: Named, { status, details }: NonNullable<ReturnType<typeof pauseOf>>): ToolResult {
+function pausedResult(tool: Named, { status, details }: NonNullable<ReturnType<typeof readPause>>): ToolResult {
   const shared = { tool_name: tool.name, metadata: { status }, status, ...withRuntime(tool, undefined) }
-  const given = fieldsOf(jsonOf(details))
+  const given = asFields(toJson(details))
   if (status === 'runtime_tool_pending') return { success: false, ...shared, runtime_tool_request: given }
   return { success: true, ...shared, result: { ...given, type: 'approval_required' } }
 }
 
-function succeeded(tool: Named, envelope: Fields, result: Json): ToolResult {
+function successfulResult(tool: Named, envelope: Fields, result: Json): ToolResult {
   return {
     success: true,
     tool_name: tool.name,
-    metadata: metadataOf(envelope),
-    ...statusOf(envelope),
+    metadata: toolResultMetadata(envelope),
+    ...toolResultStatus(envelope),
     ...withRuntime(tool, envelope['runtime']),
     result,
   }
 }
 
-function failed(tool: Named, envelope: Fields): ToolResult {
-  const metadata = metadataOf(envelope)
-  const errorType = trimmed(metadata['error_type']) ?? trimmed(envelope['error_type'])
+function failedToolResult(tool: Named, envelope: Fields): ToolResult {
+  const metadata = toolResultMetadata(envelope)
+  const errorType = trimmedText(metadata['error_type']) ?? trimmedText(envelope['error_type'])
   return {
     success: false,
     tool_name: tool.name,
     metadata: { ...metadata, ...(errorType === undefined ? {} : { error_type: errorType }) },
-    ...statusOf(envelope),
+    ...toolResultStatus(envelope),
     ...withRuntime(tool, envelope['runtime']),
-    error: trimmed(envelope['error']) ?? defaultError,
+    error: trimmedText(envelope['error']) ?? defaultError,
   }
 }
 
 /** A tool that says `{success: true, id: 5}` means its own fields; they are not thrown away. */
-function bodyOf(envelope: Fields): Json {
-  if ('result' in envelope) return jsonOf(envelope['result']) ?? null
+function executorResultBody(envelope: Fields): Json {
+  if ('result' in envelope) return toJson(envelope['result']) ?? null
   const { success: _s, tool_name: _t, metadata: _m, runtime: _r, status: _st, error_type: _e, ...own } = envelope
-  return Object.keys(own).length === 0 ? null : (jsonOf(own) ?? null)
+  return Object.keys(own).length === 0 ? null : (toJson(own) ?? null)
 }
 
-function metadataOf(envelope: Fields): Fields {
-  const metadata = fieldsOf(envelope['metadata'])
+function toolResultMetadata(envelope: Fields): Fields {
+  const metadata = asFields(envelope['metadata'])
   const { status } = metadata
   const kept = pausingStatuses.has(status)
     ? Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== 'status'))
@@ -80,8 +80,8 @@ function metadataOf(envelope: Fields): Fields {
   return 'citations' in kept ? { ...kept, citations: normalizeCitations(kept['citations']) } : kept
 }
 
-function statusOf(envelope: Fields): { status?: string } {
-  const status = trimmed(envelope['status'])
+function toolResultStatus(envelope: Fields): { status?: string } {
+  const status = trimmedText(envelope['status'])
   return status === undefined || pausingStatuses.has(status) ? {} : { status }
 }
 
@@ -91,11 +91,11 @@ function withRuntime(tool: Named, returned: unknown): { runtime?: Fields } {
 }
 
 /** What JSON makes of it; undefined for cycles, big integers and bottomless depths. Nothing at all is null. */
-function portable(returned: unknown): Json | undefined {
+function toPortableJson(returned: unknown): Json | undefined {
   if (returned === undefined) return null
   try {
     const text = JSON.stringify(returned)
-    return text === undefined ? undefined : jsonOf(JSON.parse(text))
+    return text === undefined ? undefined : toJson(JSON.parse(text))
   } catch {
     return undefined
   }

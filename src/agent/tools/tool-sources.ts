@@ -1,7 +1,7 @@
 // Where tools come from: named sources, asked in the order of their priority. The first to declare a name has it;
 // what is refused is reported, never dropped in silence.
 import type { Fields } from '../../contract/index.ts'
-import { fieldsOf, isFields, trimmed } from '../fields.ts'
+import { asFields, isPlainObject, trimmedText } from '../fields.ts'
 import { createToolCatalog, type ToolCatalog } from './catalog.ts'
 import { readDeclaration } from './declaration.ts'
 import type { RejectedDeclaration, ToolDeclaration } from './tool.ts'
@@ -21,8 +21,8 @@ export async function gatherTools(sources: readonly ToolSource[], context: Field
   const declarations: ToolDeclaration[] = []
   const rejected: RejectedDeclaration[] = []
   for (const source of ordered) {
-    for (const entry of await entriesOf(source, context, rejected)) {
-      const reading = readDeclaration(completed(entry, source.slug), 'server')
+    for (const entry of await sourceEntries(source, context, rejected)) {
+      const reading = readDeclaration(completeDeclaration(entry, source.slug), 'server')
       if (reading.ok) declarations.push(reading.declaration)
       else rejected.push(reading.rejected)
     }
@@ -32,7 +32,7 @@ export async function gatherTools(sources: readonly ToolSource[], context: Field
 }
 
 /** A source that fails has no tools this time; the others are not to suffer for it. */
-async function entriesOf(
+async function sourceEntries(
   source: ToolSource,
   context: Fields,
   rejected: RejectedDeclaration[],
@@ -40,7 +40,9 @@ async function entriesOf(
   try {
     const declared = await source.declare(context)
     if (Array.isArray(declared)) return declared
-    return Object.entries(fieldsOf(declared)).map(([name, entry]) => (isFields(entry) ? { name, ...entry } : entry))
+    return Object.entries(asFields(declared)).map(([name, entry]) =>
+      isPlainObject(entry) ? { name, ...entry } : entry,
+    )
   } catch {
     rejected.push({ name: source.slug, reason: 'tool_source_failed: the source could not say which tools it has' })
     return []
@@ -48,8 +50,8 @@ async function entriesOf(
 }
 
 /** Sources that know no more than a name still have usable tools. */
-function completed(entry: unknown, slug: string): unknown {
-  if (!isFields(entry)) return entry
-  const description = trimmed(entry['description']) ?? entry['name']
+function completeDeclaration(entry: unknown, slug: string): unknown {
+  if (!isPlainObject(entry)) return entry
+  const description = trimmedText(entry['description']) ?? entry['name']
   return { ...entry, description, source: entry['source'] ?? slug }
 }

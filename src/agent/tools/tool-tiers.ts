@@ -1,5 +1,5 @@
 // Many tools, few slots: the first tier is shown in full, the second as a list of names and summaries.
-import { textsOf } from '../fields.ts'
+import { textList } from '../fields.ts'
 import { requiredByProperties } from './required-parameters.ts'
 import type { ToolDeclaration } from './tool.ts'
 
@@ -34,6 +34,6 @@ export function tierTools(tools: ReadonlyMap<string, ToolDeclaration>, choice: T
 }
 
 function manifestEntry({ name, description, parameters }: ToolDeclaration): ToolTiers['manifest'][number] {
-  const required = [...textsOf(parameters['required'] ?? []), ...requiredByProperties(parameters['properties'])]
+  const required = [...textList(parameters['required'] ?? []), ...requiredByProperties(parameters['properties'])]
   return { name, summary: description.split('\n')[0] ?? '', required_fields: [...new Set(required)] }
 }

@@ -2,7 +2,7 @@
 // shown. Patterns are not run, because a schema may come from a stranger and a regular expression can take for ever; unknown
 // keywords say nothing. Depth, faults and work are bounded.
 import type { Fields } from '../../contract/index.ts'
-import { fieldOf, isFields } from '../fields.ts'
+import { isPlainObject, ownField } from '../fields.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { limitFault } from './schema-limits.ts'
 import { resolveReference } from './schema-walk.ts'
@@ -18,34 +18,34 @@ type At = { readonly path: string; readonly depth: number }
 
 export function validateArguments(schema: Fields, value: unknown): readonly ArgumentFault[] {
   const check = { root: schema, spent: { work: 0 } }
-  return faultsOf(check, schema, value, { path: '', depth: 0 }).slice(0, maxFaults)
+  return schemaFaults(check, schema, value, { path: '', depth: 0 }).slice(0, maxFaults)
 }
 
-function faultsOf(check: Check, schema: unknown, value: unknown, at: At): readonly ArgumentFault[] {
-  if (schema === false) return [fault(at, 'is not allowed here')]
-  if (!isFields(schema)) return []
+function schemaFaults(check: Check, schema: unknown, value: unknown, at: At): readonly ArgumentFault[] {
+  if (schema === false) return [argumentFault(at, 'is not allowed here')]
+  if (!isPlainObject(schema)) return []
   check.spent.work += 1
-  if (at.depth > maxDepth || check.spent.work > maxWork) return [fault(at, 'is too large or too deep to check')]
-  const typeFault = wrongType(schema, value)
+  if (at.depth > maxDepth || check.spent.work > maxWork) return [argumentFault(at, 'is too large or too deep to check')]
+  const typeFault = typeMismatch(schema, value)
   // Without the right type every further fault is noise.
-  if (typeFault !== undefined) return [fault(at, typeFault)]
+  if (typeFault !== undefined) return [argumentFault(at, typeFault)]
   return [
     ...choiceFaults(schema, value, at),
     ...combinedFaults(check, schema, value, at),
     ...(Array.isArray(value) ? listFaults(check, schema, value, at) : []),
-    ...(isFields(value) ? objectFaults(check, schema, value, at) : []),
+    ...(isPlainObject(value) ? objectFaults(check, schema, value, at) : []),
   ]
 }
 
-function wrongType({ type, nullable }: Fields, value: unknown): string | undefined {
+function typeMismatch({ type, nullable }: Fields, value: unknown): string | undefined {
   const types = [type].flat().filter((name) => typeof name === 'string')
   if (types.length === 0 || (nullable === true && value === null)) return undefined
-  const actual = typeOf(value)
+  const actual = jsonTypeName(value)
   const fits = types.some((name) => name === actual || (name === 'number' && actual === 'integer'))
   return fits ? undefined : `must be ${types.join(' or ')}, not ${actual}`
 }
 
-function typeOf(value: unknown): string {
+function jsonTypeName(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
@@ -55,38 +55,39 @@ function typeOf(value: unknown): string {
 function choiceFaults(schema: Fields, value: unknown, at: At): readonly ArgumentFault[] {
   const { enum: values } = schema
   const choices = Array.isArray(values) ? values : 'const' in schema ? [schema['const']] : undefined
-  if (choices !== undefined && !isAmong(choices, value)) {
+  if (choices !== undefined && !isOneOfChoices(choices, value)) {
     const shown = choices.slice(0, 20).map((choice) => JSON.stringify(choice))
-    return [fault(at, `must be one of ${shown.join(', ')}`)]
+    return [argumentFault(at, `must be one of ${shown.join(', ')}`)]
   }
   const limit = limitFault(schema, value)
-  return limit === undefined ? [] : [fault(at, limit)]
+  return limit === undefined ? [] : [argumentFault(at, limit)]
 }
 
-function isAmong(choices: readonly unknown[], value: unknown): boolean {
+function isOneOfChoices(choices: readonly unknown[], value: unknown): boolean {
   const text = canonicalJson(value)
   return choices.some((choice) => canonicalJson(choice) === text)
 }
 
 function combinedFaults(check: Check, schema: Fields, value: unknown, at: At): readonly ArgumentFault[] {
   const deeper = { ...at, depth: at.depth + 1 }
-  const of = (part: unknown) => faultsOf(check, part, value, deeper)
-  const found = [...listOf(schema['allOf'])].flatMap(of)
-  if ('$ref' in schema) found.push(...of(resolveReference(check.root, schema['$ref'])))
-  const any = listOf(schema['anyOf']).map(of)
-  if (any.length > 0 && any.every((faults) => faults.length > 0)) found.push(closest(any, at))
-  const one = listOf(schema['oneOf']).map(of)
+  const partFaults = (part: unknown) => schemaFaults(check, part, value, deeper)
+  const found = [...arrayOrEmpty(schema['allOf'])].flatMap(partFaults)
+  if ('$ref' in schema) found.push(...partFaults(resolveReference(check.root, schema['$ref'])))
+  const any = arrayOrEmpty(schema['anyOf']).map(partFaults)
+  if (any.length > 0 && any.every((faults) => faults.length > 0)) found.push(closestAlternative(any, at))
+  const one = arrayOrEmpty(schema['oneOf']).map(partFaults)
   const fitting = one.filter((faults) => faults.length === 0).length
-  if (one.length > 0 && fitting === 0) found.push(closest(one, at))
-  if (fitting > 1) found.push(fault(at, 'fits more than one of the alternatives'))
-  if ('not' in schema && of(schema['not']).length === 0) found.push(fault(at, 'has a form that is ruled out'))
+  if (one.length > 0 && fitting === 0) found.push(closestAlternative(one, at))
+  if (fitting > 1) found.push(argumentFault(at, 'fits more than one of the alternatives'))
+  if ('not' in schema && partFaults(schema['not']).length === 0)
+    found.push(argumentFault(at, 'has a form that is ruled out'))
   return found
 }
 
 /** The alternative with the fewest faults is the one the model most likely meant. */
-function closest(alternatives: readonly (readonly ArgumentFault[])[], at: At): ArgumentFault {
+function closestAlternative(alternatives: readonly (readonly ArgumentFault[])[], at: At): ArgumentFault {
   const best = alternatives.toSorted((a, b) => a.length - b.length)[0]?.[0]
-  return best === undefined ? fault(at, 'fits none of the alternatives') : best
+  return best === undefined ? argumentFault(at, 'fits none of the alternatives') : best
 }
 
 function listFaults(check: Check, schema: Fields, list: readonly unknown[], at: At): readonly ArgumentFault[] {
@@ -97,38 +98,38 @@ function listFaults(check: Check, schema: Fields, list: readonly unknown[], at: 
   for (const [index, item] of list.entries()) {
     if (found.length >= maxFaults) break
     const schemaOf = index < fixed.length ? fixed[index] : rest
-    found.push(...faultsOf(check, schemaOf, item, { path: `${at.path}[${index}]`, depth: at.depth + 1 }))
+    found.push(...schemaFaults(check, schemaOf, item, { path: `${at.path}[${index}]`, depth: at.depth + 1 }))
   }
   return found
 }
 
 function objectFaults(check: Check, schema: Fields, value: Fields, at: At): readonly ArgumentFault[] {
-  const properties = isFields(schema['properties']) ? schema['properties'] : {}
+  const properties = isPlainObject(schema['properties']) ? schema['properties'] : {}
   const { additionalProperties } = schema
-  const found = listOf(schema['required'])
+  const found = arrayOrEmpty(schema['required'])
     .filter((name): name is string => typeof name === 'string' && !Object.hasOwn(value, name))
-    .map((name) => fault(within(at, name), 'is required'))
+    .map((name) => argumentFault(atMember(at, name), 'is required'))
   for (const [name, item] of Object.entries(value)) {
     if (found.length >= maxFaults) break
-    const own = fieldOf(properties, name)
-    const isPatterned = own === undefined && isFields(schema['patternProperties'])
+    const own = ownField(properties, name)
+    const isPatterned = own === undefined && isPlainObject(schema['patternProperties'])
     if (own === undefined && additionalProperties === false && !isPatterned) {
-      found.push(fault(within(at, name), 'is not a parameter'))
-    } else found.push(...faultsOf(check, own ?? additionalProperties, item, within(at, name)))
+      found.push(argumentFault(atMember(at, name), 'is not a parameter'))
+    } else found.push(...schemaFaults(check, own ?? additionalProperties, item, atMember(at, name)))
   }
   return found
 }
 
 /** Names of properties may be the model's invention, of any length. */
-function within(at: At, given: string): At {
+function atMember(at: At, given: string): At {
   const name = given.slice(0, 64)
   return { path: at.path === '' ? name : `${at.path}.${name}`, depth: at.depth + 1 }
 }
 
-function fault({ path }: At, message: string): ArgumentFault {
+function argumentFault({ path }: At, message: string): ArgumentFault {
   return { path, message }
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function arrayOrEmpty(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }

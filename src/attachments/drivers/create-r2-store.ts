@@ -1,9 +1,9 @@
 // Files in an R2 bucket that is bound to a Worker. No credentials: the binding is the permission.
 import type { BlobStore, ByteRange } from '../blob-store.ts'
-import { inTime } from '../in-time.ts'
-import { assertKey } from './object-key.ts'
-import { type BodyPart, readParts } from './read-parts.ts'
-import { mayHaveHappened, storeFailure, storeTimeouts } from './store-request.ts'
+import { withTimeout } from '../in-time.ts'
+import { assertObjectKey } from './object-key.ts'
+import { type BodyPart, readBodyParts } from './read-parts.ts'
+import { mayHaveTakenEffect, storeFailure, storeTimeouts } from './store-request.ts'
 
 type R2Metadata = { readonly httpMetadata: { readonly contentType: string } }
 type R2Part = { readonly partNumber: number; readonly etag: string }
@@ -43,53 +43,53 @@ export function createR2Store({
   timeoutMs = storeTimeouts.timeoutMs,
 }: R2StoreOptions): BlobStore {
   const late = () => storeFailure('it did not answer in time', undefined)
-  const within = <Result>(work: Promise<Result>) =>
-    inTime(work, timeoutMs, late).catch((error: unknown) => {
+  const withR2Timeout = <Result>(work: Promise<Result>) =>
+    withTimeout(work, timeoutMs, late).catch((error: unknown) => {
       throw storeFailure('it could not be reached', error)
     })
   return {
     name,
     bucket,
     write: (key, body, { mimeType }) =>
-      writeObject(binding, within, key, body, { httpMetadata: { contentType: mimeType } }),
+      writeR2Object(binding, withR2Timeout, key, body, { httpMetadata: { contentType: mimeType } }),
     async read(key, range) {
-      assertKey(key)
-      const object = await within(binding.get(key, range === undefined ? {} : { range: offsetOf(range) }))
+      assertObjectKey(key)
+      const object = await withR2Timeout(binding.get(key, range === undefined ? {} : { range: toR2Range(range) }))
       return object?.body
     },
     async remove(key) {
-      assertKey(key)
-      await within(binding.delete(key))
+      assertObjectKey(key)
+      await withR2Timeout(binding.delete(key))
     },
   }
 }
 
-type Within = <Result>(work: Promise<Result>) => Promise<Result>
+type WithR2Timeout = <Result>(work: Promise<Result>) => Promise<Result>
 
-async function writeObject(
+async function writeR2Object(
   binding: R2Binding,
-  within: Within,
+  within: WithR2Timeout,
   key: string,
   body: ReadableStream<Uint8Array>,
   metadata: R2Metadata,
 ): Promise<void> {
-  assertKey(key)
-  const parts = readParts(body, partBytes)
+  assertObjectKey(key)
+  const parts = readBodyParts(body, partBytes)
   const first = await parts.next()
   if (first.done === true) return
   try {
     if (first.value.isLast) await within(binding.put(key, first.value.bytes, metadata))
-    else await uploadInParts(await within(binding.createMultipartUpload(key, metadata)), within, first.value, parts)
+    else await uploadR2Parts(await within(binding.createMultipartUpload(key, metadata)), within, first.value, parts)
   } catch (error) {
     await parts.return()
-    if (mayHaveHappened(error)) await within(binding.delete(key)).catch(() => {})
+    if (mayHaveTakenEffect(error)) await within(binding.delete(key)).catch(() => {})
     throw storeFailure('a write did not end well', error)
   }
 }
 
-async function uploadInParts(
+async function uploadR2Parts(
   upload: R2Upload,
-  within: Within,
+  within: WithR2Timeout,
   first: BodyPart,
   rest: AsyncIterable<BodyPart>,
 ): Promise<void> {
@@ -103,6 +103,6 @@ async function uploadInParts(
   }
 }
 
-function offsetOf({ start, end }: ByteRange): { readonly offset: number; readonly length: number } {
+function toR2Range({ start, end }: ByteRange): { readonly offset: number; readonly length: number } {
   return { offset: start, length: end - start + 1 }
 }

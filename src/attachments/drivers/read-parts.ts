@@ -3,12 +3,15 @@
 /** `bytes` is lent: the next part is written over it. */
 export type BodyPart = { readonly bytes: Uint8Array<ArrayBuffer>; readonly isLast: boolean }
 
-const smallest = 64 * 1024
+const minBufferBytes = 64 * 1024
 
 /** At least one part; all but the last have exactly `partBytes`. */
-export async function* readParts(body: ReadableStream<Uint8Array>, partBytes: number): AsyncGenerator<BodyPart, void> {
+export async function* readBodyParts(
+  body: ReadableStream<Uint8Array>,
+  partBytes: number,
+): AsyncGenerator<BodyPart, void> {
   const reader = body.getReader()
-  let buffer = new Uint8Array(smallest)
+  let buffer = new Uint8Array(minBufferBytes)
   let filled = 0
   let isDone = false
   try {
@@ -26,7 +29,7 @@ export async function* readParts(body: ReadableStream<Uint8Array>, partBytes: nu
       }
       if (rest.byteLength === 0) break
       const taken = rest.subarray(0, partBytes - filled)
-      buffer = roomFor(buffer, filled, taken.byteLength, partBytes)
+      buffer = growBuffer(buffer, filled, taken.byteLength, partBytes)
       buffer.set(taken, filled)
       filled += taken.byteLength
       rest = rest.subarray(taken.byteLength)
@@ -38,7 +41,7 @@ export async function* readParts(body: ReadableStream<Uint8Array>, partBytes: nu
 }
 
 /** Doubles up to a whole part, so that a small file costs little. */
-function roomFor(
+function growBuffer(
   buffer: Uint8Array<ArrayBuffer>,
   filled: number,
   more: number,

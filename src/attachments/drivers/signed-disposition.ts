@@ -1,10 +1,10 @@
 // What a store's own signed URL lets a browser do: pictures are shown, all else is saved. By the key's ending, which we
 // chose from the bytes.
 
-const picture = /\.(?:png|jpg|gif|webp|avif|bmp)$/
+const pictureKey = /\.(?:png|jpg|gif|webp|avif|bmp)$/
 
 export function isShownInPlace(key: string): boolean {
-  return picture.test(key)
+  return pictureKey.test(key)
 }
 
 export function signedDisposition(key: string): string {

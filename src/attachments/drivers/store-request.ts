@@ -23,7 +23,7 @@ export async function storeRequest(
     const response = await fetch(url, { ...init, redirect: 'manual', signal: abort.signal })
     if (response.body === null) return response
     return new Response(
-      guarded(response.body, idleMs, () => abort.abort()),
+      bodyWithIdleTimeout(response.body, idleMs, () => abort.abort()),
       response,
     )
   } catch (error) {
@@ -34,7 +34,7 @@ export async function storeRequest(
 }
 
 /** The body with an end to every wait; a reader that stops ends the request too. */
-function guarded(
+function bodyWithIdleTimeout(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   idleMs: number,
   abort: () => void,
@@ -64,13 +64,13 @@ function guarded(
 }
 
 /** Reads what is left of an answer that is not needed, so that its connection can be used again. */
-export async function drain(response: Response): Promise<void> {
+export async function drainResponse(response: Response): Promise<void> {
   await response.text().catch(() => '')
 }
 
 /** An answer that was not hoped for. Its body may quote keys and is left out. */
-export async function unexpected(response: Response, act: string): Promise<GatewayError> {
-  await drain(response)
+export async function unexpectedStoreResponse(response: Response, act: string): Promise<GatewayError> {
+  await drainResponse(response)
   const remedy = response.status === 401 || response.status === 403 ? 'check its credentials' : 'try again later'
   return new GatewayError(
     'storage_unavailable',
@@ -88,7 +88,7 @@ export function storeFailure(what: string, error: unknown): GatewayError {
 }
 
 /** The store was asked and did not say no: an answer that was lost may have been a yes. */
-export function mayHaveHappened(error: unknown): boolean {
+export function mayHaveTakenEffect(error: unknown): boolean {
   if (!isGatewayError(error, 'storage_unavailable')) return false
   const status = error.details['status']
   return typeof status !== 'number' || status >= 500

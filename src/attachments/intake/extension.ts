@@ -1,6 +1,6 @@
 // The ending of an object's key, from what the bytes are.
 
-const endings: Readonly<Record<string, string>> = {
+const extensionsByType: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
   'image/gif': 'gif',
@@ -39,6 +39,6 @@ const endings: Readonly<Record<string, string>> = {
   'video/x-matroska': 'mkv',
 }
 
-export function extensionOf(mimeType: string): string {
-  return endings[mimeType] ?? 'bin'
+export function extensionForType(mimeType: string): string {
+  return extensionsByType[mimeType] ?? 'bin'
 }

@@ -1,8 +1,8 @@
 // A body on its way to a store: looked at, counted, capped and hashed while it flows, never held.
 import { sha256 } from '@noble/hashes/sha2.js'
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
-import { hexOf } from '../../verification/index.ts'
-import { inTime } from '../in-time.ts'
+import { toHex } from '../../verification/index.ts'
+import { withTimeout } from '../in-time.ts'
 import { sniffBytes } from '../sniff/sniff.ts'
 
 export type BodyLimits = {
@@ -38,14 +38,16 @@ export async function measureBody(
   const reader = body.getReader()
   const deadline = now() + limits.totalMs
   const state: { size: number; fault: BodyFault | undefined } = { size: 0, fault: undefined }
-  const next = async (): Promise<Uint8Array | undefined> => {
+  const readNextChunk = async (): Promise<Uint8Array | undefined> => {
     const leftMs = deadline - now()
     // Bytes that are there already win over any timer; so the clock is asked as well.
-    const reading = leftMs > 0 ? reader.read() : Promise.reject(silence())
-    const read = await inTime(reading, Math.min(limits.idleMs, leftMs), silence).catch((cause: unknown) => {
-      state.fault = { kind: 'broken', error: brokenBody(cause) }
-      throw state.fault.error
-    })
+    const reading = leftMs > 0 ? reader.read() : Promise.reject(idleTimeoutError())
+    const read = await withTimeout(reading, Math.min(limits.idleMs, leftMs), idleTimeoutError).catch(
+      (cause: unknown) => {
+        state.fault = { kind: 'broken', error: brokenBody(cause) }
+        throw state.fault.error
+      },
+    )
     if (read.done) return undefined
     const chunk = read.value
     state.size += chunk.byteLength
@@ -60,7 +62,7 @@ export async function measureBody(
   let seen = 0
   try {
     while (seen < sniffBytes) {
-      const chunk = await next()
+      const chunk = await readNextChunk()
       if (chunk === undefined) break
       waiting.push(chunk)
       seen += chunk.byteLength
@@ -68,17 +70,17 @@ export async function measureBody(
   } catch (error) {
     if (state.fault === undefined) throw error
   }
-  const cancel = () => reader.cancel().catch(() => {})
+  const cancelBody = () => reader.cancel().catch(() => {})
   return {
-    head: joined(waiting, sniffBytes),
-    stream: streamOf(waiting, next, cancel, () => state.fault),
-    measure: () => ({ size: state.size, sha256: hexOf(hash.digest()) }),
+    head: joinChunks(waiting, sniffBytes),
+    stream: streamMeasuredBody(waiting, readNextChunk, cancelBody, () => state.fault),
+    measure: () => ({ size: state.size, sha256: toHex(hash.digest()) }),
     fault: () => state.fault,
-    cancel,
+    cancel: cancelBody,
   }
 }
 
-function streamOf(
+function streamMeasuredBody(
   waiting: Uint8Array[],
   next: () => Promise<Uint8Array | undefined>,
   cancel: () => Promise<void>,
@@ -99,7 +101,7 @@ function streamOf(
   )
 }
 
-function joined(chunks: readonly Uint8Array[], limit: number): Uint8Array {
+function joinChunks(chunks: readonly Uint8Array[], limit: number): Uint8Array {
   const size = Math.min(
     limit,
     chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0),
@@ -115,7 +117,7 @@ function joined(chunks: readonly Uint8Array[], limit: number): Uint8Array {
   return whole
 }
 
-const silence = () => new Error('no bytes in time')
+const idleTimeoutError = () => new Error('no bytes in time')
 
 /** What the network says about a broken body may quote where it came from, so it is not passed on. */
 function brokenBody(cause: unknown): GatewayError {

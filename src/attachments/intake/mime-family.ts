@@ -5,7 +5,7 @@ type Family = 'image' | 'media' | 'text' | 'archive' | 'document' | 'font' | 'pr
 /** Types with an unmistakable beginning: bytes without it are something else, even when we cannot say what. */
 const unmistakable = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'])
 
-const named: Readonly<Record<string, readonly Family[]>> = {
+const familiesByType: Readonly<Record<string, readonly Family[]>> = {
   // A picture by name, and markup that runs: a sender that declares pixels did not send this.
   'image/svg+xml': ['text'],
   'application/pdf': ['document'],
@@ -35,7 +35,7 @@ const named: Readonly<Record<string, readonly Family[]>> = {
   'application/vnd.microsoft.portable-executable': ['program'],
 }
 // Office files are zip files, or the older container of theirs.
-const patterns: readonly (readonly [RegExp, Family])[] = [
+const familyPatterns: readonly (readonly [RegExp, Family])[] = [
   [/^image\//, 'image'],
   [/^(audio|video)\//, 'media'],
   [/^text\/|\+(json|xml)$/, 'text'],
@@ -43,33 +43,33 @@ const patterns: readonly (readonly [RegExp, Family])[] = [
   [/^font\//, 'font'],
 ]
 
-export function canBe(declared: string | undefined, sniffed: string): boolean {
-  const claimed = essence(declared)
+export function isTypePlausible(declared: string | undefined, sniffed: string): boolean {
+  const claimed = mimeEssence(declared)
   if (claimed === undefined || claimed === sniffed) return true
   if (sniffed === 'application/octet-stream') return !unmistakable.has(claimed)
-  const families = familiesOf(claimed)
+  const families = mimeFamilies(claimed)
   // An unknown type contradicts nothing; its bytes are served by what they are.
-  return families.length === 0 || familiesOf(sniffed).some((family) => families.includes(family))
+  return families.length === 0 || mimeFamilies(sniffed).some((family) => families.includes(family))
 }
 
 /** Kinds of text that no browser runs, and that programs open by their type. */
 const inertTexts: readonly string[] = ['text/csv', 'text/tab-separated-values']
 
 /** Tables show no more than text in their bytes: the sender's word for them is kept. */
-export function refinedType(declared: string | undefined, sniffed: string): string {
-  const claimed = essence(declared)
+export function refineSniffedType(declared: string | undefined, sniffed: string): string {
+  const claimed = mimeEssence(declared)
   return sniffed === 'text/plain' && claimed !== undefined && inertTexts.includes(claimed) ? claimed : sniffed
 }
 
 /** Without parameters, in lower case, and under its registered name. */
-function essence(declared: string | undefined): string | undefined {
+function mimeEssence(declared: string | undefined): string | undefined {
   const name = declared?.split(';')[0]?.trim().toLowerCase() ?? ''
   if (name === 'image/jpg' || name === 'image/pjpeg') return 'image/jpeg'
   return /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/.test(name) && name !== 'application/octet-stream' ? name : undefined
 }
 
-function familiesOf(mimeType: string): readonly Family[] {
-  const known = named[mimeType]
+function mimeFamilies(mimeType: string): readonly Family[] {
+  const known = familiesByType[mimeType]
   if (known !== undefined) return known
-  return patterns.flatMap(([pattern, family]) => (pattern.test(mimeType) ? [family] : []))
+  return familyPatterns.flatMap(([pattern, family]) => (pattern.test(mimeType) ? [family] : []))
 }

@@ -6,7 +6,7 @@ export type UploadSlots = { readonly run: <Result>(work: () => Promise<Result>) 
 export function createUploadSlots(maxRunning: number, maxWaiting: number): UploadSlots {
   const waiting: (() => void)[] = []
   let running = 0
-  const enter = async (): Promise<void> => {
+  const enterUploadSlot = async (): Promise<void> => {
     if (running < maxRunning) {
       running += 1
       return
@@ -26,7 +26,7 @@ export function createUploadSlots(maxRunning: number, maxWaiting: number): Uploa
   }
   return {
     async run(work) {
-      await enter()
+      await enterUploadSlot()
       try {
         return await work()
       } finally {

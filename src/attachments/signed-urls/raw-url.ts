@@ -13,31 +13,34 @@ export type RawUrlReading =
   | { readonly ok: true; readonly url: RawUrl }
   | { readonly ok: false; readonly code: SignedUrlCode }
 
-const maxLength = 8192
-const shape = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/\\?#]*)([^?#]*)(?:\?([^#]*))?$/
+const maxUrlLength = 8192
+const urlShape = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/\\?#]*)([^?#]*)(?:\?([^#]*))?$/
 const forbiddenInSegment = /[/\\%?#\u0000-\u001f\u007f]/
 
 /** `allowed` answers whether this origin is one of ours to read; nothing about a foreign host's path is looked at. */
-export function readRawUrl(raw: string, isAllowedOrigin: (origin: string) => boolean): RawUrlReading {
-  const [, scheme, authority, path, query] = shape.exec(raw.slice(0, maxLength + 1)) ?? []
-  if (scheme === undefined || authority === undefined || raw.length > maxLength) return bad(schemeFault(raw))
-  if (authority.includes('@')) return bad('SU_CREDENTIALS')
-  const origin = originOf(scheme, authority)
+export function parseRawUrl(raw: string, isAllowedOrigin: (origin: string) => boolean): RawUrlReading {
+  const [, scheme, authority, path, query] = urlShape.exec(raw.slice(0, maxUrlLength + 1)) ?? []
+  if (scheme === undefined || authority === undefined || raw.length > maxUrlLength)
+    return rejectRawUrl(schemeFault(raw))
+  if (authority.includes('@')) return rejectRawUrl('SU_CREDENTIALS')
+  const origin = normalizeOrigin(scheme, authority)
   if (origin === undefined || !isAllowedOrigin(origin)) {
-    return bad(scheme.toLowerCase() === 'https' ? 'SU_HOST' : 'SU_SCHEME')
+    return rejectRawUrl(scheme.toLowerCase() === 'https' ? 'SU_HOST' : 'SU_SCHEME')
   }
-  const read = readPath(raw, path ?? '')
-  return 'code' in read ? bad(read.code) : { ok: true, url: { origin, segments: read.segments, query: pairsOf(query) } }
+  const read = parseRawPathAndQuery(raw, path ?? '')
+  return 'code' in read
+    ? rejectRawUrl(read.code)
+    : { ok: true, url: { origin, segments: read.segments, query: parseQueryPairs(query) } }
 }
 
 /** The path and query of a request to ourselves; who was addressed is the listener's business. */
-export function readRawPath(raw: string): RawUrlReading {
-  const [, , , path, query] = shape.exec(raw.startsWith('/') ? `http://self${raw}` : raw) ?? []
-  if (path === undefined || raw.length > maxLength) return bad('SU_FORM')
-  const read = readPath(`http://self${path}`, path)
+export function parseRawPath(raw: string): RawUrlReading {
+  const [, , , path, query] = urlShape.exec(raw.startsWith('/') ? `http://self${raw}` : raw) ?? []
+  if (path === undefined || raw.length > maxUrlLength) return rejectRawUrl('SU_FORM')
+  const read = parseRawPathAndQuery(`http://self${path}`, path)
   return 'code' in read
-    ? bad(read.code)
-    : { ok: true, url: { origin: '', segments: read.segments, query: pairsOf(query) } }
+    ? rejectRawUrl(read.code)
+    : { ok: true, url: { origin: '', segments: read.segments, query: parseQueryPairs(query) } }
 }
 
 function schemeFault(raw: string): SignedUrlCode {
@@ -45,7 +48,7 @@ function schemeFault(raw: string): SignedUrlCode {
 }
 
 /** Undefined: the host is written in a way that only a parser would understand. */
-function originOf(scheme: string, authority: string): string | undefined {
+function normalizeOrigin(scheme: string, authority: string): string | undefined {
   const written = `${scheme}://${authority}`.toLowerCase()
   const parsed = URL.canParse(written) ? new URL(written) : undefined
   if (parsed === undefined) return undefined
@@ -53,14 +56,14 @@ function originOf(scheme: string, authority: string): string | undefined {
   return parsed.origin === written || `${parsed.origin}${defaultPort}` === written ? parsed.origin : undefined
 }
 
-function readPath(
+function parseRawPathAndQuery(
   raw: string,
   path: string,
 ): { readonly segments: readonly string[] } | { readonly code: SignedUrlCode } {
   if (hasTraversal(path)) return { code: 'SU_TRAVERSAL' }
   if (/[\\\u0000-\u0020\u007f]|%(?![0-9a-f]{2})/i.test(path)) return { code: 'SU_PATH_ENCODING' }
   if (!URL.canParse(raw) || new URL(raw).pathname !== path) return { code: 'SU_PATH_ENCODING' }
-  const segments = path.slice(1).split('/').map(decodedOnce)
+  const segments = path.slice(1).split('/').map(decodeSegmentOnce)
   const isClean = segments.every((each) => each !== undefined && each !== '' && !forbiddenInSegment.test(each))
   return isClean ? { segments: segments.map((each) => each ?? '') } : { code: 'SU_PATH_ENCODING' }
 }
@@ -74,7 +77,7 @@ function hasTraversal(path: string): boolean {
   return once.split('/').some((segment) => segment === '.' || segment === '..')
 }
 
-function decodedOnce(segment: string): string | undefined {
+function decodeSegmentOnce(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment)
   } catch {
@@ -82,10 +85,10 @@ function decodedOnce(segment: string): string | undefined {
   }
 }
 
-function pairsOf(query: string | undefined): readonly (readonly [string, string])[] {
+function parseQueryPairs(query: string | undefined): readonly (readonly [string, string])[] {
   return [...new URLSearchParams(query ?? '')]
 }
 
-function bad(code: SignedUrlCode): RawUrlReading {
+function rejectRawUrl(code: SignedUrlCode): RawUrlReading {
   return { ok: false, code }
 }

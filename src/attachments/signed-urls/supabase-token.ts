@@ -6,9 +6,9 @@ export type SignatureReading =
   | { readonly expiresAtMs: number | null; readonly token: string | null }
   | { readonly code: SignedUrlCode }
 
-const opaque = /^[A-Za-z0-9_-]{1,512}$/
+const opaqueToken = /^[A-Za-z0-9_-]{1,512}$/
 
-export function readSupabaseToken(
+export function parseSupabaseToken(
   query: readonly (readonly [name: string, value: string])[],
   object: string,
 ): SignatureReading {
@@ -16,15 +16,15 @@ export function readSupabaseToken(
   if (tokens.length > 1) return { code: 'SU_DUP_PARAM' }
   const [token = ''] = tokens
   // A word without dots is no JWT, so there is nothing in it that could contradict the URL.
-  if (opaque.test(token)) return { expiresAtMs: null, token }
-  const claims = claimsOf(token)
+  if (opaqueToken.test(token)) return { expiresAtMs: null, token }
+  const claims = decodeTokenClaims(token)
   if (claims === undefined) return { code: 'SU_TOKEN_MALFORMED' }
   if (claims['upsert'] !== undefined || (claims['scope'] ?? 'download') !== 'download') return { code: 'SU_SCOPE' }
   if (claims['url'] !== object) return { code: 'SU_TOKEN_MISMATCH' }
   return { expiresAtMs: typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : null, token }
 }
 
-function claimsOf(token: string): Readonly<Record<string, unknown>> | undefined {
+function decodeTokenClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   try {
     return decodeJwt(token)
   } catch {

@@ -2,7 +2,7 @@
 import type { BlobStore, StoreUrls } from '../blob-store.ts'
 
 /** Our own handles look like Supabase's; only their origin and their key are ours. */
-export type UrlPlace = {
+export type SignedUrlOrigin = {
   readonly form: StoreUrls['form'] | 'own'
   /** Scheme, host and port, as a URL shows them. */
   readonly origin: string
@@ -13,20 +13,25 @@ export type UrlPlace = {
 
 export type UrlBucket = { readonly store: string; readonly bucket: string; readonly prefixes: readonly string[] }
 
-export function urlPlaces(
+export function listSignedUrlOrigins(
   stores: readonly Pick<BlobStore, 'name' | 'bucket' | 'urls'>[],
   ownOrigin: string,
   prefixes: readonly string[],
-): readonly UrlPlace[] {
-  const bucketOf = ({ name, bucket }: Pick<BlobStore, 'name' | 'bucket'>) => ({ store: name, bucket, prefixes })
-  const own: UrlPlace = { form: 'own', origin: ownOrigin, buckets: stores.map(bucketOf) }
-  const foreign = stores.flatMap((store) => (store.urls === undefined ? [] : placesOf(store.urls, bucketOf(store))))
+): readonly SignedUrlOrigin[] {
+  const toUrlBucket = ({ name, bucket }: Pick<BlobStore, 'name' | 'bucket'>) => ({ store: name, bucket, prefixes })
+  const own: SignedUrlOrigin = { form: 'own', origin: ownOrigin, buckets: stores.map(toUrlBucket) }
+  const foreign = stores.flatMap((store) =>
+    store.urls === undefined ? [] : listStoreOrigins(store.urls, toUrlBucket(store)),
+  )
   return [own, ...foreign]
 }
 
-function placesOf({ hosts, form, isVirtualHosted = false }: StoreUrls, bucket: UrlBucket): readonly UrlPlace[] {
+function listStoreOrigins(
+  { hosts, form, isVirtualHosted = false }: StoreUrls,
+  bucket: UrlBucket,
+): readonly SignedUrlOrigin[] {
   return hosts.flatMap((host) => {
-    const byPath: UrlPlace = { form, origin: `https://${host}`, buckets: [bucket] }
+    const byPath: SignedUrlOrigin = { form, origin: `https://${host}`, buckets: [bucket] }
     if (form !== 's3' || !isVirtualHosted) return [byPath]
     return [byPath, { ...byPath, origin: `https://${bucket.bucket}.${host}`, hostBucket: bucket.bucket }]
   })

@@ -1,8 +1,8 @@
 // Magic numbers as data: bytes in hexadecimal at an offset, `??` for any byte. The first row that fits wins.
 
-type Row = readonly [mimeType: string, ...at: readonly (readonly [offset: number, hex: string])[]]
+type MagicNumber = readonly [mimeType: string, ...at: readonly (readonly [offset: number, hex: string])[]]
 
-const rows: readonly Row[] = [
+const magicNumbers: readonly MagicNumber[] = [
   ['image/png', [0, '89504e470d0a1a0a']],
   ['image/jpeg', [0, 'ffd8ff']],
   ['image/gif', [0, '474946383761']],
@@ -45,8 +45,8 @@ const rows: readonly Row[] = [
 ]
 
 /** The type a magic number stands for; `application/zip` for all that is packed that way. */
-export function magicType(head: Uint8Array): string | undefined {
-  const row = rows.find(([, ...at]) => at.every(([offset, hex]) => fits(head, offset, hex)))
+export function sniffMagicNumber(head: Uint8Array): string | undefined {
+  const row = magicNumbers.find(([, ...at]) => at.every(([offset, hex]) => hasBytesAt(head, offset, hex)))
   if (row !== undefined) return row[0]
   return (
     isoMediaType(head) ??
@@ -54,7 +54,7 @@ export function magicType(head: Uint8Array): string | undefined {
     matroskaType(head) ??
     bitmapType(head) ??
     programType(head) ??
-    frameType(head)
+    sniffAudioFrame(head)
   )
 }
 
@@ -62,8 +62,8 @@ const imageBrands = /^(avif|avis|heic|heix|hevc|hevx|heim|heis|mif1|msf1)$/
 
 /** ISO base media: the brand says whether the box holds a picture, sound or a film. */
 function isoMediaType(head: Uint8Array): string | undefined {
-  if (latin1(head, 4, 8) !== 'ftyp') return undefined
-  const brand = latin1(head, 8, 12)
+  if (latin1Slice(head, 4, 8) !== 'ftyp') return undefined
+  const brand = latin1Slice(head, 8, 12)
   if (brand.startsWith('avi')) return 'image/avif'
   if (imageBrands.test(brand)) return 'image/heic'
   if (/^M4[AB] $/.test(brand)) return 'audio/mp4'
@@ -71,25 +71,25 @@ function isoMediaType(head: Uint8Array): string | undefined {
 }
 
 function oggType(head: Uint8Array): string | undefined {
-  if (latin1(head, 0, 4) !== 'OggS') return undefined
-  return latin1(head, 28, 35).includes('theora') ? 'video/ogg' : 'audio/ogg'
+  if (latin1Slice(head, 0, 4) !== 'OggS') return undefined
+  return latin1Slice(head, 28, 35).includes('theora') ? 'video/ogg' : 'audio/ogg'
 }
 
 function matroskaType(head: Uint8Array): string | undefined {
-  if (!fits(head, 0, '1a45dfa3')) return undefined
-  return latin1(head, 4, 64).includes('webm') ? 'video/webm' : 'video/x-matroska'
+  if (!hasBytesAt(head, 0, '1a45dfa3')) return undefined
+  return latin1Slice(head, 4, 64).includes('webm') ? 'video/webm' : 'video/x-matroska'
 }
 
 /** Two letters alone would make a bitmap of any text beginning with them; the reserved words must be zero as well. */
 function bitmapType(head: Uint8Array): string | undefined {
-  return fits(head, 0, '424d????????00000000') ? 'image/bmp' : undefined
+  return hasBytesAt(head, 0, '424d????????00000000') ? 'image/bmp' : undefined
 }
 
 /** A Windows program names the place of its second header. */
 function programType(head: Uint8Array): string | undefined {
-  if (latin1(head, 0, 2) !== 'MZ' || head.length < 64) return undefined
+  if (latin1Slice(head, 0, 2) !== 'MZ' || head.length < 64) return undefined
   const at = new DataView(head.buffer, head.byteOffset, head.byteLength).getUint32(60, true)
-  const isProgram = fits(head, at, '50450000') || head.includes(0)
+  const isProgram = hasBytesAt(head, at, '50450000') || head.includes(0)
   return isProgram ? 'application/vnd.microsoft.portable-executable' : undefined
 }
 
@@ -97,7 +97,7 @@ function programType(head: Uint8Array): string | undefined {
  * MPEG audio without a tag in front begins with a frame: eleven set bits, then version, layer and rates that exist. Layer I is
  * left out: it is not in use, and it would swallow the byte order mark of UTF-16.
  */
-function frameType(head: Uint8Array): string | undefined {
+function sniffAudioFrame(head: Uint8Array): string | undefined {
   const [first = 0, second = 0, third = 0] = head
   if (first !== 0xff || (second & 0xe0) !== 0xe0 || head.length < 4) return undefined
   const layer = (second >> 1) & 3
@@ -107,7 +107,7 @@ function frameType(head: Uint8Array): string | undefined {
   return isFrame ? 'audio/mpeg' : undefined
 }
 
-function fits(head: Uint8Array, offset: number, hex: string): boolean {
+function hasBytesAt(head: Uint8Array, offset: number, hex: string): boolean {
   if (offset + hex.length / 2 > head.length) return false
   for (let index = 0; index < hex.length; index += 2) {
     const pair = hex.slice(index, index + 2)
@@ -116,6 +116,6 @@ function fits(head: Uint8Array, offset: number, hex: string): boolean {
   return true
 }
 
-function latin1(head: Uint8Array, start: number, end: number): string {
+function latin1Slice(head: Uint8Array, start: number, end: number): string {
   return new TextDecoder('latin1').decode(head.subarray(start, end))
 }

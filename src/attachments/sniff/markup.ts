@@ -15,8 +15,8 @@ const activeMarker =
   /<(?:script|html|svg|iframe|body|head|object|embed|frameset|meta|style|form|!doctype|\?php|!entity)(?=[\s/>\x00]|$)|javascript:/i
 
 /** `text/html`, `image/svg+xml`, `application/xhtml+xml`, `text/xml`, or nothing of the kind. */
-export function markupType(head: Uint8Array): string | undefined {
-  const text = afterComments(decoded(head).trimStart())
+export function sniffMarkup(head: Uint8Array): string | undefined {
+  const text = skipComments(decodeHead(head).trimStart())
   if (!text.startsWith('<')) return undefined
   if (/^<(?:[a-z0-9]+:)?svg(?=[\s/>:]|$)/i.test(text) || /^<!doctype\s+svg/i.test(text)) return 'image/svg+xml'
   if (htmlTag.test(text)) return 'text/html'
@@ -43,13 +43,13 @@ export function looksLikeScript(head: Uint8Array): boolean {
   return /^(?:GIF8[79]a|BM|RIFF|ID3|OTTO|wOF[F2]|fLaC|OggS|MZ)\s*(?:\/[*/]|=|\()/.test(text)
 }
 
-function decoded(head: Uint8Array): string {
+function decodeHead(head: Uint8Array): string {
   const encoding = encodings.find(([mark]) => mark.every((byte, index) => head[index] === byte))?.[1] ?? 'utf-8'
   return new TextDecoder(encoding).decode(head)
 }
 
 /** One forward search per comment: a page full of them costs its length. */
-function afterComments(text: string): string {
+function skipComments(text: string): string {
   let at = 0
   while (text.startsWith('<!--', at)) {
     const end = text.indexOf('-->', at + 4)

@@ -1,19 +1,19 @@
 // An inbound request as it enters: the trace it belongs to, and what the log and metrics are told of it.
-import type { Acceptance, ArrivalOutcome } from '../../contract/index.ts'
+import type { AcceptResult, InboundOutcome } from '../../contract/index.ts'
 import type { AcceptContext } from '../../inbound/accept.ts'
 import { controlNames } from '../commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
-import { newTraceId, traceIdOf } from '../trace-id.ts'
+import { newTraceId, parseTraceparent } from '../trace-id.ts'
 
 /** Whose trace an inbound event belongs to, and since when we look at it. */
-export type Entry = { readonly trace: string; readonly startedAt: number }
+export type RequestTrace = { readonly trace: string; readonly startedAt: number }
 
 /** A request comes in, as part of the trace that it names, if it names one. */
-export function enter(deps: GatewayDeps, traceparent: string | undefined): Entry {
-  return { trace: traceIdOf(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
+export function startRequestTrace(deps: GatewayDeps, traceparent: string | undefined): RequestTrace {
+  return { trace: parseTraceparent(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
 }
 
-export function acceptContext(at: GatewayConnection, { trace }: Entry): AcceptContext {
+export function acceptContext(at: GatewayConnection, { trace }: RequestTrace): AcceptContext {
   return {
     connection: at.connection,
     connectionKey: at.key,
@@ -23,10 +23,10 @@ export function acceptContext(at: GatewayConnection, { trace }: Entry): AcceptCo
   }
 }
 
-type Tell = (outcome: ArrivalOutcome, reason: string, acceptance: Acceptance) => Acceptance
+type Tell = (outcome: InboundOutcome, reason: string, acceptance: AcceptResult) => AcceptResult
 
 /** One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds. */
-export function arrivalTeller(deps: GatewayDeps, context: AcceptContext, { startedAt }: Entry): Tell {
+export function createAcceptReporter(deps: GatewayDeps, context: AcceptContext, { startedAt }: RequestTrace): Tell {
   const { connectionKey: connection, traceId: trace } = context
   return (meant, given, acceptance) => {
     const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given

@@ -1,29 +1,29 @@
 // Before anything of an inbound event is kept: who of its senders is admitted as the rules stand now, and how much of the others is kept.
 // A turn decides again by what holds then; here it is only decided what may be stored.
 import {
-  type Arrived,
-  type ArrivedMessage,
-  type ArrivedNothing,
+  type IgnoredEvent,
+  type InboundEvent,
+  type InboundMessage,
   type KnownPart,
-  nothingStored,
+  noStoredAccess,
   type Part,
 } from '../../contract/index.ts'
-import type { AccessDecision, AccessScene } from '../../identity/access/access-policy.ts'
+import type { AccessContext, AccessDecision } from '../../identity/access/access-policy.ts'
 import { changesAnything } from '../../inbound/effects.ts'
-import { isHeavy, leaveOut, leaveOutRaw } from '../../inbound/leave-out.ts'
-import type { StrangerCharge, StrangerKind } from '../../inbound/strangers.ts'
-import { accessScene, isWatched } from '../admissions.ts'
+import { isHeavy, leaveOutRaw, trimStrangerMessage } from '../../inbound/leave-out.ts'
+import type { UnprovenSenderCharge, UnprovenSenderKind } from '../../inbound/strangers.ts'
+import { createAccessContext, isWatched } from '../admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { withForwarded } from '../forwarded.ts'
-import { routeArrival } from '../route-arrival.ts'
+import { routeToAgent } from '../route-arrival.ts'
 
 /** `refusal`: nothing proves who sent it, so no turn is needed to refuse it. */
-export type JudgedMessage = ArrivedMessage & { readonly refusal?: string }
+export type JudgedMessage = InboundMessage & { readonly refusal?: string }
 
 export type Judged =
   | {
       readonly kind: 'judged'
-      readonly arrivals: readonly (JudgedMessage | ArrivedNothing)[]
+      readonly arrivals: readonly (JudgedMessage | IgnoredEvent)[]
       readonly isUnproven: boolean
     }
   | Spent
@@ -40,24 +40,25 @@ export type Spent = {
 const roomSeconds = 600
 
 /** What is light, on a connection where a platform verifies people, is stored as it is: a turn decides about it. */
-export function needsJudging(at: GatewayConnection, arrivals: readonly Arrived[], bytes: number): boolean {
+export function needsJudging(at: GatewayConnection, arrivals: readonly InboundEvent[], bytes: number): boolean {
   return isOpen(at) || arrivals.some((each) => each.kind === 'message' && isHeavy(each, bytes))
 }
 
 export async function judgeSenders(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrivals: readonly Arrived[],
+  arrivals: readonly InboundEvent[],
   bytes: number,
 ): Promise<Judged> {
-  const judged: Standing[] = []
+  const judged: SenderStanding[] = []
   for (const arrived of arrivals)
     judged.push(arrived.kind === 'message' ? await judgeMessage(deps, at, arrived, bytes) : judgeNothing(at, arrived))
-  const kind = strangersOnly(judged)
+  const kind = commonUnprovenKind(judged)
   const small = judged.map(({ arrived }) => arrived)
   const storedBytes = kind === undefined ? 0 : JSON.stringify(small).length
   const messages = judged.filter(({ stranger }) => stranger !== undefined).length
-  const spent = kind === undefined ? undefined : await chargeStrangers(deps, at, { kind, messages, bytes, storedBytes })
+  const spent =
+    kind === undefined ? undefined : await chargeUnprovenMessages(deps, at, { kind, messages, bytes, storedBytes })
   if (spent !== undefined) return spent
   for (const { arrived, stranger } of judged)
     if (stranger === undefined && arrived.kind === 'message' && arrived.toKeep !== undefined) {
@@ -68,10 +69,10 @@ export async function judgeSenders(
 }
 
 /** Undefined: it is within the day's share, or strangers are not counted there. */
-export async function chargeStrangers(
+export async function chargeUnprovenMessages(
   deps: Pick<GatewayDeps, 'strangers' | 'room' | 'log'>,
   at: GatewayConnection,
-  { bytes, ...share }: Pick<StrangerCharge, 'kind' | 'messages' | 'storedBytes'> & { readonly bytes: number },
+  { bytes, ...share }: Pick<UnprovenSenderCharge, 'kind' | 'messages' | 'storedBytes'> & { readonly bytes: number },
 ): Promise<Spent | undefined> {
   if (!isOpen(at)) return undefined
   const { kind } = share
@@ -90,7 +91,7 @@ export function isOpen({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean
 }
 
 /** How much the parts of a message weigh, where the request that brought them is not at hand. */
-export function weightOf(messages: readonly ArrivedMessage[]): number {
+export function countMessageBytes(messages: readonly InboundMessage[]): number {
   return messages.reduce(
     (sum, { message }) => sum + message.parts.reduce((each, part) => each + partWeight(part), 0),
     0,
@@ -112,9 +113,9 @@ function partWeight(part: Part): number {
 }
 
 /** `stranger`: who is not admitted, and is kept small; undefined: admitted, or not asked. */
-type Standing = {
-  readonly arrived: JudgedMessage | ArrivedNothing
-  readonly stranger?: StrangerKind | undefined
+type SenderStanding = {
+  readonly arrived: JudgedMessage | IgnoredEvent
+  readonly stranger?: UnprovenSenderKind | undefined
   /** It counts in no sender's share. */
   readonly isExempt?: boolean
 }
@@ -122,25 +123,29 @@ type Standing = {
 async function judgeMessage(
   deps: GatewayDeps,
   at: GatewayConnection,
-  given: ArrivedMessage,
+  given: InboundMessage,
   bytes: number,
-): Promise<Standing> {
+): Promise<SenderStanding> {
   const arrived = given.forwarded === undefined ? given : await withForwarded(deps, given)
   const { sender } = arrived.message
-  const scene = sceneOf(deps, at, arrived)
+  const scene = senderAccessContext(deps, at, arrived)
   const first = await deps.access.decide(sender, scene)
-  const kind = strangerKind(first)
-  if (kind === 'unproven') return unproven(at, arrived, first)
+  const kind = unprovenSenderKind(first)
+  if (kind === 'unproven') return judgeUnprovenMessage(at, arrived, first)
   const isAsked = isHeavy(arrived, bytes) || arrived.toKeep !== undefined || (kind !== undefined && isOpen(at))
   if (!isAsked) return { arrived }
   const stored = await deps.readAccess(sender, at.key)
-  const decided = strangerKind(await deps.access.decide(sender, { ...scene, stored }))
-  return decided === undefined ? { arrived } : { arrived: leaveOut(arrived), stranger: decided }
+  const decided = unprovenSenderKind(await deps.access.decide(sender, { ...scene, stored }))
+  return decided === undefined ? { arrived } : { arrived: trimStrangerMessage(arrived), stranger: decided }
 }
 
 /** A request that waits hears of its end from a turn; where no request waits it ends at once. */
-function unproven(at: GatewayConnection, arrived: ArrivedMessage, decision: AccessDecision): Standing {
-  const small = leaveOut(arrived)
+function judgeUnprovenMessage(
+  at: GatewayConnection,
+  arrived: InboundMessage,
+  decision: AccessDecision,
+): SenderStanding {
+  const small = trimStrangerMessage(arrived)
   if (!isOpen(at) || isWatched(at) || decision.kind !== 'refused') return { arrived: small, stranger: 'unproven' }
   const dropped = arrived.message.sender.dropped_evidence?.[0]
   const refusal = decision.reason === 'no_evidence' ? (dropped ?? decision.reason) : decision.reason
@@ -148,7 +153,7 @@ function unproven(at: GatewayConnection, arrived: ArrivedMessage, decision: Acce
 }
 
 /** Noise leaves no row. What changes our records and says whom it is from is the channel's own to judge. */
-function judgeNothing(at: GatewayConnection, given: ArrivedNothing): Standing {
+function judgeNothing(at: GatewayConnection, given: IgnoredEvent): SenderStanding {
   if (!isOpen(at)) return { arrived: given }
   const arrived = leaveOutRaw(given)
   const isChange = given.bounce !== undefined || changesAnything(given)
@@ -158,19 +163,19 @@ function judgeNothing(at: GatewayConnection, given: ArrivedNothing): Standing {
 }
 
 /** Undefined: one of the senders is admitted, or none is counted. */
-function strangersOnly(judged: readonly Standing[]): StrangerKind | undefined {
+function commonUnprovenKind(judged: readonly SenderStanding[]): UnprovenSenderKind | undefined {
   const counted = judged.filter(({ isExempt }) => isExempt !== true).map(({ stranger }) => stranger)
   if (counted.includes(undefined)) return undefined
   return (['unknown', 'unproven', 'report'] as const).find((kind) => counted.includes(kind))
 }
 
-function strangerKind(decision: AccessDecision): StrangerKind | undefined {
+function unprovenSenderKind(decision: AccessDecision): UnprovenSenderKind | undefined {
   if (decision.kind === 'admitted') return undefined
   return decision.evidence === undefined ? 'unproven' : 'unknown'
 }
 
 /** Of several agents the one it seems to be for: the statement that stores it may find another in its thread. */
-function sceneOf(deps: GatewayDeps, at: GatewayConnection, arrived: ArrivedMessage): AccessScene {
-  const agent = routeArrival(deps, at, arrived)?.agent ?? arrived.agent
-  return accessScene(deps, at, { message: arrived.message, agent, stored: nothingStored })
+function senderAccessContext(deps: GatewayDeps, at: GatewayConnection, arrived: InboundMessage): AccessContext {
+  const agent = routeToAgent(deps, at, arrived)?.agent ?? arrived.agent
+  return createAccessContext(deps, at, { message: arrived.message, agent, stored: noStoredAccess })
 }

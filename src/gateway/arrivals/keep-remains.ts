@@ -1,41 +1,49 @@
 // Rejected and unparsable events: what is kept of a verified event that became no message, so that none vanishes.
-import type { Acceptance, ArrivalOutcome, RawArrival, Reception } from '../../contract/index.ts'
-import { acceptDrafts, type Remains, remainsDraft } from '../../inbound/accept.ts'
+import type { AcceptResult, InboundOutcome, RawRequest, ReceiveResult } from '../../contract/index.ts'
+import { acceptDrafts, createRejectedEventDraft, type KeptEventFacts } from '../../inbound/accept.ts'
 import { maxStrangerBytes } from '../../inbound/leave-out.ts'
-import { turnedAwayRaw } from '../../inbound/turned-away.ts'
+import { rejectedRaw } from '../../inbound/turned-away.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
-import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
+import { acceptContext, createAcceptReporter, type RequestTrace } from './entry.ts'
 
-export type Unreadable = Extract<Reception, { kind: 'unreadable' }>
-type TurnedAway = Extract<Reception, { kind: 'turned_away' }>
+export type Unreadable = Extract<ReceiveResult, { kind: 'unreadable' }>
+type RejectedEvent = Extract<ReceiveResult, { kind: 'turned_away' }>
 
 /** Nothing authenticated vanishes: what will never be taken can be asked about, and is never replayed. */
-export async function keepTurnedAway(
+export async function storeRejectedEvent(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrival: RawArrival,
-  { reception, entry }: { readonly reception: TurnedAway; readonly entry: Entry },
-): Promise<Acceptance> {
+  arrival: RawRequest,
+  { reception, entry }: { readonly reception: RejectedEvent; readonly entry: RequestTrace },
+): Promise<AcceptResult> {
   const text = keptText(arrival)
   const { reason, subject = null, deliveryId = 'turned_away' } = reception
   const content = JSON.stringify([subject, reason, text])
-  const kept = { raw: turnedAwayRaw(text), content, subject }
+  const kept = { raw: rejectedRaw(text), content, subject }
   const remains = { state: 'ignored', reason, deliveryId, key: 'turned_away', ...kept } as const
-  return keepRemains(deps, at, { remains, outcome: 'ignored', entry })
+  return storeRejectedDraft(deps, at, { remains, outcome: 'ignored', entry })
 }
 
-async function keepRemains(
+async function storeRejectedDraft(
   deps: GatewayDeps,
   at: GatewayConnection,
-  { remains, outcome, entry }: { readonly remains: Remains; readonly outcome: ArrivalOutcome; readonly entry: Entry },
-): Promise<Acceptance> {
+  {
+    remains,
+    outcome,
+    entry,
+  }: { readonly remains: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
+): Promise<AcceptResult> {
   const context = acceptContext(at, entry)
-  const [acceptance] = await acceptDrafts(deps, [remainsDraft(deps, remains, context)])
-  return arrivalTeller(deps, context, entry)(outcome, remains.reason, acceptance ?? { kind: 'duplicate', inboxId: '' })
+  const [acceptance] = await acceptDrafts(deps, [createRejectedEventDraft(deps, remains, context)])
+  return createAcceptReporter(deps, context, entry)(
+    outcome,
+    remains.reason,
+    acceptance ?? { kind: 'duplicate', inboxId: '' },
+  )
 }
 
 /** What is kept of bytes that became no message: enough to see what they were. */
-function keptText({ bytes }: RawArrival): string {
+function keptText({ bytes }: RawRequest): string {
   return new TextDecoder().decode(bytes.subarray(0, maxStrangerBytes))
 }
 
@@ -43,14 +51,14 @@ function keptText({ bytes }: RawArrival): string {
 export async function keepUnreadable(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrival: RawArrival,
-  { reception, entry }: { readonly reception: Unreadable; readonly entry: Entry },
-): Promise<Acceptance> {
+  arrival: RawRequest,
+  { reception, entry }: { readonly reception: Unreadable; readonly entry: RequestTrace },
+): Promise<AcceptResult> {
   const text = keptText(arrival)
   const { reason, subject = null, deliveryId = 'unreadable', isFinal = false, once = [] } = reception
   // Told apart by what they say and who said it: a name its sender chose must not hide another's.
   const content = subject === null ? text : JSON.stringify([subject, reason, text])
   const raw = isFinal ? null : { text }
   const remains = { state: 'dead', reason, deliveryId, key: 'unreadable', raw, content, subject, once } as const
-  return keepRemains(deps, at, { remains, outcome: 'unreadable', entry })
+  return storeRejectedDraft(deps, at, { remains, outcome: 'unreadable', entry })
 }

@@ -1,39 +1,50 @@
 // Hop 4 for one inbound event: everything that came in it is stored together.
 import type {
-  Acceptance,
-  ArrivalOutcome,
-  Arrived,
-  ArrivedNothing,
+  AcceptResult,
+  IgnoredEvent,
+  InboundEvent,
+  InboundOutcome,
   JsonObject,
   NormalizedMessage,
 } from '../../contract/index.ts'
-import { type AcceptContext, acceptDrafts, messageDraft, refusedDraft, remainsDraft } from '../../inbound/accept.ts'
-import { controlCommandOf } from '../../inbound/control-command.ts'
+import {
+  type AcceptContext,
+  acceptDrafts,
+  createRejectedEventDraft,
+  messageDraft,
+  refusedDraft,
+} from '../../inbound/accept.ts'
+import { parseChatCommand } from '../../inbound/control-command.ts'
 import { areStorable, changesAnything } from '../../inbound/effects.ts'
 import type { InboxDraft } from '../../inbound/inbox-store.ts'
 import { controlNames } from '../commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { withForwarded } from '../forwarded.ts'
-import { routeArrival } from '../route-arrival.ts'
-import { checkArrived } from './check-arrived.ts'
-import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
+import { routeToAgent } from '../route-arrival.ts'
+import { checkEvent } from './check-arrived.ts'
+import { acceptContext, createAcceptReporter, type RequestTrace } from './entry.ts'
 import type { JudgedMessage } from './judge-senders.ts'
 
 /** What came in one inbound event is stored in one commit, all of it or nothing. */
-export async function storeArrivals(
+export async function storeEvents(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrivals: readonly Arrived[],
-  entry: Entry,
-): Promise<readonly Acceptance[]> {
+  arrivals: readonly InboundEvent[],
+  entry: RequestTrace,
+): Promise<readonly AcceptResult[]> {
   const context = acceptContext(at, entry)
   const prepared: Prepared[] = []
   for (const arrived of arrivals) {
     // What needs no waiting is not waited for: each wait is a round through the runtime's queue.
-    if (arrived.kind === 'ignored') prepared.push(await nothingOf(deps, at, arrived, context))
+    if (arrived.kind === 'ignored') prepared.push(await prepareIgnoredEvent(deps, at, arrived, context))
     else
       prepared.push(
-        messageOf(deps, at, arrived.forwarded === undefined ? arrived : await withForwarded(deps, arrived), context),
+        prepareMessage(
+          deps,
+          at,
+          arrived.forwarded === undefined ? arrived : await withForwarded(deps, arrived),
+          context,
+        ),
       )
   }
   const kept = prepared.filter((each) => each.draft !== undefined)
@@ -41,7 +52,7 @@ export async function storeArrivals(
     deps,
     kept.flatMap(({ draft }) => draft ?? []),
   )
-  const tell = arrivalTeller(deps, context, entry)
+  const tell = createAcceptReporter(deps, context, entry)
   for (const each of prepared) if (each.draft === undefined) each.onStored(undefined)
   return kept.map(({ outcome, reason, onStored }, index) => {
     const acceptance = acceptances[index] ?? { kind: 'duplicate', inboxId: '' }
@@ -59,15 +70,15 @@ type Prepared = {
   /** Undefined: noise, which leaves no row. */
   readonly draft: InboxDraft | undefined
   /** What it is counted as where it is new; undefined: as what it was accepted. */
-  readonly outcome: ArrivalOutcome | undefined
+  readonly outcome: InboundOutcome | undefined
   readonly reason: string
-  readonly onStored: (acceptance: Acceptance | undefined) => void
+  readonly onStored: (acceptance: AcceptResult | undefined) => void
 }
 
-async function nothingOf(
+async function prepareIgnoredEvent(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrived: ArrivedNothing,
+  arrived: IgnoredEvent,
   context: AcceptContext,
 ): Promise<Prepared> {
   const { reason, reach, bounce, subject = null } = arrived
@@ -75,38 +86,38 @@ async function nothingOf(
   // Before it is acknowledged; said again it changes nothing.
   if (reach !== undefined) await at.notePlace(reach, subject)
   const told = { outcome: 'ignored', reason } as const
-  if (!areStorable(arrived)) return unstorableOf(deps, arrived, context)
+  if (!areStorable(arrived)) return prepareUnstorableEvent(deps, arrived, context)
   if (!isNoise) {
     const remains = { ...arrived, state: 'ignored', content: '', subject } as const
     return {
       ...told,
-      draft: remainsDraft(deps, remains, context),
+      draft: createRejectedEventDraft(deps, remains, context),
       onStored: (stored) => showNew(deps, at, arrived, stored),
     }
   }
-  const onStored = (): void => {
+  const onIgnoredStored = (): void => {
     deps.meter.arrived(at.key, 'ignored', reason)
     showOpened(deps, at, arrived.opened)
   }
-  return { ...told, draft: undefined, onStored }
+  return { ...told, draft: undefined, onStored: onIgnoredStored }
 }
 
 /** Half of what it asks for is not done: it is kept as dead, for a release that can. */
-function unstorableOf(
+function prepareUnstorableEvent(
   deps: GatewayDeps,
-  { raw, deliveryId, subject, once = [] }: ArrivedNothing,
+  { raw, deliveryId, subject, once = [] }: IgnoredEvent,
   context: AcceptContext,
 ): Prepared {
   const reason = 'effect_invalid'
   const remains = { raw, deliveryId, subject: subject ?? null, reason, state: 'dead', content: '', once } as const
-  return { draft: remainsDraft(deps, remains, context), outcome: 'unreadable', reason, onStored: () => {} }
+  return { draft: createRejectedEventDraft(deps, remains, context), outcome: 'unreadable', reason, onStored: () => {} }
 }
 
 function showNew(
   deps: GatewayDeps,
   at: GatewayConnection,
-  { opened, sends = [], isForOperator = false, reason }: ArrivedNothing,
-  stored: Acceptance | undefined,
+  { opened, sends = [], isForOperator = false, reason }: IgnoredEvent,
+  stored: AcceptResult | undefined,
 ): void {
   if (stored?.kind !== 'accepted') return
   if (isForOperator) deps.log.warn('operator_needed', { connection: at.key, inbox: stored.inboxId, reason })
@@ -114,8 +125,13 @@ function showNew(
   showOpened(deps, at, opened)
 }
 
-function messageOf(deps: GatewayDeps, at: GatewayConnection, arrived: JudgedMessage, context: AcceptContext): Prepared {
-  const checked = checkArrived(deps, arrived)
+function prepareMessage(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrived: JudgedMessage,
+  context: AcceptContext,
+): Prepared {
+  const checked = checkEvent(deps, arrived)
   if (checked.kind === 'message' && arrived.refusal !== undefined) {
     const { refusal } = arrived
     return {
@@ -126,12 +142,12 @@ function messageOf(deps: GatewayDeps, at: GatewayConnection, arrived: JudgedMess
     }
   }
   if (checked.kind === 'message') {
-    const draft = messageDraft(deps, checked.arrived, context, routeArrival(deps, at, checked.arrived))
-    const onStored = (acceptance: Acceptance | undefined): void => {
+    const draft = messageDraft(deps, checked.arrived, context, routeToAgent(deps, at, checked.arrived))
+    const onMessageStored = (acceptance: AcceptResult | undefined): void => {
       // A command is not to wait for a slot, even where every turn is taken.
-      if (acceptance?.kind === 'accepted') deps.bells.turns.ring(isCommand(checked.arrived.message))
+      if (acceptance?.kind === 'accepted') deps.bells.turns.ring(isChatCommand(checked.arrived.message))
     }
-    return { draft, outcome: undefined, reason: '', onStored }
+    return { draft, outcome: undefined, reason: '', onStored: onMessageStored }
   }
   const { state, reason, path } = checked
   if (path !== undefined)
@@ -141,7 +157,7 @@ function messageOf(deps: GatewayDeps, at: GatewayConnection, arrived: JudgedMess
   const raw = arrived.message.channel?.caller === undefined ? arrived.message.raw : null
   const remains = { state, reason, deliveryId, raw, content: '', subject, once }
   const outcome = state === 'dead' ? 'unreadable' : 'ignored'
-  return { draft: remainsDraft(deps, remains, context), outcome, reason, onStored: () => {} }
+  return { draft: createRejectedEventDraft(deps, remains, context), outcome, reason, onStored: () => {} }
 }
 
 /** Not awaited: the request is answered meanwhile. */
@@ -154,6 +170,6 @@ function showOpened(
   if (to !== undefined) void deps.signs.show(at.adapter, to, 'opened', { starters })
 }
 
-function isCommand(message: NormalizedMessage): boolean {
-  return controlCommandOf(message, controlNames) !== undefined
+function isChatCommand(message: NormalizedMessage): boolean {
+  return parseChatCommand(message, controlNames) !== undefined
 }

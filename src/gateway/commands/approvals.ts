@@ -1,11 +1,11 @@
 // /approve and /reject in a chat: the sender decides, about what waits in this very conversation.
 import type { ApprovalDecision } from '../../agent/approvals/decision.ts'
 import type { ActionLine, PendingActionStore } from '../../agent/approvals/pending-action-store.ts'
-import { codeOf } from '../../agent/approvals/question.ts'
-import { resolutionTold } from '../../agent/approvals/resolution-words.ts'
+import { approvalCode } from '../../agent/approvals/question.ts'
+import { resolutionSentence } from '../../agent/approvals/resolution-words.ts'
 import type { AuditStore } from '../../identity/audit/audit-store.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
-import type { CommandScene, Told } from './command.ts'
+import type { ChatCommandContext, Told } from './command.ts'
 
 const decisions: Readonly<Record<string, ApprovalDecision>> = { approve: 'accepted', reject: 'rejected' }
 
@@ -26,8 +26,8 @@ export async function answerDecision({
   write,
   by,
   isClick,
-}: CommandScene): Promise<Told> {
-  if (glance === undefined) return noneWords(undefined)
+}: ChatCommandContext): Promise<Told> {
+  if (glance === undefined) return noApprovalNotice(undefined)
   const { conversationId } = glance
   const { pendingActions: actions, audit } = deps
   const needsCode = at.adapter.capabilities.needsDecisionCode === true
@@ -39,7 +39,7 @@ export async function answerDecision({
   return told
 }
 
-type DecisionScene = {
+type ApprovalContext = {
   readonly actions: Pick<PendingActionStore, 'find' | 'resolve'>
   readonly audit: AuditStore
   readonly tenant: string
@@ -48,8 +48,8 @@ type DecisionScene = {
   readonly isOperator: boolean
   readonly role: string | null
   readonly assurance: string | null
-  readonly write: CommandScene['write']
-  readonly by: CommandScene['by']
+  readonly write: ChatCommandContext['write']
+  readonly by: ChatCommandContext['by']
   readonly isShown: boolean
   /** The channel does not show what is decided about beside the decision: it has to be named. */
   readonly needsCode: boolean
@@ -57,15 +57,15 @@ type DecisionScene = {
   readonly turnId: string
 }
 
-async function decideByCommand(scene: DecisionScene, { name, args }: ControlCommand): Promise<Told> {
+async function decideByCommand(scene: ApprovalContext, { name, args }: ControlCommand): Promise<Told> {
   const status = decisions[name] ?? 'rejected'
   const [, code, rest = ''] = argsPattern.exec(args) ?? []
   const scope = { tenant: scene.tenant, owner: null, conversationId: scene.conversationId }
   const found = await scene.actions.find(scope, { code: code?.toLowerCase() ?? null, origin: scene.turnId })
   const action = found.find((each) => each.resolution_metadata['origin'] === scene.turnId) ?? found[0]
-  if (action === undefined) return noneWords(code)
-  if (code === undefined && scene.needsCode) return codeWords(choices(scene, name, found))
-  if (found.length > 1 && action.status === 'pending') return whichWords(choices(scene, name, found))
+  if (action === undefined) return noApprovalNotice(code)
+  if (code === undefined && scene.needsCode) return approvalCodeNotice(choices(scene, name, found))
+  if (found.length > 1 && action.status === 'pending') return chooseApprovalNotice(choices(scene, name, found))
   const reason = rest.trim().slice(0, 200)
   const verdict = {
     ...{ status, hash: action.hash, origin: scene.turnId },
@@ -77,12 +77,12 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   const resolver = { name: principal, isOperator, isInChat: true, role, assurance, scope }
   const resolution = await scene.actions.resolve(action.action_id, verdict, resolver)
   if (resolution.kind === 'refused') await noteRefusal(scene, action, resolution.reason, status)
-  return resolutionTold(resolution, scene.isShown ? (scene.by ?? null) : null)
+  return resolutionSentence(resolution, scene.isShown ? (scene.by ?? null) : null)
 }
 
 /** What was decided is written down with the decision; an attempt that came to nothing, here. */
 async function noteRefusal(
-  { audit, principal, conversationId }: DecisionScene,
+  { audit, principal, conversationId }: ApprovalContext,
   { action_id, agent }: ActionLine,
   code: string,
   wanted: ApprovalDecision,
@@ -91,7 +91,7 @@ async function noteRefusal(
   await audit.record({ ...attempt, subject: principal, agent: agent ?? undefined, conversationId })
 }
 
-function noneWords(code: string | undefined): Told {
+function noApprovalNotice(code: string | undefined): Told {
   const says =
     code === undefined
       ? 'Nothing waits for an approval here.'
@@ -99,19 +99,19 @@ function noneWords(code: string | undefined): Told {
   return { says, decision: 'not_found' }
 }
 
-function whichWords(lines: readonly string[]): Told {
+function chooseApprovalNotice(lines: readonly string[]): Told {
   return { says: ['Several things wait for an approval here. Which one?', ...lines].join('\n'), decision: 'unclear' }
 }
 
-function codeWords(lines: readonly string[]): Told {
+function approvalCodeNotice(lines: readonly string[]): Told {
   const how = 'Nothing was decided: say which request you mean, by the code in my question. Answer with this line:'
   return { says: [how, ...lines].join('\n'), decision: 'unclear' }
 }
 
 function choices(
-  { write }: Pick<DecisionScene, 'write'>,
+  { write }: Pick<ApprovalContext, 'write'>,
   name: string,
   found: readonly ActionLine[],
 ): readonly string[] {
-  return found.map(({ action_id, summary }) => `${write(name, codeOf(action_id))} - ${summary}`)
+  return found.map(({ action_id, summary }) => `${write(name, approvalCode(action_id))} - ${summary}`)
 }

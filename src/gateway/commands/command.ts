@@ -1,10 +1,10 @@
 // What a command for the gateway is given and what it answers: words, rendered like any reply, and what they mean.
 import type { ControlFacts, StoredGrant } from '../../contract/index.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
-import type { Glance } from '../../sessions/run-store.ts'
+import type { RunsAtAGlance } from '../../sessions/run-store.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 
-export type CommandScene = {
+export type ChatCommandContext = {
   readonly deps: GatewayDeps
   readonly at: GatewayConnection
   readonly command: ControlCommand
@@ -27,13 +27,13 @@ export type CommandScene = {
   /** The turn the command is. */
   readonly turn: { readonly id: string; readonly tenant: string }
   /** The conversation the command is about; undefined where there is none, or the speaker takes no part in it. */
-  readonly glance: Glance | undefined
+  readonly glance: RunsAtAGlance | undefined
 }
 
 export type Command = {
   /** One line of /help. */
   readonly help: string
-  readonly answer: (scene: CommandScene) => Promise<string | Told> | string | Told
+  readonly answer: (scene: ChatCommandContext) => Promise<string | Told> | string | Told
 }
 
 /** Words about a decision, which one, and about what if something was decided. */

@@ -1,10 +1,10 @@
 // /consent: what a person agreed to, and how they change it. Stored under who they are; what they said last counts.
 import { type ConsentOperation, consentOperations } from '../../identity/consent/consent.ts'
-import { consentScene } from '../keeping.ts'
-import type { CommandScene } from './command.ts'
+import { createConsentContext } from '../keeping.ts'
+import type { ChatCommandContext } from './command.ts'
 
 /** What people write for each; its own name is understood as well. */
-export const consentWords: Readonly<Record<ConsentOperation, string>> = {
+export const consentKeywords: Readonly<Record<ConsentOperation, string>> = {
   store_memory: 'remember',
   use_memory: 'recall',
   store_transcript: 'keep',
@@ -20,23 +20,23 @@ const meanings: Readonly<Record<ConsentOperation, string>> = {
   escalate_to_human: 'let a person take over this conversation',
 }
 
-export async function answerConsent(scene: CommandScene): Promise<string> {
+export async function answerConsent(scene: ChatCommandContext): Promise<string> {
   const { deps, command, principal, at, agent, turn } = scene
   if (at.adapter.capabilities.isInteractive !== true || principal === '')
     return 'Consent is given by a person in a chat. No person can be asked on this connection, so nothing is agreed to here.'
   const [verb = '', operation = ''] = command.args.trim().toLowerCase().split(/\s+/)
-  if (verb === '') return listWords(scene)
+  if (verb === '') return consentListNotice(scene)
   const isAllowed = { allow: true, withdraw: false }[verb]
-  const known = consentOperations.find((each) => each === operation || consentWords[each] === operation)
-  if (isAllowed === undefined || known === undefined) return usageWords(scene)
+  const known = consentOperations.find((each) => each === operation || consentKeywords[each] === operation)
+  if (isAllowed === undefined || known === undefined) return consentUsageNotice(scene)
   const word = { id: turn.id, operation: known, isAllowed, principal, connection: at.key, agent }
   await deps.consents.recordWord(word)
   return `${isAllowed ? 'Agreed' : 'Taken back'}: ${meanings[known]}.${consequence(known, isAllowed, scene)}`
 }
 
-function consequence(operation: ConsentOperation, isAllowed: boolean, { at, write }: CommandScene): string {
+function consequence(operation: ConsentOperation, isAllowed: boolean, { at, write }: ChatCommandContext): string {
   if (operation !== 'store_transcript')
-    return isAllowed ? ` ${write('consent', `withdraw ${consentWords[operation]}`)} takes it back.` : ''
+    return isAllowed ? ` ${write('consent', `withdraw ${consentKeywords[operation]}`)} takes it back.` : ''
   if (at.transcriptBasis !== undefined)
     return ` It is kept here all the same; the operator says why: ${at.transcriptBasis}`
   return isAllowed
@@ -44,18 +44,18 @@ function consequence(operation: ConsentOperation, isAllowed: boolean, { at, writ
     : ' What was kept because you had agreed is erased, this session when it ends.'
 }
 
-async function listWords(scene: CommandScene): Promise<string> {
+async function consentListNotice(scene: ChatCommandContext): Promise<string> {
   const { deps, principal, at, agent } = scene
-  const asked = { ...consentScene(at, agent), consent: await deps.consents.given(principal) }
+  const asked = { ...createConsentContext(at, agent), consent: await deps.consents.given(principal) }
   const lines = consentOperations.map((operation) => {
     const { allowed, reason } = deps.consent(operation, asked)
     const why = reason === 'operator_grant' ? ` (the operator says why: ${at.transcriptBasis ?? ''})` : ''
-    return `${consentWords[operation]}: ${allowed ? 'yes' : 'no'} - ${meanings[operation]}${why}`
+    return `${consentKeywords[operation]}: ${allowed ? 'yes' : 'no'} - ${meanings[operation]}${why}`
   })
-  return ['What I may do with what you say:', ...lines, '', usageWords(scene)].join('\n')
+  return ['What I may do with what you say:', ...lines, '', consentUsageNotice(scene)].join('\n')
 }
 
-function usageWords({ write }: CommandScene): string {
+function consentUsageNotice({ write }: ChatCommandContext): string {
   const example = [write('consent', 'allow share'), write('consent', 'withdraw share')]
   return `Change it with ${example.join(' or ')}; ${write('consent')} shows the list.`
 }

@@ -2,28 +2,28 @@
 import { completeReply } from '../../agent/reply.ts'
 import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../../contract/index.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
-import type { Glance } from '../../sessions/run-store.ts'
-import { authorityOf } from '../admissions.ts'
+import type { RunsAtAGlance } from '../../sessions/run-store.ts'
+import { resolveAuthority } from '../admissions.ts'
 import type { GatewayDeps } from '../deps.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'
 import { askSenderName, replyFacts } from '../turn-facts.ts'
 import type { Told } from './command.ts'
-import { answerCommand, commandOf } from './table.ts'
+import { answerCommand, parseKnownCommand } from './table.ts'
 
 export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
   const lead = ready.members.at(-1)
-  const command = lead === undefined ? undefined : commandOf(lead.message)
+  const command = lead === undefined ? undefined : parseKnownCommand(lead.message)
   if (lead === undefined || command === undefined)
     throw new GatewayError('agent_failed', '[gateway] a control turn without a command this release knows')
   const { lane, turn } = ready
-  const glance = await glanceAt(deps, lane.conversationId, lead, command)
+  const glance = await readRunSummary(deps, lane.conversationId, lead, command)
   const scene = {
     deps,
     at: ready.at,
     command,
     write: (name: string, about?: string) => writeCommand(ready.at.adapter.capabilities.commandForm, name, about),
     principal: turn.principal ?? '',
-    ...(await authorityOf(deps, ready.at, lead.row, lane.agent)),
+    ...(await resolveAuthority(deps, ready.at, lead.row, lane.agent)),
     by: await deciderName(ready, command),
     isClick: lead.row.obligation === 'click',
     agent: lane.agent,
@@ -53,12 +53,12 @@ async function deciderName({ at, members }: ReadyTurn, { name }: ControlCommand)
 const decisions: ReadonlySet<string> = new Set(['approve', 'reject'])
 
 /** What a command looks at. Where each question opens a thread, and commands are given beside them all, the thread is looked for. */
-async function glanceAt(
+async function readRunSummary(
   deps: GatewayDeps,
   conversationId: string,
   { row, message }: ReadyTurn['members'][number],
   { name, args }: ControlCommand,
-): Promise<Glance | undefined> {
+): Promise<RunsAtAGlance | undefined> {
   const here = await deps.runs.glance(conversationId, row.subject)
   const room = message.channel?.main_line
   if (room === undefined || row.subject === null || !aboutRuns.has(name)) return here

@@ -1,7 +1,7 @@
 // /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator.
-import type { CommandScene } from './command.ts'
+import type { ChatCommandContext } from './command.ts'
 
-export async function answerStop({ deps, glance, principal, isOperator, agent }: CommandScene): Promise<string> {
+export async function answerStop({ deps, glance, principal, isOperator, agent }: ChatCommandContext): Promise<string> {
   const runs = [...(glance?.running === null ? [] : [glance?.running]), ...(glance?.paused ?? [])].filter(
     (run) => run !== undefined,
   )

@@ -1,9 +1,9 @@
 // The commands the gateway answers itself. Any other command is a message for the agent.
 import type { NormalizedMessage } from '../../contract/index.ts'
-import { type ControlCommand, controlCommandOf } from '../../inbound/control-command.ts'
+import { type ControlCommand, parseChatCommand } from '../../inbound/control-command.ts'
 import { answerAgents } from './agents.ts'
 import { answerDecision } from './approvals.ts'
-import type { Command, CommandScene, Told } from './command.ts'
+import type { ChatCommandContext, Command, Told } from './command.ts'
 import { answerConsent } from './consent.ts'
 import { answerPair } from './pair.ts'
 import { answerStatus } from './status.ts'
@@ -22,21 +22,21 @@ const commands: Readonly<Record<string, Command>> = {
 
 export const controlNames: ReadonlySet<string> = new Set(Object.keys(commands))
 
-export function commandOf(message: Pick<NormalizedMessage, 'channel' | 'parts'>): ControlCommand | undefined {
-  return controlCommandOf(message, controlNames)
+export function parseKnownCommand(message: Pick<NormalizedMessage, 'channel' | 'parts'>): ControlCommand | undefined {
+  return parseChatCommand(message, controlNames)
 }
 
 export function isControl(message: Pick<NormalizedMessage, 'channel' | 'parts'>): boolean {
-  return commandOf(message) !== undefined
+  return parseKnownCommand(message) !== undefined
 }
 
-export async function answerCommand(scene: CommandScene): Promise<string | Told> {
+export async function answerCommand(scene: ChatCommandContext): Promise<string | Told> {
   const command = commands[scene.command.name] ?? { answer: answerHelp }
   return command.answer(scene)
 }
 
 /** The agent's own words, then what works whatever the agent is. */
-function answerHelp({ deps, agent, write }: CommandScene): string {
+function answerHelp({ deps, agent, write }: ChatCommandContext): string {
   const facts = deps.agents.get(agent)
   const about = facts?.help ?? facts?.description
   const own = Object.entries(commands).map(([name, { help }]) => `${write(name)} - ${help}`)

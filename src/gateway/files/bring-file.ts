@@ -9,7 +9,7 @@ import type { ReadyTurn } from '../prepare-turn.ts'
 import { type FilePart, missingPart, noLongerThere, storedPart } from './file-part.ts'
 import { inlineBody } from './inline-body.ts'
 
-export type BringScene = {
+export type FetchContext = {
   readonly deps: GatewayDeps
   readonly ready: Pick<ReadyTurn, 'at' | 'turn'>
   readonly step: AgentContext['step']
@@ -35,7 +35,7 @@ const unstorable: Readonly<Partial<Record<SignedUrlCode, string>>> = {
   SU_EMPTY: 'not received, it is empty',
 }
 
-export async function bringFile(scene: BringScene, wanted: Wanted): Promise<KnownPart> {
+export async function bringFile(scene: FetchContext, wanted: Wanted): Promise<KnownPart> {
   const { deps, signal } = scene
   const { part } = wanted
   const [known] = await deps.attachments.find([wanted.id])
@@ -45,16 +45,16 @@ export async function bringFile(scene: BringScene, wanted: Wanted): Promise<Know
   for (let tries = 1; tries <= maxTries; tries += 1) {
     const brought = await tryToBring(scene, wanted)
     if (brought !== undefined) return brought
-    if (tries < maxTries) await pause(deps.turnPolicy.retryFirstMs * 4 ** (tries - 1), signal)
+    if (tries < maxTries) await sleepOrAbort(deps.turnPolicy.retryFirstMs * 4 ** (tries - 1), signal)
   }
   return missingPart(part, 'not received, the channel did not answer')
 }
 
 /** Undefined: worth another try. */
-async function tryToBring(scene: BringScene, wanted: Wanted): Promise<KnownPart | undefined> {
+async function tryToBring(scene: FetchContext, wanted: Wanted): Promise<KnownPart | undefined> {
   const { deps, ready, signal } = scene
   const { part } = wanted
-  const opened = await open(scene, part)
+  const opened = await openPlatformFile(scene, part)
   signal.throwIfAborted()
   switch (opened.kind) {
     case 'retry':
@@ -66,7 +66,7 @@ async function tryToBring(scene: BringScene, wanted: Wanted): Promise<KnownPart 
       const declaredMime = part.mime ?? mime
       const shownName = part.name ?? name
       const { thread_id: threadId, received_via: receivedVia, id: nativeId } = wanted.message
-      const stored = await store(scene, {
+      const stored = await storeFetchedFile(scene, {
         id: wanted.id,
         body,
         ...(declaredMime === undefined ? {} : { declaredMime }),
@@ -85,7 +85,7 @@ async function tryToBring(scene: BringScene, wanted: Wanted): Promise<KnownPart 
   }
 }
 
-async function open({ ready, signal }: BringScene, part: FilePart): Promise<OpenedFile> {
+async function openPlatformFile({ ready, signal }: FetchContext, part: FilePart): Promise<OpenedFile> {
   const { bytes_ref: ref } = part
   const { openFile } = ready.at.adapter
   switch (ref.kind) {
@@ -109,7 +109,7 @@ async function open({ ready, signal }: BringScene, part: FilePart): Promise<Open
 type Stored = StoreOutcome | { readonly kind: 'nowhere' } | undefined
 
 /** Undefined: the bytes broke off. A failure of our own store is not a missing file: the turn waits for the store. */
-async function store({ deps, signal }: BringScene, file: IncomingFile): Promise<Stored> {
+async function storeFetchedFile({ deps, signal }: FetchContext, file: IncomingFile): Promise<Stored> {
   try {
     return await deps.attachments.store(file)
   } catch (error) {
@@ -123,17 +123,17 @@ async function store({ deps, signal }: BringScene, file: IncomingFile): Promise<
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+function sleepOrAbort(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
+    const cancelSleep = (): void => {
       clearTimeout(timer)
       reject(signal.reason)
     }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort)
+      signal.removeEventListener('abort', cancelSleep)
       resolve()
     }, ms)
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', cancelSleep, { once: true })
+    if (signal.aborted) cancelSleep()
   })
 }

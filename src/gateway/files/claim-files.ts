@@ -1,19 +1,19 @@
 // Hops 3-4: a signed URL in a message becomes the stored file it stands for, or the message is not taken. The URL goes no further.
-import type { Arrived, ArrivedMessage, Part } from '../../contract/index.ts'
+import type { InboundEvent, InboundMessage, Part } from '../../contract/index.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { type FilePart, isFilePart, storedPart } from './file-part.ts'
 
 export type Claimed =
-  | { readonly kind: 'claimed'; readonly arrivals: readonly Arrived[] }
+  | { readonly kind: 'claimed'; readonly arrivals: readonly InboundEvent[] }
   /** `code`: a `SignedUrlCode`. */
-  | { readonly kind: 'refused'; readonly of: ArrivedMessage; readonly code: string; readonly remedy: string }
+  | { readonly kind: 'refused'; readonly of: InboundMessage; readonly code: string; readonly remedy: string }
 
 type UrlPart = FilePart & { readonly bytes_ref: { readonly kind: 'url' } }
 
 /** An unverified sender owns nothing. */
 const nobody = ''
 
-export function hasFiles(arrived: Arrived): arrived is ArrivedMessage {
+export function hasFiles(arrived: InboundEvent): arrived is InboundMessage {
   return arrived.kind === 'message' && arrived.message.parts.some(isFilePart)
 }
 
@@ -21,10 +21,10 @@ export function hasFiles(arrived: Arrived): arrived is ArrivedMessage {
 export async function claimFiles(
   deps: Pick<GatewayDeps, 'attachments'>,
   { adapter }: Pick<GatewayConnection, 'adapter'>,
-  arrivals: readonly Arrived[],
+  arrivals: readonly InboundEvent[],
 ): Promise<Claimed> {
   const takesUrls = adapter.capabilities.takesFileUrls === 'own'
-  const claimed: Arrived[] = []
+  const claimed: InboundEvent[] = []
   for (const arrived of arrivals) {
     if (!hasFiles(arrived)) {
       claimed.push(arrived)
@@ -43,7 +43,7 @@ export async function claimFiles(
   return { kind: 'claimed', arrivals: claimed }
 }
 
-async function claimOne({ attachments }: Pick<GatewayDeps, 'attachments'>, arrived: ArrivedMessage, part: UrlPart) {
+async function claimOne({ attachments }: Pick<GatewayDeps, 'attachments'>, arrived: InboundMessage, part: UrlPart) {
   const owner = { principal: arrived.subject ?? nobody, threadId: arrived.message.thread_id }
   const outcome = await attachments.claim(part.bytes_ref.url, owner)
   return outcome.kind === 'refused' ? outcome : { kind: 'kept' as const, part: storedPart(part, outcome.descriptor) }

@@ -34,6 +34,6 @@ export function missingPart(part: FilePart, why: string): KnownPart {
 
 export const noLongerThere = 'no longer available'
 
-export function attachmentIdsIn(parts: readonly Part[]): readonly string[] {
+export function listAttachmentIds(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => (isFilePart(part) && part.attachment !== undefined ? [part.attachment.id] : []))
 }

@@ -3,10 +3,10 @@ import type { HistoricalMessage, NormalizedMessage, Part } from '../../contract/
 import type { Absorbed } from '../../sessions/absorb-edits.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'
 import { replyFacts } from '../turn-facts.ts'
-import type { BringScene } from './bring-file.ts'
+import type { FetchContext } from './bring-file.ts'
 import { bringFiles } from './bring-files.ts'
 import { isFilePart } from './file-part.ts'
-import { createTurnFiles, handedHistory, type TurnFiles } from './turn-files.ts'
+import { createTurnFiles, historyForAgent, type TurnFiles } from './turn-files.ts'
 
 export type OpenedTurnFiles = {
   readonly files: TurnFiles
@@ -17,7 +17,7 @@ export type OpenedTurnFiles = {
 }
 
 export async function openTurnFiles(
-  scene: BringScene & { readonly ready: ReadyTurn },
+  scene: FetchContext & { readonly ready: ReadyTurn },
   history: readonly HistoricalMessage[],
 ): Promise<OpenedTurnFiles> {
   const { deps, ready } = scene
@@ -25,20 +25,21 @@ export async function openTurnFiles(
   const brought = await bringFiles(scene, members)
   members.splice(0, members.length, ...brought)
   const whose = { principal: turn.principal ?? '', threadId: replyFacts(ready).threadId }
-  const said = (): readonly (readonly Part[])[] => [...members.map(({ message }) => message), ...history].map(partsOf)
-  const files = createTurnFiles({ attachments: deps.attachments, ...whose }, said)
+  const listSaidParts = (): readonly (readonly Part[])[] =>
+    [...members.map(({ message }) => message), ...history].map(getParts)
+  const files = createTurnFiles({ attachments: deps.attachments, ...whose }, listSaidParts)
   return {
     files,
-    members: await Promise.all(members.map(({ message }) => handedMessage(files, { ...message, raw: null }))),
-    history: await handedHistory(files, history),
+    members: await Promise.all(members.map(({ message }) => messageForAgent(files, { ...message, raw: null }))),
+    history: await historyForAgent(files, history),
     bring: (entries) => bringFiles(scene, entries),
   }
 }
 
-async function handedMessage(files: TurnFiles, message: NormalizedMessage): Promise<NormalizedMessage> {
+async function messageForAgent(files: TurnFiles, message: NormalizedMessage): Promise<NormalizedMessage> {
   return message.parts.some(isFilePart) ? { ...message, parts: await files.handed(message.parts) } : message
 }
 
-function partsOf({ parts }: { readonly parts: readonly Part[] }): readonly Part[] {
+function getParts({ parts }: { readonly parts: readonly Part[] }): readonly Part[] {
   return parts
 }

@@ -10,15 +10,15 @@ import {
   type Part,
 } from '../../contract/index.ts'
 import type { GatewayDeps } from '../deps.ts'
-import { attachmentIdOf } from './attachment-id.ts'
-import { attachmentIdsIn, type FilePart, isFilePart, missingPart, storedPart } from './file-part.ts'
+import { deriveAttachmentId } from './attachment-id.ts'
+import { type FilePart, isFilePart, listAttachmentIds, missingPart, storedPart } from './file-part.ts'
 import { inlineBody } from './inline-body.ts'
-import type { FilesScene, TurnFiles } from './turn-files.ts'
+import type { TurnFiles, TurnFilesContext } from './turn-files.ts'
 
 /** This gateway has no place for files. */
-type NotKept = { readonly kind: 'refused'; readonly code: undefined }
+type ReplyFileNotStored = { readonly kind: 'refused'; readonly code: undefined }
 
-export type ReplyScene = FilesScene & {
+export type ReplyFileContext = TurnFilesContext & {
   readonly files: TurnFiles
   readonly step: AgentContext['step']
   readonly hash: GatewayDeps['hash']
@@ -28,7 +28,7 @@ export type ReplyScene = FilesScene & {
 
 /** The replies of a turn in order, each as it can be stored and sent. */
 export async function keepReplyFiles<Reply extends NormalizedResponse | undefined>(
-  scene: ReplyScene,
+  scene: ReplyFileContext,
   replies: readonly Reply[],
 ): Promise<readonly Reply[]> {
   const kept: Reply[] = []
@@ -39,22 +39,22 @@ export async function keepReplyFiles<Reply extends NormalizedResponse | undefine
   return kept
 }
 
-async function keepParts(scene: ReplyScene, parts: readonly Part[], reply: number): Promise<Part[]> {
+async function keepParts(scene: ReplyFileContext, parts: readonly Part[], reply: number): Promise<Part[]> {
   const kept: Part[] = []
   for (const [index, part] of parts.entries()) {
     kept.push(isFilePart(part) ? await keepPart(scene, part, [reply, index]) : part)
   }
-  const ids = attachmentIdsIn(kept)
+  const ids = listAttachmentIds(kept)
   const sessionId = scene.turn.sessionId || null
   if (ids.length > 0) await scene.attachments.use(ids, { inboxId: null, sessionId })
   return kept
 }
 
-async function keepPart(scene: ReplyScene, part: FilePart, place: readonly number[]): Promise<Part> {
+async function keepPart(scene: ReplyFileContext, part: FilePart, place: readonly number[]): Promise<Part> {
   const { bytes_ref: ref, attachment } = part
   if (attachment !== undefined) {
     const descriptor = await scene.files.find(attachment.id)
-    return descriptor === undefined ? refused(scene, part, 'not_yours') : storedPart(part, descriptor)
+    return descriptor === undefined ? refuseReplyFile(scene, part, 'not_yours') : storedPart(part, descriptor)
   }
   switch (ref.kind) {
     case 'inline':
@@ -63,18 +63,23 @@ async function keepPart(scene: ReplyScene, part: FilePart, place: readonly numbe
       return claimOrLink(scene, part, ref.url)
     case 'content_addressed':
     case 'channel':
-      return refused(scene, part, 'no_such_file')
+      return refuseReplyFile(scene, part, 'no_such_file')
     default:
       return ref satisfies never
   }
 }
 
 /** The same bytes at the same place of the same turn are the same file, however often the turn is tried. */
-async function keepInline(scene: ReplyScene, part: FilePart, data: string, place: readonly number[]): Promise<Part> {
+async function keepInline(
+  scene: ReplyFileContext,
+  part: FilePart,
+  data: string,
+  place: readonly number[],
+): Promise<Part> {
   const { principal, threadId, turn } = scene
-  const id = await attachmentIdOf(scene.hash, ['out', turn.id, [...place], data])
-  const keep = async (): Promise<Json> => {
-    const stored = await store(scene, {
+  const id = await deriveAttachmentId(scene.hash, ['out', turn.id, [...place], data])
+  const keepReplyFile = async (): Promise<Json> => {
+    const stored = await storeReplyFile(scene, {
       id,
       body: inlineBody(data),
       ...(part.mime === undefined ? {} : { declaredMime: part.mime }),
@@ -86,11 +91,14 @@ async function keepInline(scene: ReplyScene, part: FilePart, data: string, place
     return missingPart(part, stored.code === undefined ? 'not available' : `not sent, ${stored.code}`) as Json
   }
   // The journal gives back the part that was put into it.
-  return (await scene.step('parley/reply-file', keep, { effect: false, args: id })) as KnownPart
+  return (await scene.step('parley/reply-file', keepReplyFile, { effect: false, args: id })) as KnownPart
 }
 
 /** Of what the step comes to, only an outage may be tried again: the words of the answer are the agent's and are there. */
-async function store({ attachments }: ReplyScene, file: IncomingFile): Promise<StoreOutcome | NotKept> {
+async function storeReplyFile(
+  { attachments }: ReplyFileContext,
+  file: IncomingFile,
+): Promise<StoreOutcome | ReplyFileNotStored> {
   try {
     return await attachments.store(file)
   } catch (error) {
@@ -104,16 +112,16 @@ async function store({ attachments }: ReplyScene, file: IncomingFile): Promise<S
 }
 
 /** An agent may hand back the handle it was given. Any other address is for people to follow, and nothing is fetched. */
-async function claimOrLink(scene: ReplyScene, part: FilePart, url: string): Promise<Part> {
+async function claimOrLink(scene: ReplyFileContext, part: FilePart, url: string): Promise<Part> {
   const { principal, threadId } = scene
   const claimed = await scene.attachments.claim(url, { principal, threadId })
   if (claimed.kind === 'claimed') return storedPart(part, claimed.descriptor)
-  if (claimed.code !== 'SU_HOST') return refused(scene, part, claimed.code)
+  if (claimed.code !== 'SU_HOST') return refuseReplyFile(scene, part, claimed.code)
   const { name, mime } = part
   return { kind: 'link', url, ...(name === undefined ? {} : { title: name }), ...(mime === undefined ? {} : { mime }) }
 }
 
-function refused({ emit }: ReplyScene, part: FilePart, reason: string): Part {
+function refuseReplyFile({ emit }: ReplyFileContext, part: FilePart, reason: string): Part {
   emit('reply_file_refused', { reason })
   return missingPart(part, 'not available')
 }

@@ -3,9 +3,9 @@ import type { AgentFiles } from '../../agent/context.ts'
 import type { AttachmentDescriptor } from '../../attachments/descriptor.ts'
 import { GatewayError, type HistoricalMessage, type Part, type SourcedFile } from '../../contract/index.ts'
 import type { GatewayDeps } from '../deps.ts'
-import { attachmentIdsIn, type FilePart, isFilePart, missingPart, noLongerThere } from './file-part.ts'
+import { type FilePart, isFilePart, listAttachmentIds, missingPart, noLongerThere } from './file-part.ts'
 
-export type FilesScene = {
+export type TurnFilesContext = {
   readonly attachments: GatewayDeps['attachments']
   /** Whom the turn is for, and in which thread. */
   readonly principal: string
@@ -20,31 +20,31 @@ export type TurnFiles = AgentFiles & {
 }
 
 /** `said`: everything the turn was shown. What stands in it may be used, whichever participant sent it. */
-export function createTurnFiles(scene: FilesScene, said: () => readonly (readonly Part[])[]): TurnFiles {
-  const isShown = (id: string): boolean => said().some((parts) => attachmentIdsIn(parts).includes(id))
-  const find = async (id: string): Promise<AttachmentDescriptor | undefined> => {
+export function createTurnFiles(scene: TurnFilesContext, said: () => readonly (readonly Part[])[]): TurnFiles {
+  const isFileShown = (id: string): boolean => said().some((parts) => listAttachmentIds(parts).includes(id))
+  const findTurnFile = async (id: string): Promise<AttachmentDescriptor | undefined> => {
     const [found] = await scene.attachments.find([id])
-    return found?.status === 'ready' && (isShown(id) || isOwn(scene, found)) ? found : undefined
+    return found?.status === 'ready' && (isFileShown(id) || isOwnFile(scene, found)) ? found : undefined
   }
-  const open = async (id: string): Promise<SourcedFile | undefined> => {
-    const descriptor = await find(id)
+  const openTurnFile = async (id: string): Promise<SourcedFile | undefined> => {
+    const descriptor = await findTurnFile(id)
     const body = descriptor === undefined ? undefined : await scene.attachments.open(descriptor)
     if (descriptor === undefined || body === undefined) return undefined
     const { size, mimeType, name } = descriptor
     return { body, size, mimeType, name: name ?? 'file' }
   }
   return {
-    find,
-    open,
+    find: findTurnFile,
+    open: openTurnFile,
     bytes: async (id, maxBytes) => {
-      const file = await open(id)
-      return file === undefined ? undefined : readAll(file, maxBytes)
+      const file = await openTurnFile(id)
+      return file === undefined ? undefined : readFileBytes(file, maxBytes)
     },
     handed: (parts) => withHandles(scene, parts),
   }
 }
 
-export async function handedHistory(
+export async function historyForAgent(
   files: Pick<TurnFiles, 'handed'>,
   history: readonly HistoricalMessage[],
 ): Promise<readonly HistoricalMessage[]> {
@@ -55,19 +55,19 @@ export async function handedHistory(
   )
 }
 
-function isOwn({ principal, threadId }: FilesScene, { owner }: AttachmentDescriptor): boolean {
+function isOwnFile({ principal, threadId }: TurnFilesContext, { owner }: AttachmentDescriptor): boolean {
   return owner.principal === principal && (owner.threadId === null || owner.threadId === threadId)
 }
 
-async function withHandles(scene: FilesScene, parts: readonly Part[]): Promise<Part[]> {
-  const ids = attachmentIdsIn(parts)
+async function withHandles(scene: TurnFilesContext, parts: readonly Part[]): Promise<Part[]> {
+  const ids = listAttachmentIds(parts)
   const found = ids.length === 0 ? [] : await scene.attachments.find(ids)
   const byId = new Map(found.map((descriptor) => [descriptor.id, descriptor]))
   return Promise.all(parts.map((part) => (isFilePart(part) ? withHandle(scene, part, byId) : part)))
 }
 
 async function withHandle(
-  { attachments, principal }: FilesScene,
+  { attachments, principal }: TurnFilesContext,
   part: FilePart,
   byId: ReadonlyMap<string, AttachmentDescriptor>,
 ): Promise<Part> {
@@ -77,7 +77,7 @@ async function withHandle(
   return { ...part, bytes_ref: { kind: 'url', url, expires_at: expiresAt } }
 }
 
-async function readAll({ body, size }: SourcedFile, maxBytes: number): Promise<Uint8Array> {
+async function readFileBytes({ body, size }: SourcedFile, maxBytes: number): Promise<Uint8Array> {
   if (size > maxBytes) {
     await body.cancel().catch(() => undefined)
     throw new GatewayError('bad_request', `[agent] the file has ${size} bytes; ask for at most as many as you can hold`)

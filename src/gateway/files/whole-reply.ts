@@ -1,10 +1,10 @@
 // All of a reply that is too long to be sent message by message: kept as a file, and given as one or behind a link.
-import { failureFacts } from '../../contract/index.ts'
+import { errorLogFields } from '../../contract/index.ts'
 import type { WholeReply } from '../../outbox/cut-reply.ts'
 import type { GatewayDeps } from '../deps.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'
 import { replyFacts } from '../turn-facts.ts'
-import { attachmentIdOf } from './attachment-id.ts'
+import { deriveAttachmentId } from './attachment-id.ts'
 import { storedPart } from './file-part.ts'
 
 /** People come back to an answer later than to a file that they were just handed. */
@@ -28,7 +28,7 @@ export async function keepWholeReply(
   if (wholeReply === undefined || principal === null) return undefined
   try {
     const stored = await deps.attachments.store({
-      id: await attachmentIdOf(deps.hash, ['whole', turn.id, place, text]),
+      id: await deriveAttachmentId(deps.hash, ['whole', turn.id, place, text]),
       body: new Blob([text]).stream(),
       ...{ declaredMime: mime, name },
       owner: { principal, threadId: replyFacts(ready).threadId },
@@ -44,7 +44,11 @@ export async function keepWholeReply(
     const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: descriptor.sha256 } as const
     return { file: storedPart({ kind: 'file', bytes_ref, mime, name }, descriptor) }
   } catch (error) {
-    deps.log.warn('reply_file_failed', { connection: at.key, trace: turn.traceId, ...failureFacts(error, 'internal') })
+    deps.log.warn('reply_file_failed', {
+      connection: at.key,
+      trace: turn.traceId,
+      ...errorLogFields(error, 'internal'),
+    })
     return undefined
   }
 }

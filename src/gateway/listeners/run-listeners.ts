@@ -1,12 +1,12 @@
 // Callers of other protocols: every process that stays opens the ports of the connections that have some, and delivers what comes in.
 // A port that cannot be opened keeps nothing else from working; it is tried again, and shown until it is open.
-import { failureFacts, type ListenDoor, type Listening } from '../../contract/index.ts'
+import { errorLogFields, type IngressContext, type OpenListener } from '../../contract/index.ts'
 import { backoffMs } from '../../outbox/backoff.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { sleep } from '../sleep.ts'
 
 /** `failing`: the port is not open; it is tried again. */
-export type ListenerSign = {
+export type ListenerState = {
   readonly connection: string
   readonly state: 'listening' | 'failing'
   /** Where it listens. */
@@ -17,7 +17,7 @@ export type ListenerSign = {
 }
 
 export type RunningListeners = {
-  readonly signs: () => readonly ListenerSign[]
+  readonly signs: () => readonly ListenerState[]
   /** Resolves when every port was tried once: open, or known not to be. */
   readonly tried: Promise<void>
   /** Takes no new callers, and resolves when those that were connected have been answered. */
@@ -25,23 +25,23 @@ export type RunningListeners = {
 }
 
 export type ListenersDeps = Pick<GatewayDeps, 'connections' | 'random' | 'log'> & {
-  readonly doorOf: (at: GatewayConnection) => ListenDoor
+  readonly doorOf: (at: GatewayConnection) => IngressContext
 }
 
 const backoff = { firstMs: 500, maxMs: 30_000 } as const
 
 export function runListeners(deps: ListenersDeps): RunningListeners {
   const stopping = new AbortController()
-  const signs = new Map<string, ListenerSign>()
+  const signs = new Map<string, ListenerState>()
   const tried = Promise.withResolvers<void>()
   const listening = deps.connections.filter((at) => at.adapter.listen !== undefined)
-  const tell = (at: GatewayConnection, sign: ListenerSign): void => {
+  const reportListener = (at: GatewayConnection, sign: ListenerState): void => {
     signs.set(at.key, sign)
     if (signs.size === listening.length) tried.resolve()
   }
   if (listening.length === 0) tried.resolve()
   const running = listening.map((at) =>
-    runListener(deps, at, { stop: stopping.signal, tell: (sign) => tell(at, sign) }),
+    runListener(deps, at, { stop: stopping.signal, tell: (sign) => reportListener(at, sign) }),
   )
   return {
     signs: () => [...signs.values()],
@@ -53,7 +53,7 @@ export function runListeners(deps: ListenersDeps): RunningListeners {
   }
 }
 
-type Watch = { readonly stop: AbortSignal; readonly tell: (sign: ListenerSign) => void }
+type Watch = { readonly stop: AbortSignal; readonly tell: (sign: ListenerState) => void }
 
 async function runListener(deps: ListenersDeps, at: GatewayConnection, { stop, tell }: Watch): Promise<void> {
   const listening = await untilOpen(deps, at, { stop, tell })
@@ -68,7 +68,7 @@ async function untilOpen(
   deps: ListenersDeps,
   at: GatewayConnection,
   { stop, tell }: Watch,
-): Promise<Listening | undefined> {
+): Promise<OpenListener | undefined> {
   const connection = at.key
   let told: string | undefined
   for (let failures = 0; !stop.aborted; ) {
@@ -96,7 +96,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** A code of the operating system says more than the class of the exception; its message may quote anything. */
 function whyClosed(error: unknown): { readonly code: string; readonly problem: string; readonly at?: string | null } {
-  const { code = 'internal', ...facts } = failureFacts(error, 'internal')
+  const { code = 'internal', ...facts } = errorLogFields(error, 'internal')
   const own = error instanceof Error && 'code' in error ? String(error.code) : undefined
   const remedy = own === undefined ? undefined : remedies[own]
   if (own !== undefined && remedy !== undefined) return { code: own, problem: remedy }

@@ -1,7 +1,7 @@
 // Health probes of connections, from their platforms and this process's own loops: run at the start and then on a schedule. Logged
 // only when a result changes.
 import {
-  failureFacts,
+  errorLogFields,
   type Log,
   type ProbeProblem,
   type ProbeRequest,
@@ -9,7 +9,7 @@ import {
   probeState,
   worstProblem,
 } from '../../contract/index.ts'
-import type { ConnectionSign } from '../../vitals/connection-signs.ts'
+import type { ConnectionProbeState } from '../../vitals/connection-signs.ts'
 import { sleep } from '../sleep.ts'
 
 export type Probed = {
@@ -39,9 +39,9 @@ export type ProbesDeps = {
 }
 
 export type RunningProbes = {
-  readonly signs: () => readonly ConnectionSign[]
+  readonly signs: () => readonly ConnectionProbeState[]
   /** By connection that is asked about: resolves when it is known how it stands. */
-  readonly first: ReadonlyMap<string, Promise<ConnectionSign>>
+  readonly first: ReadonlyMap<string, Promise<ConnectionProbeState>>
   readonly stop: () => Promise<void>
 }
 
@@ -54,29 +54,36 @@ const lookEveryMs = 5_000
 export function runProbes(deps: ProbesDeps): RunningProbes {
   const stopping = new AbortController()
   const results = new Map<string, { readonly result: ProbeResult; readonly at: number }>()
-  const told = new Map<string, ConnectionSign>()
+  const told = new Map<string, ConnectionProbeState>()
   const toldUntil = deps.now() + (deps.toldWithinMs ?? 0)
-  const isAsked = (each: Probed): boolean => each.probe !== undefined && deps.everyMs > 0
-  const look = (each: Probed): ConnectionSign => {
+  const isProbed = (each: Probed): boolean => each.probe !== undefined && deps.everyMs > 0
+  const updateConnectionHealth = (each: Probed): ConnectionProbeState => {
     const known = results.get(each.key)
-    const sign = signOf(deps, each.key, isAsked(each) ? (known ?? 'unknown') : undefined, told.get(each.key))
+    const sign = toConnectionHealth(
+      deps,
+      each.key,
+      isProbed(each) ? (known ?? 'unknown') : undefined,
+      told.get(each.key),
+    )
     const isToldElsewhere = sign.checkedAt !== undefined && !told.get(each.key)?.checkedAt && deps.now() < toldUntil
     if (isNews(told.get(each.key), sign) && !isToldElsewhere) tellChange(deps, sign)
     told.set(each.key, sign)
     return sign
   }
-  for (const each of deps.probed) look(each)
-  const asked = deps.probed.filter(isAsked).map((each) => ({ each, known: Promise.withResolvers<ConnectionSign>() }))
+  for (const each of deps.probed) updateConnectionHealth(each)
+  const asked = deps.probed
+    .filter(isProbed)
+    .map((each) => ({ each, known: Promise.withResolvers<ConnectionProbeState>() }))
   const running = asked.map(({ each, known }) =>
     askAgain(deps, each, stopping.signal, (result) => {
       if (result.retryAfterMs === undefined) results.set(each.key, { result, at: deps.now() })
-      const sign = look(each)
+      const sign = updateConnectionHealth(each)
       if (sign.state !== 'checking') known.resolve(sign)
     }),
   )
-  const looking = lookAgain(deps, stopping.signal, () => void deps.probed.map(look))
+  const looking = lookAgain(deps, stopping.signal, () => void deps.probed.map(updateConnectionHealth))
   return {
-    signs: () => deps.probed.map(look),
+    signs: () => deps.probed.map(updateConnectionHealth),
     first: new Map(asked.map(({ each, known }) => [each.key, known.promise])),
     async stop() {
       stopping.abort()
@@ -133,7 +140,7 @@ async function askOnce(
     })
     return await Promise.race([asking, late])
   } catch (error) {
-    deps.log.warn('probe_failed', { connection: key, ...failureFacts(error, 'internal') })
+    deps.log.warn('probe_failed', { connection: key, ...errorLogFields(error, 'internal') })
     return brokenProbe
   } finally {
     asked.abort()
@@ -163,17 +170,17 @@ const brokenProbe: ProbeResult = {
 type Known = { readonly result: ProbeResult; readonly at: number }
 
 /** `known` is undefined where the platform is never asked. */
-function signOf(
+function toConnectionHealth(
   { seenHere, now }: ProbesDeps,
   connection: string,
   known: Known | 'unknown' | undefined,
-  before: ConnectionSign | undefined,
-): ConnectionSign {
+  before: ConnectionProbeState | undefined,
+): ConnectionProbeState {
   const result = typeof known === 'object' ? known.result : undefined
   const told = result?.problems ?? []
   // Where the platform refuses us, our own loops fail for the same reason, and know less of it.
   const seen = probeState({ problems: told }) === 'failed' ? [] : seenHere(connection)
-  const problems = [...seen, ...told].toSorted(byState)
+  const problems = [...seen, ...told].toSorted(compareByState)
   const state = known === 'unknown' && problems.length === 0 ? 'checking' : probeState({ problems })
   const isSame = before?.state === state && before.problems[0]?.reason === problems[0]?.reason
   return {
@@ -186,18 +193,18 @@ function signOf(
   }
 }
 
-function byState(one: ProbeProblem, other: ProbeProblem): number {
+function compareByState(one: ProbeProblem, other: ProbeProblem): number {
   return Number(other.state === 'failed') - Number(one.state === 'failed')
 }
 
 /** That nothing was known before, and all is well now, is no news where nothing was asked. */
-function isNews(before: ConnectionSign | undefined, now: ConnectionSign): boolean {
+function isNews(before: ConnectionProbeState | undefined, now: ConnectionProbeState): boolean {
   if (now.state === 'checking') return false
   if (before === undefined || before.state === 'checking') return now.state !== 'ok' || now.checkedAt !== undefined
   return before.state !== now.state || before.problems[0]?.reason !== now.problems[0]?.reason
 }
 
-function tellChange({ log, about }: Pick<ProbesDeps, 'log' | 'about'>, sign: ConnectionSign): void {
+function tellChange({ log, about }: Pick<ProbesDeps, 'log' | 'about'>, sign: ConnectionProbeState): void {
   const { connection, state } = sign
   const worst = worstProblem(sign)
   const wrong = worst === undefined ? {} : { reason: worst.reason, problem: `${worst.problem}; ${worst.remedy}` }

@@ -2,11 +2,11 @@
 import { isKnownPart, type Json, type KnownPart, type Part } from '../../contract/index.ts'
 import type { Pseudonyms } from './pseudonyms.ts'
 
-export function cleanParts(names: Pseudonyms, parts: readonly Part[]): Part[] {
-  return parts.map((part) => (isKnownPart(part) ? cleanPart(names, part) : { kind: part.kind }))
+export function anonymizeParts(names: Pseudonyms, parts: readonly Part[]): Part[] {
+  return parts.map((part) => (isKnownPart(part) ? anonymizePart(names, part) : { kind: part.kind }))
 }
 
-function cleanPart(names: Pseudonyms, part: KnownPart): Part {
+function anonymizePart(names: Pseudonyms, part: KnownPart): Part {
   switch (part.kind) {
     case 'text':
       return { ...part, content: part.mime === 'text/html' ? cleanHtml(names, part.content) : names.text(part.content) }

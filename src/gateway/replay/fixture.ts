@@ -7,14 +7,14 @@ import {
   type Sender,
   senderSchema,
 } from '../../contract/index.ts'
-import { historyTurn } from '../../sessions/codec.ts'
+import { toHistoricalMessage } from '../../sessions/codec.ts'
 import type { StoredMessage } from '../../sessions/turn-store.ts'
-import { cleanParts } from './clean-parts.ts'
+import { anonymizeParts } from './clean-parts.ts'
 import { createPseudonyms, type Pseudonyms } from './pseudonyms.ts'
 import type { SentCall, Stored } from './replay-store.ts'
 
 /** `cleaned`: every text becomes filler of the same shape. `with_text`: texts stay, less names, ids and secrets. */
-export type FixtureWish = 'none' | 'cleaned' | 'with_text'
+export type FixtureRequest = 'none' | 'cleaned' | 'with_text'
 
 export type Fixture = {
   readonly v: 1
@@ -27,10 +27,10 @@ export type Fixture = {
   readonly sent: readonly SentCall[]
 }
 
-export function cleanedFixture(stored: Stored, wish: Exclude<FixtureWish, 'none'>): Fixture {
+export function cleanedFixture(stored: Stored, wish: Exclude<FixtureRequest, 'none'>): Fixture {
   const names = createPseudonyms(wish === 'with_text')
   const messages = stored.members.flatMap(({ message }) => (message === null ? [] : [message]))
-  const history = stored.history.map(historyTurn).filter((turn) => turn !== undefined)
+  const history = stored.history.map(toHistoricalMessage).filter((turn) => turn !== undefined)
   // First every person is given a name, then texts are cleaned: a name may be said before its bearer speaks.
   for (const { sender } of [...history, ...messages]) meet(names, sender)
   for (const message of messages) meetMessage(names, message)
@@ -38,8 +38,8 @@ export function cleanedFixture(stored: Stored, wish: Exclude<FixtureWish, 'none'
     v: 1,
     channel: stored.connection.split('/')[0] ?? '',
     agent: stored.agent,
-    messages: messages.map((message) => cleanMessage(names, stored.agent, message)),
-    history: history.map((turn) => cleanTurn(names, stored.agent, turn)),
+    messages: messages.map((message) => anonymizeMessage(names, stored.agent, message)),
+    history: history.map((turn) => anonymizeHistory(names, stored.agent, turn)),
     steps: stored.steps.map(({ step, state, result }) => ({ step, state, result: names.json(result) })),
     sent: stored.calls.map(({ purpose, primary, call }) => ({
       purpose,
@@ -69,15 +69,15 @@ function meetMessage(names: Pseudonyms, { id, thread_id, sender, channel }: Stor
   names.id('message', channel?.external_message_id ?? id)
 }
 
-function cleanMessage(names: Pseudonyms, agent: string, message: StoredMessage): NormalizedMessage {
+function anonymizeMessage(names: Pseudonyms, agent: string, message: StoredMessage): NormalizedMessage {
   const { id, thread_id, in_reply_to, sender, parts, recipient_capabilities, received_via, received_at } = message
   return {
     id: names.id('message', id),
     thread_id: names.id('thread', thread_id),
     ...(in_reply_to === undefined ? {} : { in_reply_to: names.id('message', in_reply_to) }),
-    sender: cleanSender(names, agent, sender),
-    recipient: agentAddress(agent),
-    parts: cleanParts(names, parts),
+    sender: anonymizeSender(names, agent, sender),
+    recipient: fixtureAgentAddress(agent),
+    parts: anonymizeParts(names, parts),
     recipient_capabilities,
     received_via,
     received_at,
@@ -86,16 +86,17 @@ function cleanMessage(names: Pseudonyms, agent: string, message: StoredMessage):
   }
 }
 
-function cleanTurn(
+function anonymizeHistory(
   names: Pseudonyms,
   agent: string,
   { role, sender, parts, timestamp }: HistoricalMessage,
 ): HistoricalMessage {
-  const said = role === 'assistant' ? { ...sender, address: agentAddress(agent) } : cleanSender(names, agent, sender)
-  return { role, sender: said, parts: cleanParts(names, parts), timestamp }
+  const said =
+    role === 'assistant' ? { ...sender, address: fixtureAgentAddress(agent) } : anonymizeSender(names, agent, sender)
+  return { role, sender: said, parts: anonymizeParts(names, parts), timestamp }
 }
 
-function cleanSender(names: Pseudonyms, agent: string, sender: Sender): Sender {
+function anonymizeSender(names: Pseudonyms, agent: string, sender: Sender): Sender {
   const person = names.person(sender.address)
   // Through the schema: a verified sender cannot be written down in any other way.
   return senderSchema.parse({
@@ -112,7 +113,7 @@ function cleanSender(names: Pseudonyms, agent: string, sender: Sender): Sender {
             issuer: 'example.com',
             method,
             assurance,
-            audience: agentAddress(agent),
+            audience: fixtureAgentAddress(agent),
             issued_at,
             proof: { type: proof.type, verified_by: 'parley' },
           })),
@@ -126,13 +127,13 @@ function cleanChannel(
   channel: NonNullable<StoredMessage['channel']>,
 ): NonNullable<StoredMessage['channel']> {
   const { external_conversation_id, external_message_id, sender_id, mentions, target_id, run_id, command } = channel
-  const optional = (kind: string, value: string | null): string | null =>
+  const pseudonymOrNull = (kind: string, value: string | null): string | null =>
     value === null ? null : names.id(kind, value)
   return {
     connector_id: channel.connector_id,
     external_provider: channel.external_provider,
-    external_conversation_id: optional('conversation', external_conversation_id),
-    external_message_id: optional('message', external_message_id),
+    external_conversation_id: pseudonymOrNull('conversation', external_conversation_id),
+    external_message_id: pseudonymOrNull('message', external_message_id),
     sender_id: sender_id === null ? null : names.person(sender.address),
     room_kind: channel.room_kind,
     from_self: channel.from_self,
@@ -149,6 +150,6 @@ function cleanChannel(
   }
 }
 
-function agentAddress(agent: string): string {
+function fixtureAgentAddress(agent: string): string {
   return `@${agent}@example.com`
 }

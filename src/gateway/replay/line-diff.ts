@@ -52,7 +52,7 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
 }
 
 /** The same JSON whatever order its keys are in: the database keeps its own. */
-export function canonicalJson(value: unknown): string {
+export function formatSortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))

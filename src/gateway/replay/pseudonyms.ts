@@ -19,7 +19,7 @@ const shortestName = 3
 export function createPseudonyms(keepsText: boolean): Pseudonyms {
   const counts = new Map<string, number>()
   const known = new Map<string, string>()
-  const numbered = (kind: string, value: string): string => {
+  const numberedPseudonym = (kind: string, value: string): string => {
     const found = known.get(value)
     if (found !== undefined) return found
     const number = (counts.get(kind) ?? 0) + 1
@@ -27,29 +27,31 @@ export function createPseudonyms(keepsText: boolean): Pseudonyms {
     known.set(value, `${kind}-${number}`)
     return `${kind}-${number}`
   }
-  const text = (value: string): string => {
+  const replaceInText = (value: string): string => {
     const exact = known.get(value)
     if (exact !== undefined) return exact
-    return keepsText ? withoutNames(known, withoutSecrets(value)) : fillerLike(value)
+    return keepsText ? withoutNames(known, redactSecretText(value)) : fillerLike(value)
   }
-  const json = (value: Json): Json => {
-    if (typeof value === 'string') return text(value)
+  const replaceInJson = (value: Json): Json => {
+    if (typeof value === 'string') return replaceInText(value)
     if (typeof value === 'number') return isTelling(known, value) ? 1_000_000 : value
-    if (Array.isArray(value)) return value.map(json)
+    if (Array.isArray(value)) return value.map(replaceInJson)
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, field]) => [known.get(key) ?? key, json(field)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, field]) => [known.get(key) ?? key, replaceInJson(field)]),
+    )
   }
   return {
-    person: (key) => numbered('person', key),
+    person: (key) => numberedPseudonym('person', key),
     alias(value, standIn) {
       if (value === undefined || value === null || value === '') return
       if (!known.has(value)) known.set(value, standIn)
       for (const word of value.split(/\s+/))
         if (word.length >= shortestName && !known.has(word)) known.set(word, standIn)
     },
-    id: numbered,
-    text,
-    json,
+    id: numberedPseudonym,
+    text: replaceInText,
+    json: replaceInJson,
   }
 }
 
@@ -65,7 +67,7 @@ function fillerLike(text: string): string {
   return command + text.slice(command.length).replace(/\p{L}/gu, letter).replace(/\p{N}/gu, '0')
 }
 
-function withoutSecrets(value: string): string {
+function redactSecretText(value: string): string {
   return String(redactRaw({ value })['value'] ?? '')
 }
 
@@ -73,7 +75,7 @@ function withoutNames(known: ReadonlyMap<string, string>, value: string): string
   const originals = [...known.keys()].filter((each) => each.length >= shortestName).toSorted(byLength)
   let cleaned = value
   for (const original of originals) {
-    const word = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(original)}(?![\\p{L}\\p{N}])`, 'giu')
+    const word = new RegExp(`(?<![\\p{L}\\p{N}])${escapeRegExp(original)}(?![\\p{L}\\p{N}])`, 'giu')
     cleaned = cleaned.replace(word, known.get(original) ?? '')
   }
   return cleaned
@@ -88,6 +90,6 @@ function byLength(one: string, other: string): number {
   return other.length - one.length
 }
 
-function escaped(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

@@ -1,10 +1,10 @@
 // Hop 3 of a replay: the stored original, read by today's code; the stored message where the original cannot tell.
 import { GatewayError, type JsonObject } from '../../contract/index.ts'
 import type { WaitingMessage } from '../../sessions/turn-store.ts'
-import { checkArrived } from '../arrivals/check-arrived.ts'
+import { checkEvent } from '../arrivals/check-arrived.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
-import { arrivalOf } from '../resubmit.ts'
-import { canonicalJson } from './line-diff.ts'
+import { storedRawToRequest } from '../resubmit.ts'
+import { formatSortedJson } from './line-diff.ts'
 import type { StoredMember } from './replay-store.ts'
 
 export type ReadAgain =
@@ -18,7 +18,7 @@ export async function readAgain(deps: ReadDeps, at: GatewayConnection, member: S
   const { message, replyTo, raw } = member
   if (raw === null && message === null) throw erased()
   const stored = message === null || replyTo === null ? undefined : { ...member, message, replyTo }
-  const today = raw === null ? undefined : await fromOriginal(deps, at, member, raw)
+  const today = raw === null ? undefined : await normalizeRawBlob(deps, at, member, raw)
   if (stored === undefined) {
     if (today !== undefined) return today
     throw new GatewayError('conflict', '[replay] this channel cannot read a stored original again; nothing can be run')
@@ -34,7 +34,7 @@ export async function readAgain(deps: ReadDeps, at: GatewayConnection, member: S
     : { kind: 'message', row: stored, note: 'its original was kept without some of its content' }
 }
 
-async function fromOriginal(
+async function normalizeRawBlob(
   deps: ReadDeps,
   at: GatewayConnection,
   member: StoredMember,
@@ -42,15 +42,16 @@ async function fromOriginal(
 ): Promise<ReadAgain | undefined> {
   const { channel, recipient_capabilities } = member.message ?? {}
   const kept = { subject: member.subject, caller: channel?.caller, agentChain: recipient_capabilities?.agent_chain }
-  const reception = await at.adapter.reread?.(arrivalOf(raw, receivedAt(member)), at.connection, kept)
+  const reception = await at.adapter.reread?.(storedRawToRequest(raw, receivedAt(member)), at.connection, kept)
   if (reception === undefined) return undefined
   if (reception.kind === 'unreadable') return { kind: 'remains', outcome: 'dead', reason: reception.reason }
   if (reception.kind !== 'read') return undefined
   const { arrivals } = reception
-  const arrived = arrivals.find((each) => each.kind === 'message' && isMeant(member, each.message.id)) ?? arrivals[0]
+  const arrived =
+    arrivals.find((each) => each.kind === 'message' && isSameStoredMessage(member, each.message.id)) ?? arrivals[0]
   if (arrived === undefined) return { kind: 'remains', outcome: 'ignored', reason: 'says_nothing' }
   if (arrived.kind === 'ignored') return { kind: 'remains', outcome: 'ignored', reason: arrived.reason }
-  const checked = checkArrived(deps, arrived)
+  const checked = checkEvent(deps, arrived)
   if (checked.kind === 'remains') return { kind: 'remains', outcome: checked.state, reason: checked.reason }
   const { raw: _original, ...message } = checked.arrived.message
   const { subject = null, replyTo } = checked.arrived
@@ -62,7 +63,7 @@ async function fromOriginal(
   return { kind: 'message', row, note: undefined }
 }
 
-function isMeant({ messageId }: StoredMember, id: string): boolean {
+function isSameStoredMessage({ messageId }: StoredMember, id: string): boolean {
   return messageId === null || messageId === id
 }
 
@@ -80,14 +81,14 @@ function isSameMessage(stored: WaitingMessage, today: WaitingMessage): boolean {
 }
 
 function differingFields(stored: WaitingMessage, today: WaitingMessage): readonly string[] {
-  const before = new Map(Object.entries(asJson(stored)))
-  const after = new Map(Object.entries(asJson(today)))
+  const before = new Map(Object.entries(toComparableJson(stored)))
+  const after = new Map(Object.entries(toComparableJson(today)))
   const names = [...new Set([...before.keys(), ...after.keys()])]
-  return names.filter((name) => canonicalJson(before.get(name)) !== canonicalJson(after.get(name)))
+  return names.filter((name) => formatSortedJson(before.get(name)) !== formatSortedJson(after.get(name)))
 }
 
 /** As it is stored: fields that are undefined are not there. */
-function asJson({ message, agent, subject, replyTo }: WaitingMessage): object {
+function toComparableJson({ message, agent, subject, replyTo }: WaitingMessage): object {
   return JSON.parse(JSON.stringify({ ...message, agent, subject, replyTo }))
 }
 

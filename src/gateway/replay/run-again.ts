@@ -29,7 +29,7 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     ...deps,
     journal: recorded.journal,
     transcripts: {
-      window: async (_, { around }) => lastOverheard(stored.history, around),
+      window: async (_, { around }) => listLastAmbient(stored.history, around),
       // What the session holds today is what came of the turn, and not what it began with.
       sharedState: async () => undefined,
     },
@@ -55,10 +55,10 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
 }
 
 /** All ambient context is there; the run was shown the last of it. */
-function lastOverheard(history: Stored['history'], around: number): Stored['history'] {
-  const isOverheard = ({ metadata }: Stored['history'][number]): boolean => metadata['overheard'] === true
-  const shown = new Set(history.filter(isOverheard).slice(-around || history.length))
-  return history.filter((line) => !isOverheard(line) || shown.has(line))
+function listLastAmbient(history: Stored['history'], around: number): Stored['history'] {
+  const isAmbientEnvelope = ({ metadata }: Stored['history'][number]): boolean => metadata['overheard'] === true
+  const shown = new Set(history.filter(isAmbientEnvelope).slice(-around || history.length))
+  return history.filter((line) => !isAmbientEnvelope(line) || shown.has(line))
 }
 
 async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
@@ -66,13 +66,13 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   const rows: WaitingMessage[] = []
   for (const member of stored.members) {
     const read = await readAgain(deps, at, member)
-    if (read.kind === 'remains') return { ended: without(read.outcome, read.reason), notes }
+    if (read.kind === 'remains') return { ended: accountWithoutCalls(read.outcome, read.reason), notes }
     if (read.note !== undefined) notes.push(`message ${member.id}: ${read.note}`)
     rows.push(read.row)
   }
-  const lane = laneOf(deps, stored, addressRows(at, rows.at(-1)?.agent ?? stored.agent, rows))
+  const lane = createReplayLane(deps, stored, addressRows(at, rows.at(-1)?.agent ?? stored.agent, rows))
   if (stored.signal !== null) {
-    const turn = turnOf(deps, stored, lane, null)
+    const turn = createReplayTurn(deps, stored, lane, null)
     return { ready: { lane, at, turn, ...begun(turn.id), members: [], signal: stored.signal, edit: null }, notes }
   }
   // A replay is no visit of its chain.
@@ -83,7 +83,7 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   const taken = plan.members.reduce((sum, member) => sum + 1 + member.edits.length, 0)
   if (taken < rows.length) notes.push(`today ${taken} of its ${rows.length} messages would share a turn`)
   const replyTo = plan.members.at(-1)?.row.replyTo ?? lane.replyTo
-  const turn = turnOf(deps, stored, lane, plan.principal)
+  const turn = createReplayTurn(deps, stored, lane, plan.principal)
   return {
     ready: {
       lane: { ...lane, replyTo },
@@ -100,21 +100,21 @@ function withoutTurn(
 ): Account {
   switch (plan.kind) {
     case 'settle':
-      return without(plan.dispositions[0]?.state ?? 'refused', plan.dispositions[0]?.reason ?? null)
+      return accountWithoutCalls(plan.dispositions[0]?.state ?? 'refused', plan.dispositions[0]?.reason ?? null)
     case 'amend':
-      return without('merged', 'amendment')
+      return accountWithoutCalls('merged', 'amendment')
     case 'door':
-      return atDoor(decided.get(plan.entry.row.id))
+      return replayAccessChallenge(decided.get(plan.entry.row.id))
     case 'empty':
       throw new GatewayError('conflict', '[replay] the messages of this turn are gone; there is nothing to run')
   }
 }
 
 /** What a sender without access is told is the gateway's word, not the agent's. */
-function atDoor(admission: Admission | undefined): Account {
+function replayAccessChallenge(admission: Admission | undefined): Account {
   return admission?.kind === 'held'
-    ? without('held', 'pairing_required')
-    : without('refused', admission?.kind === 'refused' ? admission.reason : null)
+    ? accountWithoutCalls('held', 'pairing_required')
+    : accountWithoutCalls('refused', admission?.kind === 'refused' ? admission.reason : null)
 }
 
 async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
@@ -130,15 +130,15 @@ async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSigna
       show() {},
       errors: createTurnErrors(deps, ready),
     })
-    return accountOf(await answeredEnd(deps, ready, result, 0))
+    return turnEndAccount(await answeredEnd(deps, ready, result, 0))
   } catch (error) {
-    if (isGatewayError(error, 'replay_stopped')) return without('stopped', error.message)
+    if (isGatewayError(error, 'replay_stopped')) return accountWithoutCalls('stopped', error.message)
     if (isGatewayError(error, 'agent_unknown')) throw error
-    return accountOf(await deadEnd(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
+    return turnEndAccount(await deadEnd(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
   }
 }
 
-function accountOf({ state, reason, calls, timers }: TurnEnd): Account {
+function turnEndAccount({ state, reason, calls, timers }: TurnEnd): Account {
   return {
     outcome: state,
     reason,
@@ -147,11 +147,11 @@ function accountOf({ state, reason, calls, timers }: TurnEnd): Account {
   }
 }
 
-function without(outcome: string, reason: string | null): Account {
+function accountWithoutCalls(outcome: string, reason: string | null): Account {
   return { outcome, reason, calls: [], timers: [] }
 }
 
-function laneOf(deps: GatewayDeps, stored: Stored, messages: readonly WaitingMessage[]): HeldLane {
+function createReplayLane(deps: GatewayDeps, stored: Stored, messages: readonly WaitingMessage[]): HeldLane {
   const { tenant, connection, replyTo, sessionId, signal } = stored
   return {
     conversationId: stored.conversationId ?? deps.newId(),
@@ -171,7 +171,12 @@ function laneOf(deps: GatewayDeps, stored: Stored, messages: readonly WaitingMes
 }
 
 /** The turn it had, or the one it would have had. */
-function turnOf(deps: GatewayDeps, { turn, members }: Stored, lane: HeldLane, principal: string | null): OpenTurn {
+function createReplayTurn(
+  deps: GatewayDeps,
+  { turn, members }: Stored,
+  lane: HeldLane,
+  principal: string | null,
+): OpenTurn {
   if (turn !== null) return { ...turn, principal, deaths: 0, outageMs: null, taskId: null }
   const lead = members.at(-1)
   return {

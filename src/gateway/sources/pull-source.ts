@@ -1,9 +1,9 @@
 // One hold of one source: batches are received in order, committed, and only then is the place moved and the platform told.
 import {
-  failureFacts,
+  errorLogFields,
   GatewayError,
   isGatewayError,
-  type RawArrival,
+  type RawRequest,
   type TransportAnswer,
 } from '../../contract/index.ts'
 import type { SourceHold, SourceStore } from '../../inbound/source-store.ts'
@@ -12,7 +12,7 @@ import type { Received } from '../receive.ts'
 
 /** What the edge brings: the way in, and what a transport is answered. */
 export type SourceHands = {
-  readonly receive: (at: GatewayConnection, arrival: RawArrival) => Promise<Received>
+  readonly receive: (at: GatewayConnection, arrival: RawRequest) => Promise<Received>
   readonly answerOf: (at: GatewayConnection, received: Received) => TransportAnswer
   /** For what can never be stored: it would come again for ever and keep out all that follows. */
   readonly refusal: (error: GatewayError) => TransportAnswer
@@ -39,7 +39,7 @@ export async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pu
       // One after the other: what was said first is stored first.
       for (const arrival of batch.arrivals) {
         kept.lost.throwIfAborted()
-        answers.push(await take(deps, at, arrival))
+        answers.push(await acceptPulled(deps, at, arrival))
       }
       if (!(await deps.sources.advance(hold, batch.cursor))) throw holdLost()
       await batch.acknowledge?.(answers)
@@ -54,7 +54,7 @@ export async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pu
   }
 }
 
-async function take(deps: PullDeps, at: GatewayConnection, arrival: RawArrival): Promise<TransportAnswer> {
+async function acceptPulled(deps: PullDeps, at: GatewayConnection, arrival: RawRequest): Promise<TransportAnswer> {
   try {
     const received = await deps.receive(at, arrival)
     // It comes again with all that follows it; what was stored before it is a duplicate then.
@@ -63,7 +63,7 @@ async function take(deps: PullDeps, at: GatewayConnection, arrival: RawArrival):
     return deps.answerOf(at, received)
   } catch (error) {
     if (!isGatewayError(error, 'storage_refused_row')) throw error
-    deps.log.error('source_skipped', { connection: at.key, ...failureFacts(error, 'internal') })
+    deps.log.error('source_skipped', { connection: at.key, ...errorLogFields(error, 'internal') })
     return deps.refusal(error)
   }
 }
@@ -75,14 +75,14 @@ function keepHold(
 ): { readonly lost: AbortSignal; readonly end: () => void } {
   const lost = new AbortController()
   let renewedAt = claimedAt
-  const renew = async (): Promise<void> => {
+  const renewSourceLease = async (): Promise<void> => {
     const askedAt = monotonicMs()
     if (await sources.renew(hold)) renewedAt = askedAt
     else lost.abort(holdLost())
   }
   const timer = setInterval(() => {
     if (monotonicMs() - renewedAt >= leaseMs * 0.6) lost.abort(holdLost())
-    else renew().catch(() => {})
+    else renewSourceLease().catch(() => {})
   }, leaseMs / 5)
   return { lost: lost.signal, end: () => clearInterval(timer) }
 }

@@ -1,6 +1,6 @@
 // Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the source, hands over what came, and
 // moves on only when all of it is committed.
-import { failureFacts, isGatewayError } from '../../contract/index.ts'
+import { errorLogFields, isGatewayError } from '../../contract/index.ts'
 import type { SourceStore } from '../../inbound/source-store.ts'
 import { backoffMs } from '../../outbox/backoff.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
@@ -8,7 +8,7 @@ import { sleep } from '../sleep.ts'
 import { pullSource, type SourceHands } from './pull-source.ts'
 
 /** `standby`: another process pulls. `failing`: it is tried again; nothing of it was acknowledged. */
-export type SourceSign = {
+export type SourceState = {
   readonly connection: string
   readonly state: 'standby' | 'pulling' | 'failing'
   readonly code?: string
@@ -19,7 +19,7 @@ export type SourceSign = {
 }
 
 export type RunningSources = {
-  readonly signs: () => readonly SourceSign[]
+  readonly signs: () => readonly SourceState[]
   /** Ends the pulling and gives the holds back; what is under way is committed or comes again. */
   readonly stop: () => Promise<void>
 }
@@ -33,7 +33,7 @@ const steadyMs = 15_000
 
 export function runSources(deps: SourcesDeps): RunningSources {
   const stopping = new AbortController()
-  const signs = new Map<string, SourceSign>()
+  const signs = new Map<string, SourceState>()
   const running = deps.connections
     .filter((at) => at.adapter.source !== undefined)
     .map((at) => runSource(deps, at, { stop: stopping.signal, tell: (sign) => void signs.set(at.key, sign) }))
@@ -46,12 +46,12 @@ export function runSources(deps: SourcesDeps): RunningSources {
   }
 }
 
-type Watch = { readonly stop: AbortSignal; readonly tell: (sign: SourceSign) => void }
+type Watch = { readonly stop: AbortSignal; readonly tell: (sign: SourceState) => void }
 
 async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell }: Watch): Promise<void> {
   const connection = at.key
   let failures = 0
-  let why: Pick<SourceSign, 'code' | 'problem'> = {}
+  let why: Pick<SourceState, 'code' | 'problem'> = {}
   // Tried for hours, a platform that is down would fill the log with one line.
   let logged: string | undefined
   while (!stop.aborted) {
@@ -82,7 +82,7 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
     } catch (error) {
       if (stop.aborted) return
       failures += 1
-      const facts = failureFacts(error, 'internal')
+      const facts = errorLogFields(error, 'internal')
       const delayMs = backoffMs(failures, backoff, deps.random)
       const reason = JSON.stringify({ ...facts, length: undefined })
       if (reason !== logged) deps.log.warn('source_failed', { connection, ...facts, attempt: failures, delayMs })

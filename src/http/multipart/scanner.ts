@@ -1,7 +1,7 @@
 // A stream cut at a delimiter, however its chunks fall: never more in memory than one chunk and the delimiter's length.
 import { GatewayError } from '../../contract/index.ts'
 
-export type Scanner = {
+export type DelimiterScanner = {
   /** Bytes up to the delimiter, piece by piece; undefined once it has been passed. */
   readonly piece: () => Promise<Uint8Array | undefined>
   /** The next bytes, as many as asked for. */
@@ -11,18 +11,18 @@ export type Scanner = {
 }
 
 /** `before`: what counts as having come before the first byte. */
-export function createScanner(
+export function createDelimiterScanner(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   delimiter: Uint8Array,
   before: Uint8Array,
-): Scanner {
+): DelimiterScanner {
   let held = before
-  const more = async (): Promise<void> => {
+  const readMoreBytes = async (): Promise<void> => {
     const { done, value } = await reader.read()
-    if (done) throw malformed('the body ends too early')
-    held = held.byteLength === 0 ? value : joined(held, value)
+    if (done) throw malformedForm('the body ends too early')
+    held = held.byteLength === 0 ? value : concatBytes(held, value)
   }
-  const cut = (at: number): Uint8Array => {
+  const takeHeldBytes = (at: number): Uint8Array => {
     const taken = held.subarray(0, at)
     held = held.subarray(at)
     return taken
@@ -30,43 +30,44 @@ export function createScanner(
   return {
     async piece() {
       for (;;) {
-        const at = indexOf(held, delimiter, 0)
+        const at = indexOfBytes(held, delimiter, 0)
         if (at === 0) {
-          cut(delimiter.byteLength)
+          takeHeldBytes(delimiter.byteLength)
           return undefined
         }
-        const safe = at > 0 ? at : beginningOf(delimiter, held)
-        if (safe > 0) return cut(safe)
-        await more()
+        const safe = at > 0 ? at : partialMatchStart(delimiter, held)
+        if (safe > 0) return takeHeldBytes(safe)
+        await readMoreBytes()
       }
     },
     async take(count) {
-      while (held.byteLength < count) await more()
-      return cut(count)
+      while (held.byteLength < count) await readMoreBytes()
+      return takeHeldBytes(count)
     },
     async until(mark, max) {
       let from = 0
       for (;;) {
-        const at = indexOf(held, mark, from)
-        if (at > max || (at === -1 && held.byteLength > max + mark.byteLength)) throw malformed('a header is too long')
+        const at = indexOfBytes(held, mark, from)
+        if (at > max || (at === -1 && held.byteLength > max + mark.byteLength))
+          throw malformedForm('a header is too long')
         if (at !== -1) {
-          const found = cut(at)
-          cut(mark.byteLength)
+          const found = takeHeldBytes(at)
+          takeHeldBytes(mark.byteLength)
           return found
         }
         from = Math.max(0, held.byteLength - mark.byteLength + 1)
-        await more()
+        await readMoreBytes()
       }
     },
   }
 }
 
-export function malformed(what: string): GatewayError {
+export function malformedForm(what: string): GatewayError {
   return new GatewayError('bad_request', `${what}; send multipart/form-data with one file, as curl -F file=@name does`)
 }
 
 /** Where the bytes end in what could become the wanted ones, once there are more; their length, if nowhere. Mostly nothing is left to copy. */
-function beginningOf(wanted: Uint8Array, bytes: Uint8Array): number {
+function partialMatchStart(wanted: Uint8Array, bytes: Uint8Array): number {
   const from = Math.max(0, bytes.byteLength - wanted.byteLength + 1)
   for (let at = from; at < bytes.byteLength; at += 1) {
     let same = 0
@@ -76,14 +77,14 @@ function beginningOf(wanted: Uint8Array, bytes: Uint8Array): number {
   return bytes.byteLength
 }
 
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+function concatBytes(first: Uint8Array, second: Uint8Array): Uint8Array {
   const both = new Uint8Array(first.byteLength + second.byteLength)
   both.set(first)
   both.set(second, first.byteLength)
   return both
 }
 
-function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
+function indexOfBytes(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
   const first = wanted[0] ?? 0
   const last = bytes.byteLength - wanted.byteLength
   for (let at = bytes.indexOf(first, from); at !== -1 && at <= last; at = bytes.indexOf(first, at + 1)) {

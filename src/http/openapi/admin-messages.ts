@@ -2,30 +2,39 @@
 import * as z from 'zod'
 import { retriedSchema, retryBody } from '../retry-deliveries.ts'
 import { cancelledSchema } from '../shapes/waits.ts'
-import { done, holding, idPage, type Line, listed, row, rows, seqPage } from './line.ts'
+import {
+  type AdminRoute,
+  doneAnswers,
+  idPage,
+  itemAnswers,
+  listAnswers,
+  rowSchema,
+  rowsSchema,
+  seqPage,
+} from './line.ts'
 
-const ended = ['dead', 'refused', 'ignored'].map(
-  (state): Line => ({
+const endedMessageRoutes = ['dead', 'refused', 'ignored'].map(
+  (state): AdminRoute => ({
     ...{ method: 'get', path: `/admin/${state}`, id: `list${state[0]?.toUpperCase()}${state.slice(1)}` },
     summary: `Lists messages that ended ${state}`,
-    ...{ query: seqPage, answers: listed(state) },
+    ...{ query: seqPage, answers: listAnswers(state) },
   }),
 )
 
-export const messageLines: readonly Line[] = [
+export const messageRoutes: readonly AdminRoute[] = [
   {
     method: 'get',
     path: '/admin/books',
     id: 'getBooks',
     summary: 'The books of every connection',
-    answers: holding('books', rows),
+    answers: itemAnswers('books', rowsSchema),
   },
   {
     method: 'get',
     path: '/admin/agents',
     id: 'listAgents',
     summary: 'The agents and where they are reached',
-    answers: holding('agents', rows),
+    answers: itemAnswers('agents', rowsSchema),
   },
   {
     ...{ method: 'get', path: '/admin/explain/:id', id: 'explainMessage', summary: 'The whole life of one message' },
@@ -34,18 +43,18 @@ export const messageLines: readonly Line[] = [
     answers: {
       200: {
         what: 'Its story, or what else goes by that id',
-        schema: z.object({ explanation: row.optional(), candidates: rows.optional() }),
+        schema: z.object({ explanation: rowSchema.optional(), candidates: rowsSchema.optional() }),
       },
     },
     problems: [404],
   },
-  ...ended,
+  ...endedMessageRoutes,
   {
     method: 'get',
     path: '/admin/dead/:id/effects',
     id: 'listEffects',
     summary: 'What was done for a dead message, or may have been',
-    answers: holding('effects', rows),
+    answers: itemAnswers('effects', rowsSchema),
     problems: [404],
   },
   {
@@ -59,7 +68,7 @@ export const messageLines: readonly Line[] = [
         .optional()
         .meta({ description: 'true: this message alone, and effects may repeat' }),
     }),
-    answers: done,
+    answers: doneAnswers,
     problems: [409],
   },
   {
@@ -70,14 +79,14 @@ export const messageLines: readonly Line[] = [
       summary: 'Lists deliveries, those that failed unless told otherwise',
     },
     query: seqPage.extend({ state: z.string().optional().meta({ description: 'Several with commas' }) }),
-    answers: listed('deliveries'),
+    answers: listAnswers('deliveries'),
   },
   {
     method: 'get',
     path: '/admin/deliveries/:id',
     id: 'getDelivery',
     summary: 'Shows a delivery',
-    answers: holding('delivery'),
+    answers: itemAnswers('delivery'),
     problems: [404],
   },
   {
@@ -85,7 +94,7 @@ export const messageLines: readonly Line[] = [
     path: '/admin/deliveries/:id/retry',
     id: 'retryDelivery',
     summary: 'Sends a failed call again',
-    answers: done,
+    answers: doneAnswers,
     problems: [409],
   },
   {
@@ -100,7 +109,7 @@ export const messageLines: readonly Line[] = [
     path: '/admin/deliveries/:id/drop',
     id: 'dropDelivery',
     summary: 'Gives a failed call up',
-    answers: done,
+    answers: doneAnswers,
     problems: [409],
   },
   {
@@ -111,26 +120,26 @@ export const messageLines: readonly Line[] = [
       summary: 'Runs a stored message again and sends nothing',
     },
     query: z.object({ fixture: z.enum(['with_text', 'cleaned', 'none']).optional() }),
-    ...{ answers: holding('replay'), problems: [404, 409, 410] },
+    ...{ answers: itemAnswers('replay'), problems: [404, 409, 410] },
   },
   {
     ...{ method: 'get', path: '/admin/rejected', id: 'listRejected', summary: 'What this process turned away lately' },
     query: z.object({ limit: seqPage.shape.limit, connection: z.string().optional(), trace: z.string().optional() }),
-    answers: holding('rejected', rows),
+    answers: itemAnswers('rejected', rowsSchema),
   },
 ]
 
-export const runLines: readonly Line[] = [
+export const runRoutes: readonly AdminRoute[] = [
   {
     ...{ method: 'get', path: '/admin/runs', id: 'listRuns', summary: 'Lists runs, newest first' },
-    ...{ query: idPage.extend({ status: z.string().optional() }), answers: listed('runs') },
+    ...{ query: idPage.extend({ status: z.string().optional() }), answers: listAnswers('runs') },
   },
   {
     method: 'get',
     path: '/admin/runs/:id',
     id: 'getRun',
     summary: 'Shows a run',
-    answers: holding('run'),
+    answers: itemAnswers('run'),
     problems: [404, 409],
   },
   {
@@ -148,14 +157,14 @@ export const runLines: readonly Line[] = [
     answers: {
       200: {
         what: 'Events',
-        schema: z.object({ events: rows, next: z.number().int(), isOver: z.boolean() }),
+        schema: z.object({ events: rowsSchema, next: z.number().int(), isOver: z.boolean() }),
         mediaType: 'text/event-stream',
       },
     },
     problems: [404, 409, 503],
   },
   ...['cancel', 'stop'].map(
-    (verb): Line => ({
+    (verb): AdminRoute => ({
       ...{ method: 'post', path: `/admin/runs/:id/${verb}`, id: `${verb}AnyRun`, summary: 'Stops a run' },
       ...{ answers: { 200: { what: 'What became of it', schema: cancelledSchema } }, problems: [404, 409] },
     }),

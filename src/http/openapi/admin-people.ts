@@ -4,16 +4,16 @@ import { grantBody } from '../admin-grants.ts'
 import { rejectionBody } from '../admin-pairings.ts'
 import { linkBody, unlinkBody } from '../admin-principals.ts'
 import { tokenBody } from '../admin-tokens.ts'
-import { forgetBody } from '../forget.ts'
-import { done, holding, idPage, type Line, listed, row, rows } from './line.ts'
+import { eraseBody } from '../forget.ts'
+import { type AdminRoute, doneAnswers, idPage, itemAnswers, listAnswers, rowSchema, rowsSchema } from './line.ts'
 
-export const peopleLines: readonly Line[] = [
+export const peopleRoutes: readonly AdminRoute[] = [
   {
     method: 'get',
     path: '/admin/tokens',
     id: 'listTokens',
     summary: 'Lists tokens, never their secret',
-    answers: holding('tokens', rows),
+    answers: itemAnswers('tokens', rowsSchema),
   },
   {
     ...{
@@ -35,12 +35,12 @@ export const peopleLines: readonly Line[] = [
       summary: 'Takes a token back, everywhere at once',
     },
     params: { id: 'Its id, or what it begins with' },
-    ...{ answers: done, problems: [404, 409] },
+    ...{ answers: doneAnswers, problems: [404, 409] },
   },
   {
     ...{ method: 'get', path: '/admin/grants', id: 'listGrants', summary: 'Lists what is written down about people' },
     query: idPage.extend({ subject: z.string().optional(), state: z.enum(['active', 'all']).optional() }),
-    answers: listed('grants'),
+    answers: listAnswers('grants'),
   },
   {
     ...{ method: 'post', path: '/admin/grants', id: 'addGrant', summary: 'Lets a person in, or keeps them out' },
@@ -48,7 +48,7 @@ export const peopleLines: readonly Line[] = [
     answers: {
       200: {
         what: 'The grant, and how many messages it decided about',
-        schema: z.object({ grant: row, messages: z.number().int() }),
+        schema: z.object({ grant: rowSchema, messages: z.number().int() }),
       },
     },
   },
@@ -57,21 +57,21 @@ export const peopleLines: readonly Line[] = [
     path: '/admin/grants/:id/revoke',
     id: 'revokeGrant',
     summary: 'Takes a grant back',
-    answers: holding('grant'),
+    answers: itemAnswers('grant'),
     problems: [404, 409],
   },
   {
     ...{ method: 'get', path: '/admin/pairings', id: 'listPairings', summary: 'Lists people who wait to be let in' },
     query: idPage.extend({ status: z.enum(['pending', 'approved', 'rejected', 'expired']).optional() }),
-    answers: listed('pairings', { groups: rows }),
+    answers: listAnswers('pairings', { groups: rowsSchema }),
   },
   ...(['approve', 'reject'] as const).map(
-    (verb): Line => ({
+    (verb): AdminRoute => ({
       ...{ method: 'post', path: `/admin/pairings/:code/${verb}`, id: `${verb}Pairing` },
       summary: verb === 'approve' ? 'Lets a person in by their code' : 'Turns a person away by their code',
       params: { code: 'The code they were given' },
       ...(verb === 'reject' ? { body: { ...rejectionBody, example: { block: true } } } : {}),
-      answers: { 200: { what: 'The decision', schema: z.object({ pairing: row, messages: z.number().int() }) } },
+      answers: { 200: { what: 'The decision', schema: z.object({ pairing: rowSchema, messages: z.number().int() }) } },
       problems: [404, 409],
     }),
   ),
@@ -81,14 +81,14 @@ export const peopleLines: readonly Line[] = [
     id: 'listPrincipals',
     summary: 'Lists people',
     query: idPage,
-    answers: listed('principals'),
+    answers: listAnswers('principals'),
   },
   {
     method: 'get',
     path: '/admin/principals/links',
     id: 'listLinks',
     summary: 'Who acts as whom',
-    answers: holding('links', rows),
+    answers: itemAnswers('links', rowsSchema),
   },
   {
     ...{
@@ -98,12 +98,12 @@ export const peopleLines: readonly Line[] = [
       summary: 'Says that two subjects are one person',
     },
     body: { ...linkBody, example: { subject: 'space:T1/U2', principal: 'chat:42' } },
-    answers: { 200: { what: 'The link', schema: z.object({ link: row, messages: z.number().int() }) } },
+    answers: { 200: { what: 'The link', schema: z.object({ link: rowSchema, messages: z.number().int() }) } },
     problems: [409],
   },
   {
     ...{ method: 'post', path: '/admin/principals/unlink', id: 'unlinkPrincipal', summary: 'Takes that back' },
-    ...{ body: { ...unlinkBody, example: { subject: 'space:T1/U2' } }, answers: done, problems: [404] },
+    ...{ body: { ...unlinkBody, example: { subject: 'space:T1/U2' } }, answers: doneAnswers, problems: [404] },
   },
   {
     ...{
@@ -112,7 +112,7 @@ export const peopleLines: readonly Line[] = [
       id: 'forgetPerson',
       summary: 'Erases what is known of a person, a piece per request',
     },
-    body: { ...forgetBody, example: { principal: 'chat:42', dryRun: true } },
+    body: { ...eraseBody, example: { principal: 'chat:42', dryRun: true } },
     answers: { 200: { what: 'What was removed, and where to go on', schema: z.looseObject({ isDone: z.boolean() }) } },
   },
 ]

@@ -2,14 +2,14 @@
 // runs the same release.
 import * as z from 'zod'
 import { operationBody, operationPath } from '../admin-operations.ts'
-import { sayingBody } from '../session-desk.ts'
-import { messageLines, runLines } from './admin-messages.ts'
-import { peopleLines } from './admin-people.ts'
-import { done, holding, idPage, type Line, listed, rows, seqPage } from './line.ts'
+import { sayBody } from '../session-desk.ts'
+import { messageRoutes, runRoutes } from './admin-messages.ts'
+import { peopleRoutes } from './admin-people.ts'
+import { type AdminRoute, doneAnswers, idPage, itemAnswers, listAnswers, rowsSchema, seqPage } from './line.ts'
 import type { Operation } from './operation.ts'
-import { waitOperations } from './waits.ts'
+import { ownerOperations } from './waits.ts'
 
-const desk: readonly Line[] = [
+const sessionRoutes: readonly AdminRoute[] = [
   {
     ...{
       method: 'post',
@@ -18,14 +18,14 @@ const desk: readonly Line[] = [
       summary: 'Hands out a transcript, with consent',
     },
     query: z.object({ format: z.enum(['json', 'markdown']).optional() }),
-    ...{ answers: holding('session'), problems: [403, 404] },
+    ...{ answers: itemAnswers('session'), problems: [403, 404] },
   },
   {
     method: 'post',
     path: '/admin/sessions/:id/take-over',
     id: 'takeOverSession',
     summary: 'A person answers from now on',
-    answers: done,
+    answers: doneAnswers,
     problems: [403, 404, 409],
   },
   {
@@ -33,7 +33,7 @@ const desk: readonly Line[] = [
     path: '/admin/sessions/:id/give-back',
     id: 'giveBackSession',
     summary: 'The agent answers again',
-    answers: done,
+    answers: doneAnswers,
     problems: [403, 404, 409],
   },
   {
@@ -43,32 +43,32 @@ const desk: readonly Line[] = [
       id: 'sayInSession',
       summary: 'Says something in place of the agent',
     },
-    ...{ body: { ...sayingBody, example: { text: 'I look into it.' } }, answers: done, problems: [403, 404, 409] },
+    ...{ body: { ...sayBody, example: { text: 'I look into it.' } }, answers: doneAnswers, problems: [403, 404, 409] },
   },
 ]
 
-const files: readonly Line[] = [
+const fileRoutes: readonly AdminRoute[] = [
   {
     method: 'get',
     path: '/admin/attachments',
     id: 'listAttachments',
     summary: 'Lists files',
     query: idPage,
-    answers: listed('attachments'),
+    answers: listAnswers('attachments'),
   },
   {
     method: 'post',
     path: '/admin/attachments/rotate-key',
     id: 'rotateFileKey',
     summary: 'Ends every URL that was handed out',
-    answers: done,
+    answers: doneAnswers,
   },
   {
     method: 'get',
     path: '/admin/attachments/:id',
     id: 'getAttachment',
     summary: 'Shows a file',
-    answers: holding('attachment'),
+    answers: itemAnswers('attachment'),
     problems: [404],
   },
   {
@@ -76,12 +76,12 @@ const files: readonly Line[] = [
     path: '/admin/attachments/:id',
     id: 'deleteAttachment',
     summary: 'Deletes a file',
-    answers: done,
+    answers: doneAnswers,
     problems: [404],
   },
 ]
 
-const audits: readonly Line[] = [
+const auditRoutes: readonly AdminRoute[] = [
   {
     ...{ method: 'get', path: '/admin/audit', id: 'readAuditLog', summary: 'Who decided what, on which ground' },
     query: z.object({
@@ -94,7 +94,7 @@ const audits: readonly Line[] = [
       ),
     }),
     answers: {
-      200: { what: 'A page of the log', schema: z.object({ lines: rows, next: z.number().int().nullable() }) },
+      200: { what: 'A page of the log', schema: z.object({ lines: rowsSchema, next: z.number().int().nullable() }) },
     },
   },
   {
@@ -102,17 +102,17 @@ const audits: readonly Line[] = [
     path: '/admin/audit/config',
     id: 'auditConfig',
     summary: 'Weak settings of this gateway',
-    answers: holding('findings', rows),
+    answers: itemAnswers('findings', rowsSchema),
     problems: [404],
   },
 ]
 
-const channels: readonly Line[] = [
+const channelRoutes: readonly AdminRoute[] = [
   {
     ...{ method: 'get', path: '/admin/connections', id: 'listConnections', summary: 'How each connection stands' },
     about:
       'State (checking, ok, degraded, failed), since when, what is wrong and what to do, as the platform and the answering process tell; ages in seconds.',
-    answers: holding('connections', rows),
+    answers: itemAnswers('connections', rowsSchema),
   },
   {
     ...{ method: 'post', path: operationPath, id: 'operateChannel', summary: 'Asks something of a channel as it runs' },
@@ -131,7 +131,7 @@ const channels: readonly Line[] = [
   },
 ]
 
-const secrets: readonly Line[] = [
+const secretRoutes: readonly AdminRoute[] = [
   {
     ...{
       method: 'get',
@@ -139,7 +139,7 @@ const secrets: readonly Line[] = [
       id: 'listSecrets',
       summary: 'Lists the gateway’s own keys; shows none',
     },
-    answers: holding('secrets', rows),
+    answers: itemAnswers('secrets', rowsSchema),
   },
   {
     ...{
@@ -168,18 +168,18 @@ const secrets: readonly Line[] = [
   },
 ]
 
-const tags: readonly (readonly [tag: string, lines: readonly Line[]])[] = [
-  ['Operator: messages', messageLines],
-  ['Operator: runs', runLines],
-  ['Operator: people', peopleLines],
-  ['Operator: sessions', desk],
-  ['Operator: files', files],
-  ['Operator: channels', channels],
-  ['Operator: secrets', secrets],
-  ['Operator: audit', audits],
+const tags: readonly (readonly [tag: string, lines: readonly AdminRoute[]])[] = [
+  ['Operator: messages', messageRoutes],
+  ['Operator: runs', runRoutes],
+  ['Operator: people', peopleRoutes],
+  ['Operator: sessions', sessionRoutes],
+  ['Operator: files', fileRoutes],
+  ['Operator: channels', channelRoutes],
+  ['Operator: secrets', secretRoutes],
+  ['Operator: audit', auditRoutes],
 ]
 
-const machines: readonly Operation[] = [
+const healthOperations: readonly Operation[] = [
   {
     ...{
       method: 'get',
@@ -229,6 +229,6 @@ const machines: readonly Operation[] = [
 
 export const adminOperations: readonly Operation[] = [
   ...tags.flatMap(([tag, lines]) => lines.map((line): Operation => ({ ...line, tag, opens: 'operator' }))),
-  ...waitOperations({ base: '/admin', prefix: 'any', opens: 'operator' }),
-  ...machines,
+  ...ownerOperations({ base: '/admin', prefix: 'any', opens: 'operator' }),
+  ...healthOperations,
 ]

@@ -7,9 +7,9 @@ import { historySchema, signedUrlSchema, uploadedSchema } from '../shapes/sessio
 import { cancelledSchema } from '../shapes/waits.ts'
 import { webfingerPath } from '../webfinger.ts'
 import type { Operation } from './operation.ts'
-import { waitOperations } from './waits.ts'
+import { ownerOperations } from './waits.ts'
 
-const files: readonly Operation[] = [
+const fileOperations: readonly Operation[] = [
   {
     ...{ method: 'post', path: '/api/v1/agent/attachments', id: 'uploadAttachment', tag: 'Talking to agents' },
     opens: 'caller',
@@ -66,7 +66,7 @@ const files: readonly Operation[] = [
   },
 ]
 
-const history: Operation = {
+const historyOperation: Operation = {
   ...{ method: 'get', path: '/api/v1/agent/history', id: 'getHistory', tag: 'Talking to agents' },
   opens: 'caller',
   summary: 'What was said in a thread of your own',
@@ -81,7 +81,7 @@ const history: Operation = {
   problems: [403, 404],
 }
 
-const cancel: Operation = {
+const cancelOperation: Operation = {
   ...{ method: 'post', path: `${ownBase}/runs/:id/cancel`, id: 'cancelRun', tag: 'What is yours' },
   opens: 'owner',
   summary: 'Stops a run of your own',
@@ -96,7 +96,7 @@ const cancel: Operation = {
   problems: [404],
 }
 
-const documents: readonly Operation[] = [
+const documentOperations: readonly Operation[] = [
   {
     ...{ method: 'get', path: '/openapi.json', id: 'getOpenApi', tag: 'About the gateway' },
     opens: 'anybody',
@@ -141,9 +141,9 @@ export const discoveryOperations: readonly Operation[] = [
 ]
 
 export const apiOperations: readonly Operation[] = [
-  ...files,
-  history,
-  ...waitOperations({ base: ownBase, prefix: 'own', opens: 'owner' }),
-  cancel,
-  ...documents,
+  ...fileOperations,
+  historyOperation,
+  ...ownerOperations({ base: ownBase, prefix: 'own', opens: 'owner' }),
+  cancelOperation,
+  ...documentOperations,
 ]

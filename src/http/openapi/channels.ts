@@ -2,7 +2,7 @@
 import type { Adapter, DescribedRequest, Endpoint } from '../../contract/index.ts'
 import type { Operation } from './operation.ts'
 
-const hooks: readonly Operation[] = [
+const webhookOperations: readonly Operation[] = [
   {
     ...{ method: 'post', path: '/hooks/:channel/:connection', id: 'receiveWebhook', tag: 'Channels', opens: 'channel' },
     summary: 'Takes what a platform delivers',
@@ -30,7 +30,7 @@ export function channelOperations(adapters: readonly Pick<Adapter, 'channel' | '
   const described = adapters.flatMap(({ channel, endpoints }) =>
     endpoints.flatMap((endpoint) => endpointOperations(channel, endpoint)),
   )
-  const unique = new Map([...described, ...hooks].map((each) => [`${each.method} ${each.path}`, each]))
+  const unique = new Map([...described, ...webhookOperations].map((each) => [`${each.method} ${each.path}`, each]))
   return [...unique.values()]
 }
 
@@ -38,10 +38,15 @@ function endpointOperations(channel: string, { path, answer, describe }: Endpoin
   if (describe !== undefined)
     return describe.map((each) => ({ ...each, path, tag: 'Talking to agents', opens: 'caller' }))
   const methods = answer === 'serve' ? (['get', 'post'] as const) : (['post'] as const)
-  return methods.map((method) => ({ ...plain(channel, method, path), path, tag: 'Channels', opens: 'channel' }))
+  return methods.map((method) => ({
+    ...undescribedRequest(channel, method, path),
+    path,
+    tag: 'Channels',
+    opens: 'channel',
+  }))
 }
 
-function plain(channel: string, method: 'get' | 'post', path: string): DescribedRequest {
+function undescribedRequest(channel: string, method: 'get' | 'post', path: string): DescribedRequest {
   const name = `${method}-${path}`.replaceAll(
     /[^a-z0-9]+(.)?/gi,
     (_, next: string | undefined) => next?.toUpperCase() ?? '',

@@ -39,7 +39,7 @@ export type Parameter = {
 type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>
 
 /** What every route of a kind may answer with. */
-const usual: Readonly<Record<Operation['opens'], readonly number[]>> = {
+const usualStatuses: Readonly<Record<Operation['opens'], readonly number[]>> = {
   anybody: [],
   channel: [400, 401, 403, 404, 413, 503],
   caller: [400, 401, 403, 429, 503],
@@ -64,7 +64,7 @@ export function openApiDocument(operations: readonly Operation[], { url, version
   const paths: Record<string, Record<string, DocumentedOperation>> = {}
   for (const operation of operations) {
     const path = documentedPath(operation.path)
-    paths[path] = { ...paths[path], [operation.method]: documented(operation, components, statuses) }
+    paths[path] = { ...paths[path], [operation.method]: documentedOperation(operation, components, statuses) }
   }
   return {
     openapi: '3.1.1',
@@ -101,11 +101,11 @@ export function documentedPath(path: string): string {
   return path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, '{$1}').replace(/\*$/, '{rest}')
 }
 
-function documented(operation: Operation, components: Components, statuses: Set<number>): DocumentedOperation {
+function documentedOperation(operation: Operation, components: Components, statuses: Set<number>): DocumentedOperation {
   const { id, tag, summary, about, opens, body, answers, problems = [] } = operation
-  const troubles = [...new Set([...usual[opens], ...problems])]
+  const troubles = [...new Set([...usualStatuses[opens], ...problems])]
   for (const status of troubles) statuses.add(status)
-  const parameters = parametersOf(operation, components)
+  const parameters = documentedParameters(operation, components)
   const media = body?.mediaType ?? 'application/json'
   const example = body?.example === undefined ? {} : { example: body.example }
   return {
@@ -123,14 +123,16 @@ function documented(operation: Operation, components: Components, statuses: Set<
           },
         }),
     responses: {
-      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answered(answer, components)])),
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, answer]) => [status, documentedAnswer(answer, components)]),
+      ),
       ...Object.fromEntries(troubles.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }])),
     },
     security: security[opens],
   }
 }
 
-function answered({ what, schema, example, mediaType }: Answer, components: Components) {
+function documentedAnswer({ what, schema, example, mediaType }: Answer, components: Components) {
   const content = {
     ...(schema === undefined
       ? {}
@@ -145,7 +147,7 @@ function answered({ what, schema, example, mediaType }: Answer, components: Comp
   return { description: what, ...(Object.keys(content).length === 0 ? {} : { content }) }
 }
 
-function parametersOf(
+function documentedParameters(
   { path, params = {}, query, headers = {} }: Operation,
   components: Components,
 ): readonly Parameter[] {

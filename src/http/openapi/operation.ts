@@ -5,7 +5,7 @@ import { GatewayError } from '../../contract/index.ts'
 import type { BodyShape } from '../json-body.ts'
 
 /** Who gets in. `owner`: a caller of the API, or a token with the scope own; they see what is theirs. */
-export type Opens = 'anybody' | 'caller' | 'owner' | 'operator' | 'channel'
+export type RouteAudience = 'anybody' | 'caller' | 'owner' | 'operator' | 'channel'
 
 export type Answer = {
   readonly what: string
@@ -25,7 +25,7 @@ export type Operation = {
   readonly tag: string
   readonly summary: string
   readonly about?: string
-  readonly opens: Opens
+  readonly opens: RouteAudience
   /** What stands for the names in its path; without it: an id. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: z.ZodObject
@@ -37,7 +37,7 @@ export type Operation = {
 }
 
 /** What an address asks for, read with the schema that the document shows. */
-export function queryIn<Schema extends z.ZodObject>(
+export function readQueryParams<Schema extends z.ZodObject>(
   context: Context,
   { query }: { readonly query: Schema },
 ): z.output<Schema> {

@@ -17,83 +17,83 @@ table { border-collapse: collapse; width: 100%; } td, th { text-align: left; pad
 @media (max-width: 40rem) { .who { margin-left: 0; width: 100%; } }
 `
 
-export function apiPage(document: OpenApi): string {
+export function openApiHtmlPage(document: OpenApi): string {
   const { info, tags, paths, components } = document
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
   const sections = tags.map(({ name }) => {
     const own = all.filter(({ operation }) => operation.tags.includes(name))
-    return `<h2 id="${anchor(name)}">${text(name)}</h2>${own.map(({ path, method, operation }) => shown(path, method, operation)).join('')}`
+    return `<h2 id="${sectionAnchor(name)}">${escapeHtml(name)}</h2>${own.map(({ path, method, operation }) => operationHtml(path, method, operation)).join('')}`
   })
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) =>
-      `<details id="schema-${text(name)}"><summary><code>${text(name)}</code></summary><div><pre>${text(JSON.stringify(schema, null, 2))}</pre></div></details>`,
+      `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code></summary><div><pre>${escapeHtml(JSON.stringify(schema, null, 2))}</pre></div></details>`,
   )
   const codes = knownProblems().map(
     ([code, status, remedy]) =>
-      `<tr id="${text(code)}"><td><code>${text(code)}</code></td><td>${status}</td><td>${text(remedy)}</td></tr>`,
+      `<tr id="${escapeHtml(code)}"><td><code>${escapeHtml(code)}</code></td><td>${status}</td><td>${escapeHtml(remedy)}</td></tr>`,
   )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${text(info.title)} API</title><style>${style}</style></head><body>
-<h1>${text(info.title)} API</h1><p>${text(info.description)} As a document: <a href="/openapi.json">openapi.json</a>.</p>
-<nav><ul>${[...tags.map(({ name }) => name), 'Errors', 'Schemas'].map((name) => `<li><a href="#${anchor(name)}">${text(name)}</a></li>`).join('')}</ul></nav>
+<title>${escapeHtml(info.title)} API</title><style>${style}</style></head><body>
+<h1>${escapeHtml(info.title)} API</h1><p>${escapeHtml(info.description)} As a document: <a href="/openapi.json">openapi.json</a>.</p>
+<nav><ul>${[...tags.map(({ name }) => name), 'Errors', 'Schemas'].map((name) => `<li><a href="#${sectionAnchor(name)}">${escapeHtml(name)}</a></li>`).join('')}</ul></nav>
 ${sections.join('\n')}
-<h2 id="${anchor('Errors')}">Errors</h2><table><tr><th>code</th><th>status</th><th>what to do</th></tr>${codes.join('')}</table>
-<h2 id="${anchor('Schemas')}">Schemas</h2>${schemas.join('')}
+<h2 id="${sectionAnchor('Errors')}">Errors</h2><table><tr><th>code</th><th>status</th><th>what to do</th></tr>${codes.join('')}</table>
+<h2 id="${sectionAnchor('Schemas')}">Schemas</h2>${schemas.join('')}
 </body></html>`
 }
 
-function shown(path: string, method: string, operation: DocumentedOperation): string {
+function operationHtml(path: string, method: string, operation: DocumentedOperation): string {
   const { operationId, summary, description, parameters = [], requestBody, responses, security } = operation
   const body = Object.entries(requestBody?.content ?? {}).map(
     ([media, { schema, example }]) =>
-      `<h4>Send <code>${text(media)}</code></h4>${exampleOf(example)}${schemaOf(schema)}`,
+      `<h4>Send <code>${escapeHtml(media)}</code></h4>${exampleHtml(example)}${schemaHtml(schema)}`,
   )
   const answers = Object.entries(responses).map(([status, { description: what, content = {}, $ref }]) => {
     const bodies = Object.entries(content).map(
       ([media, { schema, example }]) =>
-        `<div><code>${text(media)}</code> ${exampleOf(example)}${schemaOf(schema)}</div>`,
+        `<div><code>${escapeHtml(media)}</code> ${exampleHtml(example)}${schemaHtml(schema)}</div>`,
     )
-    return `<tr><td>${text(status)}</td><td>${text($ref === undefined ? (what ?? '') : 'a problem')}${bodies.join('')}</td></tr>`
+    return `<tr><td>${escapeHtml(status)}</td><td>${escapeHtml($ref === undefined ? (what ?? '') : 'a problem')}${bodies.join('')}</td></tr>`
   })
-  return `<details id="${text(operationId)}"><summary><span class="verb">${method.toUpperCase()}</span><code>${text(path)}</code><span>${text(summary)}</span><span class="who">${text(whoOf(security))}</span></summary><div>
-${description === undefined ? '' : `<p>${text(description)}</p>`}${parametersOf(parameters)}${body.join('')}
+  return `<details id="${escapeHtml(operationId)}"><summary><span class="verb">${method.toUpperCase()}</span><code>${escapeHtml(path)}</code><span>${escapeHtml(summary)}</span><span class="who">${escapeHtml(securityText(security))}</span></summary><div>
+${description === undefined ? '' : `<p>${escapeHtml(description)}</p>`}${parametersHtml(parameters)}${body.join('')}
 <h4>Answers</h4><table>${answers.join('')}</table></div></details>`
 }
 
-function whoOf(security: readonly Schema[]): string {
+function securityText(security: readonly Schema[]): string {
   const scopes = security.flatMap((each) => (Array.isArray(each['token']) ? each['token'] : []))
   if (scopes.length === 0) return 'no token'
   return `token: ${scopes.join(' or ')}${security.some((each) => Object.keys(each).length === 0) ? ', or the local user' : ''}`
 }
 
-function parametersOf(parameters: readonly Parameter[]): string {
+function parametersHtml(parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return ''
   const rows = parameters.map(
     ({ name, in: place, required, description = '', schema }) =>
-      `<tr><td><code>${text(name)}</code></td><td>${text(place)}${required ? ', required' : ''}</td><td>${text(description)} ${schemaOf(schema)}</td></tr>`,
+      `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(place)}${required ? ', required' : ''}</td><td>${escapeHtml(description)} ${schemaHtml(schema)}</td></tr>`,
   )
   return `<table>${rows.join('')}</table>`
 }
 
-function schemaOf(schema: Schema | undefined): string {
+function schemaHtml(schema: Schema | undefined): string {
   if (schema === undefined || Object.keys(schema).length === 0) return ''
   const name = typeof schema['$ref'] === 'string' ? schema['$ref'].replace('#/components/schemas/', '') : undefined
-  if (name !== undefined) return `<a href="#schema-${text(name)}">${text(name)}</a>`
+  if (name !== undefined) return `<a href="#schema-${escapeHtml(name)}">${escapeHtml(name)}</a>`
   if (schema['type'] !== 'object' && schema['anyOf'] === undefined)
-    return `<code>${text(JSON.stringify(schema))}</code>`
-  return `<details><summary>Schema</summary><div><pre>${text(JSON.stringify(schema, null, 2))}</pre></div></details>`
+    return `<code>${escapeHtml(JSON.stringify(schema))}</code>`
+  return `<details><summary>Schema</summary><div><pre>${escapeHtml(JSON.stringify(schema, null, 2))}</pre></div></details>`
 }
 
-function exampleOf(example: unknown): string {
-  return example === undefined ? '' : `<p>For example:</p><pre>${text(JSON.stringify(example, null, 2))}</pre>`
+function exampleHtml(example: unknown): string {
+  return example === undefined ? '' : `<p>For example:</p><pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>`
 }
 
-function anchor(name: string): string {
+function sectionAnchor(name: string): string {
   return `part-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`
 }
 
-function text(value: string): string {
+function escapeHtml(value: string): string {
   return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

@@ -1,12 +1,12 @@
 // GET /openapi.json and GET /docs/api: what this gateway can be asked, for programs and for people.
 import type { Hono } from 'hono'
-import { hasIssuers } from '../../identity/issuers/protected-resource.ts'
+import { hasTokenIssuers } from '../../identity/issuers/protected-resource.ts'
 import type { AppDeps } from '../deps.ts'
 import { adminOperations } from './admin.ts'
 import { apiOperations, discoveryOperations, issuerOperations } from './api.ts'
 import { channelOperations } from './channels.ts'
 import { type OpenApi, openApiDocument } from './document.ts'
-import { apiPage } from './page.ts'
+import { openApiHtmlPage } from './page.ts'
 import { taskOperations } from './tasks.ts'
 
 /** Of the API, not of the release: it grows, and what is there stays. */
@@ -24,7 +24,7 @@ export function addOpenApiRoutes(
   let page: string | undefined
   const makeDocument = (): OpenApi => {
     const adapters = gateway.connections.map(({ adapter }) => adapter)
-    const issuers = tokenIssuers !== undefined && hasIssuers(tokenIssuers) ? issuerOperations : []
+    const issuers = tokenIssuers !== undefined && hasTokenIssuers(tokenIssuers) ? issuerOperations : []
     const operations = [
       ...channelOperations(adapters),
       ...apiOperations,
@@ -49,7 +49,7 @@ export function addOpenApiRoutes(
   )
   app.get('/docs/api', (context) => {
     made ??= makeDocument()
-    page ??= apiPage(made)
+    page ??= openApiHtmlPage(made)
     return context.html(page, 200, {
       // Nothing on it runs or is fetched from elsewhere.
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",

@@ -32,8 +32,8 @@ export function createComponents(): Components {
       }) as Schema & { readonly $defs?: Readonly<Record<string, Schema>>; readonly id?: string }
       const local = (name: string): string => (name.startsWith('__') ? 'Json' : name)
       for (const [name, { id: _id, ...part }] of Object.entries($defs ?? {}))
-        named.set(local(name), referring(part, local) as Schema)
-      const whole = referring(rest, local) as Schema
+        named.set(local(name), withComponentRefs(part, local) as Schema)
+      const whole = withComponentRefs(rest, local) as Schema
       if (typeof id !== 'string') return whole
       named.set(id, whole)
       return { $ref: `#/components/schemas/${id}` }
@@ -41,12 +41,12 @@ export function createComponents(): Components {
   }
 }
 
-function referring(value: unknown, local: (name: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((each) => referring(each, local))
+function withComponentRefs(value: unknown, local: (name: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((each) => withComponentRefs(each, local))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
-      if (key !== '$ref' || typeof inner !== 'string') return [key, referring(inner, local)]
+      if (key !== '$ref' || typeof inner !== 'string') return [key, withComponentRefs(inner, local)]
       return [key, `#/components/schemas/${local(inner.replace('#/$defs/', ''))}`]
     }),
   )

@@ -5,7 +5,7 @@ import { toolRequestStatuses } from '../../agent/runtime-tools/tool-request-stor
 import { decisionBody } from '../admin-approvals.ts'
 import { maxPageSize, titleBody } from '../admin-sessions.ts'
 import { answerBody } from '../admin-tool-requests.ts'
-import { doneSchema, pageQuery } from '../shapes/common.ts'
+import { doneSchema, pageQuerySchema } from '../shapes/common.ts'
 import { sessionPageSchema, sessionWithLinesSchema, titledSchema } from '../shapes/sessions.ts'
 import {
   actionPageSchema,
@@ -19,9 +19,9 @@ import {
 import type { Operation } from './operation.ts'
 
 /** Without what tells the two sets apart: where they stand, what they are called, and for whom. */
-type Line = Omit<Operation, 'opens' | 'tag'>
+type OwnerRoute = Omit<Operation, 'opens' | 'tag'>
 
-const lines: readonly Line[] = [
+const ownerRoutes: readonly OwnerRoute[] = [
   {
     ...{
       method: 'get',
@@ -29,7 +29,7 @@ const lines: readonly Line[] = [
       id: 'ListSessions',
       summary: 'Lists sessions, newest first',
     },
-    query: pageQuery(maxPageSize).extend({ agent: z.string().optional() }),
+    query: pageQuerySchema(maxPageSize).extend({ agent: z.string().optional() }),
     answers: { 200: { what: 'A page of sessions', schema: sessionPageSchema } },
   },
   {
@@ -79,7 +79,7 @@ const lines: readonly Line[] = [
       id: 'ListApprovals',
       summary: 'Lists actions that wait for a decision',
     },
-    query: pageQuery(500).extend({ status: z.enum(pendingActionStatuses).optional() }),
+    query: pageQuerySchema(500).extend({ status: z.enum(pendingActionStatuses).optional() }),
     answers: { 200: { what: 'A page of actions', schema: actionPageSchema } },
   },
   {
@@ -125,7 +125,7 @@ const lines: readonly Line[] = [
       id: 'ListToolRequests',
       summary: 'Lists requests for tools that a client runs',
     },
-    query: pageQuery(500).extend({ status: z.enum(toolRequestStatuses).optional() }),
+    query: pageQuerySchema(500).extend({ status: z.enum(toolRequestStatuses).optional() }),
     answers: { 200: { what: 'A page of requests', schema: toolRequestPageSchema } },
   },
   {
@@ -152,7 +152,7 @@ const lines: readonly Line[] = [
     problems: [404, 409],
   },
   ...(['post', 'delete'] as const).map(
-    (method): Line => ({
+    (method): OwnerRoute => ({
       ...(method === 'post'
         ? { method, path: '/tool-requests/:id/cancel', id: 'CancelToolRequest' }
         : { method, path: '/tool-requests/:id', id: 'DeleteToolRequest' }),
@@ -167,14 +167,14 @@ const lines: readonly Line[] = [
 const owner = z.string().optional().meta({ description: 'Only of this principal' })
 
 /** `prefix` goes before every name. */
-export function waitOperations(place: {
+export function ownerOperations(place: {
   readonly base: string
   readonly prefix: string
   readonly opens: 'owner' | 'operator'
 }): readonly Operation[] {
   const { base, prefix, opens } = place
   const isOperator = opens === 'operator'
-  return lines.map(({ path, id, query, ...line }) => ({
+  return ownerRoutes.map(({ path, id, query, ...line }) => ({
     ...line,
     path: `${base}${path}`,
     id: `${prefix}${id}`,

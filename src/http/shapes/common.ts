@@ -1,7 +1,7 @@
 // What several answers of the API hold: errors, pages, times.
 import * as z from 'zod'
 
-export const instant = z
+export const instantSchema = z
   .string()
   .meta({ description: 'An instant, ISO 8601 with a zone', examples: ['2026-01-31T08:00:00.000Z'] })
 
@@ -31,7 +31,7 @@ export const doneSchema = z.object({ ok: z.literal(true) })
 export const nextId = z.string().nullable().meta({ description: 'before of the next page; null on the last' })
 
 /** A page of a list whose ids sort by time. */
-export const pageQuery = (max: number) =>
+export const pageQuerySchema = (max: number) =>
   z.object({
     limit: z.coerce.number().int().min(1).max(max).default(50).meta({ description: 'How many at most' }),
     before: z.uuid().optional().meta({ description: 'The next of the page before' }),

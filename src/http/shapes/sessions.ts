@@ -1,7 +1,7 @@
 // Sessions and threads as they are answered.
 import * as z from 'zod'
 import type { SessionLine } from '../../sessions/session-store.ts'
-import { instant, nextId } from './common.ts'
+import { instantSchema, nextId } from './common.ts'
 
 const sessionShape = z.object({
   id: z.uuid(),
@@ -16,10 +16,10 @@ const sessionShape = z.object({
   workspaceType: z.string(),
   workspaceId: z.string(),
   lines: z.number().int().meta({ description: 'How many lines its transcript has' }),
-  createdAt: instant,
-  lastActivityAt: instant,
-  endedAt: instant.nullable(),
-  expiresAt: instant.nullable(),
+  createdAt: instantSchema,
+  lastActivityAt: instantSchema,
+  endedAt: instantSchema.nullable(),
+  expiresAt: instantSchema.nullable(),
 })
 
 export const sessionSchema = (sessionShape satisfies z.ZodType<SessionLine>).meta({

@@ -1,6 +1,6 @@
 // The four contracts of tasks, under their own schema ids.
 import * as z from 'zod'
-import { instant } from './common.ts'
+import { instantSchema } from './common.ts'
 
 export const taskSchemaIds = {
   input: 'agents-api/task-input/v1',
@@ -96,8 +96,8 @@ export const taskResultSchema = z
     events: z.array(facts),
     provenance: facts,
     output: z.unknown(),
-    started_at: instant,
-    updated_at: instant,
+    started_at: instantSchema,
+    updated_at: instantSchema,
     metadata: facts,
   })
   .meta({ id: 'TaskResult', description: taskSchemaIds.result })

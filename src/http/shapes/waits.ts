@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { pendingActionStatuses } from '../../agent/approvals/pending-action.ts'
 import type { ActionLine } from '../../agent/approvals/pending-action-store.ts'
 import { type ToolRequestLine, toolRequestStatuses } from '../../agent/runtime-tools/tool-request-store.ts'
-import { instant, nextId } from './common.ts'
+import { instantSchema, nextId } from './common.ts'
 
 const map = z.record(z.string(), z.json())
 
@@ -12,12 +12,12 @@ const actionShape = z.looseObject({
   kind: z.string(),
   summary: z.string(),
   preview: z.json(),
-  created_at: instant,
+  created_at: instantSchema,
   agent: z.string().nullable(),
   creator: z.string().nullable(),
-  expires_at: instant.nullable(),
+  expires_at: instantSchema.nullable(),
   status: z.enum(pendingActionStatuses),
-  resolved_at: instant.nullable(),
+  resolved_at: instantSchema.nullable(),
   resolver: z.string().nullable(),
   resolution_result: z.json(),
   resolution_error: z.string().nullable(),
@@ -57,9 +57,9 @@ const requestShape = z.object({
   run_id: z.string(),
   session_id: z.string(),
   conversation_id: z.string(),
-  created_at: instant,
-  timeout_at: instant.nullable(),
-  resolved_at: instant.nullable(),
+  created_at: instantSchema,
+  timeout_at: instantSchema.nullable(),
+  resolved_at: instantSchema.nullable(),
   resolver: z.string().nullable(),
   cancelled: z.boolean(),
   result: map.nullable(),

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../contract/index.ts'
 import { type TaskInput, taskInputSchema, taskSchemaIds } from '../shapes/tasks.ts'
 import type { Placement } from './choose-target.ts'
 
-export type TaskWish = {
+export type TaskOrder = {
   readonly taskId: string
   readonly runId: string
   readonly sessionId: string
@@ -15,10 +15,10 @@ export type TaskWish = {
   readonly payload: JsonObject
 }
 
-export type ReadWish = TaskWish | { readonly problem: string }
+export type TaskOrderResult = TaskOrder | { readonly problem: string }
 
 /** `newId` for what they leave to us. */
-export function readTaskWish(given: unknown, newId: () => string): ReadWish {
+export function readTaskInput(given: unknown, newId: () => string): TaskOrderResult {
   const parsed = taskInputSchema.safeParse(given)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -27,11 +27,11 @@ export function readTaskWish(given: unknown, newId: () => string): ReadWish {
   const { task = {}, placement = {}, ...top } = parsed.data
   const taskId = task.id ?? top.task_id
   if (taskId === undefined) return { problem: 'task.id is missing; give the task an id of your own' }
-  const words = wordsOf(task.instructions ?? top.instructions ?? '', task.input ?? top.input)
+  const words = taskPrompt(task.instructions ?? top.instructions ?? '', task.input ?? top.input)
   const attachments = task.attachments ?? top.attachments ?? []
   if (words === '' && attachments.length === 0)
     return { problem: 'task.instructions is missing; say what is to be done, or give an input' }
-  if (isCommand(words)) return { problem: 'instructions must not be a command; cancel-task-run stops a run' }
+  if (startsWithCommand(words)) return { problem: 'instructions must not be a command; cancel-task-run stops a run' }
   const runId = top.run_id ?? `task_run_${newId()}`
   const sessionId = top.session_id ?? `task_session_${newId()}`
   return {
@@ -53,7 +53,7 @@ export function readTaskWish(given: unknown, newId: () => string): ReadWish {
   }
 }
 
-function wordsOf(instructions: string, input: Json | undefined): string {
+function taskPrompt(instructions: string, input: Json | undefined): string {
   const isEmpty =
     input === undefined || input === null || JSON.stringify(input) === '{}' || JSON.stringify(input) === '[]'
   const block = isEmpty ? '' : `\`\`\`json\n${JSON.stringify(input, null, 2)}\n\`\`\``
@@ -61,6 +61,6 @@ function wordsOf(instructions: string, input: Json | undefined): string {
 }
 
 /** The gateway would take it for a word to itself. */
-function isCommand(words: string): boolean {
+function startsWithCommand(words: string): boolean {
   return /^\/[a-z][a-z0-9_]{0,31}(\s|$)/i.test(words)
 }

@@ -1,6 +1,6 @@
 // Rules compiled once into tables, so that a decision costs the same with ten rules and with ten thousand.
 import type { IdentityEvidence } from '../../contract/index.ts'
-import { strengthOf } from '../evidence/assurance.ts'
+import { rankAssurance } from '../evidence/assurance.ts'
 import type { EvidenceRule } from './rules.ts'
 
 /** What the rules say about one piece of evidence. */
@@ -8,20 +8,20 @@ export type RuleMatch = { readonly denied?: string; readonly allowed?: string }
 export type CompiledRules = { match(evidence: IdentityEvidence): RuleMatch }
 
 /** The widest rules of one condition: of many allowances the one that asks for least decides. */
-type Verdicts = { denied?: string; allowed?: { readonly id: string; readonly strength: number } }
+type RuleEffects = { denied?: string; allowed?: { readonly id: string; readonly strength: number } }
 /** By issuer and method; a rule that leaves one out stands under its own key. */
-type Bucket = Map<string, Verdicts>
+type RuleBucket = Map<string, RuleEffects>
 
 export function compileRules(rules: readonly EvidenceRule[]): CompiledRules {
-  const bySubject = new Map<string, Bucket>()
-  const byPrefix = new Map<string, Bucket>()
-  const anywhere: Bucket = new Map()
+  const bySubject = new Map<string, RuleBucket>()
+  const byPrefix = new Map<string, RuleBucket>()
+  const anywhere: RuleBucket = new Map()
   for (const [index, rule] of rules.entries()) {
     const bucket =
       rule.subject !== undefined
-        ? bucketIn(bySubject, rule.subject)
+        ? getOrAddBucket(bySubject, rule.subject)
         : rule.subject_prefix !== undefined
-          ? bucketIn(byPrefix, rule.subject_prefix)
+          ? getOrAddBucket(byPrefix, rule.subject_prefix)
           : anywhere
     addRule(bucket, rule, rule.id ?? `rule ${index + 1}`)
   }
@@ -29,13 +29,13 @@ export function compileRules(rules: readonly EvidenceRule[]): CompiledRules {
   const lengths = [...new Set([...byPrefix.keys()].map((prefix) => prefix.length))]
   return {
     match(evidence) {
-      const found: Verdicts = {}
+      const found: RuleEffects = {}
       const { subject } = evidence
-      collect(found, bySubject.get(subject), evidence)
+      collectRuleEffects(found, bySubject.get(subject), evidence)
       for (const length of lengths) {
-        if (length <= subject.length) collect(found, byPrefix.get(subject.slice(0, length)), evidence)
+        if (length <= subject.length) collectRuleEffects(found, byPrefix.get(subject.slice(0, length)), evidence)
       }
-      collect(found, anywhere, evidence)
+      collectRuleEffects(found, anywhere, evidence)
       return {
         ...(found.denied === undefined ? {} : { denied: found.denied }),
         ...(found.allowed === undefined ? {} : { allowed: found.allowed.id }),
@@ -44,28 +44,37 @@ export function compileRules(rules: readonly EvidenceRule[]): CompiledRules {
   }
 }
 
-function bucketIn(table: Map<string, Bucket>, key: string): Bucket {
-  const known = table.get(key) ?? new Map<string, Verdicts>()
+function getOrAddBucket(table: Map<string, RuleBucket>, key: string): RuleBucket {
+  const known = table.get(key) ?? new Map<string, RuleEffects>()
   table.set(key, known)
   return known
 }
 
-function addRule(bucket: Bucket, rule: EvidenceRule, id: string): void {
-  const key = keyOf(rule.issuer, rule.method)
+function addRule(bucket: RuleBucket, rule: EvidenceRule, id: string): void {
+  const key = issuerMethodKey(rule.issuer, rule.method)
   const verdicts = bucket.get(key) ?? {}
   bucket.set(key, verdicts)
   if (rule.effect === 'deny') {
     verdicts.denied ??= id
     return
   }
-  const strength = rule.min_assurance === undefined ? 0 : strengthOf(rule.min_assurance)
+  const strength = rule.min_assurance === undefined ? 0 : rankAssurance(rule.min_assurance)
   if (verdicts.allowed === undefined || strength < verdicts.allowed.strength) verdicts.allowed = { id, strength }
 }
 
-function collect(found: Verdicts, bucket: Bucket | undefined, { issuer, method, assurance }: IdentityEvidence): void {
+function collectRuleEffects(
+  found: RuleEffects,
+  bucket: RuleBucket | undefined,
+  { issuer, method, assurance }: IdentityEvidence,
+): void {
   if (bucket === undefined || bucket.size === 0) return
-  const strength = strengthOf(assurance)
-  const keys = [keyOf(undefined, undefined), keyOf(issuer, undefined), keyOf(undefined, method), keyOf(issuer, method)]
+  const strength = rankAssurance(assurance)
+  const keys = [
+    issuerMethodKey(undefined, undefined),
+    issuerMethodKey(issuer, undefined),
+    issuerMethodKey(undefined, method),
+    issuerMethodKey(issuer, method),
+  ]
   for (const key of keys) {
     const verdicts = bucket.get(key)
     if (verdicts?.denied !== undefined) found.denied ??= verdicts.denied
@@ -74,6 +83,6 @@ function collect(found: Verdicts, bucket: Bucket | undefined, { issuer, method, 
 }
 
 /** Texts of evidence and rules hold no line break, so no pair can imitate another. */
-function keyOf(issuer: string | undefined, method: string | undefined): string {
+function issuerMethodKey(issuer: string | undefined, method: string | undefined): string {
   return `${issuer ?? ''}\n${method ?? ''}`
 }

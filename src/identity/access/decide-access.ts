@@ -1,7 +1,7 @@
 // One decision from evidence and rules: a denial wins, silence is a no, and the rule that decided is named.
 import type { IdentityEvidence, PolicySender } from '../../contract/index.ts'
-import { acceptedEvidence } from '../evidence/accepted-evidence.ts'
-import { onBehalfOf } from '../trust/on-behalf-of.ts'
+import { filterAcceptedEvidence } from '../evidence/accepted-evidence.ts'
+import { delegatedSubjects } from '../trust/on-behalf-of.ts'
 import { type CompiledRules, compileRules } from './compile-rules.ts'
 import type { EvidenceRules } from './rules.ts'
 
@@ -17,9 +17,12 @@ export function createEvidenceAccess({ visibility, rules }: EvidenceRules): Evid
   const isPublic = visibility === 'public'
   return {
     decide(sender) {
-      const accepted = acceptedEvidence(sender)
+      const accepted = filterAcceptedEvidence(sender)
       if (accepted.length === 0) return { allowed: false, code: 'no_evidence' }
-      const judged = accepted.map((evidence) => ({ evidence, ...judge(compiled, evidence, isPublic) }))
+      const judged = accepted.map((evidence) => ({
+        evidence,
+        ...matchCallerAndDelegator(compiled, evidence, isPublic),
+      }))
       // Any of them: a sender denied under one subject is not admitted under another.
       const denied = judged.find((each) => each.denied !== undefined)?.denied
       if (denied !== undefined) return { allowed: false, code: 'denied_by_rule', rule: denied }
@@ -31,13 +34,13 @@ export function createEvidenceAccess({ visibility, rules }: EvidenceRules): Evid
 }
 
 /** A caller who acts for another person needs a yes for both: for itself, and for the one it acts for. */
-function judge(
+function matchCallerAndDelegator(
   rules: CompiledRules,
   evidence: IdentityEvidence,
   isPublic: boolean,
 ): { readonly denied?: string | undefined; readonly allowed?: string | undefined } {
   const caller = rules.match(evidence)
-  const [principal] = onBehalfOf(evidence)
+  const [principal] = delegatedSubjects(evidence)
   const open = isPublic ? 'public' : undefined
   if (principal === undefined) return { denied: caller.denied, allowed: caller.allowed ?? open }
   const forWhom = rules.match({ ...evidence, subject: principal, assurance: 'delegated' })

@@ -35,7 +35,7 @@ export function checkGrants(
   question: AccessQuestion,
   narrowing: Narrowing = () => true,
 ): GrantDecision {
-  const by = reasonFor(grants, question)
+  const by = findGrantReason(grants, question)
   if (by === undefined) return { allowed: false, code: 'no_grant' }
   return narrowing(question) ? { allowed: true, by } : { allowed: false, code: 'narrowed' }
 }
@@ -49,18 +49,23 @@ export function accessibleAgents(
   return agents.filter((agent) => checkGrants(grants, { principal, agent, role }, narrowing).allowed)
 }
 
-function reasonFor(grants: readonly AccessGrant[], { principal, agent, role }: AccessQuestion): string | undefined {
-  const grant = grants.find((each) => each.agent_id === agent && reaches(each.role, role) && isFor(each, principal))
+function findGrantReason(
+  grants: readonly AccessGrant[],
+  { principal, agent, role }: AccessQuestion,
+): string | undefined {
+  const grant = grants.find(
+    (each) => each.agent_id === agent && isRoleSufficient(each.role, role) && isGrantFor(each, principal),
+  )
   if (grant !== undefined) return grant.grant_id
   // To act as an agent is to see it, and no more: operating and administering need a grant.
   return principal.effective_agent_id === agent && role === 'viewer' ? 'effective_agent' : undefined
 }
 
-function reaches(granted: GrantRole, asked: GrantRole): boolean {
+function isRoleSufficient(granted: GrantRole, asked: GrantRole): boolean {
   return grantRoles.indexOf(granted) >= grantRoles.indexOf(asked)
 }
 
-function isFor({ to, workspace_id }: AccessGrant, principal: ExecutionPrincipal): boolean {
+function isGrantFor({ to, workspace_id }: AccessGrant, principal: ExecutionPrincipal): boolean {
   if (workspace_id !== null && workspace_id !== principal.workspace_id) return false
   if ('user_id' in to) return to.user_id > 0 && to.user_id === principal.acting_user_id
   if ('owner_key' in to) return to.owner_key === principal.owner_key

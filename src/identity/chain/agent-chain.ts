@@ -14,7 +14,7 @@ export function nextAgentChain(
   inbound: AgentChain | undefined,
   { ceiling = defaultMaxHops, isFromAgent = inbound !== undefined }: { ceiling?: number; isFromAgent?: boolean } = {},
 ): NextChain {
-  if (inbound !== undefined && !isConsistent(inbound)) return { ok: false, code: 'NM_CHAIN_INVALID' }
+  if (inbound !== undefined && !isConsistentChain(inbound)) return { ok: false, code: 'NM_CHAIN_INVALID' }
   // An agent that sends no chain is taken to be the first of one.
   const hop = (inbound?.hop ?? (isFromAgent ? 1 : 0)) + 1
   const max_hops = Math.min(inbound?.max_hops ?? ceiling, ceiling)
@@ -29,7 +29,7 @@ export function agentChainAt(depth: number, ceiling = defaultMaxHops): AgentChai
 }
 
 /** True where a chain has more hops behind it than we allow. */
-export function isBeyondHops(depth: number, ceiling = defaultMaxHops): boolean {
+export function exceedsHopLimit(depth: number, ceiling = defaultMaxHops): boolean {
   return depth > ceiling
 }
 
@@ -53,7 +53,7 @@ export function loopFault(visits: readonly Visit[], thread: string, agent: strin
   return sincePerson.some((visit) => visit.by === 'agent' && visit.agent === agent) ? 'gw:agent_loop' : undefined
 }
 
-function isConsistent({ hop, max_hops, is_final }: AgentChain): boolean {
+function isConsistentChain({ hop, max_hops, is_final }: AgentChain): boolean {
   const areWhole = Number.isSafeInteger(hop) && Number.isSafeInteger(max_hops)
   return areWhole && hop >= 1 && hop <= max_hops && is_final === (hop === max_hops)
 }

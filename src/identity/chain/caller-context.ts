@@ -25,35 +25,36 @@ const headerNames = {
 const plainId = /^[\w.@:-]{1,128}$/
 const wholeNumber = /^(?:0|[1-9]\d{0,14})$/
 
-type Given = Readonly<Record<CallerField, string | undefined>>
+type CallerHeaderValues = Readonly<Record<CallerField, string | undefined>>
 
 /** Headers with any spelling of their names; a value sent twice is no value and is refused. */
 export function readCallerContext(
   headers: Readonly<Record<string, string | undefined>>,
   { newRoot, maxDepth = maxChainDepth }: { readonly newRoot: () => string; readonly maxDepth?: number },
 ): CallerReading {
-  const given = givenIn(headers)
+  const given = readCallerHeaders(headers)
   if (Object.values(given).every((value) => value === undefined)) return { ok: true, context: topOfChain(newRoot()) }
   const { depth = '', user = '0', root } = given
-  if (!wholeNumber.test(depth)) return refused('depth', 'must be a whole number from 0')
-  if (Number(depth) > maxDepth) return refused('depth', `must be at most ${maxDepth}: the chain is too long`)
-  if (!wholeNumber.test(user)) return refused('user', 'must be a whole number from 0')
-  if (root !== undefined && !plainId.test(root)) return refused('root', 'must be a plain id')
-  if (Number(depth) === 0) return readTop(given, root ?? newRoot())
-  return readHop(given, Number(depth), Number(user))
+  if (!wholeNumber.test(depth)) return rejectCallerHeader('depth', 'must be a whole number from 0')
+  if (Number(depth) > maxDepth) return rejectCallerHeader('depth', `must be at most ${maxDepth}: the chain is too long`)
+  if (!wholeNumber.test(user)) return rejectCallerHeader('user', 'must be a whole number from 0')
+  if (root !== undefined && !plainId.test(root)) return rejectCallerHeader('root', 'must be a plain id')
+  if (Number(depth) === 0) return readChainStart(given, root ?? newRoot())
+  return readChainHop(given, Number(depth), Number(user))
 }
 
-function readTop({ agent, user = '0', host = 'self' }: Given, root: string): CallerReading {
-  if (agent !== undefined) return refused('agent', 'cannot be given at depth 0')
-  if (host !== 'self') return refused('host', 'must be self at depth 0')
-  return user === '0' ? { ok: true, context: topOfChain(root) } : refused('user', 'must be 0 at depth 0')
+function readChainStart({ agent, user = '0', host = 'self' }: CallerHeaderValues, root: string): CallerReading {
+  if (agent !== undefined) return rejectCallerHeader('agent', 'cannot be given at depth 0')
+  if (host !== 'self') return rejectCallerHeader('host', 'must be self at depth 0')
+  return user === '0' ? { ok: true, context: topOfChain(root) } : rejectCallerHeader('user', 'must be 0 at depth 0')
 }
 
-function readHop({ agent, host, root }: Given, depth: number, user: number): CallerReading {
-  if (agent === undefined || !plainId.test(agent)) return refused('agent', 'must be given below the top, as a plain id')
-  if (root === undefined) return refused('root', 'must be given below the top')
-  const origin = originOf(host)
-  if (origin === undefined) return refused('host', 'must be an absolute http or https address below the top')
+function readChainHop({ agent, host, root }: CallerHeaderValues, depth: number, user: number): CallerReading {
+  if (agent === undefined || !plainId.test(agent))
+    return rejectCallerHeader('agent', 'must be given below the top, as a plain id')
+  if (root === undefined) return rejectCallerHeader('root', 'must be given below the top')
+  const origin = parseHostOrigin(host)
+  if (origin === undefined) return rejectCallerHeader('host', 'must be an absolute http or https address below the top')
   return {
     ok: true,
     context: { caller_agent: agent, caller_user: user, caller_host: origin, chain_depth: depth, chain_root: root },
@@ -86,13 +87,13 @@ export function nextHop(
   return {
     caller_agent: self.agent,
     caller_user: self.user ?? 0,
-    caller_host: originOf(self.host) ?? self.host,
+    caller_host: parseHostOrigin(self.host) ?? self.host,
     chain_depth: context.chain_depth + 1,
     chain_root: context.chain_root,
   }
 }
 
-function givenIn(headers: Readonly<Record<string, string | undefined>>): Given {
+function readCallerHeaders(headers: Readonly<Record<string, string | undefined>>): CallerHeaderValues {
   const lower = new Map<string, string>()
   for (const [name, value] of Object.entries(headers)) {
     const key = name.toLowerCase()
@@ -100,17 +101,23 @@ function givenIn(headers: Readonly<Record<string, string | undefined>>): Given {
     const before = lower.get(key)
     if (value !== undefined) lower.set(key, before === undefined ? value.trim() : `${before}, ${value.trim()}`)
   }
-  const of = (field: CallerField) => lower.get(headerNames[field])
-  return { agent: of('agent'), user: of('user'), host: of('host'), depth: of('depth'), root: of('root') }
+  const callerHeader = (field: CallerField) => lower.get(headerNames[field])
+  return {
+    agent: callerHeader('agent'),
+    user: callerHeader('user'),
+    host: callerHeader('host'),
+    depth: callerHeader('depth'),
+    root: callerHeader('root'),
+  }
 }
 
 /** Scheme, host and port; undefined for anything but an absolute http or https address. */
-export function originOf(host: string | undefined): string | undefined {
+export function parseHostOrigin(host: string | undefined): string | undefined {
   if (host === undefined || host.length > 512 || !/^https?:\/\/[^\s,@]+$/i.test(host)) return undefined
   return URL.canParse(host) ? new URL(host).origin : undefined
 }
 
-function refused(field: CallerField, reason: string): CallerReading {
+function rejectCallerHeader(field: CallerField, reason: string): CallerReading {
   const code = 'invalid_agent_caller_context'
   const remedy = `${headerNames[field]} ${reason}`
   return { ok: false, code, field, message: `${code}: ${remedy}`, remedy }

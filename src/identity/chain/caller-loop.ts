@@ -1,6 +1,6 @@
 // Loops between gateways: the five headers name only the last caller, so each gateway remembers whom a chain has visited.
 import type { CallerContext } from '../../contract/index.ts'
-import { originOf } from './caller-context.ts'
+import { parseHostOrigin } from './caller-context.ts'
 
 /** One agent that worked on a chain; the gateway keeps these under the chain's root. */
 export type ChainAncestor = { readonly agent: string; readonly host: string }
@@ -14,10 +14,10 @@ export function isCallerLoop(
 ): boolean {
   if (context.chain_depth === 0) return false
   const caller = { agent: context.caller_agent ?? '', host: context.caller_host }
-  return [...ancestors, caller].some((passed) => passed.agent === self.agent && isSameHost(passed.host, self.host))
+  return [...ancestors, caller].some((passed) => passed.agent === self.agent && isSameChainHost(passed.host, self.host))
 }
 
 /** One gateway may be written with a path or a slash at the end; its origin is one. */
-function isSameHost(one: string, other: string): boolean {
-  return (originOf(one) ?? one) === (originOf(other) ?? other)
+function isSameChainHost(one: string, other: string): boolean {
+  return (parseHostOrigin(one) ?? one) === (parseHostOrigin(other) ?? other)
 }

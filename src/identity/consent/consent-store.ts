@@ -1,5 +1,5 @@
 // The port of consent: what people said about it in a chat, and the decisions that were made for an act, beside the act.
-import type { ConsentDecision, ConsentOperation, ConsentScene } from './consent.ts'
+import type { ConsentContext, ConsentDecision, ConsentOperation } from './consent.ts'
 
 /** What a person said. The same id again changes nothing. */
 export type ConsentWord = {
@@ -22,7 +22,7 @@ export type DecidedAct = {
 
 export interface ConsentStore {
   /** What a person said last, operation by operation. */
-  given(principal: string): Promise<ConsentScene['consent']>
+  given(principal: string): Promise<ConsentContext['consent']>
   /** When a person withdraws consent to keep transcripts, those kept on this legal basis are erased. */
   recordWord(word: ConsentWord): Promise<void>
   /** Whether all participants of a session have agreed; false without participants. */

@@ -7,7 +7,7 @@ export const consentOperations = [
 ] as const
 export type ConsentOperation = (typeof consentOperations)[number]
 
-export type ConsentScene = {
+export type ConsentContext = {
   /** Whether a person can be asked right now. The adapter says so; no mode or channel is taken for an answer. */
   readonly interactive: boolean
   /** What the person agreed to, operation by operation. */
@@ -33,10 +33,10 @@ export type ConsentDecision = {
 }
 
 /** Port: a host may decide otherwise, and must answer the same kind of value. */
-export type ConsentPolicy = (operation: ConsentOperation, scene: ConsentScene) => ConsentDecision
+export type ConsentPolicy = (operation: ConsentOperation, scene: ConsentContext) => ConsentDecision
 
 export const decideConsent: ConsentPolicy = (operation, scene) => {
-  const { reason, basis } = reasonFor(operation, scene)
+  const { reason, basis } = decideConsentReason(operation, scene)
   return {
     operation,
     allowed: reason === 'explicit_consent' || reason === 'operator_grant',
@@ -53,9 +53,9 @@ export const decideConsent: ConsentPolicy = (operation, scene) => {
   }
 }
 
-function reasonFor(
+function decideConsentReason(
   operation: ConsentOperation,
-  { interactive, consent, transcriptBasis }: ConsentScene,
+  { interactive, consent, transcriptBasis }: ConsentContext,
 ): { readonly reason: ConsentReason; readonly basis?: string } {
   const basis = transcriptBasis?.trim()
   // Keeping what was said is the operator's to decide; sharing it, remembering and handing over never are.

@@ -1,6 +1,6 @@
 // WebFinger documents (RFC 7033): what an address leads to. Written strictly, read with the one alias that is still in use.
 import * as z from 'zod'
-import { type AgentPlaces, GatewayError, parseAddress } from '../../contract/index.ts'
+import { type AgentUrls, GatewayError, parseAddress } from '../../contract/index.ts'
 
 /** Published under the first name only; the second is what older publishers wrote. */
 const cardRel = 'https://mentionable.dev/ns/rel/agent-card'
@@ -20,7 +20,7 @@ export type Jrd = {
 }
 
 /** Links in the order the specification gives them. Throws `config_invalid` for a URL that is not https. */
-export function agentJrd(address: string, { card, self, profilePage, subscribe, mail }: AgentPlaces): Jrd {
+export function agentJrd(address: string, { card, self, profilePage, subscribe, mail }: AgentUrls): Jrd {
   const links: readonly JrdLink[] = [
     ...(self === undefined ? [] : [{ rel: 'self', type: 'application/activity+json', href: self }]),
     ...(card === undefined ? [] : [{ rel: cardRel, type: 'application/json', href: card }]),
@@ -28,21 +28,21 @@ export function agentJrd(address: string, { card, self, profilePage, subscribe, 
     ...(subscribe === undefined ? [] : [{ rel: subscribeRel, template: subscribe }]),
     ...(mail === undefined ? [] : [{ rel: 'mailto', href: `mailto:${mail}` }]),
   ]
-  const plain = links.find((link) => !mayPublish(link))
+  const plain = links.find((link) => !isPublishableLink(link))
   if (plain !== undefined)
     throw new GatewayError('config_invalid', `[identity] ${plain.rel} of ${address} must be an https address`)
   const aliases = [profilePage, self].filter((alias) => alias !== undefined)
-  return { subject: acctOf(address), ...(aliases.length === 0 ? {} : { aliases }), links }
+  return { subject: formatAcctUri(address), ...(aliases.length === 0 ? {} : { aliases }), links }
 }
 
 /** A loopback link cannot be reached from outside, so it is no risk to others. */
-function mayPublish(link: JrdLink): boolean {
+function isPublishableLink(link: JrdLink): boolean {
   const href = 'href' in link ? link.href : link.template
-  if (isSafe({ rel: link.rel, href })) return true
-  return URL.canParse(href) && new URL(href).protocol === 'http:' && isThisMachine(new URL(href).hostname)
+  if (isSafeLink({ rel: link.rel, href })) return true
+  return URL.canParse(href) && new URL(href).protocol === 'http:' && isLoopbackHostname(new URL(href).hostname)
 }
 
-function isThisMachine(hostname: string): boolean {
+function isLoopbackHostname(hostname: string): boolean {
   return hostname === '127.0.0.1' || hostname === '[::1]' || hostname === 'localhost' || hostname.endsWith('.localhost')
 }
 
@@ -78,27 +78,27 @@ export function readJrd(input: unknown, address: string): JrdReading {
   if (!parsed.success) return { ok: false, code: 'JRD_MALFORMED' }
   const { subject, links } = parsed.data
   if (!isSameAccount(subject, address)) return { ok: false, code: 'JRD_SUBJECT' }
-  const known = links.filter(({ rel, href }) => href !== '' && order.some((rels) => rels.includes(rel)))
-  if (!known.every(isSafe)) return { ok: false, code: 'JRD_HREF' }
-  const hrefOf = (...rels: readonly string[]) =>
+  const known = links.filter(({ rel, href }) => href !== '' && linkOrder.some((rels) => rels.includes(rel)))
+  if (!known.every(isSafeLink)) return { ok: false, code: 'JRD_HREF' }
+  const findLinkHref = (...rels: readonly string[]) =>
     rels.map((rel) => known.find((link) => link.rel === rel)?.href).find((href) => href !== undefined)
   return {
     ok: true,
-    card: hrefOf(cardRel, legacyCardRel),
-    self: hrefOf('self'),
-    profilePage: hrefOf(profileRel),
-    warnings: isInOrder(known) ? [] : ['JRD_ORDER'],
+    card: findLinkHref(cardRel, legacyCardRel),
+    self: findLinkHref('self'),
+    profilePage: findLinkHref(profileRel),
+    warnings: areLinksOrdered(known) ? [] : ['JRD_ORDER'],
   }
 }
 
-const order: readonly (readonly string[])[] = [['self'], [cardRel, legacyCardRel], [profileRel], ['mailto']]
+const linkOrder: readonly (readonly string[])[] = [['self'], [cardRel, legacyCardRel], [profileRel], ['mailto']]
 
-function isInOrder(links: readonly { readonly rel: string }[]): boolean {
-  const places = links.map(({ rel }) => order.findIndex((rels) => rels.includes(rel)))
+function areLinksOrdered(links: readonly { readonly rel: string }[]): boolean {
+  const places = links.map(({ rel }) => linkOrder.findIndex((rels) => rels.includes(rel)))
   return places.every((place, index) => index === 0 || (places[index - 1] ?? 0) <= place)
 }
 
-function isSafe({ rel, href }: { readonly rel: string; readonly href: string }): boolean {
+function isSafeLink({ rel, href }: { readonly rel: string; readonly href: string }): boolean {
   if (rel === 'mailto') return href.startsWith('mailto:')
   return URL.canParse(href) && new URL(href).protocol === 'https:'
 }
@@ -108,11 +108,11 @@ function isSameAccount(subject: string, address: string): boolean {
   return said !== undefined && asked !== undefined && said.local === asked.local && said.domain === asked.domain
 }
 
-function acctOf(address: string): string {
+function formatAcctUri(address: string): string {
   const parsed = parseAddress(address)
   // This machine goes by a number and a port, which no address has.
   const [, local = '', host = ''] = /^@([\w.-]{1,64})@([\w.-]+(?::\d{1,5})?)$/.exec(address) ?? []
-  if (parsed === undefined && isThisMachine(host.replace(/:\d+$/, ''))) return `acct:${local}@${host}`
+  if (parsed === undefined && isLoopbackHostname(host.replace(/:\d+$/, ''))) return `acct:${local}@${host}`
   if (parsed === undefined) throw new GatewayError('config_invalid', `[identity] ${address} is no address`)
   return `acct:${parsed.local}@${parsed.domain}`
 }

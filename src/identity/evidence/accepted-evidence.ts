@@ -2,11 +2,11 @@
 import type { IdentityEvidence, PolicySender } from '../../contract/index.ts'
 
 /** The order is the adapter's: its own proof comes first. */
-export function acceptedEvidence(sender: PolicySender): readonly IdentityEvidence[] {
-  return (sender.identities ?? []).filter((evidence) => isAccepted(evidence, sender.verified))
+export function filterAcceptedEvidence(sender: PolicySender): readonly IdentityEvidence[] {
+  return (sender.identities ?? []).filter((evidence) => isAcceptedEvidence(evidence, sender.verified))
 }
 
-function isAccepted({ proof }: IdentityEvidence, isVerified: boolean): boolean {
+function isAcceptedEvidence({ proof }: IdentityEvidence, isVerified: boolean): boolean {
   if (proof.type === 'transport' || proof.type === 'bearer-token') return isVerified
   // A value still in place means that it was not verified yet.
   return proof.type === 'signed-attestation' && 'verified_by' in proof && !('value' in proof)

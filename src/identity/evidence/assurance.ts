@@ -2,15 +2,15 @@
 import { type AssuranceClass, assuranceClasses } from '../../contract/index.ts'
 
 /** An unknown class is the weakest of all, so a new word never gives access. */
-export function strengthOf(assurance: string): number {
+export function rankAssurance(assurance: string): number {
   return assuranceClasses.indexOf(assurance as AssuranceClass) + 1
 }
 
 function isAssuranceClass(text: string): text is AssuranceClass {
-  return strengthOf(text) > 0
+  return rankAssurance(text) > 0
 }
 
 /** False for an unknown minimum: a misspelt demand must not become no demand. */
 export function atLeast(assurance: string, minimum: string): boolean {
-  return isAssuranceClass(minimum) && strengthOf(assurance) >= strengthOf(minimum)
+  return isAssuranceClass(minimum) && rankAssurance(assurance) >= rankAssurance(minimum)
 }

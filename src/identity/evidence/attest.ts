@@ -35,16 +35,16 @@ export async function makeAttestationKey(): Promise<string> {
 }
 
 export function createAttestor({ issuer, readKeys, newId, now }: AttestorDeps): Attestor {
-  const keyOf = async (text: string) => {
+  const importAttestationKey = async (text: string) => {
     const jwk = JSON.parse(text) as JWK
     const { kty = '', crv = '', x = '' } = jwk
     // Named by what it is, so that a new key is never taken for the one before.
     const kid = `${issuer}#${(await sha256Hex(x)).slice(0, 16)}`
     return { kid, publicJwk: { kty, crv, x, kid, alg: algorithm, use: 'sig' }, key: await importJWK(jwk, algorithm) }
   }
-  const known = new Map<string, ReturnType<typeof keyOf>>()
-  const opened = (text: string): ReturnType<typeof keyOf> => {
-    const key = known.get(text) ?? keyOf(text)
+  const known = new Map<string, ReturnType<typeof importAttestationKey>>()
+  const cachedAttestationKey = (text: string): ReturnType<typeof importAttestationKey> => {
+    const key = known.get(text) ?? importAttestationKey(text)
     known.set(text, key)
     return key
   }
@@ -52,7 +52,7 @@ export function createAttestor({ issuer, readKeys, newId, now }: AttestorDeps): 
     async attest(evidence, { audience, messageId }) {
       const ring = evidence.length === 0 ? undefined : await readKeys()
       if (ring === undefined) return []
-      const own = await opened(ring.signing)
+      const own = await cachedAttestationKey(ring.signing)
       const at = now()
       const signed = evidence.slice(0, mostAtOnce).map(async ({ subject, method, assurance }) => {
         const head = { type: 'signed-attestation', alg: algorithm, kid: own.kid, canonicalization: 'jcs' }
@@ -73,7 +73,7 @@ export function createAttestor({ issuer, readKeys, newId, now }: AttestorDeps): 
     async card() {
       const ring = await readKeys()
       if (ring === undefined) return undefined
-      const keys = await Promise.all(ring.all.map(async (text) => (await opened(text)).publicJwk))
+      const keys = await Promise.all(ring.all.map(async (text) => (await cachedAttestationKey(text)).publicJwk))
       // One that was replaced a moment ago still signs: it stands among the active ones with its successor.
       const count = ring.all.indexOf(ring.signing) + 1
       return { issuer, keys: { active: keys.slice(0, count), previous: keys.slice(count) } }

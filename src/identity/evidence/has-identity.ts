@@ -1,6 +1,6 @@
 // For agents that decide by themselves: is there evidence of this kind behind a message?
-import { type IdentityEvidence, isWithin, type PolicySender } from '../../contract/index.ts'
-import { acceptedEvidence } from './accepted-evidence.ts'
+import { hasSubjectPrefix, type IdentityEvidence, type PolicySender } from '../../contract/index.ts'
+import { filterAcceptedEvidence } from './accepted-evidence.ts'
 import { atLeast } from './assurance.ts'
 
 export type IdentityQuestion = {
@@ -19,12 +19,12 @@ export function hasIdentity(
   question: IdentityQuestion,
 ): IdentityEvidence | undefined {
   const { method, assurance, subject, subjectPrefix, issuer } = question
-  return acceptedEvidence(message.sender).find(
+  return filterAcceptedEvidence(message.sender).find(
     (evidence) =>
       evidence.method === method &&
       (assurance === undefined || atLeast(evidence.assurance, assurance)) &&
       (subject === undefined || evidence.subject === subject) &&
-      (subjectPrefix === undefined || isWithin(evidence.subject, subjectPrefix)) &&
+      (subjectPrefix === undefined || hasSubjectPrefix(evidence.subject, subjectPrefix)) &&
       (issuer === undefined || evidence.issuer === issuer),
   )
 }

@@ -1,7 +1,7 @@
 // The port of forgetting: everything that is stored about one person, found and erased in steps of bounded size.
 
 /** What there was of a person, by kind. Receipts stay as empty rows, so that a redelivery is known. */
-export type Removed = {
+export type ErasedCounts = {
   /** Messages whose receipt was emptied. */
   readonly receipts: number
   /** Of these, messages that were still waiting or being answered. */
@@ -35,46 +35,50 @@ export type Removed = {
   readonly principals: number
 }
 
-export type Part = Partial<Removed>
+export type PartialErasedCounts = Partial<ErasedCounts>
 
 /** One page of receipts: where the next one begins; null after the last. */
-export type ReceiptPage = { readonly removed: Part; readonly next: string | null }
+export type ReceiptPage = { readonly removed: PartialErasedCounts; readonly next: string | null }
 
-export interface ForgetStore {
+export interface EraseStore {
   /** Every name a person goes by: the one given, and whatever an operator linked with it. */
   namesOf(principal: string): Promise<readonly string[]>
-  count(names: readonly string[]): Promise<Part>
+  count(names: readonly string[]): Promise<PartialErasedCounts>
   /** The next conversation they take part in. */
   nextConversation(names: readonly string[], after: string | null): Promise<string | undefined>
   /** Ends what is in flight there and takes it from the worker that holds it. */
-  stop(names: readonly string[], conversation: string): Promise<Part & { readonly isAlone: boolean }>
+  stop(names: readonly string[], conversation: string): Promise<PartialErasedCounts & { readonly isAlone: boolean }>
   /** Each of these erases one batch; nothing removed: there is no more. */
-  eraseLines(names: readonly string[], conversation: string): Promise<Part>
+  eraseLines(names: readonly string[], conversation: string): Promise<PartialErasedCounts>
   eraseRuns(names: readonly string[], conversation: string): Promise<number>
-  eraseTurns(names: readonly string[], conversation: string): Promise<Part>
+  eraseTurns(names: readonly string[], conversation: string): Promise<PartialErasedCounts>
   /** Nothing removed: something new has come meanwhile. */
-  leave(names: readonly string[], conversation: string): Promise<Part>
-  eraseOverheard(names: readonly string[]): Promise<Part>
-  erasePairings(names: readonly string[]): Promise<Part>
+  leave(names: readonly string[], conversation: string): Promise<PartialErasedCounts>
+  eraseOverheard(names: readonly string[]): Promise<PartialErasedCounts>
+  erasePairings(names: readonly string[]): Promise<PartialErasedCounts>
   eraseReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
   countReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
-  eraseAttachments(names: readonly string[]): Promise<Part>
-  eraseWritten(names: readonly string[]): Promise<Part>
+  eraseAttachments(names: readonly string[]): Promise<PartialErasedCounts>
+  eraseWritten(names: readonly string[]): Promise<PartialErasedCounts>
   /** The names themselves, last of all, and the audit line that says how much was removed, without a name. */
-  close(names: readonly string[], end: ForgetEnd): Promise<Part>
+  close(names: readonly string[], end: EraseStep): Promise<PartialErasedCounts>
 }
 
 /** Without counting beforehand. */
-export type ErasingStore = Omit<ForgetStore, 'count' | 'countReceipts'> & {
+export type ErasingStore = Omit<EraseStore, 'count' | 'countReceipts'> & {
   /** Receipts of no conversation, found without a walk. Where it is missing, the walk finds them, too. */
   eraseStrays?(names: readonly string[], after: string | null): Promise<ReceiptPage>
 }
 
 /** The conversation or the receipt that was looked at last. `strays`: they never took part in a conversation. */
-export type ForgetPlace = {
+export type EraseCursor = {
   readonly phase: 'conversations' | 'receipts' | 'strays'
   readonly after: string | null
 }
 
 /** `next`: where to go on; null when it is done. */
-export type ForgetEnd = { readonly actor: string; readonly next: ForgetPlace | null; readonly removed: Part }
+export type EraseStep = {
+  readonly actor: string
+  readonly next: EraseCursor | null
+  readonly removed: PartialErasedCounts
+}

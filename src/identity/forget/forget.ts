@@ -1,79 +1,82 @@
 // Erasing a person: what is in flight first, so that nothing comes back; the names last, so that a process that is
 // interrupted finds the rest again by doing the same once more.
-import type { ErasingStore, ForgetPlace, ForgetStore, Part, Removed } from './forget-store.ts'
+import type { EraseCursor, ErasedCounts, EraseStore, ErasingStore, PartialErasedCounts } from './forget-store.ts'
 
-export type ForgetDeps = { readonly store: ErasingStore; readonly monotonicMs: () => number }
+export type EraseDeps = { readonly store: ErasingStore; readonly monotonicMs: () => number }
 
 /** `budgetMs`: how long one call may take; the caller calls again. `from`: where the call before this one stopped. */
-export type ForgetWish = {
+export type EraseRequest = {
   readonly principal: string
   readonly actor: string
   readonly budgetMs: number
-  readonly from: ForgetPlace | null
+  readonly from: EraseCursor | null
 }
 
-export type Forgotten = {
+export type EraseResult = {
   readonly isDone: boolean
-  readonly removed: Removed
+  readonly removed: ErasedCounts
   /** Where to go on; null when it is done. */
-  readonly next: ForgetPlace | null
+  readonly next: EraseCursor | null
 }
 
-export const nothingRemoved: Removed = {
+export const noneErased: ErasedCounts = {
   ...{ receipts: 0, inFlight: 0, lines: 0, conversations: 0, sharedConversations: 0, sessions: 0, turns: 0, calls: 0 },
   ...{ unsent: 0, waits: 0, timers: 0, grants: 0, pairings: 0, tokens: 0, consents: 0, tombstones: 0, chains: 0 },
   ...{ links: 0, principals: 0, attachments: 0, overheard: 0, records: 0 },
 }
 
-export function addRemoved(sum: Removed, part: Part): Removed {
-  const keys = Object.keys(sum) as (keyof Removed)[]
-  return Object.fromEntries(keys.map((key) => [key, sum[key] + (part[key] ?? 0)])) as Removed
+export function addErasedCounts(sum: ErasedCounts, part: PartialErasedCounts): ErasedCounts {
+  const keys = Object.keys(sum) as (keyof ErasedCounts)[]
+  return Object.fromEntries(keys.map((key) => [key, sum[key] + (part[key] ?? 0)])) as ErasedCounts
 }
 
-export async function forgetPerson({ store, monotonicMs }: ForgetDeps, wish: ForgetWish): Promise<Forgotten> {
+export async function erasePerson({ store, monotonicMs }: EraseDeps, wish: EraseRequest): Promise<EraseResult> {
   const { principal, actor, budgetMs, from } = wish
   const names = await store.namesOf(principal)
   const startedAt = monotonicMs()
-  let removed = nothingRemoved
-  const add = (part: Part): void => {
-    removed = addRemoved(removed, part)
+  let removed = noneErased
+  const addToTotal = (part: PartialErasedCounts): void => {
+    removed = addErasedCounts(removed, part)
   }
-  let place: ForgetPlace | null = from ?? { phase: 'conversations', after: null }
+  let place: EraseCursor | null = from ?? { phase: 'conversations', after: null }
   // Before their conversations: an operator who approves them meanwhile would bring what was held back into one that is gone.
-  if (from === null) add(await store.erasePairings(names))
+  if (from === null) addToTotal(await store.erasePairings(names))
   // The same for a person who asks the agent meanwhile, in a room whose ambient context holds their words.
-  if (from === null) add(await store.eraseOverheard(names))
+  if (from === null) addToTotal(await store.eraseOverheard(names))
   do {
-    place = await step(store, names, place, add)
+    place = await eraseNextPart(store, names, place, addToTotal)
   } while (place !== null && monotonicMs() - startedAt < budgetMs)
-  add(await store.close(names, { actor, next: place, removed }))
+  addToTotal(await store.close(names, { actor, next: place, removed }))
   return { isDone: place === null, removed, next: place }
 }
 
 /** How much there is, without a change. */
-export async function countPerson({ store }: { readonly store: ForgetStore }, principal: string): Promise<Removed> {
+export async function countPersonData(
+  { store }: { readonly store: EraseStore },
+  principal: string,
+): Promise<ErasedCounts> {
   const names = await store.namesOf(principal)
-  let removed = addRemoved(nothingRemoved, await store.count(names))
+  let removed = addErasedCounts(noneErased, await store.count(names))
   for (let after: string | null = null; ; ) {
     const page = await store.countReceipts(names, after)
-    removed = addRemoved(removed, page.removed)
+    removed = addErasedCounts(removed, page.removed)
     if (page.next === null) return removed
     after = page.next
   }
 }
 
-type Add = (part: Part) => void
+type AddErased = (part: PartialErasedCounts) => void
 
-async function step(
+async function eraseNextPart(
   store: ErasingStore,
   names: readonly string[],
-  { phase, after }: ForgetPlace,
-  add: Add,
-): Promise<ForgetPlace | null> {
+  { phase, after }: EraseCursor,
+  add: AddErased,
+): Promise<EraseCursor | null> {
   if (phase === 'conversations') {
     const conversation = await store.nextConversation(names, after)
     if (conversation !== undefined) {
-      await forgetConversation(store, names, conversation, add)
+      await eraseConversation(store, names, conversation, add)
       return { phase, after: conversation }
     }
     add(await store.erasePairings(names))
@@ -85,7 +88,7 @@ async function step(
   if (page.next !== null) return { phase, after: page.next }
   // For a person without a conversation the step that does this was not reached.
   if (isStray) add(await store.erasePairings(names))
-  await untilNothing(add, () => store.eraseAttachments(names))
+  await eraseUntilEmpty(add, () => store.eraseAttachments(names))
   add(await store.eraseOverheard(names))
   add(await store.eraseWritten(names))
   return null
@@ -94,17 +97,17 @@ async function step(
 /** A person who goes on writing meanwhile is not chased for ever: what they say after this is new. */
 const maxRounds = 3
 
-async function forgetConversation(
+async function eraseConversation(
   store: ErasingStore,
   names: readonly string[],
   conversation: string,
-  add: Add,
+  add: AddErased,
 ): Promise<void> {
   for (let round = 1; round <= maxRounds; round += 1) {
-    add(partOf(await store.stop(names, conversation)))
-    await untilNothing(add, () => store.eraseLines(names, conversation))
+    add(omitIsAlone(await store.stop(names, conversation)))
+    await eraseUntilEmpty(add, () => store.eraseLines(names, conversation))
     while ((await store.eraseRuns(names, conversation)) > 0);
-    await untilNothing(add, () => store.eraseTurns(names, conversation))
+    await eraseUntilEmpty(add, () => store.eraseTurns(names, conversation))
     // A decision about something of theirs in between has woken a run: it is stopped and erased before the conversation is closed.
     const { isAlone, ...late } = await store.stop(names, conversation)
     add(late)
@@ -115,11 +118,14 @@ async function forgetConversation(
   }
 }
 
-function partOf({ isAlone: _, ...part }: Part & { readonly isAlone: boolean }): Part {
+function omitIsAlone({
+  isAlone: _,
+  ...part
+}: PartialErasedCounts & { readonly isAlone: boolean }): PartialErasedCounts {
   return part
 }
 
-async function untilNothing(add: Add, erase: () => Promise<Part>): Promise<void> {
+async function eraseUntilEmpty(add: AddErased, erase: () => Promise<PartialErasedCounts>): Promise<void> {
   for (;;) {
     const part = await erase()
     add(part)

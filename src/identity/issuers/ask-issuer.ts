@@ -1,5 +1,5 @@
 // One bounded request to an issuer: seconds and kilobytes, and no redirect.
-import type { GuardedFetch, GuardedFetchOptions } from '../../contract/index.ts'
+import type { SafeFetch, SafeFetchOptions } from '../../contract/index.ts'
 import { parseBoundedJson } from '../../verification/index.ts'
 
 const defaultTimeoutMs = 5000
@@ -7,9 +7,9 @@ const maxBytes = 256 * 1024
 
 export type IssuerFetch = {
   /** For origins the operator wrote down, wherever they are. */
-  readonly own: GuardedFetch
+  readonly own: SafeFetch
   /** For what a document of the issuer's names: public addresses only. */
-  readonly guarded: GuardedFetch
+  readonly guarded: SafeFetch
   /** For a whole answer. Without it: five seconds. */
   readonly timeoutMs?: number
 }
@@ -18,11 +18,11 @@ export type IssuerAnswer =
   | { readonly ok: true; readonly body: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly reason: string }
 
-export async function askIssuer(
+export async function fetchIssuerJson(
   { own, guarded, timeoutMs = defaultTimeoutMs }: IssuerFetch,
   url: string,
   written: readonly string[],
-  options: Pick<GuardedFetchOptions, 'method' | 'headers' | 'body'> = {},
+  options: Pick<SafeFetchOptions, 'method' | 'headers' | 'body'> = {},
 ): Promise<IssuerAnswer> {
   const { origin } = new URL(url)
   const isWritten = written.some((each) => new URL(each).origin === origin)

@@ -1,7 +1,7 @@
 // An opaque token: its issuer is asked what it is (RFC 7662). A good answer is believed for a short while.
 import type { Log, RejectReason } from '../../contract/index.ts'
-import { askIssuer, type IssuerFetch } from './ask-issuer.ts'
-import type { IssuerMemory } from './issuer-memory.ts'
+import { fetchIssuerJson, type IssuerFetch } from './ask-issuer.ts'
+import type { IssuerCache } from './issuer-memory.ts'
 import { readTokenClaims, type TokenClaims } from './token-claims.ts'
 import type { IntrospectedIssuer } from './token-issuer.ts'
 
@@ -11,44 +11,48 @@ const maxAnswers = 1000
 
 export type IntrospectionDeps = {
   readonly fetch: IssuerFetch
-  readonly memory: IssuerMemory
+  readonly memory: IssuerCache
   readonly hash: (text: string) => Promise<string>
   readonly now: () => number
   readonly log: Pick<Log, 'warn'>
 }
 
-export type Introspection =
+export type IntrospectionResult =
   | { readonly ok: true; readonly claims: TokenClaims }
   | { readonly ok: false; readonly reason: RejectReason }
 
 export function createIntrospection(
   deps: IntrospectionDeps,
   issuer: IntrospectedIssuer,
-): (token: string) => Promise<Introspection> {
+): (token: string) => Promise<IntrospectionResult> {
   const { memory, now } = deps
   let asking = 0
   return async (token) => {
     const key = await deps.hash(token)
     const kept = memory.answers.get(key)
     const known = kept !== undefined && now() < kept.until ? kept.claims : undefined
-    if (known !== undefined) return judged(known, issuer, now())
+    if (known !== undefined) return checkIntrospectedClaims(known, issuer, now())
     memory.answers.delete(key)
     if (asking >= maxAsking) return { ok: false, reason: 'issuer_unavailable' }
     asking += 1
-    const answer = await ask(deps, issuer, token).finally(() => {
+    const answer = await requestIntrospection(deps, issuer, token).finally(() => {
       asking -= 1
     })
     if (answer === undefined) return { ok: false, reason: 'issuer_unavailable' }
     if (answer['active'] !== true) return { ok: false, reason: 'token_inactive' }
     const claims = readTokenClaims(answer)
     if (claims === undefined) return { ok: false, reason: 'invalid_token' }
-    const verdict = judged(claims, issuer, now())
-    if (verdict.ok) remember(memory, key, { claims, until: now() + issuer.cacheSeconds * 1000 })
+    const verdict = checkIntrospectedClaims(claims, issuer, now())
+    if (verdict.ok) cacheIntrospection(memory, key, { claims, until: now() + issuer.cacheSeconds * 1000 })
     return verdict
   }
 }
 
-function judged(claims: TokenClaims, { issuer }: IntrospectedIssuer, nowMs: number): Introspection {
+function checkIntrospectedClaims(
+  claims: TokenClaims,
+  { issuer }: IntrospectedIssuer,
+  nowMs: number,
+): IntrospectionResult {
   if (claims.issuer !== undefined && claims.issuer !== issuer) return { ok: false, reason: 'token_issuer' }
   const { expiresAt = Number.POSITIVE_INFINITY, notBefore = 0 } = claims
   // Its own server's clock has said that it is active; no skew of ours makes it live longer.
@@ -56,17 +60,17 @@ function judged(claims: TokenClaims, { issuer }: IntrospectedIssuer, nowMs: numb
   return nowMs / 1000 + 60 < notBefore ? { ok: false, reason: 'token_not_yet_valid' } : { ok: true, claims }
 }
 
-async function ask(
+async function requestIntrospection(
   { fetch, log }: IntrospectionDeps,
   { issuer, introspectionUrl, clientId, clientSecret }: IntrospectedIssuer,
   token: string,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   // RFC 6749 section 2.3.1: both are written as in a form before they are joined.
-  const pair = [clientId, clientSecret.reveal()].map(formText).join(':')
-  const answer = await askIssuer(fetch, introspectionUrl, [introspectionUrl], {
+  const pair = [clientId, clientSecret.reveal()].map(formEncode).join(':')
+  const answer = await fetchIssuerJson(fetch, introspectionUrl, [introspectionUrl], {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(pair)}`, 'content-type': 'application/x-www-form-urlencoded' },
-    body: `token=${formText(token)}&token_type_hint=access_token`,
+    body: `token=${formEncode(token)}&token_type_hint=access_token`,
   })
   if (answer.ok) return answer.body
   const problem = `${issuer} could not be asked about a token`
@@ -74,12 +78,12 @@ async function ask(
   return undefined
 }
 
-function formText(text: string): string {
+function formEncode(text: string): string {
   return new URLSearchParams({ text }).toString().slice('text='.length)
 }
 
 /** The oldest go first; a Map keeps them in order. */
-function remember(memory: IssuerMemory, key: string, answer: { claims: TokenClaims; until: number }): void {
+function cacheIntrospection(memory: IssuerCache, key: string, answer: { claims: TokenClaims; until: number }): void {
   memory.answers.set(key, answer)
   for (const oldest of memory.answers.keys()) {
     if (memory.answers.size <= maxAnswers) break

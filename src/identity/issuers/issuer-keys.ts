@@ -3,33 +3,33 @@
 import { createLocalJWKSet } from 'jose'
 import * as z from 'zod'
 import type { Log } from '../../contract/index.ts'
-import { askIssuer, type IssuerAnswer, type IssuerFetch } from './ask-issuer.ts'
-import type { IssuerMemory, KeptKeys, KeyRecord } from './issuer-memory.ts'
+import { fetchIssuerJson, type IssuerAnswer, type IssuerFetch } from './ask-issuer.ts'
+import type { CachedKeys, IssuerCache, KeyRecord } from './issuer-memory.ts'
 import type { JwtIssuer } from './token-issuer.ts'
 
 const freshMs = 10 * 60_000
 const cooldownMs = 30_000
 const maxAgeMs = 60 * 60_000
 
-export type KeyDeps = {
+export type IssuerKeyDeps = {
   readonly fetch: IssuerFetch
-  readonly memory: IssuerMemory
+  readonly memory: IssuerCache
   readonly now: () => number
   readonly log: Pick<Log, 'warn'>
 }
 
-export type KeyFinding =
-  | { readonly kind: 'found'; readonly keys: KeptKeys['find'] }
+export type KeyLookup =
+  | { readonly kind: 'found'; readonly keys: CachedKeys['find'] }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'unavailable' }
 
 export interface IssuerKeys {
-  find(kid: string): Promise<KeyFinding>
+  find(kid: string): Promise<KeyLookup>
 }
 
 type Issuer = Pick<JwtIssuer, 'issuer' | 'jwksUrl'>
 
-export function createIssuerKeys(deps: KeyDeps, issuer: Issuer): IssuerKeys {
+export function createIssuerKeys(deps: IssuerKeyDeps, issuer: Issuer): IssuerKeys {
   const { memory } = deps
   let asking: Promise<void> | undefined
   const age = (since: number): number => {
@@ -46,28 +46,28 @@ export function createIssuerKeys(deps: KeyDeps, issuer: Issuer): IssuerKeys {
       if (!(isFresh && knows())) {
         // A caller that can be answered from memory does not wait for a refresh that another one began.
         if (asking === undefined && age(record.triedAt) >= cooldownMs)
-          asking = refresh(deps, issuer, record).finally(() => {
+          asking = refreshIssuerKeys(deps, issuer, record).finally(() => {
             asking = undefined
           })
-        else if (knows()) return found(record)
+        else if (knows()) return toKeyLookup(record)
         await asking
       }
-      if (knows()) return found(record)
+      if (knows()) return toKeyLookup(record)
       return { kind: record.isFailing || record.kept === undefined ? 'unavailable' : 'unknown' }
     },
   }
 }
 
-function found({ kept }: KeyRecord): KeyFinding {
+function toKeyLookup({ kept }: KeyRecord): KeyLookup {
   return kept === undefined ? { kind: 'unavailable' } : { kind: 'found', keys: kept.find }
 }
 
-async function refresh(deps: KeyDeps, issuer: Issuer, record: KeyRecord): Promise<void> {
+async function refreshIssuerKeys(deps: IssuerKeyDeps, issuer: Issuer, record: KeyRecord): Promise<void> {
   record.triedAt = deps.now()
   // Counts as failing until the answer is there: a caller that comes meanwhile is told to retry.
   record.isFailing = true
-  const answer = await readKeys(deps, issuer)
-  const kept = answer.ok ? keysIn(answer.body, deps.now()) : undefined
+  const answer = await fetchIssuerKeys(deps, issuer)
+  const kept = answer.ok ? parseKeySet(answer.body, deps.now()) : undefined
   if (kept !== undefined) record.kept = kept
   record.isFailing = kept === undefined
   if (kept === undefined)
@@ -77,31 +77,31 @@ async function refresh(deps: KeyDeps, issuer: Issuer, record: KeyRecord): Promis
     })
 }
 
-async function readKeys({ fetch }: KeyDeps, { issuer, jwksUrl }: Issuer): Promise<IssuerAnswer> {
-  if (jwksUrl !== undefined) return askIssuer(fetch, jwksUrl, [jwksUrl])
-  const metadata = await discover(fetch, issuer)
+async function fetchIssuerKeys({ fetch }: IssuerKeyDeps, { issuer, jwksUrl }: Issuer): Promise<IssuerAnswer> {
+  if (jwksUrl !== undefined) return fetchIssuerJson(fetch, jwksUrl, [jwksUrl])
+  const metadata = await discoverJwksUrl(fetch, issuer)
   if (!metadata.ok) return metadata
   const { success, data } = metadataSchema.safeParse(metadata.body)
   // RFC 8414 section 3.3: a document about another issuer is refused.
   if (!success || data.issuer !== issuer) return { ok: false, reason: 'metadata_of_another' }
-  return askIssuer(fetch, data.jwks_uri, [issuer])
+  return fetchIssuerJson(fetch, data.jwks_uri, [issuer])
 }
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) })
 
-async function discover(fetch: IssuerFetch, issuer: string): Promise<IssuerAnswer> {
+async function discoverJwksUrl(fetch: IssuerFetch, issuer: string): Promise<IssuerAnswer> {
   const { origin, pathname } = new URL(issuer)
   const path = pathname.replace(/\/+$/, '')
-  const first = await askIssuer(fetch, `${origin}${path}/.well-known/openid-configuration`, [issuer])
+  const first = await fetchIssuerJson(fetch, `${origin}${path}/.well-known/openid-configuration`, [issuer])
   if (first.ok || !/^status_4/.test(first.reason)) return first
-  return askIssuer(fetch, `${origin}/.well-known/oauth-authorization-server${path}`, [issuer])
+  return fetchIssuerJson(fetch, `${origin}/.well-known/oauth-authorization-server${path}`, [issuer])
 }
 
 const keySchema = z.looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']), kid: z.string().min(1).max(256) })
 const keySetSchema = z.looseObject({ keys: z.array(z.unknown()).max(100) })
 
 /** Public keys with a name. A secret key in a public document proves no issuer any more. */
-function keysIn(body: Readonly<Record<string, unknown>>, at: number): KeptKeys | undefined {
+function parseKeySet(body: Readonly<Record<string, unknown>>, at: number): CachedKeys | undefined {
   const keys = (keySetSchema.safeParse(body).data?.keys ?? []).flatMap((key) => {
     const { data } = keySchema.safeParse(key)
     return data === undefined || 'd' in data ? [] : [data]

@@ -3,24 +3,24 @@
 import type { createLocalJWKSet } from 'jose'
 import type { TokenClaims } from './token-claims.ts'
 
-export type KeptKeys = {
+export type CachedKeys = {
   readonly kids: ReadonlySet<string>
   readonly find: ReturnType<typeof createLocalJWKSet>
   readonly at: number
 }
 
 /** `triedAt`: when they were last asked for; `isFailing`: in vain. */
-export type KeyRecord = { kept?: KeptKeys; triedAt: number; isFailing: boolean }
+export type KeyRecord = { kept?: CachedKeys; triedAt: number; isFailing: boolean }
 
-export type KeptAnswer = { readonly claims: TokenClaims; readonly until: number }
+export type CachedIntrospection = { readonly claims: TokenClaims; readonly until: number }
 
-export type IssuerMemory = {
+export type IssuerCache = {
   /** By issuer. */
   readonly keys: Map<string, KeyRecord>
   /** By the hash of a token. */
-  readonly answers: Map<string, KeptAnswer>
+  readonly answers: Map<string, CachedIntrospection>
 }
 
-export function createIssuerMemory(): IssuerMemory {
+export function createIssuerCache(): IssuerCache {
   return { keys: new Map(), answers: new Map() }
 }

@@ -4,7 +4,7 @@ import type { TokenClaims } from './token-claims.ts'
 
 const skewSeconds = 60
 
-export type AudienceScene = {
+export type AudienceContext = {
   readonly agent: string
   /** URLs of that agent here. */
   readonly audiences: readonly string[]
@@ -13,20 +13,20 @@ export type AudienceScene = {
 }
 
 /** The one agent a token is made out to, null for all of them, undefined for none. */
-export function agentMeant(
+export function resolveAudienceAgent(
   given: readonly string[],
   written: readonly string[],
-  { agent, audiences, others }: AudienceScene,
+  { agent, audiences, others }: AudienceContext,
 ): string | null | undefined {
-  const isFor = (slug: string): boolean =>
+  const isAudienceFor = (slug: string): boolean =>
     written.some((each) => each.includes('{agent}') && given.includes(each.replaceAll('{agent}', slug)))
   if (written.some((each) => !each.includes('{agent}') && given.includes(each))) return null
-  if (audiences.some((each) => given.includes(each)) || isFor(agent)) return agent
-  return others.find(isFor)
+  if (audiences.some((each) => given.includes(each)) || isAudienceFor(agent)) return agent
+  return others.find(isAudienceFor)
 }
 
 /** Undefined: it counts now. */
-export function timeFault(
+export function findTokenTimeFault(
   { expiresAt, notBefore, issuedAt }: TokenClaims,
   nowMs: number,
   maxLifetimeSeconds: number,

@@ -10,7 +10,7 @@ export type ProtectedResource = {
   readonly bearer_methods_supported: readonly string[]
 }
 
-export function hasIssuers({ jwt, introspected }: TokenIssuers): boolean {
+export function hasTokenIssuers({ jwt, introspected }: TokenIssuers): boolean {
   return jwt.length > 0 || introspected !== undefined
 }
 

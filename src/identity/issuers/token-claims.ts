@@ -53,7 +53,7 @@ const scopeWord = /^[\u0021\u0023-\u005b\u005d-\u007e]{1,128}$/
 /** Undefined: no token of ours to read. */
 export function readTokenClaims(payload: unknown): TokenClaims | undefined {
   const { data } = claimsSchema.safeParse(payload)
-  const actors = actorsIn(data?.act)
+  const actors = listActors(data?.act)
   // A client that acts for itself may leave out the subject.
   const subject = data?.sub ?? data?.client_id
   if (data === undefined || subject === undefined || actors.length > maxActors) return undefined
@@ -71,7 +71,7 @@ export function readTokenClaims(payload: unknown): TokenClaims | undefined {
   }
 }
 
-function actorsIn(act: Actor | undefined): readonly string[] {
+function listActors(act: Actor | undefined): readonly string[] {
   const actors: string[] = []
   for (let each = act; each !== undefined; each = each.act) actors.push(each.sub)
   return actors

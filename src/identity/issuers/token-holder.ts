@@ -1,13 +1,13 @@
 // From claims that hold to the bearer they make: who it is here, what it may do, what is written down about it.
-import { type Bearer, isPlainSubject, type TokenVoucher } from '../../contract/index.ts'
+import { type Bearer, type ForeignTokenClaims, isPlainSubject } from '../../contract/index.ts'
 import type { TokenClaims } from './token-claims.ts'
 import type { IntrospectedIssuer, JwtIssuer } from './token-issuer.ts'
 
 type Issuer = Pick<JwtIssuer | IntrospectedIssuer, 'issuer' | 'subjectPrefix' | 'scopes'>
 
-export type HeldToken = {
+export type CheckedTokenClaims = {
   readonly claims: TokenClaims
-  readonly kind: TokenVoucher['kind']
+  readonly kind: ForeignTokenClaims['kind']
   /** The one agent it is made out to; null: all of them. */
   readonly agent: string | null
 }
@@ -16,26 +16,26 @@ export type HeldToken = {
  * The owner of what is created with it is issuer, subject and client together: another application of the
  * same person is another owner. Undefined: no plain subject can be made of it.
  */
-export async function tokenHolder(
+export async function toBearer(
   hash: (text: string) => Promise<string>,
   issuer: Issuer,
-  { claims, kind, agent }: HeldToken,
+  { claims, kind, agent }: CheckedTokenClaims,
 ): Promise<Bearer | undefined> {
-  const about = `${issuer.subjectPrefix}${plain(claims.subject)}`
+  const about = `${issuer.subjectPrefix}${percentEncodeSubject(claims.subject)}`
   const user = claims.actors[0] ?? claims.client
-  const subject = user === undefined || user === claims.subject ? about : `${about}#${plain(user)}`
+  const subject = user === undefined || user === claims.subject ? about : `${about}#${percentEncodeSubject(user)}`
   if (!isPlainSubject(subject)) return undefined
   const digits = (await hash(subject)).slice(0, 16)
   return {
-    tokenId: isPlainId(claims.id) ? claims.id : digits,
+    tokenId: isPlainTokenId(claims.id) ? claims.id : digits,
     subject,
     agent,
     name: `caller-${digits}`,
-    scopes: scopesHere(issuer.scopes, claims.scopes),
+    scopes: mapScopes(issuer.scopes, claims.scopes),
     vouched: {
       issuer: issuer.issuer,
       kind,
-      ...times(claims),
+      ...voucherTimes(claims),
       // A client acts in its own name; only an actor is said to act for a subject.
       ...(claims.actors.length > 0 && subject !== about ? { onBehalfOf: [about] } : {}),
     },
@@ -49,30 +49,30 @@ export async function tokenHolder(
 }
 
 /** An issuer's scope counts under our name: by the table, or where the table says nothing by being called the same. */
-function scopesHere(table: Issuer['scopes'], given: readonly string[]): readonly string[] {
+function mapScopes(table: Issuer['scopes'], given: readonly string[]): readonly string[] {
   const mapped = Object.entries(table).flatMap(([ours, theirs]) =>
     theirs === 'any' || theirs.some((each) => given.includes(each)) ? [ours] : [],
   )
   return [...mapped, ...given.filter((each) => !Object.hasOwn(table, each))]
 }
 
-function times({ issuedAt, notBefore, expiresAt }: TokenClaims): Partial<TokenVoucher> {
+function voucherTimes({ issuedAt, notBefore, expiresAt }: TokenClaims): Partial<ForeignTokenClaims> {
   return {
-    ...(issuedAt === undefined ? {} : { issuedAt: iso(issuedAt) }),
-    ...(notBefore === undefined ? {} : { notBefore: iso(notBefore) }),
-    ...(expiresAt === undefined ? {} : { expiresAt: iso(expiresAt) }),
+    ...(issuedAt === undefined ? {} : { issuedAt: secondsToIso(issuedAt) }),
+    ...(notBefore === undefined ? {} : { notBefore: secondsToIso(notBefore) }),
+    ...(expiresAt === undefined ? {} : { expiresAt: secondsToIso(expiresAt) }),
   }
 }
 
-function iso(seconds: number): string {
+function secondsToIso(seconds: number): string {
   return new Date(seconds * 1000).toISOString()
 }
 
-function isPlainId(id: string | undefined): id is string {
+function isPlainTokenId(id: string | undefined): id is string {
   return id !== undefined && /^[\w.:~-]{1,128}$/.test(id)
 }
 
 /** `#` parts whom from who, and what cannot be seen is written out. */
-function plain(text: string): string {
+function percentEncodeSubject(text: string): string {
   return text.replaceAll(/[^\u0021-\u007e]|[#%]/gu, (each) => encodeURIComponent(each.toWellFormed()))
 }

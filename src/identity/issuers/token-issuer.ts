@@ -1,7 +1,7 @@
 // Who else issues tokens that callers of agents may show. Read once; an entry that is wider than it looks, or half
 // written, stops the start.
 import * as z from 'zod'
-import { delimitedPrefix, isPlainSubject, type Secret, secretSchema, word } from '../../contract/index.ts'
+import { delimitedPrefixSchema, isPlainSubject, type Secret, secretSchema, wordSchema } from '../../contract/index.ts'
 
 /** Signatures with a key that only the issuer has. Secrets that both sides know are not among them. */
 const knownAlgorithms = ['EdDSA', 'ES256', 'RS256', 'PS256'] as const
@@ -16,40 +16,40 @@ function isFetchable(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && loopbackHost.test(hostname))
 }
 
-const fetchable = word.refine(
+const fetchable = wordSchema.refine(
   isFetchable,
   'must be an https URL (http only for this machine), without a name or password',
 )
-const audience = word.refine((text) => !text.includes('*'), 'names one audience exactly; wildcards are not known')
-const listOf = (schema: z.ZodType<string, string>) =>
+const audience = wordSchema.refine((text) => !text.includes('*'), 'names one audience exactly; wildcards are not known')
+const stringOrListSchema = (schema: z.ZodType<string, string>) =>
   z
     .union([z.string(), z.array(z.string())], 'must be a text or a list of texts')
     .transform((given) => [given].flat())
     .pipe(z.array(schema).min(1))
 
-const shared = {
+const sharedIssuerFields = {
   /** Exactly as the tokens name it. */
   issuer: fetchable,
   /** What tokens for this gateway are made out to; `{agent}` stands for an agent, whose tokens no other then takes. */
-  audience: listOf(audience).optional(),
+  audience: stringOrListSchema(audience).optional(),
   /** What our scopes are called there; `any`: every token of this issuer may. Without an entry: by the same name. */
-  scopes: z.record(word, z.union([z.literal('any'), z.array(word).min(1)])).default({}),
+  scopes: z.record(wordSchema, z.union([z.literal('any'), z.array(wordSchema).min(1)])).default({}),
   /** What subjects begin with here. Without it: `iss:` and the issuer's host and path. */
-  subjectPrefix: delimitedPrefix
+  subjectPrefix: delimitedPrefixSchema
     .refine(isPlainSubject, 'must begin with a namespace, such as people:')
     .refine((prefix) => !prefix.startsWith('gw:'), 'must not be of our own namespace gw:')
     .optional(),
 }
 
 const jwtSchema = z.strictObject({
-  ...shared,
+  ...sharedIssuerFields,
   /** Without it: where the issuer's own metadata says. */
   jwksUrl: fetchable.optional(),
   algorithms: z
     .array(z.enum(knownAlgorithms, `must be among ${knownAlgorithms.join(', ')}`))
     .min(1)
     .default([...knownAlgorithms]),
-  typ: listOf(word).default(['at+jwt']),
+  typ: stringOrListSchema(wordSchema).default(['at+jwt']),
   maxLifetimeSeconds: z.number().int().min(1).max(86_400).default(3600),
   /** A token counts once; `jti` tells one from another. */
   oneShot: z.boolean().default(false),
@@ -58,9 +58,9 @@ const jwtSchema = z.strictObject({
 })
 
 const introspectedSchema = z.strictObject({
-  ...shared,
+  ...sharedIssuerFields,
   introspectionUrl: fetchable,
-  clientId: word,
+  clientId: wordSchema,
   clientSecret: secretSchema(/./, 'must be the secret of the client that may ask'),
   /** How long an answer is believed; 0: not at all. */
   cacheSeconds: z.number().int().min(0).max(300).default(30),
@@ -92,19 +92,19 @@ export function readTokenIssuers(
   const introspected: IntrospectedIssuer[] = []
   for (const [index, entry] of entries.entries()) {
     const isAsked = typeof entry === 'object' && entry !== null && 'introspectionUrl' in entry
-    const tell = (issues: readonly z.core.$ZodIssue[]) =>
+    const addIssueProblems = (issues: readonly z.core.$ZodIssue[]) =>
       problems.push(...issues.map(({ path, message }) => `tokenIssuers.${[index, ...path].join('.')} ${message}`))
     if (isAsked) {
       const { data, error } = introspectedSchema.safeParse(entry)
-      if (data === undefined) tell(error.issues)
-      else introspected.push(named(data))
+      if (data === undefined) addIssueProblems(error.issues)
+      else introspected.push(withIssuerDefaults(data))
     } else {
       const { data, error } = jwtSchema.safeParse(entry)
-      if (data === undefined) tell(error.issues)
-      else jwt.push(named(data))
+      if (data === undefined) addIssueProblems(error.issues)
+      else jwt.push(withIssuerDefaults(data))
     }
   }
-  problems.push(...contradictions(jwt, introspected))
+  problems.push(...findIssuerContradictions(jwt, introspected))
   const nobodys = [...jwt, ...introspected].filter((each) => each.audience.length === 0 && !hasPublicUrl)
   problems.push(
     ...nobodys.map(({ issuer }) => `token issuer "${issuer}": audience is missing; set it, or PARLEY_PUBLIC_URL`),
@@ -112,15 +112,18 @@ export function readTokenIssuers(
   return { jwt, introspected: introspected[0] }
 }
 
-function named<Entry extends { issuer: string; audience?: string[] | undefined; subjectPrefix?: string | undefined }>(
-  entry: Entry,
-): Omit<Entry, keyof Named> & Named {
+function withIssuerDefaults<
+  Entry extends { issuer: string; audience?: string[] | undefined; subjectPrefix?: string | undefined },
+>(entry: Entry): Omit<Entry, keyof Named> & Named {
   const { host, pathname } = new URL(entry.issuer)
   const own = `iss:${host}${pathname.replace(/\/+$/, '')}/`
   return { ...entry, audience: entry.audience ?? [], subjectPrefix: entry.subjectPrefix ?? own }
 }
 
-function contradictions(jwt: readonly JwtIssuer[], introspected: readonly IntrospectedIssuer[]): readonly string[] {
+function findIssuerContradictions(
+  jwt: readonly JwtIssuer[],
+  introspected: readonly IntrospectedIssuer[],
+): readonly string[] {
   const problems: string[] = []
   const issuers = jwt.map(({ issuer }) => issuer)
   for (const issuer of new Set(issuers.filter((each, index) => issuers.indexOf(each) !== index)))
@@ -129,13 +132,13 @@ function contradictions(jwt: readonly JwtIssuer[], introspected: readonly Intros
   const all = [...jwt, ...introspected]
   for (const [index, one] of all.entries())
     for (const other of all.slice(index + 1))
-      if (one.issuer !== other.issuer && isOverlap(one.subjectPrefix, other.subjectPrefix))
+      if (one.issuer !== other.issuer && isPrefixOverlap(one.subjectPrefix, other.subjectPrefix))
         problems.push(
           `token issuers "${one.issuer}" and "${other.issuer}": people of one could pass for people of the other; give each a subjectPrefix that the other's does not begin with`,
         )
   return problems
 }
 
-function isOverlap(one: string, other: string): boolean {
+function isPrefixOverlap(one: string, other: string): boolean {
   return one.startsWith(other) || other.startsWith(one)
 }

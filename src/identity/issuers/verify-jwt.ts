@@ -2,14 +2,14 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type ProtectedHeaderParameters } from 'jose'
 import type { RejectReason } from '../../contract/index.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
-import { timeFault } from './judge-claims.ts'
+import { findTokenTimeFault } from './judge-claims.ts'
 import { isIdToken, readTokenClaims, type TokenClaims } from './token-claims.ts'
 import type { JwtIssuer } from './token-issuer.ts'
 
-export type ReadJwt = { readonly header: ProtectedHeaderParameters; readonly issuer: unknown }
+export type DecodedJwt = { readonly header: ProtectedHeaderParameters; readonly issuer: unknown }
 
 /** What it claims, before anything is proven: enough to know whom to ask. Undefined: no JWT. */
-export function readJwt(token: string): ReadJwt | undefined {
+export function decodeUnverifiedJwt(token: string): DecodedJwt | undefined {
   try {
     return { header: decodeProtectedHeader(token), issuer: decodeJwt(token).iss }
   } catch {
@@ -17,7 +17,7 @@ export function readJwt(token: string): ReadJwt | undefined {
   }
 }
 
-export type JwtVerdict =
+export type JwtResult =
   | { readonly ok: true; readonly claims: TokenClaims }
   | { readonly ok: false; readonly reason: RejectReason }
 
@@ -26,14 +26,14 @@ const keyHeaders = ['jku', 'jwk', 'x5u', 'x5c']
 
 export async function verifyJwt(
   token: string,
-  { header }: ReadJwt,
+  { header }: DecodedJwt,
   issuer: JwtIssuer,
   { keys, now }: { readonly keys: IssuerKeys; readonly now: () => number },
-): Promise<JwtVerdict> {
-  const early = headerFault(header, issuer)
-  if (early !== undefined) return refused(early)
+): Promise<JwtResult> {
+  const early = findJwtHeaderFault(header, issuer)
+  if (early !== undefined) return rejectJwt(early)
   const found = await keys.find(header.kid ?? '')
-  if (found.kind !== 'found') return refused(found.kind === 'unknown' ? 'token_key' : 'issuer_unavailable')
+  if (found.kind !== 'found') return rejectJwt(found.kind === 'unknown' ? 'token_key' : 'issuer_unavailable')
   const at = now()
   try {
     const { payload } = await jwtVerify(token, found.keys, {
@@ -44,29 +44,32 @@ export async function verifyJwt(
       clockTolerance: Number.MAX_SAFE_INTEGER,
     })
     const claims = readTokenClaims(payload)
-    if (claims === undefined) return refused('invalid_token')
-    const fault = isIdToken(payload) ? 'token_type' : timeFault(claims, at, issuer.maxLifetimeSeconds)
-    if (fault !== undefined) return refused(fault)
+    if (claims === undefined) return rejectJwt('invalid_token')
+    const fault = isIdToken(payload) ? 'token_type' : findTokenTimeFault(claims, at, issuer.maxLifetimeSeconds)
+    if (fault !== undefined) return rejectJwt(fault)
     // One that counts once has to be told from the next one.
-    return issuer.oneShot && claims.id === undefined ? refused('invalid_token') : { ok: true, claims }
+    return issuer.oneShot && claims.id === undefined ? rejectJwt('invalid_token') : { ok: true, claims }
   } catch (error) {
-    return refused(faultOf(error))
+    return rejectJwt(toRejectReason(error))
   }
 }
 
-function headerFault(header: ProtectedHeaderParameters, { algorithms, typ }: JwtIssuer): RejectReason | undefined {
+function findJwtHeaderFault(
+  header: ProtectedHeaderParameters,
+  { algorithms, typ }: JwtIssuer,
+): RejectReason | undefined {
   if (!algorithms.some((each) => each === header.alg)) return 'token_algorithm'
   if (keyHeaders.some((each) => each in header)) return 'token_key_header'
-  if (!typ.some((each) => typeName(each) === typeName(header.typ ?? ''))) return 'token_type'
+  if (!typ.some((each) => normalizeJwtType(each) === normalizeJwtType(header.typ ?? ''))) return 'token_type'
   return typeof header.kid === 'string' && header.kid !== '' ? undefined : 'token_key'
 }
 
 /** RFC 7515 section 4.1.9: letters are alike, and `application/` may be left out. */
-function typeName(typ: string): string {
+function normalizeJwtType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, '')
 }
 
-function faultOf(error: unknown): RejectReason {
+function toRejectReason(error: unknown): RejectReason {
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'token_signature'
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) return 'token_key'
   if (error instanceof errors.JOSEAlgNotAllowed) return 'token_algorithm'
@@ -75,6 +78,6 @@ function faultOf(error: unknown): RejectReason {
   return 'invalid_token'
 }
 
-function refused(reason: RejectReason): JwtVerdict {
+function rejectJwt(reason: RejectReason): JwtResult {
   return { ok: false, reason }
 }

@@ -1,12 +1,12 @@
 // What people are told who are not admitted yet. Useful to them alone: no rule, no name, no setting.
-import type { LeftOut } from '../../contract/index.ts'
+import type { OmittedContent } from '../../contract/index.ts'
 import type { RefusalReason } from '../access/access-policy.ts'
-import { shownCode } from './pairing-code.ts'
+import { formatPairingCode } from './pairing-code.ts'
 
-export function pairingWords(code: string): string {
+export function pairingPrompt(code: string): string {
   return [
     "Hi! I can't chat with you yet. Your message is kept, and I'll answer it once you have access.",
-    `Ask an admin to approve this code: ${shownCode(code)}`,
+    `Ask an admin to approve this code: ${formatPairingCode(code)}`,
   ].join('\n')
 }
 
@@ -16,10 +16,10 @@ export function pairingHint(): string {
 }
 
 /** Said once they are let in, where nothing of theirs is left to be answered. */
-export const welcomeWords = "You're in! Write me something, and I'll answer."
+export const pairingWelcome = "You're in! Write me something, and I'll answer."
 
 /** Said once they are let in. Undefined: nothing was left out. */
-export function sendAgainWords(leftOut: readonly LeftOut[]): string | undefined {
+export function resendNotice(leftOut: readonly OmittedContent[]): string | undefined {
   const files = [...new Set(leftOut.flatMap((each) => each.files))]
   const more = leftOut.reduce((sum, each) => sum + each.more_files, 0)
   const named = files.slice(0, maxFiles)
@@ -35,7 +35,7 @@ export function sendAgainWords(leftOut: readonly LeftOut[]): string | undefined 
 const maxFiles = 10
 
 /** A person wrote more in a while than is answered. */
-export function limitWords(freeInMs: number): string {
+export function rateLimitNotice(freeInMs: number): string {
   const minutes = Math.max(1, Math.ceil(freeInMs / 60_000))
   const hours = Math.ceil(minutes / 60)
   const when = minutes < 90 ? (minutes === 1 ? 'a minute' : `${minutes} minutes`) : `${hours} hours`
@@ -43,7 +43,7 @@ export function limitWords(freeInMs: number): string {
 }
 
 /** Undefined: nothing is said. An unverified sender is never answered: the address may be a victim's. */
-export function refusalWords(reason: RefusalReason | string, subject: string | null): string | undefined {
+export function accessDeniedNotice(reason: RefusalReason | string, subject: string | null): string | undefined {
   if (subject === null) return undefined
   switch (reason) {
     case 'decision_not_allowed':

@@ -1,29 +1,32 @@
 // The short code a stranger reads out to an operator. Nearly forty random bits: enough that another person's code cannot be guessed.
 
 /** No vowels, so no words; nothing that looks like something else. */
-const letters = '23456789BCDFGHJKMNPQRSTVWXYZ'
-const length = 8
+const pairingCodeLetters = '23456789BCDFGHJKMNPQRSTVWXYZ'
+const pairingCodeLength = 8
 
 export function newPairingCode(fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void): string {
   let code = ''
-  while (code.length < length) {
+  while (code.length < pairingCodeLength) {
     const bytes = new Uint8Array(16)
     fillRandom(bytes)
     // Bytes beyond the last whole round are thrown away: every letter is as likely as any other.
     for (const byte of bytes) {
-      if (byte < 256 - (256 % letters.length) && code.length < length) code += letters[byte % letters.length]
+      if (byte < 256 - (256 % pairingCodeLetters.length) && code.length < pairingCodeLength)
+        code += pairingCodeLetters[byte % pairingCodeLetters.length]
     }
   }
   return code
 }
 
 /** As people read it: two groups of four. */
-export function shownCode(code: string): string {
+export function formatPairingCode(code: string): string {
   return `${code.slice(0, 4)}-${code.slice(4)}`
 }
 
 /** What a person typed, as the code is stored; undefined when it cannot be one. */
 export function readPairingCode(text: string): string | undefined {
   const code = text.replace(/[\s-]/g, '').toUpperCase()
-  return code.length === length && [...code].every((letter) => letters.includes(letter)) ? code : undefined
+  return code.length === pairingCodeLength && [...code].every((letter) => pairingCodeLetters.includes(letter))
+    ? code
+    : undefined
 }

@@ -18,7 +18,7 @@ export function bearerPrincipal(evidence: IdentityEvidence, agent: string): Exec
   if (proof.type !== 'bearer-token' || typeof proof['token_id'] !== 'string') return undefined
   const { workspace_id, client_id, allowed_capabilities } = claimsSchema.parse(evidence.claims ?? {})
   // Ours are issued under a bare domain. Tokens of other issuers come and go; their holder stays the same.
-  if (evidence.issuer.includes('://')) return outsideCaller(evidence, agent, client_id)
+  if (evidence.issuer.includes('://')) return externalTokenPrincipal(evidence, agent, client_id)
   return tokenPrincipal({ id: proof['token_id'], ownerUser: 0 }, agent, {
     request_context: 'rest',
     workspace_id: workspace_id ?? null,
@@ -30,7 +30,7 @@ export function bearerPrincipal(evidence: IdentityEvidence, agent: string): Exec
   })
 }
 
-function outsideCaller(
+function externalTokenPrincipal(
   { issuer, subject, method, assurance }: IdentityEvidence,
   agent: string,
   client: string | undefined,

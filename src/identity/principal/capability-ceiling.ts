@@ -13,7 +13,7 @@ export function ceilingAllows(ceiling: CapabilityCeiling | null, capability: str
   const name = capability.trim()
   if (name === '') return false
   if (ceiling === null) return true
-  if ((ceiling.denied_capabilities ?? []).some((denied) => covers(denied, name))) return false
+  if ((ceiling.denied_capabilities ?? []).some((denied) => isCapabilityDenied(denied, name))) return false
   return ceiling.allowed_capabilities === null || ceiling.allowed_capabilities.includes(name)
 }
 
@@ -40,6 +40,6 @@ export function narrowCeiling(
   }
 }
 
-function covers(denied: string, name: string): boolean {
+function isCapabilityDenied(denied: string, name: string): boolean {
   return name === denied || name.startsWith(`${denied}_`) || name.startsWith(`${denied}:`)
 }

@@ -6,14 +6,14 @@ import type { CapabilityCeiling } from './capability-ceiling.ts'
 const authSources = ['user', 'application_password', 'agent_token', 'audience', 'runtime', 'system'] as const
 
 const nullableText = z.string().trim().min(1).nullable()
-const isJson = (value: unknown) => {
+const isJsonSerializable = (value: unknown) => {
   try {
     return JSON.stringify(value) !== undefined
   } catch {
     return false
   }
 }
-const jsonMap = z.record(z.string(), z.unknown()).refine(isJson, 'must be JSON')
+const jsonMap = z.record(z.string(), z.unknown()).refine(isJsonSerializable, 'must be JSON')
 
 const principalSchema = z
   .strictObject({
@@ -31,8 +31,8 @@ const principalSchema = z
     request_metadata: jsonMap,
     audience_claims: jsonMap,
     binding: jsonMap.nullable(),
-    capability_ceiling: z.custom<CapabilityCeiling>(isJson).nullable(),
-    caller_context: z.custom<CallerContext>(isJson).nullable(),
+    capability_ceiling: z.custom<CapabilityCeiling>(isJsonSerializable).nullable(),
+    caller_context: z.custom<CallerContext>(isJsonSerializable).nullable(),
   })
   .refine((fields) => (fields.owner_type === null) === (fields.owner_key === null), {
     path: ['owner_key'],
@@ -42,7 +42,7 @@ const principalSchema = z
 export type ExecutionPrincipal = Readonly<z.infer<typeof principalSchema>>
 export type PrincipalFacts = Partial<z.input<typeof principalSchema>>
 
-const nothing = {
+const emptyPrincipal = {
   acting_user_id: 0,
   request_context: 'rest',
   token_id: null,
@@ -60,16 +60,16 @@ const nothing = {
 
 /** Throws `invalid_agent_execution_principal` with the field at fault. A host may know further sources of authority. */
 export function createPrincipal(facts: PrincipalFacts, extraSources: readonly string[] = []): ExecutionPrincipal {
-  const parsed = principalSchema.safeParse({ ...nothing, ...facts })
+  const parsed = principalSchema.safeParse({ ...emptyPrincipal, ...facts })
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    throw invalid(issue?.path.join('.') ?? '', issue?.message ?? 'is invalid')
+    throw invalidPrincipal(issue?.path.join('.') ?? '', issue?.message ?? 'is invalid')
   }
   if (![...authSources, ...extraSources].includes(parsed.data.auth_source)) {
-    throw invalid('auth_source', `must be one of ${[...authSources, ...extraSources].join(', ')}`)
+    throw invalidPrincipal('auth_source', `must be one of ${[...authSources, ...extraSources].join(', ')}`)
   }
   // A copy of its own all the way down: a caller that keeps a reference to the facts cannot change who is acting.
-  return frozenCopy(parsed.data)
+  return deepFrozenCopy(parsed.data)
 }
 
 export type ConversationOwner = { readonly type: string; readonly key: string }
@@ -103,16 +103,16 @@ export function safeMetadata(principal: ExecutionPrincipal): Fields {
   }
 }
 
-function invalid(field: string, reason: string): GatewayError {
+function invalidPrincipal(field: string, reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_agent_execution_principal: ${field || 'principal'} ${reason}`)
 }
 
 /** Of JSON, as checked above. */
-function frozenCopy<T>(value: T): T {
+function deepFrozenCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   const copy = Array.isArray(value)
-    ? value.map(frozenCopy)
-    : Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, frozenCopy(inner)]))
+    ? value.map(deepFrozenCopy)
+    : Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, deepFrozenCopy(inner)]))
   // The same shape, made anew.
   return Object.freeze(copy) as T
 }

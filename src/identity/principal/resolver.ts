@@ -5,7 +5,7 @@ import { audiencePrincipal } from './factories.ts'
 import type { ExecutionPrincipal } from './principal.ts'
 
 /** Where the message came in, as the configuration knows it; nothing of it is the sender's to choose. */
-export type ResolutionScene = {
+export type ResolutionContext = {
   readonly agent: string
   /** Id of the connection. */
   readonly connector: string
@@ -26,7 +26,7 @@ export type ResolvedPrincipal = { readonly id: string; readonly principal: Execu
 export interface PrincipalResolver {
   resolve(
     sender: PolicySender,
-    scene: ResolutionScene & ProvenSender,
+    scene: ResolutionContext & ProvenSender,
   ): Promise<ResolvedPrincipal | undefined> | ResolvedPrincipal | undefined
 }
 
@@ -41,7 +41,7 @@ export function createEvidenceResolver(): PrincipalResolver {
 }
 
 /** Connection ids are slugs, so the first colon ends them: no two people on any two connections share a key. */
-export function externalPerson(evidence: IdentityEvidence, scene: ResolutionScene): ExecutionPrincipal {
+export function externalPerson(evidence: IdentityEvidence, scene: ResolutionContext): ExecutionPrincipal {
   const { agent, connector, provider, workspace } = scene
   const audience = {
     id: `${provider}:${workspace}`,

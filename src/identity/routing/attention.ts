@@ -3,10 +3,10 @@
 import type { AttentionMode, ChannelContext, RoomMemory } from '../../contract/index.ts'
 
 /** So many are kept of one room at most, its threads included. */
-export const maxRemembered = 200
+export const maxAmbientMessages = 200
 
 /** How an agent listens on one connection. */
-export type Attention = {
+export type ReplyPolicy = {
   readonly mode: AttentionMode
   /** By the platform's id of the room. */
   readonly places: ReadonlyMap<string, AttentionMode>
@@ -15,15 +15,15 @@ export type Attention = {
 }
 
 /** Why a message that may be said gets no answer. */
-export type Unheeded = 'not_addressed' | 'ambient'
+export type UnansweredReason = 'not_addressed' | 'ambient'
 
-const unheededReasons: readonly Unheeded[] = ['not_addressed', 'ambient']
+const unansweredReasons: readonly UnansweredReason[] = ['not_addressed', 'ambient']
 
-export function isUnheeded(reason: string | null): reason is Unheeded {
-  return unheededReasons.some((each) => each === reason)
+export function isUnansweredReason(reason: string | null): reason is UnansweredReason {
+  return unansweredReasons.some((each) => each === reason)
 }
 
-export type Heard = {
+export type RoomMessageFacts = {
   readonly channel: Pick<ChannelContext, 'room_kind' | 'addressed' | 'external_conversation_id'> | undefined
   /** It names an agent of ours, or wants an answer of its own, whatever it names. */
   readonly isClaimed: boolean
@@ -34,21 +34,21 @@ export type Heard = {
 }
 
 /** Undefined: it is for the agent. */
-export function unheeded(
-  attention: Attention,
-  { channel, isClaimed, takesPart, isForAnother }: Heard,
-): Unheeded | undefined {
-  if (!isRoom(channel)) return undefined
-  const mode = modeOf(attention, channel)
+export function findUnansweredReason(
+  attention: ReplyPolicy,
+  { channel, isClaimed, takesPart, isForAnother }: RoomMessageFacts,
+): UnansweredReason | undefined {
+  if (!isGroupRoom(channel)) return undefined
+  const mode = replyModeForRoom(attention, channel)
   switch (mode) {
     case 'always':
       return undefined
     case 'ambient':
       return 'ambient'
     case 'mention':
-      return isClaimed || isAddressed(channel) ? undefined : 'not_addressed'
+      return isClaimed || isAgentAddressed(channel) ? undefined : 'not_addressed'
     case 'thread':
-      return isClaimed || isAddressed(channel) || (takesPart && channel.addressed === 'thread' && !isForAnother)
+      return isClaimed || isAgentAddressed(channel) || (takesPart && channel.addressed === 'thread' && !isForAnother)
         ? undefined
         : 'not_addressed'
     default: {
@@ -58,17 +58,17 @@ export function unheeded(
   }
 }
 
-type Channel = NonNullable<Heard['channel']>
+type Channel = NonNullable<RoomMessageFacts['channel']>
 
 /** A thread alone does not address the agent: a message in it is for all its participants. */
-export function isAddressed({ addressed }: Pick<Channel, 'addressed'>): boolean {
+export function isAgentAddressed({ addressed }: Pick<Channel, 'addressed'>): boolean {
   return addressed !== 'none' && addressed !== 'thread'
 }
 
-export function isRoom(channel: Heard['channel']): channel is Channel {
+export function isGroupRoom(channel: RoomMessageFacts['channel']): channel is Channel {
   return channel?.room_kind === 'group' || channel?.room_kind === 'channel'
 }
 
-function modeOf({ mode, places }: Attention, { external_conversation_id: place }: Channel): AttentionMode {
+function replyModeForRoom({ mode, places }: ReplyPolicy, { external_conversation_id: place }: Channel): AttentionMode {
   return (place === null ? undefined : places.get(place)) ?? mode
 }

@@ -1,8 +1,8 @@
 // Names in a reply that must notify no person: they stay readable and stop being mentions.
-import { codeHidden } from './mentions-in.ts'
+import { hideCode } from './mentions-in.ts'
 
 /** May reach whom it names; may not, and stays as it is written; may not, and is made to be no name. */
-export type NameFate = 'live' | 'leave' | 'defuse'
+export type MentionTreatment = 'live' | 'leave' | 'defuse'
 
 export type WrittenName = { readonly local: string; readonly domain?: string }
 
@@ -18,19 +18,19 @@ const joiner = '\u2060'
 const rooms: ReadonlySet<string> = new Set(['all', 'channel', 'everyone', 'here'])
 
 // Wider than what counts as addressing an agent: whatever some platform might take for a name. Mail addresses and paths are none.
-const before = /(?<![\p{L}\p{N}\p{M}_/])/u
-const local = /@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_])?)/u
-const host = /(?:@([\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?))?/u
-const written = new RegExp(before.source + local.source + host.source, 'gu')
+const beforeName = /(?<![\p{L}\p{N}\p{M}_/])/u
+const localPartPattern = /@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_])?)/u
+const domainPattern = /(?:@([\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?))?/u
+const writtenName = new RegExp(beforeName.source + localPartPattern.source + domainPattern.source, 'gu')
 
 /** Names in code stay as they are: the renderer knows which names may stay mentions, and no others may. */
-export function defuseMentions(text: string, fateOf: (name: WrittenName) => NameFate): DefusedText {
+export function defuseMentions(text: string, fateOf: (name: WrittenName) => MentionTreatment): DefusedText {
   if (!text.includes('@')) return { text, live: [] }
   const live: string[] = []
   let defused = ''
   let end = 0
   // Found where code is hidden, changed where it is not: both are of one length.
-  for (const match of codeHidden(text).matchAll(written)) {
+  for (const match of hideCode(text).matchAll(writtenName)) {
     const [found, name = '', domain] = match
     const asWritten = { local: name, ...(domain === undefined ? {} : { domain }) }
     const fate = rooms.has(name.toLowerCase()) ? 'defuse' : fateOf(asWritten)

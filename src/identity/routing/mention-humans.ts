@@ -7,12 +7,12 @@ export function mayMentionHuman(
   participants: Iterable<string>,
   address: string,
 ): boolean {
-  const asked = canonical(address)
+  const asked = canonicalAddress(address)
   if (asked === undefined || policy === 'nobody') return false
-  return policy === 'anyone' || [...participants].some((participant) => canonical(participant) === asked)
+  return policy === 'anyone' || [...participants].some((participant) => canonicalAddress(participant) === asked)
 }
 
-function canonical(address: string): string | undefined {
+function canonicalAddress(address: string): string | undefined {
   const parsed = parseAddress(address)
   return parsed === undefined ? undefined : formatAddress(parsed)
 }

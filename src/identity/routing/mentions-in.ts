@@ -28,13 +28,13 @@ const handle = new RegExp(before.source + name.source + host.source + after.sour
  * The text with its code replaced by a sign that is in no name and before no mention: code counts as something said, and
  * becomes part of nothing. As long as the text; beyond what is searched, code is not looked for.
  */
-export function codeHidden(text: string): string {
-  const hide = (hidden: string) => '#'.repeat(hidden.length)
-  return text.slice(0, maxSearched).replace(fence, hide).replace(span, hide) + text.slice(maxSearched)
+export function hideCode(text: string): string {
+  const maskCode = (hidden: string) => '#'.repeat(hidden.length)
+  return text.slice(0, maxSearched).replace(fence, maskCode).replace(span, maskCode) + text.slice(maxSearched)
 }
 
 export function mentionsIn(text: string): readonly TextMention[] {
-  const searched = codeHidden(text.slice(0, maxSearched))
+  const searched = hideCode(text.slice(0, maxSearched))
   const mentions: TextMention[] = []
   let end = 0
   let isLeading = true

@@ -24,22 +24,26 @@ export type RouteRequest = {
 export function routeAgent(request: RouteRequest): AgentRoute {
   const { connectionAgent, sticky, defaultAgent, agents } = request
   // A connection that names an agent that does not exist is a fault to be seen, not a reason to answer as another.
-  if (connectionAgent !== undefined) return routed(connectionAgent, 'connection', agents)
-  const addressed = addressedAgent(request)
+  if (connectionAgent !== undefined) return routeToKnownAgent(connectionAgent, 'connection', agents)
+  const addressed = findAddressedAgent(request)
   if (addressed !== undefined) return { kind: 'routed', slug: addressed, reason: 'mention' }
   if (sticky !== undefined && agents.has(sticky)) return { kind: 'routed', slug: sticky, reason: 'sticky' }
-  return routed(defaultAgent, 'default', agents)
+  return routeToKnownAgent(defaultAgent, 'default', agents)
 }
 
 /** The first leading mention that is one of ours. Agents' names have no capitals, so a capital in a mention is a person's habit. */
-function addressedAgent({ mentions, agents, domains }: RouteRequest): string | undefined {
+function findAddressedAgent({ mentions, agents, domains }: RouteRequest): string | undefined {
   return mentions
     .filter(({ isLeading, domain }) => isLeading && (domain === undefined || domains.has(domain)))
     .map(({ local }) => local.toLowerCase())
     .find((slug) => agents.has(slug))
 }
 
-function routed(slug: string | undefined, reason: 'connection' | 'default', agents: ReadonlySet<string>): AgentRoute {
+function routeToKnownAgent(
+  slug: string | undefined,
+  reason: 'connection' | 'default',
+  agents: ReadonlySet<string>,
+): AgentRoute {
   if (slug === undefined || !agents.has(slug)) return { kind: 'unroutable', code: 'agent_unknown' }
   return { kind: 'routed', slug, reason }
 }

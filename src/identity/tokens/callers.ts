@@ -2,18 +2,18 @@
 import {
   type Bearer,
   bearerChallenge,
-  bearerErrorOf,
+  bearerErrorCode,
   bearerMay,
-  type CallerDesk,
-  type CallerVerdict,
-  type CallerWish,
+  type CallerResult,
+  type CallerVerifier,
   type RejectReason,
+  type TokenRequirements,
 } from '../../contract/index.ts'
 import { agentChainAt } from '../chain/agent-chain.ts'
 import { readCallerContext } from '../chain/caller-context.ts'
-import type { OutsideTokens } from '../issuers/outside-tokens.ts'
+import type { ExternalTokenVerifier } from '../issuers/outside-tokens.ts'
 import type { TokenHolder } from './token-store.ts'
-import { bearerIn, findToken, isOwnToken, type TokenDeps, tokenDigits } from './tokens.ts'
+import { findToken, isOwnToken, parseBearerHeader, type TokenDeps, tokenDigits } from './tokens.ts'
 
 type CallerDeps = Pick<TokenDeps, 'tokens' | 'hash'> & {
   /** Several agents answer there: whom a request is for is known only when it is taken (hop 6). */
@@ -23,75 +23,76 @@ type CallerDeps = Pick<TokenDeps, 'tokens' | 'hash'> & {
   /** A token of ours that no row knows: others are not asked about it. */
   readonly isOurs?: (token: string) => boolean
   /** Tokens that others issue; without it none of theirs counts. */
-  readonly outside?: OutsideTokens
+  readonly outside?: ExternalTokenVerifier
   readonly realm?: string
   /** Where it is written who issues tokens for a URL of ours. */
   readonly metadataUrl?: (resource?: string) => string
 }
 
 /** A token that was found to hold. `use` comes last; false: it counts once, and did. */
-type Held = { readonly bearer: Bearer; readonly use: () => Promise<boolean> }
+type VerifiedBearer = { readonly bearer: Bearer; readonly use: () => Promise<boolean> }
 
-export function createCallerDesk(deps: CallerDeps): CallerDesk {
-  const challenge: CallerDesk['challenge'] = (reason, { scope, resource } = {}) =>
+export function createCallerService(deps: CallerDeps): CallerVerifier {
+  const challenge: CallerVerifier['challenge'] = (reason, { scope, resource } = {}) =>
     bearerChallenge({
       reason,
       ...(deps.realm === undefined ? {} : { realm: deps.realm }),
       ...(scope === undefined ? {} : { scope }),
       ...(deps.metadataUrl === undefined ? {} : { resourceMetadata: deps.metadataUrl(resource) }),
     })
-  const rejected = (reason: RejectReason, { scope, audiences }: CallerWish): CallerVerdict => {
+  const rejectBearer = (reason: RejectReason, { scope, audiences }: TokenRequirements): CallerResult => {
     const asked = scope !== undefined && reason === 'insufficient_scope' ? { scope } : {}
     const [resource] = audiences ?? []
     const at = { ...asked, ...(resource === undefined ? {} : { resource }) }
     return {
       kind: 'rejected',
       reason,
-      ...(bearerErrorOf(reason) === undefined ? {} : { challenge: challenge(reason, at) }),
+      ...(bearerErrorCode(reason) === undefined ? {} : { challenge: challenge(reason, at) }),
     }
   }
   return {
     challenge,
     async identify(headers, agent, wish = {}) {
       const authorization = headers['authorization']
-      if (authorization === undefined) return withChain(headers, undefined)
+      if (authorization === undefined) return identifyWithChain(headers, undefined)
       // A caller that shows a token is taken for its holder or refused, never for another caller.
-      const held = await holderOf(deps, bearerIn(authorization) ?? '', agent, wish)
-      if (typeof held === 'string') return rejected(held, wish)
-      if (wish.scope !== undefined && !bearerMay(held.bearer, wish.scope)) return rejected('insufficient_scope', wish)
-      const verdict = withChain(headers, held.bearer)
+      const held = await verifyBearer(deps, parseBearerHeader(authorization) ?? '', agent, wish)
+      if (typeof held === 'string') return rejectBearer(held, wish)
+      if (wish.scope !== undefined && !bearerMay(held.bearer, wish.scope))
+        return rejectBearer('insufficient_scope', wish)
+      const verdict = identifyWithChain(headers, held.bearer)
       if (verdict.kind !== 'identified') return verdict
-      return (await held.use()) ? verdict : rejected('token_replayed', wish)
+      return (await held.use()) ? verdict : rejectBearer('token_replayed', wish)
     },
   }
 }
 
-async function holderOf(
+async function verifyBearer(
   deps: CallerDeps,
   token: string,
   agent: string,
-  { audiences = [], isNamed = false }: CallerWish,
-): Promise<Held | RejectReason> {
+  { audiences = [], isNamed = false }: TokenRequirements,
+): Promise<VerifiedBearer | RejectReason> {
   const isOpen = deps.isShared && !isNamed
   const isOurs = token === '' || isOwnToken(token) || deps.isOurs?.(token) === true
-  if (deps.outside === undefined || isOurs) return ownHolder(deps, token, agent, isOpen)
+  if (deps.outside === undefined || isOurs) return verifyOwnToken(deps, token, agent, isOpen)
   const others = isOpen ? (deps.agents ?? []) : []
   const verdict = await deps.outside.verify(token, { agent, audiences, others })
   return verdict.kind === 'held' ? verdict : verdict.reason
 }
 
-async function ownHolder(
+async function verifyOwnToken(
   deps: CallerDeps,
   token: string,
   agent: string,
   isOpen: boolean,
-): Promise<Held | RejectReason> {
+): Promise<VerifiedBearer | RejectReason> {
   const found = await findToken(deps, token)
   if (found === undefined) return 'invalid_token'
-  if (!mayRun(found)) return 'insufficient_scope'
+  if (!tokenMayRun(found)) return 'insufficient_scope'
   if (found.agent !== null && found.agent !== agent && !isOpen) return 'wrong_agent'
   return {
-    bearer: bearerOf(found),
+    bearer: tokenToBearer(found),
     async use() {
       if (found.isUseDue) await deps.tokens.touch(found.id)
       return true
@@ -99,7 +100,7 @@ async function ownHolder(
   }
 }
 
-function withChain(headers: Readonly<Record<string, string>>, bearer: Bearer | undefined): CallerVerdict {
+function identifyWithChain(headers: Readonly<Record<string, string>>, bearer: Bearer | undefined): CallerResult {
   const read = readCallerContext(headers, { newRoot: () => '' })
   if (!read.ok) return { kind: 'unreadable', bearer, remedy: read.remedy }
   const { context } = read
@@ -113,11 +114,11 @@ function withChain(headers: Readonly<Record<string, string>>, bearer: Bearer | u
 }
 
 /** A principal narrows: an operator's token that speaks for a person needs to be made for running as well. */
-function mayRun({ scopes, principal }: Pick<TokenHolder, 'scopes' | 'principal'>): boolean {
+function tokenMayRun({ scopes, principal }: Pick<TokenHolder, 'scopes' | 'principal'>): boolean {
   return scopes.includes('run') || (scopes.includes('admin') && principal === null)
 }
 
-function bearerOf(token: TokenHolder): Bearer {
+function tokenToBearer(token: TokenHolder): Bearer {
   const { workspace, agent, clientId, allowedCapabilities } = token
   return {
     tokenId: tokenDigits(token.id),

@@ -12,20 +12,20 @@ export type TokenDeps = {
   readonly hash: (text: string) => Promise<string>
 }
 
-export type TokenWish = Omit<NewToken, 'id' | 'hash'>
+export type TokenRequest = Omit<NewToken, 'id' | 'hash'>
 
 const maxTries = 5
 
 /** The token itself is in the answer and nowhere else. */
 export async function createToken(
   { tokens, newId, fillRandom, hash }: TokenDeps,
-  wish: TokenWish,
+  wish: TokenRequest,
 ): Promise<{ readonly token: Secret; readonly line: TokenLine }> {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const id = newId()
     const bytes = new Uint8Array(32)
     fillRandom(bytes)
-    const clear = `${tokenPrefix(id)}_${base64Url(bytes)}`
+    const clear = `${tokenPrefix(id)}_${encodeBase64Url(bytes)}`
     const line = await tokens.add({ id, hash: await hash(clear), ...wish })
     if (line !== undefined) return { token: secret(clear), line }
   }
@@ -53,25 +53,25 @@ export function isOwnToken(given: string): boolean {
 }
 
 /** The credential of an Authorization header: one, and of this scheme. */
-export function bearerIn(authorization: string | undefined): string | undefined {
+export function parseBearerHeader(authorization: string | undefined): string | undefined {
   return bearerPattern.exec(authorization ?? '')?.[1]
 }
 
-type LookUp = Pick<TokenDeps, 'tokens' | 'hash'>
+type OwnTokenDeps = Pick<TokenDeps, 'tokens' | 'hash'>
 
 /** Prefix, hash, expiry, in this order. Undefined: unknown here, revoked or expired. Its use is not noted yet. */
-export async function findToken({ tokens, hash }: LookUp, given: string): Promise<FoundToken | undefined> {
+export async function findToken({ tokens, hash }: OwnTokenDeps, given: string): Promise<FoundToken | undefined> {
   return tokenPattern.test(given) ? tokens.find(await hash(given)) : undefined
 }
 
 /** Who a bearer is, with the use noted. */
-export async function tokenHolder(deps: LookUp, given: string): Promise<TokenHolder | undefined> {
+export async function authenticateToken(deps: OwnTokenDeps, given: string): Promise<TokenHolder | undefined> {
   const found = await findToken(deps, given)
   if (found?.isUseDue === true) await deps.tokens.touch(found.id)
   return found
 }
 
-function base64Url(bytes: Uint8Array): string {
+function encodeBase64Url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')
     .replaceAll('/', '_')

@@ -4,12 +4,12 @@ import {
   checkEvidence,
   type EvidenceCheck,
   type EvidenceCode,
-  type EvidenceScene,
+  type EvidenceContext,
   readEvidence,
 } from '../evidence/check-evidence.ts'
-import { boundForwarded, type DroppedEvidence } from '../evidence/forwarded-evidence.ts'
-import { instantOf } from '../evidence/instant.ts'
-import { judgeTrust, type TrustCode, type TrustedIssuer, type TrustedIssuers } from './trusted-issuers.ts'
+import { type DroppedEvidence, limitForwardedEvidence } from '../evidence/forwarded-evidence.ts'
+import { parseInstant } from '../evidence/instant.ts'
+import { checkTrust, type TrustCode, type TrustedIssuer, type TrustedIssuers } from './trusted-issuers.ts'
 
 /** `EV_SIG_INVALID` and its relatives, `EV_REPLAY`, `EV_BINDING`: the port knows the signature profile. */
 export type SignatureCode = `EV_SIG_${string}` | 'EV_REPLAY' | 'EV_BINDING'
@@ -41,43 +41,43 @@ export async function admitForwarded(
   carried: unknown,
   message: { readonly audience: string; readonly messageId: string },
 ): Promise<AdmittedEvidence> {
-  const { kept, dropped } = boundForwarded(carried)
+  const { kept, dropped } = limitForwardedEvidence(carried)
   const admitted: IdentityEvidence[] = []
   const left: DroppedEvidence<ForwardedCode>[] = [...dropped]
   for (const { index, input } of kept) {
-    const outcome = await admitOne(deps, input, message)
+    const outcome = await admitForwardedEvidence(deps, input, message)
     if (typeof outcome === 'string') left.push({ index, code: outcome })
     else admitted.push(outcome)
   }
   return { admitted, dropped: left.toSorted((one, other) => one.index - other.index) }
 }
 
-async function admitOne(
+async function admitForwardedEvidence(
   { issuers, attestations, now }: ForwardedDeps,
   carried: unknown,
   { audience, messageId }: { readonly audience: string; readonly messageId: string },
 ): Promise<IdentityEvidence | ForwardedCode> {
   const read = readEvidence(carried, 'wire')
   if (!read.ok) return read.code
-  const judgement = judgeTrust(issuers(), read.evidence, now())
+  const judgement = checkTrust(issuers(), read.evidence, now())
   if (judgement.trusted === undefined) return judgement.code
-  const scene: EvidenceScene = { audience, now: now(), origin: 'wire' }
+  const scene: EvidenceContext = { audience, now: now(), origin: 'wire' }
   const checked = checkEvidence(carried, scene)
   if (!checked.ok) return checked.code
   let code: ForwardedCode = 'TR_UNTRUSTED_ISSUER'
   for (const issuer of judgement.trusted) {
-    const fault = isTooLong(checked.evidence, issuer)
+    const fault = exceedsMaxTtl(checked.evidence, issuer)
       ? 'EV_TTL'
-      : ((await signatureFault(attestations, carried, { issuer, audience, messageId })) ??
+      : ((await findSignatureFault(attestations, carried, { issuer, audience, messageId })) ??
         // The look-up may have taken its time: what expired meanwhile is expired.
-        codeOf(checkEvidence(carried, { ...scene, now: now() })))
-    if (fault === undefined) return withoutSecret(checked.evidence, issuer)
+        evidenceFault(checkEvidence(carried, { ...scene, now: now() })))
+    if (fault === undefined) return stripSignatureAndDelegation(checked.evidence, issuer)
     code = fault
   }
   return code
 }
 
-async function signatureFault(
+async function findSignatureFault(
   attestations: AttestationVerifier,
   ...[carried, by]: Parameters<AttestationVerifier['verify']>
 ): Promise<SignatureCode | undefined> {
@@ -89,18 +89,21 @@ async function signatureFault(
   }
 }
 
-function codeOf(check: EvidenceCheck): EvidenceCode | undefined {
+function evidenceFault(check: EvidenceCheck): EvidenceCode | undefined {
   return check.ok ? undefined : check.code
 }
 
-function isTooLong({ issued_at, expires_at }: IdentityEvidence, { max_ttl_seconds }: TrustedIssuer): boolean {
+function exceedsMaxTtl({ issued_at, expires_at }: IdentityEvidence, { max_ttl_seconds }: TrustedIssuer): boolean {
   if (max_ttl_seconds === undefined) return false
-  const lifetimeMs = (instantOf(expires_at ?? '') ?? Number.POSITIVE_INFINITY) - (instantOf(issued_at) ?? 0)
+  const lifetimeMs = (parseInstant(expires_at ?? '') ?? Number.POSITIVE_INFINITY) - (parseInstant(issued_at) ?? 0)
   return lifetimeMs > max_ttl_seconds * 1000
 }
 
 /** What is kept: no signature to replay, and no delegated authority unless the entry allows to pass it on. */
-function withoutSecret(evidence: IdentityEvidence, { allow_on_behalf_of }: TrustedIssuer): IdentityEvidence {
+function stripSignatureAndDelegation(
+  evidence: IdentityEvidence,
+  { allow_on_behalf_of }: TrustedIssuer,
+): IdentityEvidence {
   const { on_behalf_of, proof, ...facts } = evidence
   const { alg, kid } = proof as { readonly alg: string; readonly kid: string }
   return {

@@ -16,7 +16,7 @@ export type Sink = {
 }
 
 /** Only its owner may read it: it holds what people said, and the key to the credentials. */
-export function openSink(path: string): Sink {
+export function openBackupSink(path: string): Sink {
   const gzip = createGzip({ level: gzipLevel })
   const written = pipeline(gzip, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }))
   written.catch(() => {})
@@ -37,7 +37,7 @@ export function openSink(path: string): Sink {
 }
 
 /** A rename is durable once its folder is. */
-export async function flushFolder(folder: string): Promise<void> {
+export async function fsyncFolder(folder: string): Promise<void> {
   const handle = await open(folder)
   try {
     await handle.sync()

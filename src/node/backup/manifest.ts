@@ -1,7 +1,7 @@
 // What a backup says of itself: at its beginning what it was made from, at its end what must have been read by then.
 import * as z from 'zod'
 import { GatewayError } from '../../contract/index.ts'
-import { damaged } from './backup-errors.ts'
+import { backupDamagedError } from './backup-errors.ts'
 
 /** Raised when an older release could not read a newer backup. */
 export const backupFormat = 1
@@ -66,13 +66,13 @@ export function parseManifest(text: string): Manifest {
     )
   }
   const manifest = manifestSchema.safeParse(read)
-  if (!manifest.success) throw damaged('its manifest cannot be read')
+  if (!manifest.success) throw backupDamagedError('its manifest cannot be read')
   return manifest.data
 }
 
 export function parseContents(text: string): Contents {
   const contents = contentsSchema.safeParse(parseJson(text))
-  if (!contents.success) throw damaged('its list of contents cannot be read')
+  if (!contents.success) throw backupDamagedError('its list of contents cannot be read')
   return contents.data
 }
 

@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
-import { createBusyServer } from '../busy.ts'
+import { createStartingServer } from '../busy.ts'
 import { lockDataDir } from '../data-dir-lock.ts'
 import { clusterExists } from '../embedded-postgres/cluster.ts'
 import { socketName } from '../embedded-postgres/postmaster.ts'
 import { embeddedFolder, embeddedUrl, startEmbeddedPostgres } from '../embedded-postgres.ts'
 
-export type DatabasePlace = {
+export type BackupDatabase = {
   readonly databaseUrl: string
   /** A gateway may be at work on it, now or right after. */
   readonly isLive: boolean
   readonly close: () => Promise<void>
 }
 
-export type PlaceOptions = {
+export type BackupDatabaseOptions = {
   readonly config: Pick<Config, 'databaseUrl' | 'dataDir' | 'postgresSettings'>
   /** Told to a person who waits. */
   readonly tell?: (line: string) => void
@@ -26,7 +26,7 @@ export type PlaceOptions = {
 /** A gateway that starts, or another command, has the folder before its PostgreSQL answers. */
 const startingMs = 60_000
 
-export async function openForBackup(options: PlaceOptions): Promise<DatabasePlace> {
+export async function openDatabaseForBackup(options: BackupDatabaseOptions): Promise<BackupDatabase> {
   const { databaseUrl, dataDir } = options.config
   // Gateways on a server can be anywhere, so one may always be at work there.
   if (databaseUrl !== undefined) return { databaseUrl: databaseUrl.reveal(), isLive: true, close: async () => {} }
@@ -38,7 +38,7 @@ export async function openForBackup(options: PlaceOptions): Promise<DatabasePlac
   }
   for (const until = Date.now() + startingMs; ; await delay(200)) {
     try {
-      return await startOwn(options)
+      return await startEmbeddedUnderLock(options)
     } catch (error) {
       if (!isGatewayError(error, 'data_dir_locked') || Date.now() > until) throw error
     }
@@ -48,15 +48,15 @@ export async function openForBackup(options: PlaceOptions): Promise<DatabasePlac
   }
 }
 
-export async function openForRestore(options: PlaceOptions): Promise<DatabasePlace> {
+export async function openDatabaseForRestore(options: BackupDatabaseOptions): Promise<BackupDatabase> {
   const { databaseUrl } = options.config
-  if (databaseUrl === undefined) return startOwn(options)
+  if (databaseUrl === undefined) return startEmbeddedUnderLock(options)
   return { databaseUrl: databaseUrl.reveal(), isLive: false, close: async () => {} }
 }
 
 /** The one in the data folder, under the folder's lock: no gateway works on it as long as this one is open. */
-async function startOwn({ config, tell }: PlaceOptions): Promise<DatabasePlace> {
-  const unlock = await lockDataDir(config.dataDir, createBusyServer())
+async function startEmbeddedUnderLock({ config, tell }: BackupDatabaseOptions): Promise<BackupDatabase> {
+  const unlock = await lockDataDir(config.dataDir, createStartingServer())
   try {
     const server = await startEmbeddedPostgres({ dataDir: config.dataDir, settings: config.postgresSettings, tell })
     return {

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { damaged } from './backup-errors.ts'
+import { backupDamagedError } from './backup-errors.ts'
 import { entryNames, type Manifest, parseManifest } from './manifest.ts'
 import { ArchiveError, readTar, type TarEntry } from './tar.ts'
 
@@ -17,7 +17,7 @@ export async function readManifest(file: string): Promise<Manifest> {
   try {
     return await firstEntry(entries)
   } catch (error) {
-    throw asDamage(file, error)
+    throw toDamageError(file, error)
   } finally {
     await entries.return()
   }
@@ -35,20 +35,21 @@ export async function* openArchive(file: string): Entries {
 }
 
 /** What a decompressor or a header complains about while entries or their bodies are read; everything else is left as it is. */
-export function asDamage(file: string, error: unknown): unknown {
+export function toDamageError(file: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code.startsWith('Z_')) return damaged(`${file} is damaged, cut off, or no backup (${code})`)
-  return error instanceof ArchiveError ? damaged(`${file} is damaged or no backup: ${error.message}`) : error
+  if (code.startsWith('Z_')) return backupDamagedError(`${file} is damaged, cut off, or no backup (${code})`)
+  return error instanceof ArchiveError ? backupDamagedError(`${file} is damaged or no backup: ${error.message}`) : error
 }
 
 export async function firstEntry(entries: Entries): Promise<Manifest> {
   const { value: entry } = await entries.next()
-  if (!entry || entry.name !== entryNames.manifest) throw damaged('this file is no backup: it has no manifest')
-  return parseManifest((await readSmall(entry)).toString('utf8'))
+  if (!entry || entry.name !== entryNames.manifest)
+    throw backupDamagedError('this file is no backup: it has no manifest')
+  return parseManifest((await readSmallEntry(entry)).toString('utf8'))
 }
 
-export async function readSmall({ name, size, body }: TarEntry): Promise<Buffer> {
-  if (size > maxSmallEntryBytes) throw damaged(`${name} is too large`)
+export async function readSmallEntry({ name, size, body }: TarEntry): Promise<Buffer> {
+  if (size > maxSmallEntryBytes) throw backupDamagedError(`${name} is too large`)
   const pieces: Buffer[] = []
   for await (const piece of body) pieces.push(piece)
   return Buffer.concat(pieces)

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { isGatewayError } from '../../contract/index.ts'
 import { applyMigrations } from '../../storage/migrate.ts'
-import { type CopySql, inCopyTransaction, quoted } from '../../storage/postgres-copy.ts'
+import { type CopySql, inCopyTransaction, quoteIdentifier } from '../../storage/postgres-copy.ts'
 import {
   analyzeTables,
   countOpenWork,
@@ -20,10 +20,10 @@ import { storableJson } from '../../storage/storable-json.ts'
 import { makeDataDir } from '../data-dir.ts'
 import { attachmentsFolder, folderBucket } from '../open-files.ts'
 import { sealKeyPath } from '../seal-key.ts'
-import { refused } from './backup-errors.ts'
+import { restoreRefusedError } from './backup-errors.ts'
 import { loadEntries } from './load-entries.ts'
 import type { Contents, Manifest } from './manifest.ts'
-import { asDamage, firstEntry, openArchive } from './read-archive.ts'
+import { firstEntry, openArchive, toDamageError } from './read-archive.ts'
 import { prepareTarget, refuseFilesInUse, refuseUnknownMigrations } from './restore-target.ts'
 import type { BackupProgress } from './table-lines.ts'
 
@@ -78,7 +78,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   } catch (error) {
     // Where the answer to the commit was lost the rows may be there, so the files stay.
     if (!isGatewayError(error, 'storage_unavailable')) await undo?.()
-    throw asDamage(options.file, error)
+    throw toDamageError(options.file, error)
   } finally {
     await entries.return()
     await rm(staging, { recursive: true, force: true })
@@ -94,7 +94,7 @@ async function finishRows(
   { migrationsFolder, tenant, hasWorkedSince }: RestoreOptions,
 ): Promise<Omit<RestoreReport, 'manifest' | 'contents' | 'skippedTables'>> {
   for (const { name, lastValue, isCalled } of manifest.sequences) {
-    await sql.query(setSequence, [quoted(name), lastValue, isCalled])
+    await sql.query(setSequence, [quoteIdentifier(name), lastValue, isCalled])
   }
   await sql.script(switchTriggers(tables, 'enable'))
   const { applied: migrated } = await applyMigrations(sql, migrationsFolder)
@@ -140,7 +140,7 @@ async function putSealKey(path: string, sealKey: Buffer): Promise<boolean> {
   const there = await readFile(path).catch(() => undefined)
   if (there?.equals(sealKey) === true) return false
   if (there !== undefined) {
-    throw refused(
+    throw restoreRefusedError(
       `${path} is another key than that of the backup; move it away, or choose a new folder with PARLEY_DATA_DIR`,
     )
   }

@@ -16,7 +16,7 @@ import {
   usedTables,
 } from '../../storage/statements/backup.ts'
 import { attachmentsFolder, folderBucket } from '../open-files.ts'
-import { refused } from './backup-errors.ts'
+import { restoreRefusedError } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'
 
 export function refuseUnknownMigrations({ migrations, version }: Manifest, migrationsFolder: string): void {
@@ -33,7 +33,9 @@ export async function refuseFilesInUse(dataDir: string): Promise<void> {
   const folder = attachmentsFolder(dataDir)
   const names = await readdir(join(folder, folderBucket), { recursive: true, withFileTypes: true }).catch(() => [])
   if (names.every((each) => each.isDirectory())) return
-  throw refused(`${folder} holds files of another gateway; choose a new folder with PARLEY_DATA_DIR, or move them away`)
+  throw restoreRefusedError(
+    `${folder} holds files of another gateway; choose a new folder with PARLEY_DATA_DIR, or move them away`,
+  )
 }
 
 /** Inside the transaction. Answers which tables of the backup are not ours. */
@@ -50,7 +52,7 @@ export async function prepareTarget(
   const isFresh = facts?.isMigrated !== true
   const clash = isFresh ? before.find(({ name }) => wanted.has(name)) : undefined
   if (clash !== undefined) {
-    throw refused(
+    throw restoreRefusedError(
       `the database has a table ${clash.name} that is not the gateway's; restore into a new, empty database`,
     )
   }
@@ -70,14 +72,16 @@ export async function prepareTarget(
 async function requireSameMigrations(sql: CopySql, { migrations }: Manifest): Promise<void> {
   const applied = (await readApplied(sql)).map(({ madeAt }) => madeAt)
   if (applied.length === migrations.length && applied.every((madeAt) => migrations.includes(madeAt))) return
-  throw refused('the database was migrated by another release than the backup; restore into a new, empty database')
+  throw restoreRefusedError(
+    'the database was migrated by another release than the backup; restore into a new, empty database',
+  )
 }
 
 function requireColumns(tables: Manifest['tables'], there: ReadonlyMap<string, CopyTable>): void {
   for (const { name, columns } of tables) {
     const missing = columns.find((column) => there.get(name)?.columns.includes(column) !== true)
     if (missing === undefined) continue
-    throw refused(
+    throw restoreRefusedError(
       `the column ${name}.${missing} is unknown to this release; restore with the release that made the backup`,
     )
   }
@@ -87,7 +91,7 @@ async function refuseUsedTables(sql: CopySql, tables: readonly string[]): Promis
   const used = (await sql.query<{ name: string }>(usedTables(tables), [])).map(({ name }) => name)
   if (used.length === 0) return
   const some = `${used.slice(0, 3).join(', ')}${used.length > 3 ? ` and ${used.length - 3} more tables` : ''}`
-  throw refused(
+  throw restoreRefusedError(
     `the database is not empty (rows in ${some}); restore into a new one: another DATABASE_URL or PARLEY_DATA_DIR`,
   )
 }

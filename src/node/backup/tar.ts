@@ -24,17 +24,17 @@ export type TarWriter = {
 /** `write` resolves when more may be written. */
 export function createTarWriter(write: (bytes: Buffer) => Promise<void>, modifiedAt: Date): TarWriter {
   const mtime = Math.max(0, Math.floor(modifiedAt.getTime() / 1000))
-  const pad = (size: number): Promise<void> => write(Buffer.alloc(-size & (blockBytes - 1)))
+  const padToBlock = (size: number): Promise<void> => write(Buffer.alloc(-size & (blockBytes - 1)))
   return {
     async add(name, size, chunks) {
       if (size > maxEntryBytes) throw new Error(`${name} is too large for one entry of a tar archive`)
-      if (!fitsHeader(name)) {
+      if (!fitsTarHeader(name)) {
         const record = paxRecord('path', name)
-        await write(header('PaxHeader', record.length, mtime, 'x'))
+        await write(tarHeader('PaxHeader', record.length, mtime, 'x'))
         await write(record)
-        await pad(record.length)
+        await padToBlock(record.length)
       }
-      await write(header(fitsHeader(name) ? name : 'long-name', size, mtime, '0'))
+      await write(tarHeader(fitsTarHeader(name) ? name : 'long-name', size, mtime, '0'))
       let written = 0
       for await (const chunk of chunks) {
         written += chunk.length
@@ -42,17 +42,17 @@ export function createTarWriter(write: (bytes: Buffer) => Promise<void>, modifie
         await write(chunk)
       }
       if (written !== size) throw new Error(`${name} changed its size while it was read`)
-      await pad(size)
+      await padToBlock(size)
     },
     finish: () => write(Buffer.alloc(2 * blockBytes)),
   }
 }
 
-function fitsHeader(name: string): boolean {
+function fitsTarHeader(name: string): boolean {
   return Buffer.byteLength(name) <= maxNameBytes && /^[\u0020-\u007e]+$/.test(name)
 }
 
-function header(name: string, size: number, mtime: number, type: '0' | 'x'): Buffer {
+function tarHeader(name: string, size: number, mtime: number, type: '0' | 'x'): Buffer {
   const block = Buffer.alloc(blockBytes)
   const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, '0')}\0`
   block.write(name, 0)
@@ -119,16 +119,16 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
 type Header = { readonly name: string; readonly size: number; readonly type: '0' | 'x' }
 
 function parseHeader(block: Buffer): Header {
-  const text = (start: number, end: number): string => block.toString('utf8', start, end).split('\0', 1)[0] ?? ''
-  const number = (start: number, end: number): number => Number.parseInt(text(start, end).trim(), 8)
-  if (number(148, 156) !== checksum(block)) throw new ArchiveError('a header of the archive is damaged')
-  const type = text(156, 157) || '0'
+  const headerText = (start: number, end: number): string => block.toString('utf8', start, end).split('\0', 1)[0] ?? ''
+  const headerNumber = (start: number, end: number): number => Number.parseInt(headerText(start, end).trim(), 8)
+  if (headerNumber(148, 156) !== checksum(block)) throw new ArchiveError('a header of the archive is damaged')
+  const type = headerText(156, 157) || '0'
   if (type !== '0' && type !== 'x') throw new ArchiveError(`the archive holds an entry of type ${JSON.stringify(type)}`)
-  const size = number(124, 136)
+  const size = headerNumber(124, 136)
   if (!Number.isSafeInteger(size)) throw new ArchiveError('a header of the archive has no size')
-  const isPosix = text(257, 262) === 'ustar'
-  const prefix = isPosix ? text(345, 500) : ''
-  return { name: prefix === '' ? text(0, 100) : `${prefix}/${text(0, 100)}`, size, type }
+  const isPosix = headerText(257, 262) === 'ustar'
+  const prefix = isPosix ? headerText(345, 500) : ''
+  return { name: prefix === '' ? headerText(0, 100) : `${prefix}/${headerText(0, 100)}`, size, type }
 }
 
 function paxPath(record: Buffer): string | undefined {
@@ -145,13 +145,13 @@ type ByteReader = {
 function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
   const iterator = source[Symbol.asyncIterator]()
   let rest: Buffer = Buffer.alloc(0)
-  const next = async (): Promise<Buffer> => {
+  const nextChunk = async (): Promise<Buffer> => {
     const { value, done } = await iterator.next()
     if (done === true) throw new ArchiveError('the archive ends too early')
     return value
   }
   const atMost = async (size: number): Promise<Buffer> => {
-    while (rest.length === 0) rest = await next()
+    while (rest.length === 0) rest = await nextChunk()
     const taken = rest.subarray(0, size)
     rest = rest.subarray(taken.length)
     return taken

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { assertKey } from '../../attachments/drivers/object-key.ts'
+import { assertObjectKey } from '../../attachments/drivers/object-key.ts'
 import { GatewayError } from '../../contract/index.ts'
 import { type CopySql, type CopyTable, inCopyTransaction } from '../../storage/postgres-copy.ts'
 import { readApplied } from '../../storage/schema-version.ts'
@@ -20,7 +20,7 @@ import {
 } from '../../storage/statements/backup.ts'
 import { attachmentsFolder, folderBucket, folderStoreName } from '../open-files.ts'
 import { sealKeyPath } from '../seal-key.ts'
-import { flushFolder, openSink } from './backup-sink.ts'
+import { fsyncFolder, openBackupSink } from './backup-sink.ts'
 import {
   backupFormat,
   type Contents,
@@ -59,19 +59,19 @@ export async function writeBackup(options: BackupOptions): Promise<BackupReport>
   const draft = `${options.out}.${randomBytes(6).toString('hex')}.part`
   try {
     const source = { url: options.databaseUrl, applicationName: 'parley backup', mode: 'snapshot' } as const
-    const report = await inCopyTransaction(source, (sql) => writeDraft(sql, draft, options))
+    const report = await inCopyTransaction(source, (sql) => writeBackupDraft(sql, draft, options))
     await rename(draft, options.out)
-    await flushFolder(dirname(options.out))
+    await fsyncFolder(dirname(options.out))
     return report
   } finally {
     await rm(draft, { force: true })
   }
 }
 
-async function writeDraft(sql: CopySql, draft: string, options: BackupOptions): Promise<BackupReport> {
+async function writeBackupDraft(sql: CopySql, draft: string, options: BackupOptions): Promise<BackupReport> {
   // First of all, so that what is read afterwards is as of the moment that the backup names.
   const manifest = await readManifestFacts(sql, options)
-  const sink = openSink(draft)
+  const sink = openBackupSink(draft)
   try {
     const tar = createTarWriter(sink.write, new Date(manifest.snapshotAt))
     const contents = await writeEntries(sql, tar, manifest, options)
@@ -134,7 +134,7 @@ async function sealKeyFact({ dataDir, hasSealKeyElsewhere }: BackupOptions): Pro
 }
 
 async function readSealKey(dataDir: string): Promise<Buffer | undefined> {
-  return readFile(sealKeyPath(dataDir)).catch(absent)
+  return readFile(sealKeyPath(dataDir)).catch(undefinedIfMissing)
 }
 
 async function writeEntries(
@@ -143,23 +143,23 @@ async function writeEntries(
   manifest: Manifest,
   { dataDir, onProgress = () => {} }: BackupOptions,
 ): Promise<Contents> {
-  await addJson(tar, entryNames.manifest, manifest)
+  await addJsonEntry(tar, entryNames.manifest, manifest)
   const sealKey = manifest.sealKey === 'included' ? await readSealKey(dataDir) : undefined
   if (sealKey !== undefined) await tar.add(entryNames.sealKey, sealKey.length, [sealKey])
   const tables: Contents['tables'] = []
-  for (const table of manifest.tables) tables.push(await writeTable(sql, tar, table, onProgress))
+  for (const table of manifest.tables) tables.push(await writeTableEntries(sql, tar, table, onProgress))
   const files = await writeFiles(sql, tar, dataDir, onProgress)
-  const contents = { tables, files, sealKey: sealKey === undefined ? null : sha256(sealKey) }
-  await addJson(tar, entryNames.contents, contents)
+  const contents = { tables, files, sealKey: sealKey === undefined ? null : hashBuffer(sealKey) }
+  await addJsonEntry(tar, entryNames.contents, contents)
   return contents
 }
 
-async function addJson(tar: TarWriter, name: string, value: unknown): Promise<void> {
+async function addJsonEntry(tar: TarWriter, name: string, value: unknown): Promise<void> {
   const bytes = Buffer.from(`${JSON.stringify(value, null, 1)}\n`)
   await tar.add(name, bytes.length, [bytes])
 }
 
-async function writeTable(
+async function writeTableEntries(
   sql: CopySql,
   tar: TarWriter,
   table: CopyTable,
@@ -169,7 +169,7 @@ async function writeTable(
   let [parts, rows, bytes] = [0, 0, 0]
   let held: Buffer[] = []
   let heldBytes = 0
-  const flush = async (): Promise<void> => {
+  const flushTablePart = async (): Promise<void> => {
     if (heldBytes === 0) return
     parts += 1
     await tar.add(tablePart(table.name, parts), heldBytes, held)
@@ -183,9 +183,9 @@ async function writeTable(
     held.push(chunk)
     heldBytes += chunk.length
     onProgress({ what: table.name, rows, bytes })
-    if (heldBytes >= partBytes && chunk.at(-1) === lineEnd) await flush()
+    if (heldBytes >= partBytes && chunk.at(-1) === lineEnd) await flushTablePart()
   }
-  await flush()
+  await flushTablePart()
   return { name: table.name, parts, rows, bytes, sha256: hash.digest('hex') }
 }
 
@@ -205,12 +205,12 @@ async function writeFiles(
     const lines: string[] = []
     for (const { bucket, path } of page) {
       const name = `${filesFolder}${bucket}/${path}`
-      const file = bucket === folderBucket ? await openFile(folder, bucket, path) : undefined
+      const file = bucket === folderBucket ? await openStoredFile(folder, bucket, path) : undefined
       if (file === undefined) {
         missing += 1
         continue
       }
-      const added = await addFile(tar, name, file)
+      const added = await addFileEntry(tar, name, file)
       lines.push(`${added.sha256}  ${name}\n`)
       count += 1
       bytes += added.bytes
@@ -228,33 +228,37 @@ async function writeFiles(
 }
 
 /** Undefined: it was removed since the snapshot, or lies in another machine's folder. */
-async function openFile(folder: string, bucket: string, path: string): Promise<FileHandle | undefined> {
-  assertKey(path)
-  return open(join(folder, bucket, path), constants.O_RDONLY | constants.O_NOFOLLOW).catch(absent)
+async function openStoredFile(folder: string, bucket: string, path: string): Promise<FileHandle | undefined> {
+  assertObjectKey(path)
+  return open(join(folder, bucket, path), constants.O_RDONLY | constants.O_NOFOLLOW).catch(undefinedIfMissing)
 }
 
-async function addFile(tar: TarWriter, name: string, file: FileHandle): Promise<{ bytes: number; sha256: string }> {
+async function addFileEntry(
+  tar: TarWriter,
+  name: string,
+  file: FileHandle,
+): Promise<{ bytes: number; sha256: string }> {
   try {
     const { size } = await file.stat()
     const hash = createHash('sha256')
-    const hashed = async function* (): AsyncGenerator<Buffer> {
+    const hashWhileReading = async function* (): AsyncGenerator<Buffer> {
       for await (const chunk of file.createReadStream({ autoClose: false })) {
         hash.update(chunk)
         yield chunk
       }
     }
-    await tar.add(name, size, hashed())
+    await tar.add(name, size, hashWhileReading())
     return { bytes: size, sha256: hash.digest('hex') }
   } finally {
     await file.close()
   }
 }
 
-function sha256(bytes: Buffer): string {
+function hashBuffer(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-function absent(error: NodeJS.ErrnoException): undefined {
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
   throw error
 }

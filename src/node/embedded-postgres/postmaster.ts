@@ -7,7 +7,7 @@ import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { shortFolder } from '../socket-path.ts'
+import { shortSocketFolder } from '../socket-path.ts'
 
 /** Names the socket's file; no port of the machine is opened. */
 const socketNumber = 5432
@@ -30,7 +30,7 @@ export function clusterName(folder: string): string {
 }
 
 /** True for a living PostgreSQL process of this folder. All of them work inside the folder; a reused pid does not. */
-export async function isServerOf(pid: number, folder: string): Promise<boolean> {
+export async function isPostmasterOfFolder(pid: number, folder: string): Promise<boolean> {
   if (!isAlive(pid)) return false
   if (process.platform === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
   const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({
@@ -50,7 +50,7 @@ export function isAlive(pid: number): boolean {
 
 /** Whether a server listens on the folder's socket, also one in another container, whose pids mean nothing here. */
 export async function isListening(folder: string): Promise<boolean> {
-  const path = join(await shortFolder(folder, socketName), socketName)
+  const path = join(await shortSocketFolder(folder, socketName), socketName)
   return new Promise((resolve) => {
     const socket = createConnection(path)
     socket.once('connect', () => {
@@ -65,7 +65,7 @@ export async function isListening(folder: string): Promise<boolean> {
  * Clears the way for a new server where none listens any more. A backend that was busy when its server was killed goes on, and
  * keeps every new server from starting; the lock of the socket names a pid that may be another process's by now.
  */
-export async function clearRemains(folder: string): Promise<void> {
+export async function clearStalePostmaster(folder: string): Promise<void> {
   for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
     const survivors = await findSurvivors(folder)
     if (survivors.length === 0) break

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { GatewayError } from '../../contract/index.ts'
 import { type Binaries, copyBinaries, findBinaries } from './binaries.ts'
-import { chooseRunAs, openFolders, type RunAs } from './run-as.ts'
+import { chooseRunAs, openFoldersForAccount, type RunAs } from './run-as.ts'
 
 export type Programs = {
   readonly dataDir: string
@@ -15,19 +15,24 @@ export type Programs = {
 /** `dataDir` exists. */
 export async function preparePrograms(dataDir: string, folder: string): Promise<Programs> {
   const installed = await findBinaries(join(dataDir, 'postgres-libraries'))
-  const programs = (await runnable(dataDir, folder, installed)) ?? (await runnableCopy(dataDir, folder, installed))
-  await openFolders(programs.runAs, programs)
+  const programs =
+    (await findRunnablePrograms(dataDir, folder, installed)) ?? (await copyRunnablePrograms(dataDir, folder, installed))
+  await openFoldersForAccount(programs.runAs, programs)
   return programs
 }
 
-async function runnable(dataDir: string, folder: string, binaries: Binaries): Promise<Programs | undefined> {
+async function findRunnablePrograms(
+  dataDir: string,
+  folder: string,
+  binaries: Binaries,
+): Promise<Programs | undefined> {
   const runAs = await chooseRunAs({ dataDir, folder, ...binaries })
   return runAs === undefined ? undefined : { dataDir, folder, binaries, runAs }
 }
 
-async function runnableCopy(dataDir: string, folder: string, installed: Binaries): Promise<Programs> {
+async function copyRunnablePrograms(dataDir: string, folder: string, installed: Binaries): Promise<Programs> {
   const binaries = await copyBinaries(installed)
-  const programs = binaries === undefined ? undefined : await runnable(dataDir, folder, binaries)
+  const programs = binaries === undefined ? undefined : await findRunnablePrograms(dataDir, folder, binaries)
   if (programs !== undefined) return programs
   throw new GatewayError(
     'config_invalid',

@@ -48,11 +48,11 @@ export function commandAs(runAs: RunAs, program: string, args: readonly string[]
 }
 
 /** Who owns the files of a program that runs so; undefined: we do. */
-export function ownerOf(runAs: RunAs): Ids | undefined {
+export function clusterOwner(runAs: RunAs): Ids | undefined {
   return runAs.kind === 'user' || runAs.kind === 'capability' ? { uid: runAs.uid, gid: runAs.gid } : undefined
 }
 
-export type Places = {
+export type RunAsPaths = {
   /** Exists; the database's own folder will be, or is, in it. */
   readonly dataDir: string
   /** The database's folder, which may not exist yet. */
@@ -62,7 +62,7 @@ export type Places = {
 }
 
 /** The first way that works here, tried with the program itself; undefined where none does. */
-export async function chooseRunAs(places: Places): Promise<RunAs | undefined> {
+export async function chooseRunAs(places: RunAsPaths): Promise<RunAs | undefined> {
   if (process.getuid?.() !== 0) return { kind: 'self' }
   const found = await stat(places.folder).catch(() => undefined)
   const other = found !== undefined && found.uid !== 0 ? { uid: found.uid, gid: found.gid } : await findAccount()
@@ -72,16 +72,16 @@ export async function chooseRunAs(places: Places): Promise<RunAs | undefined> {
   const isRoots = found?.uid === 0
   const ways = isRoots ? [...inNamespace, ...asOther] : [...asOther, ...inNamespace]
   for (const way of [...ways, ...(process.platform === 'linux' ? withCapability : [])]) {
-    if (await works(way, places)) return way
+    if (await canRunAs(way, places)) return way
   }
   return undefined
 }
 
-async function works(way: RunAs, { dataDir, postgres, libraryPath }: Places): Promise<boolean> {
-  if (way.kind === 'user' && !(await canEnter(way, [dirname(dataDir)]))) return false
+async function canRunAs(way: RunAs, { dataDir, postgres, libraryPath }: RunAsPaths): Promise<boolean> {
+  if (way.kind === 'user' && !(await canEnterFolders(way, [dirname(dataDir)]))) return false
   // The programs look for each other by access(2), which knows no capabilities.
-  const other = ownerOf(way)
-  if (other !== undefined && !(await canEnter(other, [dirname(postgres)]))) return false
+  const other = clusterOwner(way)
+  if (other !== undefined && !(await canEnterFolders(other, [dirname(postgres)]))) return false
   // A shell enters the folder first: what the namespace and the capability can reach, mode bits do not tell.
   const probe = ['-c', 'cd -- "$0" && exec "$1" --version', dataDir, postgres]
   const command =
@@ -106,7 +106,7 @@ async function findAccount(): Promise<Ids | undefined> {
 }
 
 /** Every folder on the way must let that user through. Node drops other groups with the user, so mode bits tell. */
-export async function canEnter(ids: Ids, paths: readonly string[]): Promise<boolean> {
+export async function canEnterFolders(ids: Ids, paths: readonly string[]): Promise<boolean> {
   for (const path of paths) {
     for (let folder = path; ; folder = dirname(folder)) {
       const { mode, uid, gid } = await stat(folder)
@@ -119,13 +119,13 @@ export async function canEnter(ids: Ids, paths: readonly string[]): Promise<bool
 }
 
 /** Lets that user, and no other, pass through the data folder; hands over what another way of running left behind. */
-export async function openFolders(
+export async function openFoldersForAccount(
   runAs: RunAs,
-  { dataDir, folder }: Pick<Places, 'dataDir' | 'folder'>,
+  { dataDir, folder }: Pick<RunAsPaths, 'dataDir' | 'folder'>,
 ): Promise<void> {
   if (process.getuid?.() !== 0) return
-  const owner = ownerOf(runAs)
-  if (runAs.kind === 'user' && !(await canEnter(runAs, [dataDir]))) {
+  const owner = clusterOwner(runAs)
+  if (runAs.kind === 'user' && !(await canEnterFolders(runAs, [dataDir]))) {
     await chown(dataDir, 0, runAs.gid)
     await chmod(dataDir, 0o710)
   }

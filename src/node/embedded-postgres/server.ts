@@ -7,7 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fixedPostgresSettings } from '../../config/postgres-settings.ts'
 import { GatewayError } from '../../contract/index.ts'
 import type { Binaries } from './binaries.ts'
-import { clearRemains, clusterName, isListening, isServerOf, readPostmaster, signalProcess } from './postmaster.ts'
+import {
+  clearStalePostmaster,
+  clusterName,
+  isListening,
+  isPostmasterOfFolder,
+  readPostmaster,
+  signalProcess,
+} from './postmaster.ts'
 import { commandAs, type RunAs } from './run-as.ts'
 
 export type Server = {
@@ -44,7 +51,7 @@ const smallSettings: Readonly<Record<string, string>> = {
   log_line_prefix: '%m [%p] ',
 }
 
-function argumentsOf({ folder, settings }: ServerPlace): readonly string[] {
+function serverArguments({ folder, settings }: ServerPlace): readonly string[] {
   const all = {
     ...smallSettings,
     // A container may have no shared memory of its own.
@@ -57,7 +64,7 @@ function argumentsOf({ folder, settings }: ServerPlace): readonly string[] {
 }
 
 /** Beside the folder, because PostgreSQL may run as another user than we do. */
-export function logFileOf(folder: string): string {
+export function serverLogFile(folder: string): string {
   return join(dirname(folder), 'postgres.log')
 }
 
@@ -67,20 +74,20 @@ export async function findServer(place: ServerPlace): Promise<Server | undefined
   const deadline = Date.now() + readyTimeoutMs
   for (;;) {
     const found = await readPostmaster(folder)
-    const isOurs = found !== undefined && (await isServerOf(found.pid, folder))
+    const isOurs = found !== undefined && (await isPostmasterOfFolder(found.pid, folder))
     if (!isOurs) {
-      if (await isListening(folder)) throw elsewhereError(folder)
+      if (await isListening(folder)) throw serverElsewhereError(folder)
       return undefined
     }
     if (found.status === 'ready') {
-      const server = { pid: found.pid, gone: untilGone(found.pid, folder) }
-      if (await isStartedWith(folder, argumentsOf(place))) return server
+      const server = { pid: found.pid, gone: waitUntilGone(found.pid, folder) }
+      if (await isStartedWith(folder, serverArguments(place))) return server
       // By another release, or with other settings.
       await stopServer(server, folder)
       return undefined
     }
     // Starting: it will be ready. Stopping: it will be gone.
-    if (Date.now() > deadline) throw stuckError(found.pid, folder, `is ${found.status} and does not finish`)
+    if (Date.now() > deadline) throw serverStuckError(found.pid, folder, `is ${found.status} and does not finish`)
     await delay(pollMs)
   }
 }
@@ -93,12 +100,12 @@ async function isStartedWith(folder: string, args: readonly string[]): Promise<b
 
 export async function startServer(place: ServerPlace, signal: AbortSignal): Promise<Server> {
   const { folder, binaries, runAs } = place
-  await clearRemains(folder)
-  const logFile = logFileOf(folder)
-  await trimLog(logFile)
+  await clearStalePostmaster(folder)
+  const logFile = serverLogFile(folder)
+  await trimServerLog(logFile)
   const output = await open(logFile, 'a', 0o600)
   const logStart = (await output.stat()).size
-  const { file, args, options } = commandAs(runAs, binaries.postgres, argumentsOf(place), binaries.libraryPath)
+  const { file, args, options } = commandAs(runAs, binaries.postgres, serverArguments(place), binaries.libraryPath)
   const child = spawn(file, args, {
     ...options,
     // The folder we are in may be closed to whom it runs as.
@@ -113,32 +120,32 @@ export async function startServer(place: ServerPlace, signal: AbortSignal): Prom
   })
   await output.close()
   try {
-    await untilReady(child, folder, signal)
+    await waitUntilReady(child, folder, signal)
   } catch (error) {
     child.kill('SIGQUIT')
     await Promise.race([gone, delay(hardStopMs)])
     child.kill('SIGKILL')
     await gone
     if (signal.aborted) throw error
-    throw await startError(logFile, logStart)
+    throw await serverStartError(logFile, logStart)
   }
   child.unref()
   return { pid: child.pid ?? 0, gone }
 }
 
-async function untilReady(child: ChildProcess, folder: string, signal: AbortSignal): Promise<void> {
+async function waitUntilReady(child: ChildProcess, folder: string, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + readyTimeoutMs
-  const hasEnded = (): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+  const hasServerEnded = (): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
   for (;;) {
     const found = await readPostmaster(folder)
     if (found !== undefined && found.pid === child.pid && found.status === 'ready') return
-    if (hasEnded() || Date.now() > deadline) throw new Error('not ready')
+    if (hasServerEnded() || Date.now() > deadline) throw new Error('not ready')
     await delay(pollMs, undefined, { signal })
   }
 }
 
-async function untilGone(pid: number, folder: string): Promise<void> {
-  while (await isServerOf(pid, folder)) await delay(1_000, undefined, { ref: false })
+async function waitUntilGone(pid: number, folder: string): Promise<void> {
+  while (await isPostmasterOfFolder(pid, folder)) await delay(1_000, undefined, { ref: false })
 }
 
 /** Fast stop first (ends sessions, writes everything down), then less patient ones; none of them loses a commit. */
@@ -148,17 +155,17 @@ export async function stopServer({ pid }: Pick<Server, 'pid'>, folder: string): 
     ['SIGQUIT', hardStopMs],
     ['SIGKILL', hardStopMs],
   ] as const) {
-    if (!(await isServerOf(pid, folder))) return
+    if (!(await isPostmasterOfFolder(pid, folder))) return
     signalProcess(pid, signal)
     // One that was frozen hears nothing before it is thawed.
     signalProcess(pid, 'SIGCONT')
     const deadline = Date.now() + waitMs
-    while ((await isServerOf(pid, folder)) && Date.now() < deadline) await delay(pollMs)
+    while ((await isPostmasterOfFolder(pid, folder)) && Date.now() < deadline) await delay(pollMs)
   }
 }
 
 /** PostgreSQL appends to it, so it can be cut while it runs; what was in it stays under another name until the next time. */
-export async function trimLog(logFile: string): Promise<void> {
+export async function trimServerLog(logFile: string): Promise<void> {
   const size = (await stat(logFile).catch(() => undefined))?.size ?? 0
   if (size <= maxLogBytes) return
   const older = await open(`${logFile}.1`, 'w', 0o600)
@@ -167,21 +174,21 @@ export async function trimLog(logFile: string): Promise<void> {
   await truncate(logFile)
 }
 
-export function stuckError(pid: number, folder: string, what: string): GatewayError {
+export function serverStuckError(pid: number, folder: string, what: string): GatewayError {
   return new GatewayError(
     'embedded_postgres_failed',
     `[storage] PostgreSQL (process ${pid}) holds ${folder} and ${what}; run: kill -INT ${pid}, and start again`,
   )
 }
 
-function elsewhereError(folder: string): GatewayError {
+function serverElsewhereError(folder: string): GatewayError {
   return new GatewayError(
     'data_dir_locked',
     `[storage] a PostgreSQL that this system does not see, in another container perhaps, works on ${folder}; stop it, or choose another folder with PARLEY_DATA_DIR`,
   )
 }
 
-async function startError(logFile: string, from: number): Promise<GatewayError> {
+async function serverStartError(logFile: string, from: number): Promise<GatewayError> {
   const said = (await readFile(logFile).catch(() => Buffer.alloc(0))).subarray(from).toString('utf8')
   const lines = said.split('\n').filter((line) => line.trim() !== '')
   const line = lines.find((each) => /FATAL|PANIC|error/.test(each)) ?? lines.at(-1) ?? 'it gave no reason'

@@ -2,14 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../../contract/index.ts'
 import { signalProcess } from './postmaster.ts'
-import { logFileOf, type Server, type ServerPlace, startServer, stopServer, trimLog } from './server.ts'
+import { type Server, type ServerPlace, serverLogFile, startServer, stopServer, trimServerLog } from './server.ts'
 
 const firstPauseMs = 200
 const maxPauseMs = 10_000
 const trimEveryMs = 60 * 60_000
 
 /** Gives back how to stop. The socket's path stays, so that connections find the new process by themselves. */
-export function supervise(place: ServerPlace, first: Server, log: Log | undefined): () => Promise<void> {
+export function superviseServer(place: ServerPlace, first: Server, log: Log | undefined): () => Promise<void> {
   let server: Server | undefined = first
   const stopping = new AbortController()
   const onExit = (): void => {
@@ -17,12 +17,12 @@ export function supervise(place: ServerPlace, first: Server, log: Log | undefine
     if (server !== undefined) signalProcess(server.pid, 'SIGINT')
   }
   process.once('exit', onExit)
-  const trimmer = setInterval(() => void trimLog(logFileOf(place.folder)), trimEveryMs)
+  const trimmer = setInterval(() => void trimServerLog(serverLogFile(place.folder)), trimEveryMs)
   trimmer.unref()
 
   const watched = (async () => {
     while (!stopping.signal.aborted) {
-      await Promise.race([server?.gone, aborted(stopping.signal)])
+      await Promise.race([server?.gone, whenAborted(stopping.signal)])
       if (stopping.signal.aborted) return
       log?.error('embedded_postgres_ended', { pid: server?.pid ?? 0 })
       server = undefined
@@ -55,7 +55,7 @@ async function startAgain(place: ServerPlace, signal: AbortSignal, log: Log | un
   return undefined
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

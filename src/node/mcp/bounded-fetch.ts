@@ -11,11 +11,15 @@ export function createBoundedFetch(fetch: typeof globalThis.fetch, { maxBytes, r
     const response = await fetch(url, { ...init, signal: AbortSignal.any(signals) })
     if (response.body === null) return response
     const { status, statusText, headers } = response
-    return new Response(response.body.pipeThrough(bounded(maxBytes, isStream)), { status, statusText, headers })
+    return new Response(response.body.pipeThrough(limitStreamBytes(maxBytes, isStream)), {
+      status,
+      statusText,
+      headers,
+    })
   }
 }
 
-function bounded(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+function limitStreamBytes(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   let size = 0
   return new TransformStream({
     transform(chunk, controller) {

@@ -8,7 +8,7 @@ import type { McpServer } from '../../agent/mcp/mcp-server.ts'
 import { type McpConnect, McpFailure, type McpSession } from '../../agent/mcp/mcp-session.ts'
 import { createBoundedFetch } from './bounded-fetch.ts'
 import { childEnvironment } from './child-environment.ts'
-import { failureOf, type McpErrors } from './failure-of.ts'
+import { type McpErrors, toMcpFailure } from './failure-of.ts'
 
 /** One message of a server, and one answer over HTTP. */
 const maxMessageBytes = 4 * 1024 * 1024
@@ -44,30 +44,38 @@ export function createMcpConnect(fetch: typeof globalThis.fetch): McpConnect {
       await client.connect(transport, { signal, timeout: requestMs })
     } catch (error) {
       await client.close().catch(() => {})
-      throw failureOf(error, sdk, { isOpen: false, isClosed })
+      throw toMcpFailure(error, sdk, { isOpen: false, isClosed })
     }
     isOpen = true
-    return sessionOf(client, transport, sdk, { isClosed: () => isClosed, requestMs })
+    return createMcpSession(client, transport, sdk, { isClosed: () => isClosed, requestMs })
   }
 }
 
 type SessionFacts = { readonly isClosed: () => boolean; readonly requestMs: number }
 
-function sessionOf(client: Client, transport: Transport, sdk: Sdk, { isClosed, requestMs }: SessionFacts): McpSession {
-  const ask = async (request: Parameters<Client['request']>[0], signal: AbortSignal): Promise<unknown> => {
+function createMcpSession(
+  client: Client,
+  transport: Transport,
+  sdk: Sdk,
+  { isClosed, requestMs }: SessionFacts,
+): McpSession {
+  const requestFromServer = async (
+    request: Parameters<Client['request']>[0],
+    signal: AbortSignal,
+  ): Promise<unknown> => {
     try {
       return await client.request(request, anything, { signal, timeout: requestMs })
     } catch (error) {
       signal.throwIfAborted()
-      throw failureOf(error, sdk, { isOpen: true, isClosed: isClosed() })
+      throw toMcpFailure(error, sdk, { isOpen: true, isClosed: isClosed() })
     }
   }
   return {
     listTools: (cursor, signal) =>
-      ask({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, signal),
+      requestFromServer({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, signal),
     callTool: ({ name, parameters, key }, signal) => {
       const params = { name, arguments: { ...parameters }, _meta: { 'parley/idempotency-key': key } }
-      return ask({ method: 'tools/call', params }, signal)
+      return requestFromServer({ method: 'tools/call', params }, signal)
     },
     async close() {
       if (transport instanceof sdk.StreamableHTTPClientTransport) {

@@ -10,7 +10,7 @@ export type McpErrors = {
   ) => Error & { readonly code?: number | undefined }
 }
 
-export type Moment = {
+export type SessionState = {
   /** The session had been made; before that nothing can have happened. */
   readonly isOpen: boolean
   readonly isClosed: boolean
@@ -19,8 +19,8 @@ export type Moment = {
 /** The SDK's own, for an answer that never came. */
 const requestTimeout = -32001
 
-export function failureOf(error: unknown, errors: McpErrors, { isOpen, isClosed }: Moment): McpFailure {
-  if (error instanceof errors.StreamableHTTPError) return byStatus(error.code, isOpen)
+export function toMcpFailure(error: unknown, errors: McpErrors, { isOpen, isClosed }: SessionState): McpFailure {
+  if (error instanceof errors.StreamableHTTPError) return mcpFailureByStatus(error.code, isOpen)
   if (!isOpen) return new McpFailure('unreachable')
   if (error instanceof errors.McpError && error.code !== requestTimeout && !isClosed) {
     const detail = error.message.replace(/^MCP error -?\d+: /, '')
@@ -29,7 +29,7 @@ export function failureOf(error: unknown, errors: McpErrors, { isOpen, isClosed 
   return new McpFailure('lost')
 }
 
-function byStatus(status: number | undefined, isOpen: boolean): McpFailure {
+function mcpFailureByStatus(status: number | undefined, isOpen: boolean): McpFailure {
   if (status === undefined || status < 400) return new McpFailure(isOpen ? 'lost' : 'unreachable')
   const code = { code: status }
   if (status === 401 || status === 403) return new McpFailure('rejected', code)

@@ -4,10 +4,10 @@ import { type ConfigFacts, type ConnectionFacts, isOpenToStrangers } from './fac
 import type { Finding } from './finding.ts'
 
 export function accessFindings(facts: ConfigFacts): readonly Finding[] {
-  return [...facts.connections.flatMap((each) => aboutConnection(each, facts)), ...rulesFindings(facts)]
+  return [...facts.connections.flatMap((each) => connectionFindings(each, facts)), ...rulesFindings(facts)]
 }
 
-function aboutConnection(connection: ConnectionFacts, facts: ConfigFacts): readonly Finding[] {
+function connectionFindings(connection: ConnectionFacts, facts: ConfigFacts): readonly Finding[] {
   const { key, access, mentionHumans } = connection
   const found: Finding[] = []
   if (access.mode === 'public')
@@ -58,13 +58,13 @@ function rulesFindings({ connections, agents }: ConfigFacts): readonly Finding[]
   ]
   return all.flatMap(({ where, access }) =>
     (access.rules ?? []).flatMap((rule, index) =>
-      aboutRule(rule, `${where}, ${rule.id ?? `rule ${index + 1}`}`, access),
+      ruleFindings(rule, `${where}, ${rule.id ?? `rule ${index + 1}`}`, access),
     ),
   )
 }
 
-function aboutRule(rule: AccessEntry, where: string, access: AccessRule): readonly Finding[] {
-  if (rule.effect === 'deny') return neverMatches(rule, where, access)
+function ruleFindings(rule: AccessEntry, where: string, access: AccessRule): readonly Finding[] {
+  if (rule.effect === 'deny') return unmatchableRuleFindings(rule, where, access)
   const found: Finding[] = []
   if (rule.subject_prefix !== undefined && /^[^:/#]+[:/#]$/.test(rule.subject_prefix))
     found.push({
@@ -72,7 +72,7 @@ function aboutRule(rule: AccessEntry, where: string, access: AccessRule): readon
       weak: `"${rule.subject_prefix}" is every user of that namespace, in every workspace`,
       remedy: 'name the workspace as well, such as space:T123/',
     })
-  if (isWeak(rule))
+  if (isWeakRule(rule))
     found.push({
       ...{ id: 'AC-005', severity: 'warning', where },
       weak: `it lets people in on ${rule.min_assurance === undefined ? 'any' : rule.min_assurance} evidence`,
@@ -82,12 +82,12 @@ function aboutRule(rule: AccessEntry, where: string, access: AccessRule): readon
 }
 
 /** A named subject is as strong as its evidence; a rule on many needs a minimum. */
-function isWeak({ subject, min_assurance }: Extract<AccessEntry, { effect: 'allow' }>): boolean {
+function isWeakRule({ subject, min_assurance }: Extract<AccessEntry, { effect: 'allow' }>): boolean {
   if (min_assurance === undefined) return subject === undefined
   return assuranceClasses.indexOf(min_assurance) < assuranceClasses.indexOf('address')
 }
 
-function neverMatches(rule: AccessEntry, where: string, access: AccessRule): readonly Finding[] {
+function unmatchableRuleFindings(rule: AccessEntry, where: string, access: AccessRule): readonly Finding[] {
   const named = rule.subject ?? rule.subject_prefix
   const why =
     access.mode === 'closed'

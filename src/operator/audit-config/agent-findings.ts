@@ -3,10 +3,10 @@ import { type ConfigFacts, type ConnectionFacts, isOpenToStrangers } from './fac
 import type { Finding } from './finding.ts'
 
 export function agentFindings(facts: ConfigFacts): readonly Finding[] {
-  return [...aboutAgents(facts), ...aboutIssuers(facts)]
+  return [...strangerReachFindings(facts), ...trustedIssuerFindings(facts)]
 }
 
-function aboutAgents({ agents, connections }: ConfigFacts): readonly Finding[] {
+function strangerReachFindings({ agents, connections }: ConfigFacts): readonly Finding[] {
   const found: Finding[] = []
   for (const { slug, access, writingTools, unaskedTools, mcpServers } of agents) {
     const open = connections.filter((each) => isReached(slug, each) && each.access.mode === 'public')
@@ -41,7 +41,7 @@ function isReached(slug: string, { agent, isShared }: ConnectionFacts): boolean 
   return isShared || agent === slug
 }
 
-function aboutIssuers({ trustedIssuers }: ConfigFacts): readonly Finding[] {
+function trustedIssuerFindings({ trustedIssuers }: ConfigFacts): readonly Finding[] {
   return trustedIssuers.flatMap((each) => {
     const found: Finding[] = []
     if (each.max_ttl_seconds === undefined)

@@ -8,12 +8,14 @@ import { listenerFindings } from './listener-findings.ts'
 import { storageFindings } from './storage-findings.ts'
 import { tokenFindings } from './token-findings.ts'
 
-const order: readonly Severity[] = ['critical', 'warning', 'info']
+const severityOrder: readonly Severity[] = ['critical', 'warning', 'info']
 
 /** The worst first, then by id. */
 export function auditConfig(facts: ConfigFacts): readonly Finding[] {
   const groups = [accessFindings, agentFindings, issuerFindings, listenerFindings, tokenFindings, storageFindings]
   return groups
     .flatMap((group) => group(facts))
-    .toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity) || a.id.localeCompare(b.id))
+    .toSorted(
+      (a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity) || a.id.localeCompare(b.id),
+    )
 }

@@ -4,21 +4,24 @@ import type { Secret } from '../../contract/index.ts'
 import type { ConfigFacts, SecretFacts } from './facts.ts'
 
 /** What the configuration does not say by itself. */
-export type Surroundings = Pick<ConfigFacts, 'now' | 'tokens' | 'dataDirMode' | 'hasFirstToken' | 'publicUrlFound'>
+export type ConfigSurroundings = Pick<
+  ConfigFacts,
+  'now' | 'tokens' | 'dataDirMode' | 'hasFirstToken' | 'publicUrlFound'
+>
 
-export function configFacts(config: Config, around: Surroundings): ConfigFacts {
+export function readConfigFacts(config: Config, around: ConfigSurroundings): ConfigFacts {
   const { host, publicUrl, metrics, retention, adminToken } = config
   return {
     ...around,
     ...{ host, publicUrl, metrics, retention },
-    databaseServer: serverOf(config.databaseUrl),
+    databaseServer: readDatabaseServer(config.databaseUrl),
     connections: config.connections.map(({ channel, id, agent, isShared, access, mentionHumans, settings }) => ({
       ...{ key: `${channel.channel}/${id}`, agent, isShared, access, mentionHumans },
-      webhookSecrets: secretsIn(settings),
-      isAnonymous: isOn(settings, 'anonymous'),
+      webhookSecrets: measureSecrets(settings),
+      isAnonymous: isSettingOn(settings, 'anonymous'),
       takesGuests: channel.takesGuests === true,
-      trustsLoopback: isOn(settings, 'trustLoopback'),
-      talksPlainly: isSet(settings, 'insecureLoopback'),
+      trustsLoopback: isSettingOn(settings, 'trustLoopback'),
+      talksPlainly: hasSetting(settings, 'insecureLoopback'),
     })),
     agents: config.agents.map(({ slug, access, writingTools = [], unaskedTools = [], mcpServers = [] }) => ({
       ...{ slug, access, writingTools, unaskedTools },
@@ -26,15 +29,15 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
     })),
     trustedIssuers: [...config.trustedIssuers.values()].flat(),
     tokenIssuers: issuerFacts(config.tokenIssuers),
-    adminToken: adminToken === undefined ? undefined : measured('PARLEY_ADMIN_TOKEN', adminToken.reveal()),
+    adminToken: adminToken === undefined ? undefined : measureSecret('PARLEY_ADMIN_TOKEN', adminToken.reveal()),
   }
 }
 
-function isOn(settings: unknown, name: string): boolean {
+function isSettingOn(settings: unknown, name: string): boolean {
   return typeof settings === 'object' && settings !== null && Reflect.get(settings, name) === true
 }
 
-function isSet(settings: unknown, name: string): boolean {
+function hasSetting(settings: unknown, name: string): boolean {
   return typeof settings === 'object' && settings !== null && Reflect.get(settings, name) !== undefined
 }
 
@@ -48,26 +51,28 @@ function issuerFacts({ jwt, introspected }: Config['tokenIssuers']): ConfigFacts
   }))
 }
 
-function serverOf(url: Secret | undefined): ConfigFacts['databaseServer'] {
+function readDatabaseServer(url: Secret | undefined): ConfigFacts['databaseServer'] {
   if (url === undefined) return undefined
   const { hostname, searchParams } = new URL(url.reveal())
   return { host: searchParams.get('host') ?? hostname, sslMode: searchParams.get('sslmode') ?? undefined }
 }
 
 /** By name, whatever the channel: settings are read by its own schema only. */
-function secretsIn(settings: unknown): readonly SecretFacts[] {
+function measureSecrets(settings: unknown): readonly SecretFacts[] {
   if (typeof settings !== 'object' || settings === null) return []
   return Object.entries(settings)
     .filter(([name]) => /secret/i.test(name))
-    .flatMap(([name, value]) => [value].flat().flatMap((each) => clearText(each).map((text) => measured(name, text))))
+    .flatMap(([name, value]) =>
+      [value].flat().flatMap((each) => secretTexts(each).map((text) => measureSecret(name, text))),
+    )
 }
 
-function clearText(value: unknown): readonly string[] {
+function secretTexts(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value]
   const isSecret = typeof value === 'object' && value !== null && 'reveal' in value
   return isSecret && typeof value.reveal === 'function' ? [String(value.reveal())] : []
 }
 
-function measured(name: string, text: string): SecretFacts {
+function measureSecret(name: string, text: string): SecretFacts {
   return { name, length: text.length, differentCharacters: new Set(text).size }
 }

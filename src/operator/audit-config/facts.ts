@@ -3,7 +3,7 @@ import type { AccessRule } from '../../contract/index.ts'
 import type { TokenLine } from '../../identity/tokens/token-store.ts'
 import type { TrustedIssuer } from '../../identity/trust/trusted-issuers.ts'
 import type { RetentionPolicy } from '../../inbound/retention.ts'
-import type { PublicUrlVitals } from '../../vitals/readiness.ts'
+import type { PublicUrlHealth } from '../../vitals/readiness.ts'
 
 export type SecretFacts = { readonly name: string; readonly length: number; readonly differentCharacters: number }
 
@@ -54,7 +54,7 @@ export type ConfigFacts = {
   readonly host: string
   readonly publicUrl: string | undefined
   /** Where it leads, as a running gateway found; undefined: none runs. */
-  readonly publicUrlFound: PublicUrlVitals | undefined
+  readonly publicUrlFound: PublicUrlHealth | undefined
   readonly metrics: string
   /** Its host and sslmode, where it is a server of its own. */
   readonly databaseServer: { readonly host: string; readonly sslMode: string | undefined } | undefined
@@ -78,6 +78,6 @@ export function isOpenToStrangers({ access, webhookSecrets, isAnonymous }: Conne
   return access.mode === 'public' && (webhookSecrets.length > 0 || isAnonymous)
 }
 
-export function isLoopbackHost(host: string): boolean {
+export function isLoopbackHostName(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 }

@@ -5,10 +5,12 @@ import type { Finding } from './finding.ts'
 const usualSeconds = 3600
 
 export function issuerFindings({ tokenIssuers, agents, publicUrl }: ConfigFacts): readonly Finding[] {
-  return tokenIssuers.flatMap((each) => aboutIssuer(each, { agents: agents.length, isPublic: publicUrl !== undefined }))
+  return tokenIssuers.flatMap((each) =>
+    findingsForIssuer(each, { agents: agents.length, isPublic: publicUrl !== undefined }),
+  )
 }
 
-function aboutIssuer(
+function findingsForIssuer(
   { issuer, anyScopes, maxLifetimeSeconds, sharedAudiences, urls }: TokenIssuerFacts,
   { agents, isPublic }: { readonly agents: number; readonly isPublic: boolean },
 ): readonly Finding[] {

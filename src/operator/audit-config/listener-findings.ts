@@ -1,7 +1,7 @@
 // How the gateway is reached, and what proves those who reach it.
 
 import type { PublicUrlState } from '../../contract/index.ts'
-import { type ConfigFacts, isLoopbackHost, type SecretFacts } from './facts.ts'
+import { type ConfigFacts, isLoopbackHostName, type SecretFacts } from './facts.ts'
 import type { Finding, Severity } from './finding.ts'
 
 /** 128 bits as hexadecimal digits. */
@@ -12,7 +12,7 @@ const variedEnough = 8
 export function listenerFindings(facts: ConfigFacts): readonly Finding[] {
   const { host, publicUrl, metrics, connections, adminToken } = facts
   const found: Finding[] = []
-  if (!isLoopbackHost(host) && publicUrl?.startsWith('https://') !== true)
+  if (!isLoopbackHostName(host) && publicUrl?.startsWith('https://') !== true)
     found.push({
       ...{ id: 'AC-101', severity: 'critical', where: `PARLEY_HOST=${host}` },
       weak: 'messages and tokens cross the network unencrypted',
@@ -33,17 +33,17 @@ export function listenerFindings(facts: ConfigFacts): readonly Finding[] {
       remedy: 'set PARLEY_PUBLIC_URL',
     })
   for (const { key, webhookSecrets } of hooked) {
-    for (const each of webhookSecrets.filter(isWeak))
+    for (const each of webhookSecrets.filter(isWeakSecret))
       found.push({
         ...{ id: 'AC-104', severity: 'critical', where: `${key}, ${each.name}` },
-        weak: `${measured(each)}: an attacker who guesses it can write as any user`,
+        weak: `${secretStrengthText(each)}: an attacker who guesses it can write as any user`,
         remedy: 'take a random one: openssl rand -hex 32',
       })
   }
-  if (adminToken !== undefined && isWeak(adminToken))
+  if (adminToken !== undefined && isWeakSecret(adminToken))
     found.push({
       ...{ id: 'AC-105', severity: 'critical', where: adminToken.name },
-      weak: `${measured(adminToken)}: an attacker who guesses it operates this gateway`,
+      weak: `${secretStrengthText(adminToken)}: an attacker who guesses it operates this gateway`,
       remedy: 'take a random one: openssl rand -hex 32',
     })
   return found
@@ -54,7 +54,7 @@ function strangerFindings({ host, publicUrl, connections }: ConfigFacts): readon
   const found: Finding[] = []
   const hooked = connections.filter((each) => each.webhookSecrets.length > 0)
   const guests = connections.filter(({ takesGuests, access }) => takesGuests && access.mode === 'public')
-  if (publicUrl === undefined && isLoopbackHost(host) && hooked.length > 0 && guests.length > 0)
+  if (publicUrl === undefined && isLoopbackHostName(host) && hooked.length > 0 && guests.length > 0)
     found.push({
       ...{ id: 'AC-106', severity: 'critical', where: guests.map(({ key }) => key).join(', ') },
       weak: `platforms reach this gateway from outside (${hooked.map(({ key }) => key).join(', ')}), so a proxy or tunnel leads to it; strangers who come that way without a header that tells are guests, and talk to its agent without a token`,
@@ -99,10 +99,10 @@ const addressWords: Readonly<Record<PublicUrlState, string>> = {
   unreachable: 'it could not be reached',
 }
 
-function isWeak({ length, differentCharacters }: SecretFacts): boolean {
+function isWeakSecret({ length, differentCharacters }: SecretFacts): boolean {
   return length < longEnough || differentCharacters < variedEnough
 }
 
-function measured({ length, differentCharacters }: SecretFacts): string {
+function secretStrengthText({ length, differentCharacters }: SecretFacts): string {
   return `it has ${length} characters, ${differentCharacters} different ones`
 }

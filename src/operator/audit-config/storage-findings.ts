@@ -1,6 +1,6 @@
 // Where data lies, for how long, and who else could read it.
 import { defaultRetention } from '../../inbound/retention.ts'
-import { type ConfigFacts, isLoopbackHost } from './facts.ts'
+import { type ConfigFacts, isLoopbackHostName } from './facts.ts'
 import type { Finding } from './finding.ts'
 
 const secureModes: readonly (string | undefined)[] = ['require', 'verify-ca', 'verify-full']
@@ -8,7 +8,11 @@ const secureModes: readonly (string | undefined)[] = ['require', 'verify-ca', 'v
 export function storageFindings(facts: ConfigFacts): readonly Finding[] {
   const { databaseServer, retention, dataDirMode } = facts
   const found: Finding[] = []
-  if (databaseServer !== undefined && !isLocal(databaseServer.host) && !secureModes.includes(databaseServer.sslMode))
+  if (
+    databaseServer !== undefined &&
+    !isLocalDatabase(databaseServer.host) &&
+    !secureModes.includes(databaseServer.sslMode)
+  )
     found.push({
       ...{ id: 'AC-301', severity: 'critical', where: 'DATABASE_URL' },
       weak: 'messages and the password of the database cross the network unencrypted',
@@ -33,6 +37,6 @@ export function storageFindings(facts: ConfigFacts): readonly Finding[] {
 }
 
 /** A path is a socket on this machine. */
-function isLocal(host: string): boolean {
-  return host === '' || host.startsWith('/') || isLoopbackHost(host)
+function isLocalDatabase(host: string): boolean {
+  return host === '' || host.startsWith('/') || isLoopbackHostName(host)
 }

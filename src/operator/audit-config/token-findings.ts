@@ -7,10 +7,10 @@ const unusedMs = 90 * 24 * 60 * 60_000
 const emptyLabel = /^\W*$|^(token|test|admin|tmp|temp|new|foo|default)\W*\d*$/i
 
 export function tokenFindings({ tokens = [], now }: ConfigFacts): readonly Finding[] {
-  return tokens.filter(({ state }) => state === 'active').flatMap((token) => aboutToken(token, now))
+  return tokens.filter(({ state }) => state === 'active').flatMap((token) => findingsForToken(token, now))
 }
 
-function aboutToken(
+function findingsForToken(
   { prefix, label, scopes, createdAt, lastUsedAt, expiresAt }: TokenLine,
   now: number,
 ): readonly Finding[] {

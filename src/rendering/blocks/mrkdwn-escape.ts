@@ -9,7 +9,7 @@ export function escapeLiteral(text: string): string {
 
 /** Also keeps words that look like marks, quotes or broadcasts from being read as such. */
 export function escapeText(text: string): string {
-  return escapeLiteral(inertBroadcasts(withoutMarks(withoutBackticks(text)))).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
+  return escapeLiteral(inertBroadcasts(stripMrkdwnMarks(withoutBackticks(text)))).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
 }
 
 /** The markup cannot show this character inside code or beside it; the other one looks the same. */
@@ -30,7 +30,7 @@ const opening = {
 }
 
 /** A zero-width space only behind a mark that would open something: another one follows it on the same line. */
-function withoutMarks(text: string): string {
+function stripMrkdwnMarks(text: string): string {
   if (!/[*_~]/.test(text)) return text
   return text.split('\n').map(lineWithoutMarks).join('\n')
 }

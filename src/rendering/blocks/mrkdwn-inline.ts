@@ -3,7 +3,7 @@ import { inlineText } from '../table/inline-text.ts'
 import type { Inline } from '../tree.ts'
 import { limits } from './limits.ts'
 import { escapeLiteral, escapeText, inertBroadcasts, withoutBackticks } from './mrkdwn-escape.ts'
-import { type BlocksOptions, nativeIdOf, splitBroadcasts } from './options.ts'
+import { type BlocksOptions, resolveUserId, splitBroadcasts } from './options.ts'
 
 type Mark = '*' | '_' | '~'
 
@@ -13,36 +13,36 @@ type Around = { readonly marks: string; readonly before: string; readonly after:
 const nothingAround: Around = { marks: '', before: '', after: '' }
 
 export function mrkdwnInline(children: readonly Inline[], options: BlocksOptions): string {
-  return render(children, nothingAround, options)
+  return inlineToMrkdwn(children, nothingAround, options)
 }
 
 export function mrkdwnBold(children: readonly Inline[], options: BlocksOptions): string {
-  return wrapped('*', children, nothingAround, options)
+  return wrapInMark('*', children, nothingAround, options)
 }
 
-function render(children: readonly Inline[], around: Around, options: BlocksOptions): string {
+function inlineToMrkdwn(children: readonly Inline[], around: Around, options: BlocksOptions): string {
   let text = ''
   children.forEach((node, index) => {
     const next = children[index + 1]
     const before = text === '' ? around.before : text.slice(-1)
     const after = next === undefined ? around.after : inlineText([next]).slice(0, 1)
-    text += nodeText(node, { marks: around.marks, before, after }, options)
+    text += nodeToMrkdwn(node, { marks: around.marks, before, after }, options)
   })
   return text
 }
 
-function nodeText(node: Inline, around: Around, options: BlocksOptions): string {
+function nodeToMrkdwn(node: Inline, around: Around, options: BlocksOptions): string {
   switch (node.type) {
     case 'text':
       return splitBroadcasts(node.value, options)
         .map((piece, index) => (index % 2 === 0 ? escapeText(piece) : `<!${piece}>`))
         .join('')
     case 'strong':
-      return wrapped('*', node.children, around, options)
+      return wrapInMark('*', node.children, around, options)
     case 'emphasis':
-      return wrapped('_', node.children, around, options)
+      return wrapInMark('_', node.children, around, options)
     case 'delete':
-      return wrapped('~', node.children, around, options)
+      return wrapInMark('~', node.children, around, options)
     case 'inlineCode':
       return node.value.trim() === ''
         ? node.value
@@ -50,7 +50,7 @@ function nodeText(node: Inline, around: Around, options: BlocksOptions): string 
     case 'break':
       return '\n'
     case 'link':
-      return linkText(node.url, inlineText(node.children))
+      return mrkdwnLink(node.url, inlineText(node.children))
     case 'mention':
       return mentionText(node.name, options)
     default:
@@ -61,15 +61,15 @@ function nodeText(node: Inline, around: Around, options: BlocksOptions): string 
 const edge = /^[\s.,;:!?'"()[\]{}/…–—*_~-]?$/
 
 /** Marks only where the platform would read them as marks; elsewhere the words stay plain. */
-function wrapped(mark: Mark, children: readonly Inline[], around: Around, options: BlocksOptions): string {
+function wrapInMark(mark: Mark, children: readonly Inline[], around: Around, options: BlocksOptions): string {
   // `**Label:**text` as models write it: with a space the mark is one again.
   if (around.after !== '' && /:$/.test(inlineText(children)) && !edge.test(around.after)) {
-    return `${wrapped(mark, children, { ...around, after: ' ' }, options)} `
+    return `${wrapInMark(mark, children, { ...around, after: ' ' }, options)} `
   }
   if (around.marks.includes(mark) || !isReadAsMark(mark, inlineText(children), around)) {
-    return render(children, around, options)
+    return inlineToMrkdwn(children, around, options)
   }
-  const inner = render(children, { marks: around.marks + mark, before: mark, after: mark }, options)
+  const inner = inlineToMrkdwn(children, { marks: around.marks + mark, before: mark, after: mark }, options)
   const lead = inner.slice(0, inner.length - inner.trimStart().length)
   const tail = inner.slice(inner.trimEnd().length)
   return `${lead}${mark}${inner.trim()}${mark}${tail}`
@@ -83,7 +83,7 @@ function isReadAsMark(mark: Mark, text: string, around: Around): boolean {
   return edge.test(before) && edge.test(after)
 }
 
-function linkText(url: string, label: string): string {
+function mrkdwnLink(url: string, label: string): string {
   if (url.length > limits.url) return escapeText(label)
   const address = url.replaceAll('|', '%7C').replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('&', '&amp;')
   const words = label.replace(/\s+/g, ' ').trim()
@@ -91,6 +91,6 @@ function linkText(url: string, label: string): string {
 }
 
 function mentionText(name: string, options: BlocksOptions): string {
-  const id = nativeIdOf(name, options)
+  const id = resolveUserId(name, options)
   return id === undefined ? escapeText(name) : `<@${id}>`
 }

@@ -1,6 +1,6 @@
 // Tokens that are meant to be live pass through the Markdown writer as private-use characters that no text contains, and come out as tokens.
 import type { Block, Inline, Root } from '../tree.ts'
-import { type BlocksOptions, nativeIdOf, splitBroadcasts } from './options.ts'
+import { type BlocksOptions, resolveUserId, splitBroadcasts } from './options.ts'
 
 // From the private use area; in any text of the tree they are taken out first.
 const user = '\ue000'
@@ -10,7 +10,7 @@ const reserved = /[\ue000-\ue002]/g
 const written = /(\ue000|\ue001|&#5734[45];)([A-Za-z0-9]+)(?:\ue002|&#57346;)/g
 
 export function liveTokens(root: Root, options: BlocksOptions): Root {
-  return { type: 'root', children: root.children.map((block) => inBlock(block, options)) }
+  return { type: 'root', children: root.children.map((block) => tokensInBlock(block, options)) }
 }
 
 export function withTokens(markdown: string): string {
@@ -19,15 +19,15 @@ export function withTokens(markdown: string): string {
   )
 }
 
-function inBlock(block: Block, options: BlocksOptions): Block {
+function tokensInBlock(block: Block, options: BlocksOptions): Block {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
       return { ...block, children: inInlines(block.children, options) }
     case 'blockquote':
-      return { ...block, children: block.children.map((child) => inBlock(child, options)) }
+      return { ...block, children: block.children.map((child) => tokensInBlock(child, options)) }
     case 'list': {
-      const inItem = (child: Block) => inBlock(child, options)
+      const inItem = (child: Block) => tokensInBlock(child, options)
       return { ...block, children: block.children.map((item) => ({ ...item, children: item.children.map(inItem) })) }
     }
     case 'code':
@@ -47,10 +47,10 @@ function inBlock(block: Block, options: BlocksOptions): Block {
 }
 
 function inInlines(children: readonly Inline[], options: BlocksOptions): readonly Inline[] {
-  return children.map((node) => inInline(node, options))
+  return children.map((node) => tokensInInline(node, options))
 }
 
-function inInline(node: Inline, options: BlocksOptions): Inline {
+function tokensInInline(node: Inline, options: BlocksOptions): Inline {
   switch (node.type) {
     case 'text':
       return { type: 'text', value: withBroadcasts(node.value.replace(reserved, ''), options) }
@@ -66,7 +66,7 @@ function inInline(node: Inline, options: BlocksOptions): Inline {
     case 'break':
       return node
     case 'mention': {
-      const id = nativeIdOf(node.name, options)
+      const id = resolveUserId(node.name, options)
       return { type: 'text', value: id === undefined ? node.name.replace(reserved, '') : user + id + end }
     }
     default:

@@ -10,7 +10,7 @@ export type BlocksOptions = {
 const nativeId = /^[A-Za-z0-9]{1,64}$/
 
 /** An id that could end its own token is no id. */
-export function nativeIdOf(name: string, options: BlocksOptions): string | undefined {
+export function resolveUserId(name: string, options: BlocksOptions): string | undefined {
   const id = options.userIdOf?.(name)
   return id !== undefined && nativeId.test(id) ? id : undefined
 }

@@ -12,7 +12,7 @@ export function policyBlocks(policy: Policy, { origin }: { readonly origin?: str
   const sections = policyTexts(policy).map(
     (text): JsonObject => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }),
   )
-  const button = buttonOf(policy, origin)
+  const button = policyButton(policy, origin)
   const last = sections.at(-1)
   if (button === undefined || last === undefined) return sections
   return [...sections.slice(0, -1), { ...last, accessory: button }]
@@ -20,14 +20,14 @@ export function policyBlocks(policy: Policy, { origin }: { readonly origin?: str
 
 function policyTexts(policy: Policy): readonly string[] {
   const title = policyText(policy['title'])
-  const children: Block[] = title === '' ? [] : [paragraph([{ type: 'strong', children: lines(title) }])]
+  const children: Block[] = title === '' ? [] : [policyParagraph([{ type: 'strong', children: textWithBreaks(title) }])]
   return renderMrkdwn(
-    { type: 'root', children: [...children, paragraph(lines(policyText(policy.message)))] },
+    { type: 'root', children: [...children, policyParagraph(textWithBreaks(policyText(policy.message)))] },
     limits.section,
   )
 }
 
-function buttonOf(policy: Policy, origin: string | undefined): JsonObject | undefined {
+function policyButton(policy: Policy, origin: string | undefined): JsonObject | undefined {
   const action = policyAction(policy, origin)
   if (action === undefined || action.url.length > limits.url) return undefined
   const state = policy['state']
@@ -42,11 +42,11 @@ function buttonOf(policy: Policy, origin: string | undefined): JsonObject | unde
   }
 }
 
-function paragraph(children: readonly Inline[]): Block {
+function policyParagraph(children: readonly Inline[]): Block {
   return { type: 'paragraph', children }
 }
 
-function lines(text: string): readonly Inline[] {
+function textWithBreaks(text: string): readonly Inline[] {
   return text
     .split('\n')
     .flatMap((value, index): readonly Inline[] =>

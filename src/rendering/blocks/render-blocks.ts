@@ -6,25 +6,25 @@ import { fallbackText } from './fallback-text.ts'
 import { limits } from './limits.ts'
 import type { BlocksOptions } from './options.ts'
 import { splitLongTables } from './table-block.ts'
-import { createSizeOf, platformBlocks, type Vehicle, vehicleOf } from './vehicle.ts'
+import { type BlockMapping, chooseBlockMapping, createBlockMeasure, platformBlocks } from './vehicle.ts'
 
 export type BlocksMessage = { readonly text: string; readonly blocks: readonly JsonObject[] }
 
 export function renderBlocks(root: Root, options: BlocksOptions = {}): readonly BlocksMessage[] {
-  const pieces = chunkTree(splitLongTables(root), { limit: limits.message, sizeOf: createSizeOf(options) })
+  const pieces = chunkTree(splitLongTables(root), { limit: limits.message, sizeOf: createBlockMeasure(options) })
   return pieces
-    .flatMap((piece) => sendable(piece.children, options))
+    .flatMap((piece) => groupSendableBlocks(piece.children, options))
     .map((children) => ({ text: fallbackText(children, options), blocks: platformBlocks(children, options) }))
     .filter(({ text, blocks }) => text !== '' && blocks.length > 0)
 }
 
 /** At most fifty blocks and one table in a message; a heading stays with what it is the heading of. */
-function sendable(blocks: readonly Block[], options: BlocksOptions): readonly (readonly Block[])[] {
+function groupSendableBlocks(blocks: readonly Block[], options: BlocksOptions): readonly (readonly Block[])[] {
   const groups: (readonly Block[])[] = []
   let open: Block[] = []
   let tally = nothing
   for (const block of blocks) {
-    const next = added(tally, vehicleOf(block, options))
+    const next = added(tally, chooseBlockMapping(block, options))
     if (next.blocks <= limits.blocks && next.tables <= 1) {
       open.push(block)
       tally = next
@@ -33,16 +33,16 @@ function sendable(blocks: readonly Block[], options: BlocksOptions): readonly (r
     const body = withoutHeadingsAtEnd(open)
     groups.push(body)
     open = [...open.slice(body.length), block]
-    tally = open.reduce((sum, each) => added(sum, vehicleOf(each, options)), nothing)
+    tally = open.reduce((sum, each) => added(sum, chooseBlockMapping(each, options)), nothing)
   }
   return open.length === 0 ? groups : [...groups, open]
 }
 
-type Tally = { readonly blocks: number; readonly tables: number; readonly last?: Vehicle }
+type Tally = { readonly blocks: number; readonly tables: number; readonly last?: BlockMapping }
 
 const nothing: Tally = { blocks: 0, tables: 0 }
 
-function added({ blocks, tables, last }: Tally, vehicle: Vehicle): Tally {
+function added({ blocks, tables, last }: Tally, vehicle: BlockMapping): Tally {
   const isShared = vehicle === 'rich_text' && last === 'rich_text'
   return { blocks: blocks + (isShared ? 0 : 1), tables: tables + (vehicle === 'table' ? 1 : 0), last: vehicle }
 }

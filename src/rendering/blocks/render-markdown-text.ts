@@ -13,7 +13,8 @@ export function renderMarkdownText(
   limit: number = limits.message,
   options: BlocksOptions = {},
 ): readonly string[] {
-  const write = (blocks: readonly Block[]) => withTokens(inert(writeMarkdown({ type: 'root', children: blocks })))
+  const write = (blocks: readonly Block[]) =>
+    withTokens(neutralizeTokens(writeMarkdown({ type: 'root', children: blocks })))
   const sizeOf = sumOfBlocks((block) => write([block]).length + seam)
   return chunkTree(liveTokens(root, options), { limit: limit + seam, sizeOf })
     .map(({ children }) => write(children))
@@ -29,7 +30,7 @@ const room = /(?<!\\)&#64;(?=(?:all|channel|everyone|here)\b)/gi
  * The platform may look for its tokens before it reads the Markdown, so a backslash is not enough: in words `<` is written as
  * it asks for. In code, where that would be seen, and in `@channel` a zero-width space breaks the token.
  */
-function inert(markdown: string): string {
+function neutralizeTokens(markdown: string): string {
   const words = markdown
     .replace(token, (_, backslash: string) => (backslash === '' ? `<${zeroWidth}` : '&lt;'))
     .replace(room, '@')

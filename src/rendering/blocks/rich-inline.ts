@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contract/index.ts'
 import { inlineText } from '../table/inline-text.ts'
 import type { Inline } from '../tree.ts'
 import { limits } from './limits.ts'
-import { type BlocksOptions, nativeIdOf, splitBroadcasts } from './options.ts'
+import { type BlocksOptions, resolveUserId, splitBroadcasts } from './options.ts'
 
 type Style = { readonly [mark in 'bold' | 'italic' | 'strike' | 'code']?: true }
 
@@ -12,7 +12,7 @@ export function richInline(
   options: BlocksOptions,
   style: Style = {},
 ): readonly JsonObject[] {
-  return merged(children.flatMap((node) => elementsOf(node, options, style)))
+  return mergeRichElements(children.flatMap((node) => inlineToRichElements(node, options, style)))
 }
 
 export function textElement(text: string, style: Style = {}): JsonObject {
@@ -24,7 +24,7 @@ export function boldInline(children: readonly Inline[], options: BlocksOptions):
   return richInline(children, options, { bold: true })
 }
 
-function elementsOf(node: Inline, options: BlocksOptions, style: Style): readonly JsonObject[] {
+function inlineToRichElements(node: Inline, options: BlocksOptions, style: Style): readonly JsonObject[] {
   switch (node.type) {
     case 'text':
       return splitBroadcasts(node.value, options).map((piece, index) =>
@@ -56,12 +56,12 @@ function linkElements(url: string, children: readonly Inline[], style: Style): r
 }
 
 function mentionElement(name: string, options: BlocksOptions, style: Style): JsonObject {
-  const id = nativeIdOf(name, options)
+  const id = resolveUserId(name, options)
   return id === undefined ? textElement(name, style) : { type: 'user', user_id: id }
 }
 
 /** Neighbours of one style are one text, and nothing is empty: the platform refuses empty texts. */
-function merged(elements: readonly JsonObject[]): readonly JsonObject[] {
+function mergeRichElements(elements: readonly JsonObject[]): readonly JsonObject[] {
   const result: JsonObject[] = []
   for (const element of elements) {
     if (element['text'] === '') continue

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../contract/index.ts'
 import type { Block, List, ListItem } from '../tree.ts'
 import { limits } from './limits.ts'
-import { borderOf, type Place } from './place.ts'
+import { type Place, quoteBorder } from './place.ts'
 import { boldInline, richInline, textElement } from './rich-inline.ts'
 
 type RenderInside = (blocks: readonly Block[], place: Place) => readonly JsonObject[]
@@ -17,7 +17,7 @@ export function listElements(list: List, place: Place, renderInside: RenderInsid
   list.children.forEach((item, index) => {
     const { lead, rest } = parted(item)
     open ??= { first: index, items: [] }
-    open.items.push(itemElement(lead, markerOf(list, item, index), place))
+    open.items.push(itemElement(lead, richListMarker(list, item, index), place))
     if (rest.length === 0) return
     // Nothing nests in the platform's list: it ends, and goes on counting after what stands inside this item.
     close()
@@ -37,7 +37,7 @@ function listElement(list: List, place: Place, { first, items }: Open): JsonObje
     indent: Math.min(place.indent, limits.indent),
     elements: items,
     ...(isCounted(list) && offset > 0 ? { offset } : {}),
-    ...borderOf(place),
+    ...quoteBorder(place),
   }
 }
 
@@ -46,7 +46,7 @@ function isCounted(list: List): boolean {
   return list.ordered && list.start >= 1
 }
 
-function markerOf(list: List, { checked }: ListItem, index: number): string {
+function richListMarker(list: List, { checked }: ListItem, index: number): string {
   const number = list.ordered && !isCounted(list) ? `${list.start + index}. ` : ''
   if (checked === null) return number
   return `${number}${checked ? '☑' : '☐'} `

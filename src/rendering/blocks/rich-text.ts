@@ -2,20 +2,20 @@
 import type { JsonObject } from '../../contract/index.ts'
 import { tableAsCode } from '../table/table-as-code.ts'
 import type { Block } from '../tree.ts'
-import { borderOf, type Place } from './place.ts'
+import { type Place, quoteBorder } from './place.ts'
 import { boldInline, richInline, textElement } from './rich-inline.ts'
 import { listElements } from './rich-list.ts'
 
 export function richElements(blocks: readonly Block[], place: Place): readonly JsonObject[] {
-  return withoutSeams(blocks.flatMap((block) => elementsOf(block, place)))
+  return withoutSeams(blocks.flatMap((block) => blockToRichElements(block, place)))
 }
 
-function elementsOf(block: Block, place: Place): readonly JsonObject[] {
+function blockToRichElements(block: Block, place: Place): readonly JsonObject[] {
   switch (block.type) {
     case 'paragraph':
-      return paragraph(richInline(block.children, place.options), place)
+      return richParagraph(richInline(block.children, place.options), place)
     case 'heading':
-      return paragraph(boldInline(block.children, place.options), place)
+      return richParagraph(boldInline(block.children, place.options), place)
     case 'blockquote':
       return richElements(block.children, { ...place, isQuoted: true })
     case 'list':
@@ -25,19 +25,19 @@ function elementsOf(block: Block, place: Place): readonly JsonObject[] {
     case 'table':
       return richElements(tableAsCode(block), place)
     case 'thematicBreak':
-      return paragraph([textElement('———')], place)
+      return richParagraph([textElement('———')], place)
     default:
       return block satisfies never
   }
 }
 
-function paragraph(elements: readonly JsonObject[], { isQuoted }: Place): readonly JsonObject[] {
+function richParagraph(elements: readonly JsonObject[], { isQuoted }: Place): readonly JsonObject[] {
   return elements.length === 0 ? [] : [{ type: isQuoted ? 'rich_text_quote' : 'rich_text_section', elements }]
 }
 
 function preformatted(value: string, place: Place): JsonObject {
   const elements = [textElement(value === '' ? ' ' : value)]
-  return { type: 'rich_text_preformatted', elements, ...borderOf(place) }
+  return { type: 'rich_text_preformatted', elements, ...quoteBorder(place) }
 }
 
 /** Neighbouring paragraphs are one element with an empty line in it, as the platform's own editor writes them. */
@@ -53,8 +53,8 @@ function withoutSeams(elements: readonly JsonObject[]): readonly JsonObject[] {
     const own = paragraphType(element)
     if (own === undefined || own !== type) close()
     if (own === undefined) result.push(element)
-    else if (type === undefined) [type, words] = [own, [...elementsIn(element)]]
-    else words.push(textElement('\n\n'), ...elementsIn(element))
+    else if (type === undefined) [type, words] = [own, [...childElements(element)]]
+    else words.push(textElement('\n\n'), ...childElements(element))
   }
   close()
   return result
@@ -64,6 +64,6 @@ function paragraphType({ type }: JsonObject): string | undefined {
   return type === 'rich_text_section' || type === 'rich_text_quote' ? type : undefined
 }
 
-function elementsIn({ elements }: JsonObject): readonly JsonObject[] {
+function childElements({ elements }: JsonObject): readonly JsonObject[] {
   return Array.isArray(elements) ? elements : []
 }

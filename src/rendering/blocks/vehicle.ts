@@ -4,15 +4,15 @@ import { sumOfBlocks } from '../sum-of-blocks.ts'
 import { lineText } from '../table/inline-text.ts'
 import type { Block, Heading, Inline } from '../tree.ts'
 import { limits } from './limits.ts'
-import { type BlocksOptions, nativeIdOf, splitBroadcasts } from './options.ts'
+import { type BlocksOptions, resolveUserId, splitBroadcasts } from './options.ts'
 import { richElements } from './rich-text.ts'
 import { isNativeTable, tableBlock } from './table-block.ts'
 
-export type Vehicle = 'header' | 'table' | 'divider' | 'rich_text'
+export type BlockMapping = 'header' | 'table' | 'divider' | 'rich_text'
 
 const deepestHeader = 3
 
-export function vehicleOf(block: Block, options: BlocksOptions): Vehicle {
+export function chooseBlockMapping(block: Block, options: BlocksOptions): BlockMapping {
   if (block.type === 'thematicBreak') return 'divider'
   if (isNativeTable(block)) return 'table'
   return block.type === 'heading' && fitsHeader(block, options) ? 'header' : 'rich_text'
@@ -27,7 +27,7 @@ function fitsHeader({ depth, children }: Heading, options: BlocksOptions): boole
 function holdsNative(children: readonly Inline[], options: BlocksOptions): boolean {
   return children.some((node) => {
     if (node.type === 'link') return true
-    if (node.type === 'mention') return nativeIdOf(node.name, options) !== undefined
+    if (node.type === 'mention') return resolveUserId(node.name, options) !== undefined
     if (node.type === 'text') return splitBroadcasts(node.value, options).length > 1
     return 'children' in node && holdsNative(node.children, options)
   })
@@ -43,7 +43,7 @@ export function platformBlocks(blocks: readonly Block[], options: BlocksOptions)
     rich = []
   }
   for (const block of blocks) {
-    const vehicle = vehicleOf(block, options)
+    const vehicle = chooseBlockMapping(block, options)
     if (vehicle === 'rich_text') {
       rich.push(block)
       continue
@@ -51,13 +51,13 @@ export function platformBlocks(blocks: readonly Block[], options: BlocksOptions)
     close()
     if (vehicle === 'divider') result.push({ type: 'divider' })
     else if (block.type === 'table') result.push(tableBlock(block, options))
-    else if (block.type === 'heading') result.push(header(block))
+    else if (block.type === 'heading') result.push(headerBlock(block))
   }
   close()
   return result
 }
 
-function header({ children }: Heading): JsonObject {
+function headerBlock({ children }: Heading): JsonObject {
   return { type: 'header', text: { type: 'plain_text', text: lineText(children), emoji: false } }
 }
 
@@ -66,22 +66,22 @@ const counted: ReadonlySet<string> = new Set(['text', 'url', 'user_id', 'range']
 const tableWeight = limits.message / limits.tableCharacters
 const seam = 2
 
-export function createSizeOf(options: BlocksOptions): (blocks: readonly Block[]) => number {
+export function createBlockMeasure(options: BlocksOptions): (blocks: readonly Block[]) => number {
   return sumOfBlocks((block) => measure(block, options) + seam)
 }
 
 function measure(block: Block, options: BlocksOptions): number {
-  const characters = charactersIn(platformBlocks([block], options))
-  return vehicleOf(block, options) === 'table' ? Math.ceil(characters * tableWeight) : characters
+  const characters = countJsonCharacters(platformBlocks([block], options))
+  return chooseBlockMapping(block, options) === 'table' ? Math.ceil(characters * tableWeight) : characters
 }
 
 /** What people read and where links lead; the names of fields are not counted. */
-function charactersIn(json: Json): number {
+function countJsonCharacters(json: Json): number {
   if (json === null || typeof json !== 'object') return 0
-  if (Array.isArray(json)) return json.reduce<number>((sum, item: Json) => sum + charactersIn(item), 0)
+  if (Array.isArray(json)) return json.reduce<number>((sum, item: Json) => sum + countJsonCharacters(item), 0)
   let sum = 0
   for (const [key, value] of Object.entries(json)) {
-    sum += typeof value === 'string' ? (counted.has(key) ? value.length : 0) : charactersIn(value)
+    sum += typeof value === 'string' ? (counted.has(key) ? value.length : 0) : countJsonCharacters(value)
   }
   return sum
 }

@@ -1,16 +1,16 @@
 // Cuts a tree into trees that each fit one message. Pure: the same tree gives the same pieces on every try.
 // Linear: only the beginning of what is left is ever measured, never all of it.
 import type { Block, Root } from '../tree.ts'
-import { type Fit, type Load, loadOf } from './fit.ts'
+import { createLoad, type Fit, type Load } from './fit.ts'
 import { loosened } from './loosen-block.ts'
 import { type Room, takeBlocks } from './take-blocks.ts'
-import { isBlank, lengthOf, lengthOfAll } from './text-length.ts'
+import { blockTextLength, isBlankBlock, lengthOfAll } from './text-length.ts'
 
 /** None is blank. A single character that is wider than the limit stays whole. */
 export function chunkTree(root: Root, fit: Fit): readonly Root[] {
   // One unit is at most two of UTF-16, so what is longer than this cannot fit and need not be measured.
   const maxLength = fit.limit * 2 + 1
-  const measured = loadOf(fit)
+  const measured = createLoad(fit)
   const load: Load = (blocks) =>
     lengthOfAll(blocks, maxLength) > maxLength ? Number.POSITIVE_INFINITY : measured(blocks)
   const room: Room = { load, alone: load, maxLength, guess: 1, isEmpty: true }
@@ -22,7 +22,7 @@ export function chunkTree(root: Root, fit: Fit): readonly Root[] {
     window = [...window, ...root.children.slice(at, at + count)]
     at += count
     const taken = takeBlocks(window, { ...room, guess: sizeOfPiece(pieces.at(-1)) }) ?? loosenedFirst(window)
-    if (!taken.head.every(isBlank)) pieces.push({ type: 'root', children: taken.head })
+    if (!taken.head.every(isBlankBlock)) pieces.push({ type: 'root', children: taken.head })
     window = taken.rest
   }
   return pieces
@@ -34,7 +34,7 @@ function countToFill(window: readonly Block[], blocks: readonly Block[], at: num
   let count = 0
   for (; length <= maxLength && at + count < blocks.length; count += 1) {
     const block = blocks[at + count]
-    if (block !== undefined) length += lengthOf(block, maxLength - length)
+    if (block !== undefined) length += blockTextLength(block, maxLength - length)
   }
   return count
 }

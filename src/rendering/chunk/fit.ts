@@ -13,7 +13,7 @@ export type Fit = {
 /** How much of a message these blocks would take: more than 1 is too much. */
 export type Load = (blocks: readonly Block[]) => number
 
-export function loadOf({ limit, sizeOf, costOf, maxCost }: Fit): Load {
+export function createLoad({ limit, sizeOf, costOf, maxCost }: Fit): Load {
   if (costOf === undefined || maxCost === undefined) return (blocks) => sizeOf(blocks) / limit
   return (blocks) => Math.max(sizeOf(blocks) / limit, costOf(blocks) / maxCost)
 }

@@ -13,7 +13,7 @@ export function loosened(block: Block): Taken {
     case 'heading':
       return { head: [], rest: [{ type: 'paragraph', children: block.children }] }
     case 'code':
-      return { head: [], rest: linesOf(block.value) }
+      return { head: [], rest: codeLinesAsBlocks(block.value) }
     case 'blockquote':
       return { head: [], rest: block.children }
     case 'list':
@@ -29,7 +29,7 @@ export function loosened(block: Block): Taken {
 
 function loosenedParagraph({ children }: Paragraph): Taken {
   if (children.some((node) => node.type !== 'text' && node.type !== 'break')) {
-    return { head: [], rest: [{ type: 'paragraph', children: children.flatMap(wordsOf) }] }
+    return { head: [], rest: [{ type: 'paragraph', children: children.flatMap(splitIntoWords) }] }
   }
   const { text } = inlineWindow(children, 64)
   const cut = graphemeBoundary(text, 1)
@@ -40,7 +40,7 @@ function loosenedParagraph({ children }: Paragraph): Taken {
   }
 }
 
-function wordsOf(node: Inline): readonly Inline[] {
+function splitIntoWords(node: Inline): readonly Inline[] {
   switch (node.type) {
     case 'text':
     case 'break':
@@ -52,20 +52,20 @@ function wordsOf(node: Inline): readonly Inline[] {
     case 'link': {
       const isShown = inlineWindow(node.children, node.url.length).text === node.url
       return [
-        ...node.children.flatMap(wordsOf),
+        ...node.children.flatMap(splitIntoWords),
         ...(isShown ? [] : [{ type: 'text', value: ` (${node.url})` } as const]),
       ]
     }
     case 'strong':
     case 'emphasis':
     case 'delete':
-      return node.children.flatMap(wordsOf)
+      return node.children.flatMap(splitIntoWords)
     default:
       return node satisfies never
   }
 }
 
-function linesOf(code: string): readonly Block[] {
+function codeLinesAsBlocks(code: string): readonly Block[] {
   const lines = code.split('\n').filter((line) => line.trim() !== '')
   return lines.map((line) => ({ type: 'paragraph', children: [{ type: 'text', value: line }] }))
 }

@@ -89,7 +89,7 @@ function tear(block: Block, room: Room): Taken | undefined {
 
 function tearQuote(quote: Blockquote, room: Room): Taken | undefined {
   const wrap = (children: readonly Block[]): readonly Block[] => [{ ...quote, children }]
-  const taken = takeBlocks(quote.children, inside(room, wrap, wrap))
+  const taken = takeBlocks(quote.children, roomInside(room, wrap, wrap))
   return taken === undefined
     ? undefined
     : { head: wrap(taken.head), rest: taken.rest.length === 0 ? [] : wrap(taken.rest) }
@@ -108,7 +108,7 @@ function tearList(list: List, room: Room): Taken | undefined {
       return [{ ...list, children: [...list.children.slice(0, count), { ...next, children }] }]
     }
     const alone = (children: readonly Block[]): readonly Block[] => [{ ...list, children: [{ ...next, children }] }]
-    const taken = takeBlocks(next.children, { ...inside(room, wrap, alone), isEmpty: room.isEmpty && count === 0 })
+    const taken = takeBlocks(next.children, { ...roomInside(room, wrap, alone), isEmpty: room.isEmpty && count === 0 })
     // What is left of an item has been numbered already: it goes on without a number.
     const later = some(count + 1)
     if (taken !== undefined) {
@@ -130,6 +130,6 @@ function tearTable(table: Table, room: Room): Taken | undefined {
 
 type Wrap = (children: readonly Block[]) => readonly Block[]
 
-function inside(room: Room, wrap: Wrap, wrapAlone: Wrap): Room {
+function roomInside(room: Room, wrap: Wrap, wrapAlone: Wrap): Room {
   return { ...room, load: (blocks) => room.load(wrap(blocks)), alone: (blocks) => room.alone(wrapAlone(blocks)) }
 }

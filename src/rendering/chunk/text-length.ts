@@ -2,7 +2,7 @@
 import type { Block, Inline } from '../tree.ts'
 
 /** UTF-16 units, at least one for every block; stops soon after `enough`. */
-export function lengthOf(block: Block, enough: number): number {
+export function blockTextLength(block: Block, enough: number): number {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
@@ -10,9 +10,9 @@ export function lengthOf(block: Block, enough: number): number {
     case 'code':
       return Math.max(1, block.value.length)
     case 'blockquote':
-      return sum(block.children, enough, lengthOf)
+      return sum(block.children, enough, blockTextLength)
     case 'list':
-      return sum(block.children, enough, (item, left) => Math.max(1, sum(item.children, left, lengthOf)))
+      return sum(block.children, enough, (item, left) => Math.max(1, sum(item.children, left, blockTextLength)))
     case 'table':
       return sum(block.children, enough, (row, left) =>
         sum(row.children, left, (cell, few) => inlineLength(cell.children, few)),
@@ -25,13 +25,13 @@ export function lengthOf(block: Block, enough: number): number {
 }
 
 export function lengthOfAll(blocks: readonly Block[], enough: number): number {
-  return sum(blocks, enough, lengthOf)
+  return sum(blocks, enough, blockTextLength)
 }
 
 const unseen = /^[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*$/
 
 /** Nothing a reader would see. A line between nothing and nothing counts as nothing. */
-export function isBlank(block: Block): boolean {
+export function isBlankBlock(block: Block): boolean {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
@@ -39,9 +39,9 @@ export function isBlank(block: Block): boolean {
     case 'code':
       return unseen.test(block.value)
     case 'blockquote':
-      return block.children.every(isBlank)
+      return block.children.every(isBlankBlock)
     case 'list':
-      return block.children.every((item) => item.children.every(isBlank))
+      return block.children.every((item) => item.children.every(isBlankBlock))
     case 'table':
       return block.children.every((row) => row.children.every((cell) => cell.children.every(isBlankInline)))
     case 'thematicBreak':

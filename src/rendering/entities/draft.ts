@@ -14,7 +14,7 @@ const soft = new Set<string>(['bold', 'italic', 'strikethrough'])
 const solid = new Set<string>(['code', 'pre'])
 
 /** `inert` finds what would become a link or a call by itself; it is set as code unless it is `live`, code or a link already. */
-export function finished(
+export function finishDraft(
   draft: Draft,
   inert: RegExp | undefined,
 ): { readonly text: string; readonly entities: readonly Entity[] } {
@@ -25,8 +25,8 @@ export function finished(
   const holes = ranges.filter(({ type }) => solid.has(type)).toSorted(byStart)
   const blockStarts = new Set(ranges.flatMap(({ type, start }) => (type === 'pre' ? [start] : [])))
   const entities = ranges
-    .flatMap((range) => (soft.has(range.type) && holes.length > 0 ? without(range, holes) : [range]))
-    .flatMap((range) => entityOf(text, range, blockStarts))
+    .flatMap((range) => (soft.has(range.type) && holes.length > 0 ? subtractRanges(range, holes) : [range]))
+    .flatMap((range) => rangeToEntities(text, range, blockStarts))
   return { text, entities: entities.toSorted(outerFirst) }
 }
 
@@ -55,7 +55,7 @@ function inertRanges(text: string, ranges: readonly Range[], inert: RegExp): rea
   return found
 }
 
-function without(range: Range, holes: readonly Range[]): readonly Range[] {
+function subtractRanges(range: Range, holes: readonly Range[]): readonly Range[] {
   const parts: Range[] = []
   let start = range.start
   for (const hole of holes) {
@@ -68,7 +68,7 @@ function without(range: Range, holes: readonly Range[]): readonly Range[] {
 }
 
 /** Without white space at its ends; nothing where nothing is left. */
-function entityOf(text: string, range: Range, blockStarts: ReadonlySet<number>): readonly Entity[] {
+function rangeToEntities(text: string, range: Range, blockStarts: ReadonlySet<number>): readonly Entity[] {
   let start = Math.max(0, range.start)
   let end = Math.min(text.length, range.end)
   // Of code only what hangs over is cut: its indentation is part of it, also of what begins with it.

@@ -20,7 +20,7 @@ export function entitiesHtml({ text, entities }: EntityPiece): string {
   for (const entity of entities) {
     closeUntil(entity.offset)
     upTo(entity.offset)
-    html += openingTag(entity)
+    html += entityOpeningTag(entity)
     open.push(entity)
   }
   closeUntil(text.length)
@@ -30,7 +30,7 @@ export function entitiesHtml({ text, entities }: EntityPiece): string {
 
 const tags = { bold: 'b', italic: 'i', strikethrough: 's', code: 'code', blockquote: 'blockquote' } as const
 
-function openingTag(entity: Entity): string {
+function entityOpeningTag(entity: Entity): string {
   switch (entity.type) {
     case 'text_link':
       return `<a href="${escapeHtml(entity.url)}">`

@@ -1,7 +1,7 @@
 // The renderer for platforms that take formatting as ranges over a text.
 import { chunkTree } from '../chunk/chunk-tree.ts'
 import type { Block, Root } from '../tree.ts'
-import { type Draft, finished } from './draft.ts'
+import { type Draft, finishDraft } from './draft.ts'
 import type { EntityPiece } from './entity.ts'
 import { writeBlocks } from './write-blocks.ts'
 
@@ -23,7 +23,7 @@ export function renderEntities(root: Root, limits: EntityLimits): readonly Entit
 /** Each piece with the blocks it says, for a platform that may take them in another form. */
 export function entityChunks(root: Root, limits: EntityLimits): readonly EntityChunk[] {
   const { limit, maxRanges, maxBytes, inert } = limits
-  const pieceOf = remembered((blocks) => writtenPiece(blocks, inert))
+  const pieceOf = rememberLast((blocks) => writtenPiece(blocks, inert))
   const sizeOf = (blocks: readonly Block[]): number => {
     const { text } = pieceOf(blocks)
     // No UTF-16 unit takes more than three bytes.
@@ -39,11 +39,11 @@ export function entityChunks(root: Root, limits: EntityLimits): readonly EntityC
 function writtenPiece(blocks: readonly Block[], inert: RegExp | undefined): EntityPiece {
   const draft: Draft = { text: '', ranges: [] }
   writeBlocks(draft, blocks, { indent: '', isQuoted: false, isPlain: false })
-  return finished(draft, inert)
+  return finishDraft(draft, inert)
 }
 
 /** Size and cost are asked of the same blocks, one after the other. */
-function remembered(write: (blocks: readonly Block[]) => EntityPiece): (blocks: readonly Block[]) => EntityPiece {
+function rememberLast(write: (blocks: readonly Block[]) => EntityPiece): (blocks: readonly Block[]) => EntityPiece {
   let last: { readonly blocks: readonly Block[]; readonly piece: EntityPiece } | undefined
   return (blocks) => {
     if (last?.blocks !== blocks) last = { blocks, piece: write(blocks) }

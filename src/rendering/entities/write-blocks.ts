@@ -38,7 +38,7 @@ function writeBlock(draft: Draft, block: Block, scene: BlockScene): void {
       writeList(draft, block, scene)
       break
     case 'table':
-      writeTable(draft, block, scene)
+      writeTableText(draft, block, scene)
       break
     case 'thematicBreak':
       draft.text += '———'
@@ -79,17 +79,17 @@ function writeQuote(draft: Draft, children: readonly Block[], scene: BlockScene)
 function writeList(draft: Draft, list: List, scene: BlockScene): void {
   for (const [index, item] of list.children.entries()) {
     if (index > 0) draft.text += `\n${scene.indent}`
-    draft.text += markerOf(list, item, index)
+    draft.text += listMarker(list, item, index)
     writeBlocks(draft, item.children, { ...scene, indent: `${scene.indent}  ` }, '\n')
   }
 }
 
-function markerOf(list: List, { checked }: ListItem, index: number): string {
+function listMarker(list: List, { checked }: ListItem, index: number): string {
   if (checked !== null) return checked ? '☑ ' : '☐ '
   return list.ordered ? `${list.start + index}. ` : '• '
 }
 
-function writeTable(draft: Draft, table: Table, scene: BlockScene): void {
+function writeTableText(draft: Draft, table: Table, scene: BlockScene): void {
   const width = alignedTable(table).indexOf('\n')
   const isNarrow = table.align.length <= maxColumns && width <= maxTableWidth
   if (isNarrow) writeBlocks(draft, tableAsCode(table), scene)

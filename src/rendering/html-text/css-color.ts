@@ -43,17 +43,17 @@ function ofHex(hex: string): Color {
 }
 
 function ofRgb(numbers: readonly string[]): Color | undefined {
-  const [red, green, blue] = numbers.map((each) => share(each, 255))
-  const alpha = share(numbers[3] ?? '1', 1)
+  const [red, green, blue] = numbers.map((each) => parseShare(each, 255))
+  const alpha = parseShare(numbers[3] ?? '1', 1)
   if (red === undefined || green === undefined || blue === undefined || alpha === undefined) return undefined
   return { red, green, blue, alpha }
 }
 
 /** Only black, white and greys matter for hiding, so the hue is left out when there is no saturation; else: unknown. */
 function ofHsl(numbers: readonly string[]): Color | undefined {
-  const saturation = share(numbers[1] ?? '', 1)
-  const lightness = share(numbers[2] ?? '', 1)
-  const alpha = share(numbers[3] ?? '1', 1)
+  const saturation = parseShare(numbers[1] ?? '', 1)
+  const lightness = parseShare(numbers[2] ?? '', 1)
+  const alpha = parseShare(numbers[3] ?? '1', 1)
   if (saturation === undefined || lightness === undefined || alpha === undefined) return undefined
   const isGrey = saturation <= 0.05 || lightness <= 0.02 || lightness >= 0.98
   if (!isGrey && alpha > faintest) return undefined
@@ -61,7 +61,7 @@ function ofHsl(numbers: readonly string[]): Color | undefined {
   return { red: level, green: level, blue: level, alpha }
 }
 
-function share(text: string, whole: number): number | undefined {
+function parseShare(text: string, whole: number): number | undefined {
   const match = /^([\d.]+)(%)?$/.exec(text)
   if (match === null) return undefined
   const value = match[2] === undefined ? Number(match[1]) : (Number(match[1]) / 100) * whole

@@ -1,38 +1,40 @@
 // What the tags of HTML mean for text: which stand on lines of their own, which say nothing, which close which.
 
-function names(list: string): ReadonlySet<string> {
+function elementNames(list: string): ReadonlySet<string> {
   return new Set(list.split(/\s+/))
 }
 
 /** They never hold anything. */
-export const voidTags = names('area base br col embed hr img input link meta param source track wbr')
+export const voidTags = elementNames('area base br col embed hr img input link meta param source track wbr')
 
 /** Programs, styles, controls, other documents: the tokenizer reads to their end tag, and nothing in them is a message. */
-export const rawTags = names('script style title textarea iframe noembed noframes xmp plaintext')
+export const rawTags = elementNames('script style title textarea iframe noembed noframes xmp plaintext')
 
 /** What they hold is no message either: choices, foreign languages, things that only a browser can show. */
-export const silentTags = names(
+export const silentTags = elementNames(
   `frame frameset noscript template object applet svg select datalist audio video canvas xml
    annotation annotation-xml mphantom`,
 )
 
 /** Formulas (MathML Core). */
-export const mathTags = names(
+export const mathTags = elementNames(
   `math semantics mrow mi mn mo mtext ms mspace mfrac msqrt mroot msup msub msubsup munder mover munderover mtable mtr mtd
    mstyle mpadded merror`,
 )
 
 /** A blank line around them. */
-export const spacedTags = names('p h1 h2 h3 h4 h5 h6 ul ol menu dir dl blockquote pre listing table figure fieldset')
+export const spacedTags = elementNames(
+  'p h1 h2 h3 h4 h5 h6 ul ol menu dir dl blockquote pre listing table figure fieldset',
+)
 
 /** A line of their own. */
-export const lineTags = names(
+export const lineTags = elementNames(
   `div section article header footer main nav aside address center details summary dialog form figcaption legend hgroup
    li dt dd tr caption body html optgroup option`,
 )
 
-const tableTags = names('table caption thead tbody tfoot tr td th')
-const otherSpecialTags = names('button object template marquee applet td th thead tbody tfoot')
+const tableTags = elementNames('table caption thead tbody tfoot tr td th')
+const otherSpecialTags = elementNames('button object template marquee applet td th thead tbody tfoot')
 
 /** An ordinary end tag does not reach through these to an element around them. */
 function isSpecial(name: string): boolean {
@@ -40,22 +42,25 @@ function isSpecial(name: string): boolean {
 }
 
 /** Nothing inside of these ends, or is opened again, outside of them. */
-export const scopeTags = names('table td th caption object template applet marquee html')
+export const scopeTags = elementNames('table td th caption object template applet marquee html')
 
 /** They end where they are told to, also through blocks, and go on in the next block when no end tag came. */
-export const formattingTags = names('a b big code em font i nobr s small strike strong tt u')
+export const formattingTags = elementNames('a b big code em font i nobr s small strike strong tt u')
 
 /** Which open element ends when this one begins, and how far up to look for it. */
 export type ImpliedEnd = { readonly closes: ReadonlySet<string>; readonly within: ReadonlySet<string> }
 
-const paragraph: ImpliedEnd = { closes: names('p'), within: names('table td th caption object template button') }
-const item: ImpliedEnd = { closes: names('li'), within: names('ul ol menu dir table td th') }
-const term: ImpliedEnd = { closes: names('dt dd'), within: names('dl table td th') }
-const cell: ImpliedEnd = { closes: names('td th caption'), within: names('tr table') }
-const row: ImpliedEnd = { closes: names('tr caption'), within: names('table') }
-const rows: ImpliedEnd = { closes: names('thead tbody tfoot caption'), within: names('table') }
-const link: ImpliedEnd = { closes: names('a'), within: scopeTags }
-const choice: ImpliedEnd = { closes: names('option'), within: names('select datalist') }
+const paragraph: ImpliedEnd = {
+  closes: elementNames('p'),
+  within: elementNames('table td th caption object template button'),
+}
+const item: ImpliedEnd = { closes: elementNames('li'), within: elementNames('ul ol menu dir table td th') }
+const term: ImpliedEnd = { closes: elementNames('dt dd'), within: elementNames('dl table td th') }
+const cell: ImpliedEnd = { closes: elementNames('td th caption'), within: elementNames('tr table') }
+const row: ImpliedEnd = { closes: elementNames('tr caption'), within: elementNames('table') }
+const rows: ImpliedEnd = { closes: elementNames('thead tbody tfoot caption'), within: elementNames('table') }
+const link: ImpliedEnd = { closes: elementNames('a'), within: scopeTags }
+const choice: ImpliedEnd = { closes: elementNames('option'), within: elementNames('select datalist') }
 
 const special: Readonly<Record<string, readonly ImpliedEnd[]>> = {
   ...{ li: [paragraph, item], dt: [paragraph, term], dd: [paragraph, term], td: [cell], th: [cell], tr: [cell, row] },

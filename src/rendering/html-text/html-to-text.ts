@@ -12,15 +12,15 @@ import {
   finishLines,
   type Lines,
   newLines,
-  record,
+  recordLines,
   startBlock,
   startCell,
   tieText,
   writeKept,
   writeWords,
 } from './lines.ts'
-import { linkText } from './link-text.ts'
-import { type Attributes, isShown, type Look, lookOf } from './look.ts'
+import { htmlLinkText } from './link-text.ts'
+import { type Attributes, computeVisibility, isShownToReader, type Visibility } from './look.ts'
 import { closeAll, closeElement, currentLook, noElements, openElement } from './open-elements.ts'
 
 const maxHtmlLength = 1024 * 1024
@@ -46,10 +46,11 @@ export function htmlToText(html: string, options: HtmlTextOptions = {}): string 
     open(name, attributes) {
       isRaw = rawTags.has(name)
       if (isRaw) return
-      if (voidTags.has(name)) return writeVoid(lines, name, lookOf(currentLook(elements), name, attributes), attributes)
+      if (voidTags.has(name))
+        return writeVoid(lines, name, computeVisibility(currentLook(elements), name, attributes), attributes)
       openElement(elements, name, attributes, (look) => {
-        const end = begin({ lines, lists, formulas }, { name, attributes, look })
-        const mark = isShown(look) ? options.mark?.(name, attributes) : undefined
+        const end = beginElement({ lines, lists, formulas }, { name, attributes, look })
+        const mark = isShownToReader(look) ? options.mark?.(name, attributes) : undefined
         if (mark !== undefined) writeLine(lines, mark)
         return end
       })
@@ -65,7 +66,7 @@ export function htmlToText(html: string, options: HtmlTextOptions = {}): string 
     text(text) {
       const look = currentLook(elements)
       if (isRaw) return
-      if (!isShown(look)) {
+      if (!isShownToReader(look)) {
         if (options.onHidden !== undefined && /\S/.test(text)) options.onHidden()
         return
       }
@@ -83,12 +84,12 @@ type List = { next: number | undefined }
 /** An open element of a formula, and how many are in it so far. */
 type Formula = { readonly name: string; children: number }
 type Page = { readonly lines: Lines; readonly lists: List[]; readonly formulas: Formula[] }
-type Element = { readonly name: string; readonly attributes: Attributes; readonly look: Look }
+type Element = { readonly name: string; readonly attributes: Attributes; readonly look: Visibility }
 
 /** Answers what is to be done at the element's end. */
-function begin(page: Page, element: Element): () => void {
+function beginElement(page: Page, element: Element): () => void {
   const { name, look, attributes } = element
-  if (!isShown(look)) return nothing
+  if (!isShownToReader(look)) return nothing
   if (mathTags.has(name)) return beginFormula(page, name)
   const breaks = spacedTags.has(name) ? 2 : 1
   const isBlock = breaks === 2 || lineTags.has(name)
@@ -110,7 +111,7 @@ function beginKind(page: Page, name: string, attributes: Attributes): () => void
     case 'menu':
     case 'dir':
     case 'ol':
-      return beginList(page, name === 'ol' ? wholeNumber(attributes.get('start'), 1) : undefined)
+      return beginList(page, name === 'ol' ? parseWholeNumber(attributes.get('start'), 1) : undefined)
     case 'li':
       return beginItem(page, attributes)
     case 'blockquote':
@@ -166,10 +167,10 @@ function beginFormula({ lines, formulas }: Page, name: string): () => void {
 }
 
 function beginLink(lines: Lines, attributes: Attributes): () => void {
-  const label = record(lines)
+  const label = recordLines(lines)
   return () => {
     const classes = attributes.get('class')?.split(/\s+/) ?? []
-    const more = linkText(label.end(), attributes.get('href'), classes)
+    const more = htmlLinkText(label.end(), attributes.get('href'), classes)
     if (more?.place === 'instead') label.replace(more.text)
     else if (more !== undefined) appendText(lines, more.text, more.place === 'apart')
   }
@@ -183,7 +184,7 @@ function beginList({ lists }: Page, next: number | undefined): () => void {
 function beginItem({ lists, lines }: Page, attributes: Attributes): () => void {
   const list = lists.at(-1)
   if (list?.next === undefined) return enterContainer(lines, '- ', '  ')
-  const number = wholeNumber(attributes.get('value'), list.next)
+  const number = parseWholeNumber(attributes.get('value'), list.next)
   list.next = number + 1
   return enterContainer(lines, `${number}. `, '   ')
 }
@@ -192,12 +193,12 @@ function isNestedList({ lists }: Page, name: string): boolean {
   return lists.length > 0 && /^(?:ul|ol|menu|dir)$/.test(name)
 }
 
-function wholeNumber(text: string | undefined, otherwise: number): number {
+function parseWholeNumber(text: string | undefined, otherwise: number): number {
   return text !== undefined && /^-?\d{1,9}$/.test(text.trim()) ? Number(text) : otherwise
 }
 
-function writeVoid(lines: Lines, name: string, look: Look, attributes: Attributes): void {
-  if (!isShown(look)) return
+function writeVoid(lines: Lines, name: string, look: Visibility, attributes: Attributes): void {
+  if (!isShownToReader(look)) return
   if (name === 'br') breakLine(lines)
   if (name === 'hr') writeRule(lines)
   if (name === 'img') writeImage(lines, attributes)

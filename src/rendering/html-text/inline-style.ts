@@ -10,7 +10,7 @@ export function parseInlineStyle(style: string | undefined): Style {
   if (style === undefined || style === '') return none
   const found = new Map<string, string>()
   const important = new Set<string>()
-  for (const declaration of plainText(style).split(';')) {
+  for (const declaration of plainStyle(style).split(';')) {
     const colon = declaration.indexOf(':')
     if (colon === -1) continue
     const name = declaration.slice(0, colon).trim().toLowerCase()
@@ -39,7 +39,7 @@ const unitPixels: Readonly<Record<string, number>> = {
   '%': 8,
 }
 
-function plainText(style: string): string {
+function plainStyle(style: string): string {
   const bare = style.includes('/*') ? withoutComments(style) : style
   if (!bare.includes('\\')) return bare
   return bare.replace(escaped, (_, hex: string | undefined, plain: string | undefined) => {

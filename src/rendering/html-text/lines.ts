@@ -129,7 +129,7 @@ export function startCell(lines: Lines): void {
 }
 
 /** `end`: what was written from here to there. `replace`: something else in its place. */
-export function record(lines: Lines): { readonly end: () => string; readonly replace: (text: string) => void } {
+export function recordLines(lines: Lines): { readonly end: () => string; readonly replace: (text: string) => void } {
   const recorded: NonNullable<Lines['recorded']> = { text: '', from: undefined }
   lines.recorded = recorded
   return {
@@ -141,21 +141,21 @@ export function record(lines: Lines): { readonly end: () => string; readonly rep
       if (recorded.from === undefined || lines.isFull) return
       lines.parts.length = recorded.from.parts
       lines.length = recorded.from.length
-      write(lines, text)
+      writeToLines(lines, text)
     },
   }
 }
 
 function emit(lines: Lines, text: string): void {
   if (lines.length === 0 || lines.breaks > 0) startLine(lines)
-  else if (lines.separators > 0) write(lines, `${' |'.repeat(Math.min(lines.separators, maxSeparators))} `)
-  else if (lines.isSpacePending) write(lines, ' ')
+  else if (lines.separators > 0) writeToLines(lines, `${' |'.repeat(Math.min(lines.separators, maxSeparators))} `)
+  else if (lines.isSpacePending) writeToLines(lines, ' ')
   const { recorded } = lines
   if (recorded !== undefined) {
     recorded.from ??= { parts: lines.parts.length, length: lines.length }
     if (recorded.text.length < maxRecorded) recorded.text += lines.isSpacePending ? ` ${text}` : text
   }
-  write(lines, text)
+  writeToLines(lines, text)
   lines.breaks = 0
   lines.separators = 0
   lines.isSpacePending = false
@@ -167,9 +167,9 @@ function startLine(lines: Lines): void {
   if (lines.length > 0) {
     const shared = lines.containers.slice(0, lines.sharedContainers)
     const blank = shared.map((each) => each.prefix).join('')
-    write(lines, `\n${`${blank.trimEnd()}\n`.repeat(Math.max(0, lines.breaks - 1))}`)
+    writeToLines(lines, `\n${`${blank.trimEnd()}\n`.repeat(Math.max(0, lines.breaks - 1))}`)
   }
-  write(lines, lines.containers.map(takeMarker).join(''))
+  writeToLines(lines, lines.containers.map(takeMarker).join(''))
   lines.sharedContainers = lines.containers.length
 }
 
@@ -179,7 +179,7 @@ function takeMarker(container: Container): string {
   return marker === '' ? prefix : marker
 }
 
-function write(lines: Lines, text: string): void {
+function writeToLines(lines: Lines, text: string): void {
   if (lines.isFull) return
   lines.isFull = lines.length + text.length > lines.maxLength
   // Cut between code points.

@@ -9,7 +9,11 @@ const hashtag = /^#[\p{L}\p{M}\p{N}_]+$/u
 type LinkText = { readonly text: string; readonly place: 'behind' | 'apart' | 'instead' }
 
 /** Undefined: the label says it all. */
-export function linkText(label: string, href: string | undefined, classes: readonly string[]): LinkText | undefined {
+export function htmlLinkText(
+  label: string,
+  href: string | undefined,
+  classes: readonly string[],
+): LinkText | undefined {
   const url = linkTarget(href)
   if (label === '' || url === undefined) return undefined
   if (hashtag.test(label) && classes.includes('hashtag')) return undefined
@@ -52,11 +56,13 @@ function saysSame(label: string, url: URL): boolean {
         .replace(/^(?:mailto|tel):/i, '')
         .replace(/[\s()-]/g, '')
         .toLowerCase()
-    return bare(label) === bare(shownUrl(url)) || bare(label) === bare(decoded(url.pathname))
+    return bare(label) === bare(shownUrl(url)) || bare(label) === bare(decodeUriSafely(url.pathname))
   }
   const user = /^@([\p{L}\p{N}_.-]+)@([\p{L}\p{N}.:-]+)$/u.exec(label)
   if (user !== null) return user[2]?.toLowerCase() === url.host && url.href.includes(user[1] ?? '')
-  return comparable(label) === comparable(shownUrl(url)) || comparable(label) === comparable(decoded(shownUrl(url)))
+  return (
+    comparable(label) === comparable(shownUrl(url)) || comparable(label) === comparable(decodeUriSafely(shownUrl(url)))
+  )
 }
 
 function comparable(text: string): string {
@@ -68,7 +74,7 @@ function comparable(text: string): string {
     .replace(/^[^/?#]+/, (host) => host.toLowerCase())
 }
 
-function decoded(text: string): string {
+function decodeUriSafely(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

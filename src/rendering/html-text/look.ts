@@ -8,7 +8,7 @@ import { parseInlineStyle, pixels, type Style } from './inline-style.ts'
 export type Attributes = ReadonlyMap<string, string>
 
 /** What an element hands down to its children. */
-export type Look = {
+export type Visibility = {
   /** Hidden in a way that no child can undo. */
   readonly isGone: boolean
   readonly isVisible: boolean
@@ -22,7 +22,7 @@ export type Look = {
 }
 
 /** A page without styles is white. */
-export const plainLook: Look = {
+export const plainLook: Visibility = {
   isGone: false,
   isVisible: true,
   isTiny: false,
@@ -31,7 +31,7 @@ export const plainLook: Look = {
   keepsSpace: false,
 }
 
-export function isShown(look: Look): boolean {
+export function isShownToReader(look: Visibility): boolean {
   return (
     !look.isGone &&
     look.isVisible &&
@@ -44,7 +44,7 @@ const farAway = -200
 const styling = ['style', 'hidden', 'class', 'color', 'bgcolor', 'background', 'width', 'height'] as const
 const keepingTags = new Set(['pre', 'listing'])
 
-export function lookOf(parent: Look, name: string, attributes: Attributes): Look {
+export function computeVisibility(parent: Visibility, name: string, attributes: Attributes): Visibility {
   const look = ofTag(parent, name, attributes)
   if (attributes.size === 0 || !styling.some((each) => attributes.has(each))) return look
   const style = parseInlineStyle(attributes.get('style'))
@@ -58,13 +58,13 @@ export function lookOf(parent: Look, name: string, attributes: Attributes): Look
     isVisible: visibility(look.isVisible, style.get('visibility')),
     isTiny: tininess(look.isTiny, style.get('font-size') ?? sizeInFont(style.get('font'))),
     color: textColor(look, style, attributes.get('color')),
-    background: backgroundOf(look, style, attributes),
+    background: backgroundColor(look, style, attributes),
     keepsSpace: keepsSpace(look.keepsSpace, style.get('white-space')),
   }
 }
 
 /** Some tags say nothing; a link has its own colour unless a style sets another. */
-function ofTag(parent: Look, name: string, attributes: Attributes): Look {
+function ofTag(parent: Visibility, name: string, attributes: Attributes): Visibility {
   const isShut = name === 'dialog' && !attributes.has('open')
   if (isShut || silentTags.has(name)) return { ...parent, isGone: true }
   if (name === 'a' && parent.color !== undefined) return { ...parent, color: undefined }
@@ -133,12 +133,12 @@ function sizeInFont(font: string | undefined): string | undefined {
     .find((word) => /^[\d.]+(?:px|pt|em|rem|%)?$/.test(word ?? '') && !/^\d00$/.test(word ?? ''))
 }
 
-function textColor(parent: Look, style: Style, attribute: string | undefined): Color | undefined {
+function textColor(parent: Visibility, style: Style, attribute: string | undefined): Color | undefined {
   const fill = style.get('-webkit-text-fill-color')
   return parseColor(fill) ?? parseColor(style.get('color')) ?? parseColor(attribute) ?? parent.color
 }
 
-function backgroundOf(parent: Look, style: Style, attributes: Attributes): Color | undefined {
+function backgroundColor(parent: Visibility, style: Style, attributes: Attributes): Color | undefined {
   const stated = style.get('background-color') ?? style.get('background') ?? attributes.get('bgcolor')
   const image = style.get('background-image') ?? attributes.get('background')
   if (image !== undefined && image !== 'none') return undefined

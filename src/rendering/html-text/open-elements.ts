@@ -1,11 +1,11 @@
 // The elements that are open at a place of a document, as a browser would have them, and never more than some.
 import { endsSearch, formattingTags, type ImpliedEnd, impliedEnds, scopeTags } from './elements.ts'
-import { type Attributes, isShown, type Look, lookOf, plainLook } from './look.ts'
+import { type Attributes, computeVisibility, isShownToReader, plainLook, type Visibility } from './look.ts'
 
 /** `end` undoes what the element did to the text's layout. */
 type OpenElement = {
   readonly name: string
-  readonly look: Look
+  readonly look: Visibility
   readonly attributes: Attributes
   readonly end: () => void
 }
@@ -20,13 +20,13 @@ export type OpenElements = {
 
 const maxDepth = 256
 const nothing = () => {}
-const hiddenLook: Look = { ...plainLook, isGone: true }
+const hiddenLook: Visibility = { ...plainLook, isGone: true }
 
 export function noElements(): OpenElements {
   return { stack: [], counts: new Map(), buried: new Map(), isBuriedHidden: false }
 }
 
-export function currentLook(elements: OpenElements): Look {
+export function currentLook(elements: OpenElements): Visibility {
   return elements.isBuriedHidden ? hiddenLook : (elements.stack.at(-1)?.look ?? plainLook)
 }
 
@@ -35,23 +35,23 @@ export function openElement(
   elements: OpenElements,
   name: string,
   attributes: Attributes,
-  begin: (look: Look) => () => void,
+  begin: (look: Visibility) => () => void,
 ): void {
   if (elements.buried.size === 0) for (const implied of impliedEnds(name)) endImplied(elements, implied)
-  const look = lookOf(currentLook(elements), name, attributes)
+  const look = computeVisibility(currentLook(elements), name, attributes)
   if (elements.stack.length < maxDepth) {
     push(elements, { name, look, attributes, end: begin(look) })
     return
   }
   elements.buried.set(name, (elements.buried.get(name) ?? 0) + 1)
-  elements.isBuriedHidden ||= !isShown(look)
+  elements.isBuriedHidden ||= !isShownToReader(look)
 }
 
 /** Answers whether there was anything to close. */
 export function closeElement(elements: OpenElements, name: string): boolean {
   if (elements.buried.size > 0) return unbury(elements, name)
   if ((elements.counts.get(name) ?? 0) === 0) return false
-  const at = find(
+  const at = findOpenElement(
     elements,
     (each) => each === name,
     (each) => endsSearch(name, each),
@@ -77,7 +77,7 @@ function endImplied(elements: OpenElements, { closes, within }: ImpliedEnd): voi
   let isOpen = false
   for (const name of closes) isOpen ||= (elements.counts.get(name) ?? 0) > 0
   if (!isOpen) return
-  const at = find(
+  const at = findOpenElement(
     elements,
     (name) => closes.has(name),
     (name) => within.has(name),
@@ -85,7 +85,11 @@ function endImplied(elements: OpenElements, { closes, within }: ImpliedEnd): voi
   if (at !== -1) popTo(elements, at)
 }
 
-function find({ stack }: OpenElements, closes: (name: string) => boolean, stops: (name: string) => boolean): number {
+function findOpenElement(
+  { stack }: OpenElements,
+  closes: (name: string) => boolean,
+  stops: (name: string) => boolean,
+): number {
   for (let at = stack.length - 1; at >= 0; at -= 1) {
     const name = stack[at]?.name ?? ''
     if (closes(name)) return at
@@ -106,8 +110,8 @@ function popTo(elements: OpenElements, at: number): void {
   const last = pop(elements)
   if (last === undefined || scopeTags.has(last.name)) return
   for (const { name, attributes } of unended) {
-    const look = lookOf(currentLook(elements), name, attributes)
-    if (!isShown(look)) push(elements, { name, look, attributes, end: nothing })
+    const look = computeVisibility(currentLook(elements), name, attributes)
+    if (!isShownToReader(look)) push(elements, { name, look, attributes, end: nothing })
   }
 }
 

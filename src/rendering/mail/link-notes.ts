@@ -1,11 +1,11 @@
 // Addresses of links, listed once each below the text that refers to them by number.
 
-export type Notes = {
+export type LinkNotes = {
   readonly numberOf: (url: string) => number
   readonly lines: () => readonly string[]
 }
 
-export function createNotes(): Notes {
+export function createLinkNotes(): LinkNotes {
   const numbers = new Map<string, number>()
   return {
     numberOf(url) {

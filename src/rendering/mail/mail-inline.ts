@@ -1,28 +1,28 @@
 // Inline nodes of a text mail, marked as people mark words in plain text.
 import { lineText } from '../table/inline-text.ts'
 import type { Inline, Link } from '../tree.ts'
-import type { Notes } from './link-notes.ts'
+import type { LinkNotes } from './link-notes.ts'
 
-export function mailInline(children: readonly Inline[], notes: Notes): string {
-  return children.map((node) => nodeText(node, notes)).join('')
+export function mailInline(children: readonly Inline[], notes: LinkNotes): string {
+  return children.map((node) => nodeToMailText(node, notes)).join('')
 }
 
-function nodeText(node: Inline, notes: Notes): string {
+function nodeToMailText(node: Inline, notes: LinkNotes): string {
   switch (node.type) {
     case 'text':
       return node.value
     case 'strong':
-      return marked('*', mailInline(node.children, notes))
+      return markMailText('*', mailInline(node.children, notes))
     case 'emphasis':
-      return marked('_', mailInline(node.children, notes))
+      return markMailText('_', mailInline(node.children, notes))
     case 'delete':
-      return marked('~', mailInline(node.children, notes))
+      return markMailText('~', mailInline(node.children, notes))
     case 'inlineCode':
-      return marked('`', node.value)
+      return markMailText('`', node.value)
     case 'break':
       return '\n'
     case 'link':
-      return linkText(node, notes)
+      return mailLinkText(node, notes)
     case 'mention':
       return node.name
     default:
@@ -31,7 +31,7 @@ function nodeText(node: Inline, notes: Notes): string {
 }
 
 /** Spaces stay outside of the marks, so that the marks stand at words. */
-function marked(mark: string, text: string): string {
+function markMailText(mark: string, text: string): string {
   const words = text.trim()
   if (words === '') return text
   const lead = text.slice(0, text.length - text.trimStart().length)
@@ -39,7 +39,7 @@ function marked(mark: string, text: string): string {
 }
 
 /** An address that is its own label needs no note. */
-function linkText({ url, children }: Link, notes: Notes): string {
+function mailLinkText({ url, children }: Link, notes: LinkNotes): string {
   const label = lineText(children)
   if (label === '' || isItsOwnLabel(url, label)) return label === '' ? url : label
   return `${mailInline(children, notes)} [${notes.numberOf(url)}]`

@@ -3,25 +3,25 @@ import { alignedTable } from '../table/aligned-table.ts'
 import { displayWidth } from '../table/display-width.ts'
 import { tableAsList } from '../table/table-as-list.ts'
 import type { Block, Heading, List, Root, Table } from '../tree.ts'
-import { createNotes, type Notes } from './link-notes.ts'
+import { createLinkNotes, type LinkNotes } from './link-notes.ts'
 import { mailInline } from './mail-inline.ts'
 import { wrapText } from './wrap-text.ts'
 
 const columns = 78
 const narrowest = 20
 
-type Page = { readonly notes: Notes; readonly columns: number; readonly isInItem: boolean }
+type Page = { readonly notes: LinkNotes; readonly columns: number; readonly isInItem: boolean }
 
 export function mailText(root: Root): string {
-  const notes = createNotes()
+  const notes = createLinkNotes()
   const body = blocksLines(root.children, { notes, columns, isInItem: false })
   const list = notes.lines()
   const lines = list.length === 0 ? body : [...body, '', ...list]
-  return lines.map(sendable).join('\n')
+  return lines.map(trimMailLine).join('\n')
 }
 
 /** A line of its own never starts as a mailbox separates its messages, and none ends in spaces or a bare CR. */
-function sendable(line: string): string {
+function trimMailLine(line: string): string {
   const text = line.replaceAll('\r', '').trimEnd()
   return text.startsWith('From ') ? ` ${text}` : text
 }
@@ -44,7 +44,7 @@ function blockLines(block: Block, page: Page): readonly string[] {
     case 'heading':
       return headingLines(block, page)
     case 'blockquote':
-      return inside(block.children, { ...page, isInItem: false }, 2).map((line) => `> ${line}`)
+      return indentedLines(block.children, { ...page, isInItem: false }, 2).map((line) => `> ${line}`)
     case 'list':
       return listLines(block, page)
     case 'code':
@@ -69,7 +69,7 @@ function listLines(list: List, page: Page): readonly string[] {
   return list.children.flatMap(({ checked, children }, index) => {
     const marker = list.ordered ? `${list.start + index}. ` : '- '
     const box = checked === null ? '' : checked ? '[x] ' : '[ ] '
-    const lines = inside(children, { ...page, isInItem: true }, marker.length + box.length)
+    const lines = indentedLines(children, { ...page, isInItem: true }, marker.length + box.length)
     const [first = '', ...rest] = lines
     return [`${marker}${box}${first}`, ...rest.map((line) => ' '.repeat(marker.length) + line)]
   })
@@ -80,6 +80,6 @@ function tableLines(table: Table, page: Page): readonly string[] {
   return lines.every((line) => displayWidth(line) <= page.columns) ? lines : listLines(tableAsList(table), page)
 }
 
-function inside(blocks: readonly Block[], page: Page, used: number): readonly string[] {
+function indentedLines(blocks: readonly Block[], page: Page, used: number): readonly string[] {
   return blocksLines(blocks, { ...page, columns: Math.max(narrowest, page.columns - used) })
 }

@@ -15,7 +15,7 @@ function wrapLine(text: string, columns: number): readonly string[] {
   let width = 0
   for (const word of text.split(/[ \t]+/)) {
     let space = line === '' ? '' : ' '
-    for (const piece of piecesOf(word, columns)) {
+    for (const piece of splitLongWord(word, columns)) {
       const pieceWidth = displayWidth(piece)
       if (line !== '' && width + space.length + pieceWidth > columns) {
         lines.push(line)
@@ -31,7 +31,7 @@ function wrapLine(text: string, columns: number): readonly string[] {
   return [...lines, line]
 }
 
-function piecesOf(word: string, columns: number): readonly string[] {
+function splitLongWord(word: string, columns: number): readonly string[] {
   if (word.length * 2 <= columns || word.includes('://')) return [word]
   return word.match(unspaced) ?? [word]
 }

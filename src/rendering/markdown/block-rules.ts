@@ -16,16 +16,16 @@ const definition = /\[(?:[^\\[\]]|\\.){1,999}\]:\s{0,99}<?(?:https?:\/\/|mailto:
 
 export function changeBlockRules(md: MarkdownIt): void {
   for (const name of ['blockquote', 'list']) {
-    wrapped(md, name, (rule) => (state, start, end, silent) => {
+    wrapBlockRule(md, name, (rule) => (state, start, end, silent) => {
       return state.level < maxContainers && rule(state, start, end, silent)
     })
   }
-  wrapped(md, 'reference', (rule) => (state, start, end, silent) => {
+  wrapBlockRule(md, 'reference', (rule) => (state, start, end, silent) => {
     definition.lastIndex = (state.bMarks[start] ?? 0) + (state.tShift[start] ?? 0)
     // "[Note]: this" is a sentence, not an address.
     return definition.test(state.src) && rule(state, start, end, silent)
   })
-  wrapped(md, 'table', (rule) => (state, start, end, silent) => {
+  wrapBlockRule(md, 'table', (rule) => (state, start, end, silent) => {
     const from = state.tokens.length
     if (!rule(state, start, Math.min(end, start + maxRows), silent)) return false
     if (!silent) keepExtraCells(state, from)
@@ -41,7 +41,7 @@ const rest: BlockRule = (state, start, end, silent) => {
   return true
 }
 
-function wrapped(md: MarkdownIt, name: string, change: (rule: BlockRule) => BlockRule): void {
+function wrapBlockRule(md: MarkdownIt, name: string, change: (rule: BlockRule) => BlockRule): void {
   const { ruler } = md.block
   const known = ruler.__rules__.find((rule) => rule.name === name)
   if (known !== undefined) ruler.at(name, change(known.fn), { alt: known.alt })

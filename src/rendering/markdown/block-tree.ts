@@ -1,6 +1,6 @@
 // Block tokens to block nodes, iteratively: nesting is the text's choice and must not be our stack's.
 import type { Align, Block, Heading, Inline, ListItem, TableRow } from '../tree.ts'
-import { type Building, inlineTree, labelOf } from './inline-tree.ts'
+import { type Building, footnoteLabel, inlineTree } from './inline-tree.ts'
 import type { Token } from './markdown-parser.ts'
 
 export type NoteTree = { readonly label: string; readonly children: readonly Inline[] }
@@ -56,22 +56,22 @@ export function readBlocks(tokens: readonly Token[], building: Building, sink: B
     } else if (token.type === 'inline') {
       const frame = frames.at(-1)
       const inline = inlineTree(token, building, frame?.token.type === 'heading_open')
-      nodes += countOf(inline)
+      nodes += countInlineNodes(inline)
       if (frame !== undefined) frame.inline = inline
     } else if (token.type === 'reference_definition')
-      sink.definition({ label: labelOf(token), line: token.map?.[0] ?? 0 })
+      sink.definition({ label: footnoteLabel(token), line: token.map?.[0] ?? 0 })
     else if (isCellToken(token)) readCell(token, frames.at(-1))
-    else if (token.nesting > 0) frames.push(frameOf(token))
+    else if (token.nesting > 0) frames.push(openFrame(token))
     else if (token.nesting < 0) {
       const frame = frames.pop()
-      if (frame?.token.type === 'note_open') sink.note({ label: labelOf(frame.token), children: frame.inline })
+      if (frame?.token.type === 'note_open') sink.note({ label: footnoteLabel(frame.token), children: frame.inline })
       else if (frame?.token.type === 'list_item_open') frames.at(-1)?.items.push(listItem(frame))
       else if (frame !== undefined && !add(closedBlock(frame))) return
     } else if (!add(leafBlock(token))) return
   }
 }
 
-function frameOf(token: Token): Frame {
+function openFrame(token: Token): Frame {
   return { token, children: [], items: [], rows: [], align: [], cells: [], inline: [] }
 }
 
@@ -81,7 +81,7 @@ function isCellToken({ tag }: Token): boolean {
 
 function readCell(token: Token, table: Frame | undefined): void {
   if (table === undefined) return
-  if (token.type === 'th_open') table.align.push(alignOf(token))
+  if (token.type === 'th_open') table.align.push(cellAlignment(token))
   if (token.type === 'th_close' || token.type === 'td_close') {
     table.cells.push({ type: 'tableCell', children: table.inline })
     table.inline = []
@@ -92,7 +92,7 @@ function readCell(token: Token, table: Frame | undefined): void {
   }
 }
 
-function alignOf(token: Token): Align {
+function cellAlignment(token: Token): Align {
   const style = String(token.attrGet('style') ?? '')
   if (style.endsWith('left')) return 'left'
   if (style.endsWith('center')) return 'center'
@@ -105,7 +105,7 @@ function closedBlock(frame: Frame): Block | undefined {
     case 'paragraph_open':
       return inline.length === 0 ? undefined : { type: 'paragraph', children: inline }
     case 'heading_open':
-      return { type: 'heading', depth: depthOf(token), children: inline }
+      return { type: 'heading', depth: headingDepth(token), children: inline }
     case 'blockquote_open':
       return children.length === 0 ? undefined : { type: 'blockquote', children }
     case 'bullet_list_open':
@@ -138,7 +138,7 @@ function withoutLastNewline(text: string): string {
   return text.endsWith('\n') ? text.slice(0, -1) : text
 }
 
-function depthOf({ tag }: Token): Heading['depth'] {
+function headingDepth({ tag }: Token): Heading['depth'] {
   const depths = [1, 2, 3, 4, 5, 6] as const
   return depths.find((depth) => tag === `h${depth}`) ?? 6
 }
@@ -156,8 +156,8 @@ function listItem({ children }: Frame): ListItem {
   return { type: 'listItem', checked: box[1] !== ' ', children: [{ type: 'paragraph', children: words }, ...rest] }
 }
 
-function countOf(nodes: readonly Inline[]): number {
+function countInlineNodes(nodes: readonly Inline[]): number {
   let count = 0
-  for (const node of nodes) count += 'children' in node ? 1 + countOf(node.children) : 1
+  for (const node of nodes) count += 'children' in node ? 1 + countInlineNodes(node.children) : 1
   return count
 }

@@ -1,9 +1,9 @@
 // Footnotes for the parser: where a note is defined, and where one is named. Notes are numbered in the order they are named.
 import type { MarkdownIt } from 'markdown-it'
 
-type BlockRule = Parameters<MarkdownIt['block']['ruler']['push']>[1]
-type InlineRule = Parameters<MarkdownIt['inline']['ruler']['push']>[1]
-type Env = Parameters<BlockRule>[0]['env']
+type FootnoteBlockRule = Parameters<MarkdownIt['block']['ruler']['push']>[1]
+type FootnoteInlineRule = Parameters<MarkdownIt['inline']['ruler']['push']>[1]
+type Env = Parameters<FootnoteBlockRule>[0]['env']
 
 /** Labels of the notes this text defines, each with its number once it has one. */
 export type NoteNumbers = Map<string, number | undefined>
@@ -12,7 +12,7 @@ const opening = /\[\^([^\s[\]^]{1,64})\]:[ \t]*/y
 const named = /\[\^([^\s[\]^]{1,64})\]/y
 
 export function addFootnotes(md: MarkdownIt): void {
-  md.block.ruler.before('reference', 'note', note, { alt: ['paragraph', 'reference'] })
+  md.block.ruler.before('reference', 'note', footnoteRule, { alt: ['paragraph', 'reference'] })
   md.inline.ruler.before('link', 'note_name', noteName)
 }
 
@@ -22,7 +22,7 @@ export function noteNumbers(env: Env): NoteNumbers {
   return env['notes'] as NoteNumbers
 }
 
-export function numberOf(notes: NoteNumbers, label: string): number {
+export function footnoteNumber(notes: NoteNumbers, label: string): number {
   const known = notes.get(label)
   if (known !== undefined) return known
   let taken = 0
@@ -31,7 +31,7 @@ export function numberOf(notes: NoteNumbers, label: string): number {
   return taken + 1
 }
 
-const note: BlockRule = (state, start, end, silent) => {
+const footnoteRule: FootnoteBlockRule = (state, start, end, silent) => {
   const at = (state.bMarks[start] ?? 0) + (state.tShift[start] ?? 0)
   if ((state.sCount[start] ?? 0) - state.blkIndent >= 4 || state.src.charCodeAt(at + 1) !== 0x5e) return false
   opening.lastIndex = at
@@ -55,7 +55,7 @@ const note: BlockRule = (state, start, end, silent) => {
 }
 
 /** Up to an empty line, unless an indented one follows. */
-function endOfNote(state: Parameters<BlockRule>[0], start: number, end: number): number {
+function endOfNote(state: Parameters<FootnoteBlockRule>[0], start: number, end: number): number {
   let line = start + 1
   while (line < end) {
     if (state.isEmpty(line)) {
@@ -68,7 +68,7 @@ function endOfNote(state: Parameters<BlockRule>[0], start: number, end: number):
   return line
 }
 
-const noteName: InlineRule = (state, silent) => {
+const noteName: FootnoteInlineRule = (state, silent) => {
   if (state.src.charCodeAt(state.pos) !== 0x5b || state.src.charCodeAt(state.pos + 1) !== 0x5e) return false
   named.lastIndex = state.pos
   const match = named.exec(state.src)

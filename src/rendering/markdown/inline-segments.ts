@@ -14,7 +14,7 @@ export type Segment =
       readonly id: number
     }
 
-export function segmentsOf(nodes: readonly Inline[]): readonly Segment[] {
+export function toInlineSegments(nodes: readonly Inline[]): readonly Segment[] {
   const segments: Segment[] = []
   const open = new Set<MarkType>()
   const read = (children: readonly Inline[]) => {
@@ -66,19 +66,19 @@ function openedMark(segments: Segment[], type: MarkType): number {
 /** What a parser sees beside a mark: white space (also the end of the text), punctuation or a letter. */
 export type Beside = 'space' | 'punctuation' | 'letter'
 
-export function besideOf(segment: Segment | undefined, end: 'first' | 'last'): Beside {
+export function neighbourKind(segment: Segment | undefined, end: 'first' | 'last'): Beside {
   if (segment === undefined) return 'space'
   if (segment.kind === 'mark') return 'punctuation'
   if (segment.kind === 'piece') return segment.node.type === 'break' ? 'space' : 'punctuation'
-  const character = end === 'first' ? firstOf(segment.text) : lastOf(segment.text)
+  const character = end === 'first' ? firstCharacter(segment.text) : lastCharacter(segment.text)
   if (/^\s?$/.test(character)) return 'space'
   return /[\p{P}\p{S}]/u.test(character) ? 'punctuation' : 'letter'
 }
 
-export function firstOf(text: string): string {
+export function firstCharacter(text: string): string {
   return String.fromCodePoint(...(text === '' ? [] : [text.codePointAt(0) ?? 0]))
 }
 
-export function lastOf(text: string): string {
+export function lastCharacter(text: string): string {
   return /[\ud800-\udbff][\udc00-\udfff]$/.exec(text)?.[0] ?? text.slice(-1)
 }

@@ -1,7 +1,7 @@
 // Inline tokens to inline nodes.
-import { withoutHidden } from '../shown-text.ts'
+import { stripControlCharacters } from '../shown-text.ts'
 import type { Inline } from '../tree.ts'
-import { type NoteNumbers, numberOf } from './footnotes.ts'
+import { footnoteNumber, type NoteNumbers } from './footnotes.ts'
 import { createInlineBuilder, type InlineBuilder, type Mark } from './inline-builder.ts'
 import type { Token } from './markdown-parser.ts'
 import { withMentions } from './mentions.ts'
@@ -31,7 +31,7 @@ export function inlineTree(inline: Token, building: Building, isOneLine: boolean
   return builder.finish()
 }
 
-export function labelOf(token: Token): string {
+export function footnoteLabel(token: Token): string {
   return String(token.meta?.['label'] ?? '')
 }
 
@@ -49,21 +49,21 @@ function addToken(token: Token, builder: InlineBuilder, building: Building): voi
   if (mark !== undefined) builder.open(mark)
   else if (token.nesting < 0) builder.close()
   else if (token.type === 'text') builder.words(token.content)
-  else if (token.type === 'text_special') builder.words(withoutHidden(token.content))
+  else if (token.type === 'text_special') builder.words(stripControlCharacters(token.content))
   else if (token.type === 'code_inline') builder.node({ type: 'inlineCode', value: token.content })
-  else if (token.type === 'note_name') builder.words(`[${numberOf(building.notes, labelOf(token))}]`)
+  else if (token.type === 'note_name') builder.words(`[${footnoteNumber(building.notes, footnoteLabel(token))}]`)
   else if (token.type === 'image') addImage(token, builder, building)
   else if (token.type === 'link_open') {
-    building.used.add(labelOf(token))
+    building.used.add(footnoteLabel(token))
     builder.open('link', String(token.attrGet('href') ?? ''))
   } else builder.words(token.content)
 }
 
 /** No channel fetches a picture because a model named it: it is a link with its description. */
 function addImage(token: Token, builder: InlineBuilder, { used }: Building): void {
-  used.add(labelOf(token))
+  used.add(footnoteLabel(token))
   const url = String(token.attrGet('src') ?? '')
-  const label = withoutHidden(wordsOf(token.children ?? [])).trim()
+  const label = stripControlCharacters(tokensToText(token.children ?? [])).trim()
   if (builder.isInLink()) builder.words(label === '' ? url : label)
   else {
     builder.open('link', url)
@@ -72,11 +72,11 @@ function addImage(token: Token, builder: InlineBuilder, { used }: Building): voi
   }
 }
 
-function wordsOf(tokens: readonly Token[]): string {
+function tokensToText(tokens: readonly Token[]): string {
   return tokens
     .map((token) => {
       if (token.type === 'softbreak' || token.type === 'hardbreak') return ' '
-      return token.children === null ? token.content : wordsOf(token.children)
+      return token.children === null ? token.content : tokensToText(token.children)
     })
     .join('')
 }

@@ -1,6 +1,6 @@
 // How the marks of a row are written so that they open and close (CommonMark 6.2): emphasis with the character that can, and
 // letters and spaces in the way as references.
-import { type Beside, besideOf, type Segment } from './inline-segments.ts'
+import { type Beside, neighbourKind, type Segment } from './inline-segments.ts'
 
 export type Delimiters = {
   /** What a mark is written with, by its id. */
@@ -12,7 +12,7 @@ export type Delimiters = {
 
 type Neighbours = { readonly outer: Beside; readonly inner: Beside; readonly isBesideMark: boolean }
 
-export function delimitersOf(segments: readonly Segment[]): Delimiters {
+export function chooseDelimiters(segments: readonly Segment[]): Delimiters {
   const starred = starredEmphases(segments)
   const first = new Set<number>()
   const last = new Set<number>()
@@ -23,7 +23,7 @@ export function delimitersOf(segments: readonly Segment[]): Delimiters {
   }
   for (const [index, segment] of segments.entries()) {
     if (segment.kind !== 'mark') continue
-    const { outer, inner } = neighboursOf(segments, index, segment.isOpening)
+    const { outer, inner } = findNeighbours(segments, index, segment.isOpening)
     const [outside, inside] = segment.isOpening ? [last, first] : [first, last]
     const [outsideAt, insideAt] = segment.isOpening ? [index - 1, index + 1] : [index + 1, index - 1]
     if (inner === 'space') inside.add(insideAt)
@@ -38,7 +38,7 @@ function starredEmphases(segments: readonly Segment[]): ReadonlySet<number> {
   const besideMark = new Set<number>()
   for (const [index, segment] of segments.entries()) {
     if (segment.kind !== 'mark' || segment.type !== 'emphasis') continue
-    const { outer, isBesideMark } = neighboursOf(segments, index, segment.isOpening)
+    const { outer, isBesideMark } = findNeighbours(segments, index, segment.isOpening)
     if (outer === 'letter') inWord.add(segment.id)
     if (isBesideMark) besideMark.add(segment.id)
   }
@@ -46,11 +46,11 @@ function starredEmphases(segments: readonly Segment[]): ReadonlySet<number> {
   return inWord
 }
 
-function neighboursOf(segments: readonly Segment[], index: number, isOpening: boolean): Neighbours {
+function findNeighbours(segments: readonly Segment[], index: number, isOpening: boolean): Neighbours {
   const before = segments[index - 1]
   const after = segments[index + 1]
-  const left = besideOf(before, 'last')
-  const right = besideOf(after, 'first')
+  const left = neighbourKind(before, 'last')
+  const right = neighbourKind(after, 'first')
   const isBesideMark = before?.kind === 'mark' || after?.kind === 'mark'
   return isOpening ? { outer: left, inner: right, isBesideMark } : { outer: right, inner: left, isBesideMark }
 }

@@ -1,10 +1,10 @@
 // Markdown as models write it to the one tree: linear in time, capped in depth and size, no word lost.
 import { plainBlocks } from '../plain-tree.ts'
 import { safeUrl } from '../safe-url.ts'
-import { shownText } from '../shown-text.ts'
+import { cleanShownText } from '../shown-text.ts'
 import type { Block, Inline, Root } from '../tree.ts'
 import { type Definition, type NoteTree, readBlocks } from './block-tree.ts'
-import { noteNumbers, numberOf } from './footnotes.ts'
+import { footnoteNumber, noteNumbers } from './footnotes.ts'
 import type { Building } from './inline-tree.ts'
 import { markdownTokens } from './markdown-parser.ts'
 
@@ -19,7 +19,7 @@ const maxNodes = 5000
 const markup = /[`*_~[\]<>&|\\#@]|:\/\/|^(?: {0,3}(?:[-+=]|\d{1,9}[.)])| {4}|\t)/m
 
 export function parseMarkdown(text: string, options: MarkdownOptions = {}): Root {
-  const clean = shownText(text)
+  const clean = cleanShownText(text)
   if (!markup.test(clean)) return { type: 'root', children: plainBlocks(clean) }
   const env: Record<string, unknown> = {}
   const tokens = markdownTokens(clean, env)
@@ -53,7 +53,7 @@ function fromLine(text: string, line: number): string {
 
 /** Notes in the order of their numbers; one that is not referred to comes last. */
 function noteBlocks(notes: readonly NoteTree[], { notes: numbers }: Building): readonly Block[] {
-  const numbered = notes.map((note) => ({ number: numberOf(numbers, note.label), note }))
+  const numbered = notes.map((note) => ({ number: footnoteNumber(numbers, note.label), note }))
   return numbered
     .toSorted((one, other) => one.number - other.number)
     .map(({ number, note }) => ({ type: 'paragraph', children: led(`[${number}] `, note.children) }))

@@ -2,7 +2,7 @@
 // that everything else keeps every character.
 import { plainBlocks } from '../plain-tree.ts'
 import { safeUrl } from '../safe-url.ts'
-import { shownText } from '../shown-text.ts'
+import { cleanShownText } from '../shown-text.ts'
 import type { Block } from '../tree.ts'
 import { readBlocks } from './block-tree.ts'
 import { noteNumbers } from './footnotes.ts'
@@ -15,17 +15,17 @@ const mayLead = /\][(:]|<[a-z][a-z\d+.-]{1,31}:/i
 
 /** Links of other protocols lose their address, pictures from elsewhere become links: no reader fetches one because a model named it. */
 export function safeMarkdown(text: string): string {
-  const clean = shownText(text)
+  const clean = cleanShownText(text)
   if (!mayLead.test(clean)) return clean
   const env: Record<string, unknown> = {}
-  const pieces = piecesOf(markdownTokens(clean, env)).filter(({ tokens }) => tokens.some(leadsAstray))
+  const pieces = splitIntoPieces(markdownTokens(clean, env)).filter(({ tokens }) => tokens.some(leadsAstray))
   if (pieces.length === 0) return clean
   const building: Building = { mayNotify: new Set(), notes: noteNumbers(env), used: new Set() }
   const lines = clean.split('\n')
   const written: string[] = []
   let next = 0
   for (const { start, end, tokens } of pieces) {
-    const children = blocksOf(tokens, building) ?? plainBlocks(lines.slice(start, end).join('\n'))
+    const children = tokensToBlocks(tokens, building) ?? plainBlocks(lines.slice(start, end).join('\n'))
     written.push(...lines.slice(next, start), writeMarkdown({ type: 'root', children }))
     next = end
     // Empty lines behind a block are not its own.
@@ -37,7 +37,7 @@ export function safeMarkdown(text: string): string {
 /** A block of the text itself: its lines, and what was read of them. */
 type Piece = { readonly start: number; readonly end: number; readonly tokens: Token[] }
 
-function piecesOf(tokens: readonly Token[]): readonly Piece[] {
+function splitIntoPieces(tokens: readonly Token[]): readonly Piece[] {
   const pieces: Piece[] = []
   for (const token of tokens) {
     if (token.level === 0 && token.nesting >= 0 && token.map !== null)
@@ -48,7 +48,7 @@ function piecesOf(tokens: readonly Token[]): readonly Piece[] {
 }
 
 /** Undefined: it is no block, as a note, or it was not read. */
-function blocksOf(tokens: readonly Token[], building: Building): readonly Block[] | undefined {
+function tokensToBlocks(tokens: readonly Token[], building: Building): readonly Block[] | undefined {
   const blocks: Block[] = []
   let isRead = true
   readBlocks(tokens, building, {
@@ -72,7 +72,7 @@ function leadsAstray({ type, content, children }: Token): boolean {
   if (type !== 'inline') return false
   if (children === null) return mayLead.test(content)
   if (children.some(isAstrayLink)) return true
-  return [...content.matchAll(definition)].some(([, address = '']) => !isPlainAddress(address))
+  return [...content.matchAll(definition)].some(([, address = '']) => !isHarmlessAddress(address))
 }
 
 function isAstrayLink(token: Token): boolean {
@@ -87,14 +87,14 @@ function maySend(address: string): boolean {
 
 /** Of the place where it is read. A browser passes over blanks before it looks for a protocol. */
 function isRelative(address: string): boolean {
-  return !/^(?:[a-z][a-z\d+.-]*:|[/\\]{2})/i.test(withoutBlanks(address))
+  return !/^(?:[a-z][a-z\d+.-]*:|[/\\]{2})/i.test(stripBlanks(address))
 }
 
-function withoutBlanks(address: string): string {
+function stripBlanks(address: string): string {
   return address.replace(/[\u0000-\u0020]+/g, '')
 }
 
 /** As it stands in a definition, where characters may be written as references. */
-function isPlainAddress(written: string): boolean {
+function isHarmlessAddress(written: string): boolean {
   return safeUrl(written) !== undefined || (isRelative(written) && !/[&\\]/.test(written))
 }

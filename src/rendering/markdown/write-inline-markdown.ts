@@ -3,27 +3,27 @@ import { safeUrl } from '../safe-url.ts'
 import { inlineText } from '../table/inline-text.ts'
 import type { Inline, Link } from '../tree.ts'
 import { asReference, codeSpan, escapeLineStart, escapeUrl, escapeWords } from './escape-markdown.ts'
-import { firstOf, lastOf, type Segment, segmentsOf } from './inline-segments.ts'
-import { delimitersOf } from './mark-delimiters.ts'
+import { firstCharacter, lastCharacter, type Segment, toInlineSegments } from './inline-segments.ts'
+import { chooseDelimiters } from './mark-delimiters.ts'
 
 export function inlineMarkdown(nodes: readonly Inline[]): string {
-  return written(nodes, false)
+  return writeInlineNodes(nodes, false)
     .split('\n')
     .map((line) => escapeLineStart(withVisibleEnds(line)))
     .join('  \n')
 }
 
-function written(nodes: readonly Inline[], isLabel: boolean): string {
-  const segments = segmentsOf(nodes)
-  const { marker, first, last } = delimitersOf(segments)
+function writeInlineNodes(nodes: readonly Inline[], isLabel: boolean): string {
+  const segments = toInlineSegments(nodes)
+  const { marker, first, last } = chooseDelimiters(segments)
   const write = (segment: Segment, index: number): string => {
     switch (segment.kind) {
       case 'words':
-        return words(segment.text, { isLabel, isFirstHidden: first.has(index), isLastHidden: last.has(index) })
+        return escapeTextRun(segment.text, { isLabel, isFirstHidden: first.has(index), isLastHidden: last.has(index) })
       case 'mark':
         return marker(segment)
       case 'piece':
-        return piece(segment.node)
+        return writePiece(segment.node)
       default:
         return segment satisfies never
     }
@@ -33,15 +33,15 @@ function written(nodes: readonly Inline[], isLabel: boolean): string {
 
 type WordsOptions = { readonly isLabel: boolean; readonly isFirstHidden: boolean; readonly isLastHidden: boolean }
 
-function words(text: string, { isLabel, isFirstHidden, isLastHidden }: WordsOptions): string {
-  const start = isFirstHidden ? firstOf(text) : ''
+function escapeTextRun(text: string, { isLabel, isFirstHidden, isLastHidden }: WordsOptions): string {
+  const start = isFirstHidden ? firstCharacter(text) : ''
   const rest = text.slice(start.length)
-  const end = isLastHidden ? lastOf(rest) : ''
+  const end = isLastHidden ? lastCharacter(rest) : ''
   const middle = escapeWords(rest.slice(0, rest.length - end.length), isLabel)
   return (start === '' ? '' : asReference(start)) + middle + (end === '' ? '' : asReference(end))
 }
 
-function piece(node: Extract<Segment, { kind: 'piece' }>['node']): string {
+function writePiece(node: Extract<Segment, { kind: 'piece' }>['node']): string {
   if (node.type === 'break') return '\n'
   return node.type === 'inlineCode' ? codeSpan(node.value) : linkMarkdown(node)
 }
@@ -53,7 +53,7 @@ function linkMarkdown({ url, children }: Link): string {
   const label = inlineText(children)
   const isBare = children.length === 1 && children[0]?.type === 'text' && bare.test(label) && safeUrl(label) === url
   if (isBare) return `<${label}>`
-  const text = written(children, true).split('\n').map(withVisibleEnds).join(' ')
+  const text = writeInlineNodes(children, true).split('\n').map(withVisibleEnds).join(' ')
   return `[${text}](${escapeUrl(url)})`
 }
 

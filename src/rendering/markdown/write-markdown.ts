@@ -45,7 +45,7 @@ function blockMarkdown(block: Exclude<Block, List>): string {
       return `${fence}${block.lang ?? ''}\n${body}${fence}`
     }
     case 'blockquote':
-      return linesOf(blocksMarkdown(block.children), (line) => (line === '' ? '>' : `> ${line}`))
+      return mapLines(blocksMarkdown(block.children), (line) => (line === '' ? '>' : `> ${line}`))
     case 'table':
       return tableMarkdown(block)
     case 'thematicBreak':
@@ -71,7 +71,7 @@ function itemMarkdown({ checked: box, children: blocks }: ListItem, mark: string
   // A box stands before words; where there are none it is one itself.
   const hasWords = blocks[0]?.type === 'paragraph' && blocks[0].children.length > 0
   const checked = hasWords ? box : null
-  const children = box === null || hasWords ? blocks : [boxOf(box), ...blocks]
+  const children = box === null || hasWords ? blocks : [checkboxBlock(box), ...blocks]
   const [first, second] = children
   const isTight = first?.type === 'paragraph' && children.length === 2 && second?.type === 'list' && canFollow(second)
   const body = isTight
@@ -80,10 +80,10 @@ function itemMarkdown({ checked: box, children: blocks }: ListItem, mark: string
   const written = checked === null ? '' : checked ? '[x] ' : '[ ] '
   const words = checked === null ? body.replace(/^\[(?=[ xX]\]\s)/, '\\[') : body
   const indent = ' '.repeat(mark.length)
-  return `${mark}${written}${linesOf(words, (line) => (line === '' ? '' : indent + line)).slice(indent.length)}`.trimEnd()
+  return `${mark}${written}${mapLines(words, (line) => (line === '' ? '' : indent + line)).slice(indent.length)}`.trimEnd()
 }
 
-function boxOf(checked: boolean): Block {
+function checkboxBlock(checked: boolean): Block {
   return { type: 'paragraph', children: [{ type: 'text', value: checked ? '☑' : '☐' }] }
 }
 
@@ -105,6 +105,6 @@ function rowMarkdown({ children }: TableRow): string {
   return `| ${cells.join(' | ')} |`
 }
 
-function linesOf(text: string, change: (line: string) => string): string {
+function mapLines(text: string, change: (line: string) => string): string {
   return text.split('\n').map(change).join('\n')
 }

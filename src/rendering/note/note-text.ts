@@ -4,10 +4,10 @@ import { tableAsList } from '../table/table-as-list.ts'
 import type { Block, List } from '../tree.ts'
 
 export function noteText(blocks: readonly Block[]): string {
-  return blocks.map(blockText).join('\n\n')
+  return blocks.map(blockToNoteText).join('\n\n')
 }
 
-function blockText(block: Block): string {
+function blockToNoteText(block: Block): string {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
@@ -15,11 +15,11 @@ function blockText(block: Block): string {
     case 'blockquote':
       return noteText(block.children)
     case 'list':
-      return listText(block)
+      return listToNoteText(block)
     case 'code':
       return block.value
     case 'table':
-      return listText(tableAsList(block))
+      return listToNoteText(tableAsList(block))
     case 'thematicBreak':
       return '———'
     default:
@@ -28,11 +28,11 @@ function blockText(block: Block): string {
 }
 
 /** With the marks that readers see before an item, which some servers count. */
-function listText(list: List): string {
+function listToNoteText(list: List): string {
   return list.children
     .map(({ checked, children }, index) => {
       const box = checked === null ? '' : checked ? '☑ ' : '☐ '
-      return `${list.ordered ? `${list.start + index}. ` : '• '}${box}${children.map(blockText).join('\n')}`
+      return `${list.ordered ? `${list.start + index}. ` : '• '}${box}${children.map(blockToNoteText).join('\n')}`
     })
     .join('\n')
 }

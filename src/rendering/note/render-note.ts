@@ -36,7 +36,7 @@ function thread(root: Root, limit: number, measures: Measures): readonly (readon
     const parts = pieces(root, room, measures)
     if (parts.length === 1) return parts
     if (String(parts.length).length <= digits) {
-      return parts.map((part, index) => numbered(part, `(${index + 1}/${parts.length})`))
+      return parts.map((part, index) => appendNumber(part, `(${index + 1}/${parts.length})`))
     }
   }
 }
@@ -52,13 +52,13 @@ type Measures = Required<Pick<Fit, 'sizeOf' | 'costOf'>>
 function createMeasures(hrefOf: HrefOf): Measures {
   return {
     sizeOf: sumOfBlocks((block) => noteLength(noteText([block])) + seam),
-    costOf: sumOfBlocks((block) => bytesOf(noteHtml([block], hrefOf))),
+    costOf: sumOfBlocks((block) => htmlByteLength(noteHtml([block], hrefOf))),
   }
 }
 
 const onlyAscii = /^[\x00-\x7f]*$/
 
-function bytesOf(html: string): number {
+function htmlByteLength(html: string): number {
   return onlyAscii.test(html) ? html.length : new TextEncoder().encode(html).length
 }
 
@@ -69,7 +69,7 @@ function longestNumber(digits: number): number {
 }
 
 /** At the end of the last paragraph, or below whatever else stands last. */
-function numbered(blocks: readonly Block[], number: string): readonly Block[] {
+function appendNumber(blocks: readonly Block[], number: string): readonly Block[] {
   const last = blocks.at(-1)
   if (last?.type !== 'paragraph') return [...blocks, { type: 'paragraph', children: [{ type: 'text', value: number }] }]
   return [...blocks.slice(0, -1), { ...last, children: [...last.children, { type: 'text', value: ` ${number}` }] }]

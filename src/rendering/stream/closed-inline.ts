@@ -13,14 +13,14 @@ export function closedInline(text: string): string {
     const before = closedMarks(text.slice(0, code.at))
     const inside = text.slice(code.at + code.marker.length).replace(/`+$/, '')
     return inside.trim() === ''
-      ? closed(before.text.trimEnd(), before.open)
-      : closed(`${before.text}${code.marker}${inside}${code.marker}`, before.open)
+      ? closeInlineMarks(before.text.trimEnd(), before.open)
+      : closeInlineMarks(`${before.text}${code.marker}${inside}${code.marker}`, before.open)
   }
   const { text: whole, open } = closedMarks(withoutHalfLink(text.replace(unfinished, '').replace(halfAutolink, '')))
-  return closed(whole.trimEnd(), open)
+  return closeInlineMarks(whole.trimEnd(), open)
 }
 
-function closed(text: string, open: readonly Open[]): string {
+function closeInlineMarks(text: string, open: readonly Open[]): string {
   const left = [...open]
   let whole = text
   // A mark that nothing follows would stand there by itself.
@@ -86,7 +86,7 @@ function closedMarks(text: string): { readonly text: string; readonly open: read
     let left = run
     if (before.trim() !== '') left = closing(open, left)
     const canOpen = after.trim() !== '' || (after === '' && match.index + run.length === text.length)
-    if (left !== '' && canOpen && left.length <= 3) opening(open, left, match.index)
+    if (left !== '' && canOpen && left.length <= 3) pushOpenMark(open, left, match.index)
   }
   return { text, open }
 }
@@ -101,7 +101,7 @@ function closing(open: Open[], run: string): string {
   return left
 }
 
-function opening(open: Open[], run: string, at: number): void {
+function pushOpenMark(open: Open[], run: string, at: number): void {
   if (run.length === 3 && run !== '~~~')
     open.push({ marker: run.slice(0, 1), at }, { marker: run.slice(1), at: at + 1 })
   else open.push({ marker: run, at })

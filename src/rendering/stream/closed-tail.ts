@@ -2,7 +2,7 @@
 // held back, and what is open in the last paragraph is closed.
 import { closedInline } from './closed-inline.ts'
 
-const fenceLine = /^\s*(?:>\s?|[-+*]\s+|\d{1,9}[.)]\s+)*(`{3,}|~{3,})([^\n]*)$/
+const nestedFenceLine = /^\s*(?:>\s?|[-+*]\s+|\d{1,9}[.)]\s+)*(`{3,}|~{3,})([^\n]*)$/
 // Perhaps the beginning of a list, a heading, a quote, a rule, a fence: not words yet.
 const onlyMarks = /^\s*(?:[-+*_=#>~`|:\s]+|\d{1,9}[.)]?)$/
 const blockStart = /^\s*(?:(?:[-+*]|\d{1,9}[.)]|#{1,6}|>)\s+)+(?:\[[ xX]\]\s+)?/
@@ -28,7 +28,7 @@ function withoutLast(lines: readonly string[]): string {
 function openFence(lines: readonly string[]): string | undefined {
   let open: string | undefined
   for (const line of lines) {
-    const match = fenceLine.exec(line)
+    const match = nestedFenceLine.exec(line)
     const marker = match?.[1]
     if (open === undefined) open = marker
     else if (marker?.startsWith(open) === true && (match?.[2] ?? '').trim() === '') open = undefined
@@ -38,7 +38,7 @@ function openFence(lines: readonly string[]): string | undefined {
 
 /** The line that opens it is still being written, or one that may close it. */
 function isPartOfFence(line: string, fence: string): boolean {
-  return fenceLine.test(line) || (line.trim() !== '' && fence.startsWith(line.trim()))
+  return nestedFenceLine.test(line) || (line.trim() !== '' && fence.startsWith(line.trim()))
 }
 
 /** Where the block of rows at the end begins. */

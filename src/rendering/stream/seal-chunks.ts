@@ -1,11 +1,11 @@
 // A growing text in messages: what is sealed never changes, whatever comes after it.
 import { chunkTree } from '../chunk/chunk-tree.ts'
-import { type Fit, loadOf } from '../chunk/fit.ts'
+import { createLoad, type Fit } from '../chunk/fit.ts'
 import { parseMarkdown } from '../markdown/parse-markdown.ts'
-import { shownText } from '../shown-text.ts'
+import { cleanShownText } from '../shown-text.ts'
 import type { Block, Root } from '../tree.ts'
 import { growingText } from './growing-text.ts'
-import { type Segment, segmentsOf } from './segments.ts'
+import { type Segment, splitStreamSegments } from './segments.ts'
 import { streamTree } from './stream-tree.ts'
 
 export type SealedChunks = { readonly sealed: readonly Root[]; readonly open: Root | undefined }
@@ -14,18 +14,18 @@ export type SealedChunks = { readonly sealed: readonly Root[]; readonly open: Ro
 const wellFilled = 0.7
 
 export function sealChunks(text: string, fit: Fit, isFinal: boolean): SealedChunks {
-  const clean = isFinal ? shownText(text) : growingText(text)
-  const segments = segmentsOf(clean)
+  const clean = isFinal ? cleanShownText(text) : growingText(text)
+  const segments = splitStreamSegments(clean)
   const complete = isFinal ? segments : segments.slice(0, -1)
   const sealed: Root[] = []
   let rest: readonly Block[] = []
   let next = 1
   for (const [index, segment] of complete.entries()) {
-    rest = joined(rest, counted(parseMarkdown(segment.source).children, segment, next))
+    rest = joinBlocks(rest, continueNumbering(parseMarkdown(segment.source).children, segment, next))
     next = numberAfter(rest)
     rest = sealedUpTo(rest, fit, sealed)
     const isLast = isFinal && index === complete.length - 1
-    if (!isLast && isFull(rest, fit, segments[index + 1])) {
+    if (!isLast && isChunkFull(rest, fit, segments[index + 1])) {
       sealed.push(...chunkTree(root(rest), fit))
       rest = []
     }
@@ -45,8 +45,8 @@ function sealedUpTo(blocks: readonly Block[], fit: Fit, sealed: Root[]): readonl
 }
 
 /** A heading is not left without what follows it. */
-function isFull(blocks: readonly Block[], fit: Fit, next: Segment | undefined): boolean {
-  return next !== undefined && blocks.at(-1)?.type !== 'heading' && loadOf(fit)(blocks) >= wellFilled
+function isChunkFull(blocks: readonly Block[], fit: Fit, next: Segment | undefined): boolean {
+  return next !== undefined && blocks.at(-1)?.type !== 'heading' && createLoad(fit)(blocks) >= wellFilled
 }
 
 type Growing = { readonly segment: Segment; readonly next: number }
@@ -58,7 +58,8 @@ function openBlocks(rest: readonly Block[], { segment, next }: Growing, fit: Fit
   const { source } = segment
   const blocks = streamTree(source, { isFinal: false }).children
   const [code] = fenced.test(source) ? parseMarkdown(source.slice(0, source.lastIndexOf('\n') + 1)).children : []
-  if (code?.type !== 'code' || loadOf(fit)([code]) <= 1) return joined(rest, counted(blocks, segment, next))
+  if (code?.type !== 'code' || createLoad(fit)([code]) <= 1)
+    return joinBlocks(rest, continueNumbering(blocks, segment, next))
   return [...sealedUpTo([...rest, code], fit, sealed), ...blocks.slice(1)]
 }
 
@@ -67,7 +68,7 @@ function root(children: readonly Block[]): Root {
 }
 
 /** An item that is read apart from its list goes on counting, whatever number it was given. */
-function counted(blocks: readonly Block[], { isNextItem }: Segment, next: number): readonly Block[] {
+function continueNumbering(blocks: readonly Block[], { isNextItem }: Segment, next: number): readonly Block[] {
   const [first, ...others] = blocks
   return isNextItem && first?.type === 'list' && first.ordered ? [{ ...first, start: next }, ...others] : blocks
 }
@@ -78,7 +79,7 @@ function numberAfter(blocks: readonly Block[]): number {
 }
 
 /** Items that were read apart are one list again. */
-function joined(before: readonly Block[], blocks: readonly Block[]): readonly Block[] {
+function joinBlocks(before: readonly Block[], blocks: readonly Block[]): readonly Block[] {
   const previous = before.at(-1)
   const [first, ...others] = blocks
   const isOne = previous?.type === 'list' && first?.type === 'list' && first.ordered === previous.ordered

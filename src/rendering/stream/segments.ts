@@ -10,16 +10,16 @@ export type Segment = {
 const fenceLine = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/
 const item = /^(?:([-+*])|\d{1,9}([.)]))[ \t]+\S/
 
-export function segmentsOf(text: string): readonly Segment[] {
+export function splitStreamSegments(text: string): readonly Segment[] {
   const segments: Segment[] = []
   let start = 0
   let isNextItem = false
   let fence: string | undefined
   let isAfterBlank = false
   let list: string | undefined
-  for (const { line, at } of linesOf(text)) {
+  for (const { line, at } of iterateLines(text)) {
     const isMargin = fence === undefined && line.trim() !== '' && !/^\s/.test(line)
-    const mark = isMargin ? markOf(line) : undefined
+    const mark = isMargin ? listMark(line) : undefined
     const isItem = mark !== undefined && mark === list
     if (isMargin && at > start && (isAfterBlank || isItem)) {
       segments.push({ source: text.slice(start, at), isNextItem })
@@ -27,18 +27,18 @@ export function segmentsOf(text: string): readonly Segment[] {
       isNextItem = isItem
     }
     if (isMargin && (start === at || at === 0)) list = mark
-    fence = fenceAfter(line, fence)
+    fence = openFenceAfter(line, fence)
     isAfterBlank = line.trim() === ''
   }
   return [...segments, { source: text.slice(start), isNextItem }]
 }
 
-function markOf(line: string): string | undefined {
+function listMark(line: string): string | undefined {
   const match = item.exec(line)
   return match?.[1] ?? match?.[2]
 }
 
-function fenceAfter(line: string, open: string | undefined): string | undefined {
+function openFenceAfter(line: string, open: string | undefined): string | undefined {
   const match = fenceLine.exec(line.replace(/^\s+|^(?:[-+*]|\d{1,9}[.)])\s+/, ''))
   const marker = match?.[1]
   const info = match?.[2] ?? ''
@@ -46,7 +46,7 @@ function fenceAfter(line: string, open: string | undefined): string | undefined 
   return marker === undefined || (marker.startsWith('`') && info.includes('`')) ? undefined : marker
 }
 
-function* linesOf(text: string): Generator<{ readonly line: string; readonly at: number }> {
+function* iterateLines(text: string): Generator<{ readonly line: string; readonly at: number }> {
   for (let at = 0; at < text.length; ) {
     const newline = text.indexOf('\n', at)
     const end = newline === -1 ? text.length : newline

@@ -9,7 +9,7 @@ const gap = '  '
 
 /** Header, a line, rows; no line ends in spaces. */
 export function alignedTable(table: Table, textOf: (cell: TableCell) => string = cellText): string {
-  const rows = table.children.map((row) => row.children.map((cell) => oneLine(textOf(cell))))
+  const rows = table.children.map((row) => row.children.map((cell) => collapseWhitespace(textOf(cell))))
   const widths = table.align.map((_, column) => columnWidth(rows, column))
   const line = (cells: readonly string[]) =>
     widths
@@ -24,7 +24,7 @@ function cellText({ children }: TableCell): string {
   return inlineText(children)
 }
 
-function oneLine(text: string): string {
+function collapseWhitespace(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 

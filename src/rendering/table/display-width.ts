@@ -12,13 +12,13 @@ export function displayWidth(text: string): number {
   let isJoined = false
   for (const character of text) {
     // A family is drawn as one figure, however many people are joined in it.
-    if (!isJoined) width += widthOf(character)
+    if (!isJoined) width += characterWidth(character)
     isJoined = character === joiner
   }
   return width
 }
 
-function widthOf(character: string): number {
+function characterWidth(character: string): number {
   if (withoutWidth.test(character)) return 0
   return wide.test(character) ? 2 : 1
 }

@@ -2,7 +2,7 @@
 import type { Inline, Link } from '../tree.ts'
 
 export function inlineText(children: readonly Inline[]): string {
-  return children.map(nodeText).join('')
+  return children.map(inlineNodeText).join('')
 }
 
 /** On one line, for places that hold no line end: a cell, a header, a label. */
@@ -10,7 +10,7 @@ export function lineText(children: readonly Inline[]): string {
   return inlineText(children).replace(/\s+/g, ' ').trim()
 }
 
-function nodeText(node: Inline): string {
+function inlineNodeText(node: Inline): string {
   switch (node.type) {
     case 'text':
     case 'inlineCode':

@@ -10,7 +10,7 @@ export function tableAsList(table: Table): List {
 }
 
 function headerItem(labels: readonly TableCell[]): ListItem {
-  return item(joined(labels.map((label) => label.children)))
+  return tableListItem(joinLines(labels.map((label) => label.children)))
 }
 
 /** Only the first row names columns that it leaves empty, so that no label is lost and none is repeated in vain. */
@@ -20,13 +20,13 @@ function rowItem(labels: readonly TableCell[], row: TableRow, isFirst: boolean):
     if (lineText(cell.children) === '' && !isFirst) return []
     return [lineText(label) === '' ? cell.children : [...label, { type: 'text', value: ': ' }, ...cell.children]]
   })
-  return item(joined(lines))
+  return tableListItem(joinLines(lines))
 }
 
-function joined(lines: readonly (readonly Inline[])[]): readonly Inline[] {
+function joinLines(lines: readonly (readonly Inline[])[]): readonly Inline[] {
   return lines.flatMap((line, index): readonly Inline[] => (index === 0 ? line : [{ type: 'break' }, ...line]))
 }
 
-function item(children: readonly Inline[]): ListItem {
+function tableListItem(children: readonly Inline[]): ListItem {
   return { type: 'listItem', checked: null, children: [{ type: 'paragraph', children }] }
 }

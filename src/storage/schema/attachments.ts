@@ -1,7 +1,7 @@
 // Files: where their bytes are, whose they are, and the keys our handles are signed with. Never a URL, never a byte.
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, index, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { createdAt, instant, tenant, workspace } from './columns.ts'
+import { createdAt, instantColumn, tenant, workspace } from './columns.ts'
 
 /**
  * One object in a store. Status: `pending` while its bytes are written, `ready`, then `deleting` until the object is gone and
@@ -24,7 +24,7 @@ export const blobs = pgTable(
     /** A descriptor of it went, and the sweeper has not looked yet whether there are others. A trigger sets this (drizzle/0007). */
     isLoose: boolean('is_loose').notNull().default(false),
     /** When the sweeper last tried to remove it: what cannot be removed does not stand in the way of the rest. */
-    triedAt: instant('tried_at'),
+    triedAt: instantColumn('tried_at'),
     /** Of the first release, which wrote none; both go with the migration after this one. */
     driver: text('driver'),
     location: text('location'),
@@ -57,7 +57,7 @@ export const attachments = pgTable(
     status: text('status').notNull(),
     createdAt: createdAt(),
     /** When a message last referred to it, or is about to. Null: none did yet. */
-    usedAt: instant('used_at'),
+    usedAt: instantColumn('used_at'),
     ...workspace(),
   },
   (t) => [
@@ -82,7 +82,7 @@ export const signingKeys = pgTable(
     secret: text('secret').notNull(),
     createdBy: text('created_by').notNull(),
     createdAt: createdAt(),
-    retiredAt: instant('retired_at'),
+    retiredAt: instantColumn('retired_at'),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.id] }),

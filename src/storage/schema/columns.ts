@@ -2,8 +2,8 @@
 import { sql } from 'drizzle-orm'
 import { bigint, jsonb, text, timestamp } from 'drizzle-orm/pg-core'
 
-export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
-export const createdAt = () => instant('created_at').notNull().defaultNow()
+export const instantColumn = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
+export const createdAt = () => instantColumn('created_at').notNull().defaultNow()
 export const tenant = () => text('tenant').notNull()
 export const connection = () => text('connection').notNull()
 
@@ -16,7 +16,7 @@ export const workspace = () => ({
 /** A lease: who holds the row until when, and the fencing token every later write must carry. */
 export const lease = () => ({
   holder: text('holder'),
-  leaseUntil: instant('lease_until'),
+  leaseUntil: instantColumn('lease_until'),
   epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
 })
 

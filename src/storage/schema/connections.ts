@@ -1,7 +1,7 @@
 // Connections, their limits, and the positions of pull sources.
 import { sql } from 'drizzle-orm'
 import { index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instant, lease, tenant } from './columns.ts'
+import { connection, createdAt, instantColumn, lease, tenant } from './columns.ts'
 
 export const connections = pgTable(
   'connections',
@@ -25,8 +25,8 @@ export const connectionLimits = pgTable(
     tenant: tenant(),
     connection: connection(),
     scope: text('scope').notNull(),
-    notBefore: instant('not_before'),
-    spentUntil: instant('spent_until').notNull().default(sql`'epoch'::timestamptz`),
+    notBefore: instantColumn('not_before'),
+    spentUntil: instantColumn('spent_until').notNull().default(sql`'epoch'::timestamptz`),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.scope] })],
 )
@@ -42,9 +42,9 @@ export const replyWindows = pgTable(
     connection: connection(),
     scope: text('scope').notNull(),
     answered: jsonb('answered').notNull().default(sql`'[]'`),
-    toldUntil: instant('told_until'),
+    toldUntil: instantColumn('told_until'),
     /** When nothing in it counts any more. */
-    expiresAt: instant('expires_at').notNull(),
+    expiresAt: instantColumn('expires_at').notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.scope] }),
@@ -63,8 +63,8 @@ export const closedPlaces = pgTable(
     /** Whose it is, where it is one person's. */
     subject: text('subject'),
     /** The platform's time, by which an older word does not undo a newer one. */
-    changedAt: instant('changed_at').notNull(),
-    notedAt: instant('noted_at').notNull().defaultNow(),
+    changedAt: instantColumn('changed_at').notNull(),
+    notedAt: instantColumn('noted_at').notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.place] })],
 )
@@ -80,7 +80,7 @@ export const connectionNotes = pgTable(
     /** Whose it is, so that it is forgotten with them. */
     subject: text('subject'),
     value: jsonb('value').notNull(),
-    expiresAt: instant('expires_at').notNull(),
+    expiresAt: instantColumn('expires_at').notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.family, t.key] }),
@@ -102,7 +102,7 @@ export const channelRecords = pgTable(
     subject: text('subject'),
     value: jsonb('value').notNull(),
     createdAt: createdAt(),
-    updatedAt: instant('updated_at').notNull().defaultNow(),
+    updatedAt: instantColumn('updated_at').notNull().defaultNow(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.family, t.key] }),
@@ -117,7 +117,7 @@ export const pullCursors = pgTable(
     connection: connection(),
     source: text('source').notNull(),
     cursor: text('cursor'),
-    connectedAt: instant('connected_at'),
+    connectedAt: instantColumn('connected_at'),
     ...lease(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.source] })],

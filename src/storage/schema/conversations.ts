@@ -1,7 +1,7 @@
 // The channel session map: conversations, the names they are known by, who takes part, and their lane.
 import { sql } from 'drizzle-orm'
 import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instant, lease, tenant, workspace } from './columns.ts'
+import { connection, createdAt, instantColumn, lease, tenant, workspace } from './columns.ts'
 
 export const conversations = pgTable(
   'conversations',
@@ -15,7 +15,7 @@ export const conversations = pgTable(
     ownerSubject: text('owner_subject'),
     replyTo: jsonb('reply_to'),
     replyTokenHash: text('reply_token_hash'),
-    lastActivityAt: instant('last_activity_at').notNull().defaultNow(),
+    lastActivityAt: instantColumn('last_activity_at').notNull().defaultNow(),
     createdAt: createdAt(),
     ...workspace(),
   },
@@ -46,7 +46,7 @@ export const threadAgents = pgTable(
     connection: connection(),
     externalId: text('external_id').notNull(),
     agent: text('agent').notNull(),
-    updatedAt: instant('updated_at').notNull().defaultNow(),
+    updatedAt: instantColumn('updated_at').notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.externalId] })],
 )
@@ -56,7 +56,7 @@ export const participants = pgTable(
   {
     conversationId: uuid('conversation_id').notNull(),
     subject: text('subject').notNull(),
-    joinedAt: instant('joined_at').notNull().defaultNow(),
+    joinedAt: instantColumn('joined_at').notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.conversationId, t.subject] }), index('participants_subject').on(t.subject)],
 )
@@ -70,7 +70,7 @@ export const lanes = pgTable(
     connection: connection(),
     pending: integer('pending').notNull().default(0),
     mode: text('mode').notNull().default('active'),
-    nextAt: instant('next_at').notNull().defaultNow(),
+    nextAt: instantColumn('next_at').notNull().defaultNow(),
     /** Of a conversation beside a conversation: what waits in it is for the gateway and waits for no free slot. */
     isControl: boolean('is_control').notNull().default(false),
     /** The turn that is open in this lane; it survives its holder and is resumed by the next one. */

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
+import { connection, createdAt, instantColumn, tenant, workspace } from './columns.ts'
 
 /** Every person a decision was made about, under an id that says nothing about them. Deleted when they are erased. */
 export const principals = pgTable(
@@ -56,8 +56,8 @@ export const grants = pgTable(
     source: text('source').notNull(),
     createdBy: text('created_by').notNull(),
     createdAt: createdAt(),
-    expiresAt: instant('expires_at'),
-    revokedAt: instant('revoked_at'),
+    expiresAt: instantColumn('expires_at'),
+    revokedAt: instantColumn('revoked_at'),
     revokedBy: text('revoked_by'),
   },
   (t) => [
@@ -87,8 +87,8 @@ export const pairings = pgTable(
     groupSlot: integer('group_slot'),
     connectionSlot: integer('connection_slot'),
     createdAt: createdAt(),
-    expiresAt: instant('expires_at').notNull(),
-    decidedAt: instant('decided_at'),
+    expiresAt: instantColumn('expires_at').notNull(),
+    decidedAt: instantColumn('decided_at'),
     decidedBy: text('decided_by'),
   },
   (t) => [
@@ -111,10 +111,10 @@ export const pairingOverflows = pgTable(
     connection: connection(),
     senderGroup: text('sender_group').notNull(),
     messages: bigint('messages', { mode: 'number' }).notNull(),
-    since: instant('since').notNull(),
-    lastAt: instant('last_at').notNull(),
+    since: instantColumn('since').notNull(),
+    lastAt: instantColumn('last_at').notNull(),
     /** Until then the operator need not hear of it again. */
-    toldUntil: instant('told_until').notNull(),
+    toldUntil: instantColumn('told_until').notNull(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.senderGroup] })],
 )
@@ -135,10 +135,10 @@ export const tokens = pgTable(
     allowedCapabilities: jsonb('allowed_capabilities'),
     clientId: text('client_id'),
     createdBy: text('created_by'),
-    expiresAt: instant('expires_at'),
-    revokedAt: instant('revoked_at'),
+    expiresAt: instantColumn('expires_at'),
+    revokedAt: instantColumn('revoked_at'),
     /** Near enough for an operator to tell an unused token; not a write per request. */
-    lastUsedAt: instant('last_used_at'),
+    lastUsedAt: instantColumn('last_used_at'),
     createdAt: createdAt(),
     ...workspace(),
   },
@@ -186,7 +186,7 @@ export const callerChains = pgTable(
 /** Tokens of other issuers that count once: that they were used, by a hash, for as long as they could be shown again. */
 export const usedTokens = pgTable(
   'used_tokens',
-  { tenant: tenant(), key: text('key').notNull(), expiresAt: instant('expires_at').notNull() },
+  { tenant: tenant(), key: text('key').notNull(), expiresAt: instantColumn('expires_at').notNull() },
   (t) => [primaryKey({ columns: [t.tenant, t.key] }), index('used_tokens_expiry').on(t.expiresAt)],
 )
 
@@ -203,14 +203,14 @@ export const farewells = pgTable(
     /** The arrival that said so. */
     inboxId: uuid('inbox_id').notNull(),
     /** What came later counts as a new sender. */
-    at: instant('at').notNull(),
+    at: instantColumn('at').notNull(),
     /** Where the last piece ended: new, conversations, receipts; strays, where there was no conversation when it began. */
     phase: text('phase').notNull().default('conversations'),
     after: uuid('after'),
     /** What was removed so far, by kind. */
     removed: jsonb('removed').notNull().default(sql`'{}'::jsonb`),
     /** When a worker may go on with it; the worker that does moves it on, and counts `epoch`. */
-    dueAt: instant('due_at').notNull(),
+    dueAt: instantColumn('due_at').notNull(),
     epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.subject] }), index('farewells_due').on(t.tenant, t.dueAt)],

@@ -13,7 +13,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
+import { connection, createdAt, instantColumn, tenant, workspace } from './columns.ts'
 
 /** States: queued, in_turn, held, answered, merged, refused, dead; outside the ledger: ignored. */
 export const inbox = pgTable(
@@ -50,9 +50,9 @@ export const inbox = pgTable(
     blob: uuid('blob'),
     replyTo: jsonb('reply_to'),
     bytes: integer('bytes').notNull().default(0),
-    platformAt: instant('platform_at'),
-    receivedAt: instant('received_at').notNull().defaultNow(),
-    endedAt: instant('ended_at'),
+    platformAt: instantColumn('platform_at'),
+    receivedAt: instantColumn('received_at').notNull().defaultNow(),
+    endedAt: instantColumn('ended_at'),
     turnId: uuid('turn_id'),
     turnOrder: integer('turn_order'),
     /** It joined a turn that ran already, at this question of its agent for news; null: the turn began with it. */
@@ -113,7 +113,7 @@ export const duplicates = pgTable('duplicates', {
   tenant: tenant(),
   connection: connection(),
   count: integer('count').notNull(),
-  lastAt: instant('last_at').notNull().defaultNow(),
+  lastAt: instantColumn('last_at').notNull().defaultNow(),
   lastDeliveryId: text('last_delivery_id'),
 })
 
@@ -128,7 +128,7 @@ export const arrivalClaims = pgTable(
     key: text('key').notNull(),
     arrivalId: uuid('arrival_id').notNull(),
     inboxId: uuid('inbox_id').notNull(),
-    expiresAt: instant('expires_at').notNull(),
+    expiresAt: instantColumn('expires_at').notNull(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.key] }), index('arrival_claims_expiry').on(t.tenant, t.expiresAt)],
 )

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, history, instant, lease, tenant } from './columns.ts'
+import { connection, createdAt, history, instantColumn, lease, tenant } from './columns.ts'
 
 /** States: queued, sending, retry, unknown, delivered, refused, dead, cancelled. Open while settled_at is null. */
 export const outbox = pgTable(
@@ -37,19 +37,19 @@ export const outbox = pgTable(
     reason: text('reason'),
     attempt: integer('attempt').notNull().default(0),
     epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
-    notBefore: instant('not_before'),
-    expiresAt: instant('expires_at'),
+    notBefore: instantColumn('not_before'),
+    expiresAt: instantColumn('expires_at'),
     liveReference: text('live_reference'),
     /** What people are asked to decide with it, and what it says once that is decided (`CallQuestion`). */
     question: jsonb('question'),
     vendorId: text('vendor_id'),
     maybeRepeat: boolean('maybe_repeat').notNull().default(false),
-    sendingAt: instant('sending_at'),
-    settledAt: instant('settled_at'),
+    sendingAt: instantColumn('sending_at'),
+    settledAt: instantColumn('settled_at'),
     /** It bounced, or is late, as a relay on the way reported: `failed` or `delayed`. Its state stays what it was. */
     bounceKind: text('bounce_kind'),
     bounceReason: text('bounce_reason'),
-    bouncedAt: instant('bounced_at'),
+    bouncedAt: instantColumn('bounced_at'),
     createdAt: createdAt(),
     traceId: text('trace_id').notNull(),
     history: history(),
@@ -73,7 +73,7 @@ export const sendLanes = pgTable(
     connection: connection(),
     orderKey: text('order_key').notNull(),
     pending: integer('pending').notNull().default(0),
-    nextAt: instant('next_at').notNull().defaultNow(),
+    nextAt: instantColumn('next_at').notNull().defaultNow(),
     ...lease(),
   },
   (t) => [

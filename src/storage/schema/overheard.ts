@@ -1,6 +1,6 @@
 // Ambient context: what was said in a room where an agent is, and not to it. Kept for a while, for the next time the agent is asked there.
 import { bigint, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { connection, instant, tenant } from './columns.ts'
+import { connection, instantColumn, tenant } from './columns.ts'
 
 /** The receipt keeps nothing of what was said: this is the only copy, until a turn takes it into its transcript. */
 export const overheard = pgTable(
@@ -20,7 +20,7 @@ export const overheard = pgTable(
     principal: text('principal').notNull(),
     bytes: integer('bytes').notNull(),
     envelope: jsonb('envelope').notNull(),
-    expiresAt: instant('expires_at').notNull(),
+    expiresAt: instantColumn('expires_at').notNull(),
   },
   (t) => [
     index('overheard_conversation').on(t.conversationId, t.seq),

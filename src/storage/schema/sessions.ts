@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
+import { connection, createdAt, instantColumn, tenant, workspace } from './columns.ts'
 
 export const sessions = pgTable(
   'sessions',
@@ -36,10 +36,10 @@ export const sessions = pgTable(
     isKept: boolean('is_kept').notNull().default(true),
     /** The decision about keeping it. */
     consentId: uuid('consent_id'),
-    lastReadAt: instant('last_read_at'),
-    expiresAt: instant('expires_at'),
-    lastActivityAt: instant('last_activity_at').notNull().defaultNow(),
-    endedAt: instant('ended_at'),
+    lastReadAt: instantColumn('last_read_at'),
+    expiresAt: instantColumn('expires_at'),
+    lastActivityAt: instantColumn('last_activity_at').notNull().defaultNow(),
+    endedAt: instantColumn('ended_at'),
     createdAt: createdAt(),
     ...workspace(),
   },
@@ -90,10 +90,10 @@ export const runs = pgTable(
     budgets: jsonb('budgets'),
     /** What the run was made of, without its content. */
     summary: jsonb('summary'),
-    cancelRequestedAt: instant('cancel_requested_at'),
+    cancelRequestedAt: instantColumn('cancel_requested_at'),
     cancelledBy: text('cancelled_by'),
     createdAt: createdAt(),
-    endedAt: instant('ended_at'),
+    endedAt: instantColumn('ended_at'),
     ...workspace(),
   },
   (t) => [

@@ -2,7 +2,7 @@
 import { bigint, date, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { connection, tenant } from './columns.ts'
 
-const count = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0)
+const countColumn = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0)
 
 export const strangers = pgTable(
   'strangers',
@@ -13,12 +13,12 @@ export const strangers = pgTable(
     day: date('day').notNull(),
     /** `unproven` or `unknown`. */
     kind: text('kind').notNull(),
-    messages: count('messages'),
+    messages: countColumn('messages'),
     /** Bytes as they came, and as they are kept. */
-    received: count('received'),
-    stored: count('stored'),
+    received: countColumn('received'),
+    stored: countColumn('stored'),
     /** Messages beyond the day's share: answered, and not kept. */
-    refused: count('refused'),
+    refused: countColumn('refused'),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.day, t.kind] })],
 )

@@ -1,7 +1,7 @@
 // Tasks: work a caller asked for under an id, and where the caller wants to be notified about it. The log of a task is the log of its turns.
 import { sql } from 'drizzle-orm'
 import { boolean, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instant, tenant } from './columns.ts'
+import { connection, createdAt, instantColumn, tenant } from './columns.ts'
 
 /** States: submitted, working, input_required, auth_required; over: completed, failed, cancelled, rejected. */
 export const tasks = pgTable(
@@ -16,7 +16,7 @@ export const tasks = pgTable(
     contextId: text('context_id').notNull(),
     conversationId: uuid('conversation_id').notNull(),
     state: text('state').notNull(),
-    stateAt: instant('state_at').notNull().defaultNow(),
+    stateAt: instantColumn('state_at').notNull().defaultNow(),
     /** What was said when it reached its state. */
     said: jsonb('said'),
     dialect: text('dialect').notNull(),
@@ -26,7 +26,7 @@ export const tasks = pgTable(
     /** A caller wants push notifications: a trigger writes the calls (drizzle/0010). */
     hasPush: boolean('has_push').notNull().default(false),
     createdAt: createdAt(),
-    endedAt: instant('ended_at'),
+    endedAt: instantColumn('ended_at'),
   },
   (t) => [
     // Lists are read and counted from it alone; what was merely said is in none of them.
@@ -51,7 +51,7 @@ export const pushConfigs = pgTable(
     sealedSecrets: jsonb('sealed_secrets'),
     dialect: text('dialect').notNull(),
     /** The receiver said that it is gone. */
-    disabledAt: instant('disabled_at'),
+    disabledAt: instantColumn('disabled_at'),
     createdAt: createdAt(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.taskId, t.id] })],

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, history, instant, tenant } from './columns.ts'
+import { connection, createdAt, history, instantColumn, tenant } from './columns.ts'
 
 /** States: running, replied, answered, silent, dead, split. */
 export const turns = pgTable(
@@ -42,10 +42,10 @@ export const turns = pgTable(
     runId: text('run_id'),
     response: jsonb('response'),
     reason: text('reason'),
-    outageSince: instant('outage_since'),
-    startedAt: instant('started_at').notNull().defaultNow(),
-    deadlineAt: instant('deadline_at'),
-    endedAt: instant('ended_at'),
+    outageSince: instantColumn('outage_since'),
+    startedAt: instantColumn('started_at').notNull().defaultNow(),
+    deadlineAt: instantColumn('deadline_at'),
+    endedAt: instantColumn('ended_at'),
     /** The task it works on, and its position among the turns of that task. */
     taskId: uuid('task_id'),
     taskOrder: integer('task_order'),
@@ -75,8 +75,8 @@ export const journal = pgTable(
     epoch: bigint('epoch', { mode: 'number' }).notNull(),
     result: jsonb('result'),
     error: text('error'),
-    startedAt: instant('started_at').notNull().defaultNow(),
-    finishedAt: instant('finished_at'),
+    startedAt: instantColumn('started_at').notNull().defaultNow(),
+    finishedAt: instantColumn('finished_at'),
   },
   (t) => [primaryKey({ columns: [t.turnId, t.step] })],
 )
@@ -91,8 +91,8 @@ export const timers = pgTable(
     name: text('name').notNull(),
     kind: text('kind').notNull(),
     payload: jsonb('payload'),
-    dueAt: instant('due_at').notNull(),
-    firedAt: instant('fired_at'),
+    dueAt: instantColumn('due_at').notNull(),
+    firedAt: instantColumn('fired_at'),
     createdAt: createdAt(),
   },
   (t) => [
@@ -118,7 +118,7 @@ export const signals = pgTable(
     attempts: integer('attempts').notNull().default(0),
     turnId: uuid('turn_id'),
     createdAt: createdAt(),
-    endedAt: instant('ended_at'),
+    endedAt: instantColumn('ended_at'),
   },
   (t) => [
     index('signals_waiting').on(t.conversationId, t.seq).where(sql`state = 'queued'`),

@@ -1,6 +1,6 @@
 // What paused runs wait for: resolved by compare-and-set, with its workspace.
 import { index, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { createdAt, instant, tenant, workspace } from './columns.ts'
+import { createdAt, instantColumn, tenant, workspace } from './columns.ts'
 
 export const pendingActions = pgTable(
   'pending_actions',
@@ -16,8 +16,8 @@ export const pendingActions = pgTable(
     creator: text('creator'),
     resolver: text('resolver'),
     status: text('status').notNull(),
-    expiresAt: instant('expires_at').notNull(),
-    resolvedAt: instant('resolved_at'),
+    expiresAt: instantColumn('expires_at').notNull(),
+    resolvedAt: instantColumn('resolved_at'),
     agent: text('agent'),
     sessionId: uuid('session_id'),
     runId: text('run_id'),
@@ -54,7 +54,7 @@ export const runtimeToolRequests = pgTable(
     parameters: jsonb('parameters').notNull(),
     status: text('status').notNull(),
     result: jsonb('result'),
-    expiresAt: instant('expires_at'),
+    expiresAt: instantColumn('expires_at'),
     /** The name the outside knows it by. */
     requestId: text('request_id'),
     owner: text('owner'),
@@ -66,7 +66,7 @@ export const runtimeToolRequests = pgTable(
     request: jsonb('request'),
     resume: jsonb('resume'),
     resolver: text('resolver'),
-    resolvedAt: instant('resolved_at'),
+    resolvedAt: instantColumn('resolved_at'),
     createdAt: createdAt(),
     ...workspace(),
   },

@@ -62,7 +62,7 @@ export const withoutClaims: ClaimParts = {
 }
 
 /** $1 batch, $2 tenant. What is older than a claim is refused for its age. */
-export const forgetArrivalClaims = statement(
+export const deleteExpiredEventClaims = statement(
   'forget_arrival_claims',
   `
 with old as (

@@ -7,9 +7,9 @@
 //   leaving    whose words are to be erased from now on; also where they said so before, came back, and say it again
 import { rowVersion } from '../row-version.ts'
 import { phaseAgain } from './farewells.ts'
-import { remembered } from './history.ts'
-import { ordered } from './turn-calls.ts'
-import { wakeNote } from './wake-note.ts'
+import { historyEntrySql } from './history.ts'
+import { orderSendLanesSql } from './turn-calls.ts'
+import { notifyPayloadSql } from './wake-note.ts'
 
 const sameRecord = 'r.tenant = c.tenant and r.connection = c.connection and r.family = c.family and r.key = c.key'
 
@@ -60,7 +60,7 @@ blocked as materialized (
 ),
 stopped as (
   update outbox o set state = 'refused', reason = 'blocked', settled_at = now(),
-    history = ${remembered('o', `'what', 'blocked', 'attempt', o.attempt`)}
+    history = ${historyEntrySql('o', `'what', 'blocked', 'attempt', o.attempt`)}
   from (select distinct tenant, connection, order_key from blocked) l
   where o.tenant = l.tenant and o.connection = l.connection and o.order_key = l.order_key
     and o.settled_at is null and o.state in ('queued', 'retry')
@@ -68,7 +68,7 @@ stopped as (
 ),
 unanswered as (
   update turns t set state = 'dead', ended_at = now(), reason = 'delivery_refused',
-    history = ${remembered('t', `'what', 'dead', 'attempt', t.attempt, 'code', 'delivery_refused'`)}
+    history = ${historyEntrySql('t', `'what', 'dead', 'attempt', t.attempt, 'code', 'delivery_refused'`)}
   from (select distinct s.turn_id from stopped s where s."primary") s
   where t.id = s.turn_id and t.state = 'replied'
   returning t.id
@@ -98,8 +98,8 @@ parted as (
     l.connection, l.inbox_id, l.trace_id
   from leaving l order by l.tenant, l.connection, l.subject
 ),
-${ordered(`select tenant, connection, order_key, 1 as calls from answering
+${orderSendLanesSql(`select tenant, connection, order_key, 1 as calls from answering
     union all select tenant, connection, order_key, -1 from stopped`)},`
 
 export const effectWakes = `,
-    case when $2::boolean and exists (select 1 from answering) then pg_notify('parley_wake', ${wakeNote('sends')}) end as sending`
+    case when $2::boolean and exists (select 1 from answering) then pg_notify('parley_wake', ${notifyPayloadSql('sends')}) end as sending`

@@ -6,7 +6,7 @@
 //   returned   the deliveries that bounces are about, locked in a fixed order; an unknown one is ignored
 import { effectColumns, effectParts, effectWakes } from './accept-effects.ts'
 import { unindexed } from './by-key-alone.ts'
-import { remembered } from './history.ts'
+import { historyEntrySql } from './history.ts'
 
 /** The client id of a call is its origin and its ordinal there, which have an index (outbox/enqueue.ts). */
 const known = `case when i.bounce ->> 'clientId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]{1,6}$'`
@@ -37,7 +37,7 @@ bounced as (
   -- What has come back for good is not on its way any more, whatever is said later.
   update outbox o set bounced_at = coalesce((r.bounce ->> 'at')::timestamptz, now()), bounce_kind = r.bounce ->> 'kind',
     bounce_reason = r.bounce ->> 'reason',
-    history = ${remembered('o', `'what', 'bounced', 'attempt', o.attempt, 'reason', r.bounce ->> 'reason', 'kind', r.bounce ->> 'kind'`)}
+    history = ${historyEntrySql('o', `'what', 'bounced', 'attempt', o.attempt, 'reason', r.bounce ->> 'reason', 'kind', r.bounce ->> 'kind'`)}
   from (select distinct on (id) id, bounce from returned order by id, (bounce ->> 'kind' = 'failed') desc) r
   where o.id = r.id and o.bounce_kind is distinct from 'failed'
 ),${effectParts}`,

@@ -20,9 +20,9 @@ import { type ClaimParts, withClaims, withoutClaims } from './accept-claims.ts'
 import { type MoreParts, withMore, withoutMore } from './accept-more.ts'
 import { type TaskParts, withoutTasks, withTasks } from './accept-tasks.ts'
 import { ownThreads } from './own-thread.ts'
-import { wakeNote } from './wake-note.ts'
+import { notifyPayloadSql } from './wake-note.ts'
 
-const acceptance = (tasks: TaskParts, more: MoreParts, once: ClaimParts): string => `
+const acceptSql = (tasks: TaskParts, more: MoreParts, once: ClaimParts): string => `
 with inp as materialized (
   select r.*,
     encode(sha256(convert_to(json_build_array(r.tenant, r.connection, r.dedupe)::text, 'UTF8')), 'hex') as dedupe_key,
@@ -193,7 +193,7 @@ repeated as (
     last_delivery_id = coalesce(excluded.last_delivery_id, duplicates.last_delivery_id)
 ),
 woken as (
-  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done${more.wakes}
+  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${notifyPayloadSql('turns')}) end as done${more.wakes}
 )
 select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(k.is_replay, false) as "isReplay", coalesce(n.flagged, false) as flagged, n.state, n.task_id as "taskId",
   exists (select 1 from busy b where b.ord = i.ord) as "isBusy", ${tasks.refusal} as refusal,
@@ -204,8 +204,8 @@ left join known k on k.ord = i.ord
 cross join woken
 order by i.ord`
 
-export const accept = statement('accept', acceptance(withoutTasks, withoutMore, withoutClaims))
+export const accept = statement('accept', acceptSql(withoutTasks, withoutMore, withoutClaims))
 /** For batches in which something is proven by what counts once. */
-export const acceptOnce = statement('accept_once', acceptance(withoutTasks, withoutMore, withClaims))
+export const acceptOnce = statement('accept_once', acceptSql(withoutTasks, withoutMore, withClaims))
 /** For batches in which a caller asks for a task or goes on with one, or that have what only some channels have. */
-export const acceptWithMore = statement('accept_with_more', acceptance(withTasks, withMore, withClaims))
+export const acceptWithMore = statement('accept_with_more', acceptSql(withTasks, withMore, withClaims))

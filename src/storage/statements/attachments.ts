@@ -1,13 +1,13 @@
 // Attachments: the bytes are written between `begin_blob` and `finish_upload`. $1 is the tenant in all of them.
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
-import { iso } from './history.ts'
+import { historyTimeSql } from './history.ts'
 
 const descriptor = (a: string, b: string): string => `${a}.id, ${b}.store, ${b}.bucket, ${b}.path,
   ${a}.mime_type as "mimeType", ${a}.size::float8 as size, ${b}.sha256, ${a}.name,
   json_build_object('principal', ${a}.owner, 'threadId', ${a}.thread_id) as owner,
   json_build_object('receivedVia', ${a}.received_via, 'nativeId', ${a}.native_id) as origin,
-  ${a}.status, ${iso(`${a}.created_at`)} as "createdAt"`
+  ${a}.status, ${historyTimeSql(`${a}.created_at`)} as "createdAt"`
 
 const found = `select ${descriptor('a', 'b')} from attachments a join blobs b on b.id = a.blob_id where a.tenant = $1`
 

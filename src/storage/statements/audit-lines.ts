@@ -94,7 +94,7 @@ export function auditedAct({ by, about, ...lines }: Act): string {
 }
 
 /** The person in a line of the log: by the row they still have, or as forgotten. */
-export function personOf(line: string): string {
+export function auditPersonSql(line: string): string {
   return `case when ${line}.principal_id is not null then coalesce(
     (select p.subject from principals p where p.tenant = ${line}.tenant and p.id = ${line}.principal_id), 'forgotten') end`
 }

@@ -1,6 +1,6 @@
 // The audit log: one line more, and reading it page by page.
 import { statement } from '../database.ts'
-import { auditLines, personOf } from './audit-lines.ts'
+import { auditLines, auditPersonSql } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'
 
 /** $1 tenant, $2 the line as JSON. */
@@ -34,7 +34,7 @@ select 1 as written`,
 )
 
 const line = `l.seq::float8 as seq, ${isoTime('l.at')} as at, l.action, l.outcome, l.code, l.rule,
-  ${personOf('l')} as person,
+  ${auditPersonSql('l')} as person,
   l.actor, l.evidence, l.connection, l.agent, l.conversation_id as "conversationId", l.inbox_id as "inboxId",
   l.object_id as "objectId", l.trace_id as "traceId", l.detail`
 
@@ -42,7 +42,7 @@ const line = `l.seq::float8 as seq, ${isoTime('l.at')} as at, l.action, l.outcom
  * $1 tenant, $2 filter as JSON, $3 how many, $4 from where or null, $5 how many lines to look at. Times and most filters have
  * no index, as every line is written on the way of a message: so a page looks at a bounded stretch and says where it ended.
  */
-const page = (name: string, narrowed: string, isForward: boolean) =>
+const auditPageStatement = (name: string, narrowed: string, isForward: boolean) =>
   statement(
     name,
     `
@@ -75,8 +75,8 @@ const ofPerson = `l.principal_id = (select p.id from principals p where p.tenant
 const ofMessage = `l.inbox_id = (select "inboxId" from asked)`
 
 const pages = (name: string, narrowed: string) => ({
-  back: page(`${name}_back`, narrowed, false),
-  on: page(`${name}_on`, narrowed, true),
+  back: auditPageStatement(`${name}_back`, narrowed, false),
+  on: auditPageStatement(`${name}_on`, narrowed, true),
 })
 
 export const auditPages = {

@@ -2,9 +2,9 @@
 // database, so these statements name no tenant.
 import { restoredReason } from '../../outbox/outbox-store.ts'
 import { type Statement, statement } from '../database.ts'
-import { quoted } from '../postgres-copy.ts'
+import { quoteIdentifier } from '../postgres-copy.ts'
 import { auditLines } from './audit-lines.ts'
-import { remembered } from './history.ts'
+import { historyEntrySql } from './history.ts'
 
 /**
  * Values are written the same way whatever the server's defaults are, and a table may take as long as it takes. By way of
@@ -50,24 +50,29 @@ export const listSequences = statement(
 )
 
 export const readSequence = (name: string): Statement =>
-  statement('backup_sequence', `select last_value::text as "lastValue", is_called as "isCalled" from ${quoted(name)}`)
+  statement(
+    'backup_sequence',
+    `select last_value::text as "lastValue", is_called as "isCalled" from ${quoteIdentifier(name)}`,
+  )
 
 /** $1 sequence, quoted, $2 value, $3 whether it was given out already. Null: this release has no such sequence. */
 export const setSequence = statement('restore_sequence', 'select setval(to_regclass($1), $2::text::bigint, $3)')
 
 /** So that a migration waits for the backup, and not the other way round half-way through. */
 export const lockForReading = (tables: readonly string[]): Statement =>
-  statement('backup_lock', `lock table ${tables.map(quoted).join(', ')} in access share mode`)
+  statement('backup_lock', `lock table ${tables.map(quoteIdentifier).join(', ')} in access share mode`)
 
 export const lockForRestore = (tables: readonly string[]): Statement =>
-  statement('restore_lock', `lock table ${tables.map(quoted).join(', ')} in exclusive mode`)
+  statement('restore_lock', `lock table ${tables.map(quoteIdentifier).join(', ')} in exclusive mode`)
 
 /** The tables that hold a row. */
 export const usedTables = (tables: readonly string[]): Statement =>
   statement(
     'restore_used',
     tables
-      .map((name) => `select '${name.replaceAll("'", "''")}' as name where exists (select from ${quoted(name)})`)
+      .map(
+        (name) => `select '${name.replaceAll("'", "''")}' as name where exists (select from ${quoteIdentifier(name)})`,
+      )
       .join(' union all '),
   )
 
@@ -75,15 +80,15 @@ export const usedTables = (tables: readonly string[]): Statement =>
 export const switchTriggers = (tables: readonly string[], to: 'enable' | 'disable'): Statement =>
   statement(
     `restore_${to}_triggers`,
-    tables.map((name) => `alter table ${quoted(name)} ${to} trigger user`).join(';\n'),
+    tables.map((name) => `alter table ${quoteIdentifier(name)} ${to} trigger user`).join(';\n'),
   )
 
 /** What migrations put into tables is in the backup as well. */
 export const emptyTables = (tables: readonly string[]): Statement =>
-  statement('restore_empty', `truncate ${tables.map(quoted).join(', ')}`)
+  statement('restore_empty', `truncate ${tables.map(quoteIdentifier).join(', ')}`)
 
 export const analyzeTables = (tables: readonly string[]): Statement =>
-  statement('restore_analyze', `analyze ${tables.map(quoted).join(', ')}`)
+  statement('restore_analyze', `analyze ${tables.map(quoteIdentifier).join(', ')}`)
 
 /** $1 store, $2 id to go on after, $3 how many. */
 export const listStoredFiles = statement(
@@ -107,7 +112,7 @@ export const doubtWaitingSends = statement(
   `
 with doubted as (
   update outbox o set state = 'sending', sending_at = null, reason = '${restoredReason}',
-    history = ${remembered('o', `'what', '${restoredReason}', 'attempt', o.attempt`)}
+    history = ${historyEntrySql('o', `'what', '${restoredReason}', 'attempt', o.attempt`)}
   where o.settled_at is null and o.state in ('queued', 'retry') returning 1
 )
 select count(*)::int as doubted from doubted`,

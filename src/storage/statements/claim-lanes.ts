@@ -39,9 +39,9 @@ export const messageColumns = `
       where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of
         and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original`
 
-const waiting = `from inbox x where x.conversation_id = h.conversation_id and x.state = 'queued' order by x.seq limit $4`
-const taken = `from inbox x where x.turn_id = h.turn_id and x.state = 'in_turn' order by x.turn_order`
-const accessOf = (rows: string): string =>
+const queuedRows = `from inbox x where x.conversation_id = h.conversation_id and x.state = 'queued' order by x.seq limit $4`
+const openTurnRowsSql = `from inbox x where x.turn_id = h.turn_id and x.state = 'in_turn' order by x.turn_order`
+const claimedAccessSql = (rows: string): string =>
   storedAccess({
     tenant: 'h.tenant',
     connection: 'h.connection',
@@ -49,7 +49,7 @@ const accessOf = (rows: string): string =>
     rows: `select x.message ${rows}`,
   })
 
-const claim = (andAlso: string): string => `
+const claimLanesSql = (andAlso: string): string => `
 with free as materialized (
   select l.conversation_id, l.turn_id, l.epoch, ${isVanished('$2')} as vanished,
     -- What was put at the end once is due since later than its lease has run out.
@@ -84,10 +84,10 @@ select r.requeued, h.conversation_id as "conversationId", h.tenant, h.connection
       'outageMs', (extract(epoch from now() - t.outage_since) * 1000)::float8)
      from turns t where t.id = h.turn_id) as "openTurn",
   coalesce(case when h.turn_id is null
-    then (select json_agg(w) from (select ${messageColumns} ${waiting}) w)
-    else (select json_agg(w) from (select ${messageColumns} ${taken}) w)
+    then (select json_agg(w) from (select ${messageColumns} ${queuedRows}) w)
+    else (select json_agg(w) from (select ${messageColumns} ${openTurnRowsSql}) w)
   end, '[]') as messages,
-  case when h.turn_id is null then ${accessOf(waiting)} else ${accessOf(taken)} end as access,
+  case when h.turn_id is null then ${claimedAccessSql(queuedRows)} else ${claimedAccessSql(openTurnRowsSql)} end as access,
   (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts,
       'taskId', case when s.origin is not null then (select t.task_id from turns t where t.id = s.origin) end)
      from signals s where s.conversation_id = h.conversation_id
@@ -96,9 +96,9 @@ select r.requeued, h.conversation_id as "conversationId", h.tenant, h.connection
 from (select count(*)::int as requeued from requeued) r
   left join (held h join conversations c on c.id = h.conversation_id) on true`
 
-export const claimLanes = statement('claim_lanes', claim(''))
+export const claimLanes = statement('claim_lanes', claimLanesSql(''))
 
-const listed = (key: string): string => `(array(select json_array_elements_text($9::text::json -> '${key}')))`
+const fullKeysSql = (key: string): string => `(array(select json_array_elements_text($9::text::json -> '${key}')))`
 
 /**
  * $9 agents, connections and pairs of both (JSON) that hold all the slots they may. Commands for the gateway itself, such as
@@ -106,10 +106,10 @@ const listed = (key: string): string => `(array(select json_array_elements_text(
  */
 export const claimOtherLanes = statement(
   'claim_other_lanes',
-  claim(` and (l.is_control or (l.connection <> all ${listed('connections')} and not coalesce((
-      select c.agent = any ${listed('agents')} or l.connection || ' ' || c.agent = any ${listed('pairs')}
+  claimLanesSql(` and (l.is_control or (l.connection <> all ${fullKeysSql('connections')} and not coalesce((
+      select c.agent = any ${fullKeysSql('agents')} or l.connection || ' ' || c.agent = any ${fullKeysSql('pairs')}
       from conversations c where c.id = l.conversation_id), false)))`),
 )
 
 /** Lanes of conversations beside a conversation, found by an index of their own however many others are due. */
-export const claimControlLanes = statement('claim_control_lanes', claim(' and l.is_control'))
+export const claimControlLanes = statement('claim_control_lanes', claimLanesSql(' and l.is_control'))

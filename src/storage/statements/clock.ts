@@ -73,7 +73,7 @@ export const moveTimers = statement(
    where tenant = $1 and fired_at is null and created_at > now() + ${tolerated} returning 1 as moved`,
 )
 
-export const moveFarewells = statement(
+export const moveAccountDeletions = statement(
   'move_farewells',
   `update farewells set due_at = ${movedBack('due_at')} where tenant = $1 and due_at > now() + ${tolerated} returning 1 as moved`,
 )

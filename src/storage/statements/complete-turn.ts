@@ -3,12 +3,12 @@
 import { statement } from '../database.ts'
 import { auditedMessages } from './audit-lines.ts'
 import { emptyLine } from './empty-line.ts'
-import { remembered } from './history.ts'
+import { historyEntrySql } from './history.ts'
 import { instantNow } from './iso-time.ts'
 import { freeConnectionSlot, freeGroupSlot } from './pairing-room.ts'
-import { endedDossier } from './task-dossier.ts'
+import { endedTaskRecordSql } from './task-dossier.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
-import { wakeNote } from './wake-note.ts'
+import { notifyPayloadSql } from './wake-note.ts'
 
 /** Most turns wait for nothing: they are spared the two tables. */
 const pauses = `
@@ -55,7 +55,7 @@ const isPaired = `(g."leadState" <> 'held' or exists (select 1 from pairing))`
  * pairing is locked before a message is held for it; one that was decided meanwhile, or that another replica has just
  * opened, leaves the message in the queue, for a new decision, and the sender is told nothing.
  */
-const atDoor = `
+const accessChallengeSql = `
 asking as materialized (
   select turn.tenant, turn.connection, turn.conversation_id, p.* from turn, given g,
     json_to_record(coalesce(g.pairing, '{}')) as p(id uuid, "knownId" uuid, agent text, subject text, code text,
@@ -104,7 +104,7 @@ const members = `
                   when g."leadState" = 'dead' or x.id = g."leadId" then g."leadReason" end,
     ended_at = case when g."leadState" is null then null else now() end`
 
-const doorMembers = `
+const challengedMembersSql = `
   update inbox x set
     state = case when ${isPaired} then g."leadState" else 'queued' end,
     reason = case when ${isPaired} then g."leadReason" end,
@@ -138,7 +138,7 @@ given as materialized (
 turn as (
   update turns t set state = g.state, reason = g.reason, response = g.response,
     ended_at = case when g.state = 'replied' then null else now() end,
-    history = ${remembered('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
+    history = ${historyEntrySql('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
   from given g where t.id = g."turnId" and t.state = 'running'
   returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt, t.kind, t.task_id, t.task_order
 ),
@@ -227,7 +227,7 @@ freed as (
   from turn where l.conversation_id = turn.conversation_id
 ),
 woken as (
-  select case when $5::boolean and exists (select 1 from sent where state = 'queued') then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
+  select case when $5::boolean and exists (select 1 from sent where state = 'queued') then pg_notify('parley_wake', ${notifyPayloadSql('sends')}) end as done
 )
 select (select count(*)::int from turn) as ended,
   -- Push notifications of a task are calls that a trigger writes.
@@ -238,7 +238,7 @@ export const completeTurn = statement('complete_turn', completion({ extra: '', m
 /** For a task that a caller waits for in this process: the caller is told as it stands now, and need not be read again. */
 export const completeTaskTurn = statement(
   'complete_task_turn',
-  completion({ extra: '', members, calls: turnCalls(''), shown: `, ${endedDossier} as task` }),
+  completion({ extra: '', members, calls: turnCalls(''), shown: `, ${endedTaskRecordSql} as task` }),
 )
 export const pauseTurn = statement('pause_turn', completion({ extra: pauses, members, calls: turnCalls('') }))
 /** The same for turns that opened a live message. */
@@ -250,9 +250,9 @@ export const pauseLiveTurn = statement(
   'pause_live_turn',
   completion({ extra: pauses, members, calls: liveTurnCalls('') }),
 )
-export const endDoorTurn = statement(
+export const endAccessChallenge = statement(
   'end_door_turn',
-  completion({ extra: atDoor, members: doorMembers, calls: turnCalls(` where ${isPaired}`) }),
+  completion({ extra: accessChallengeSql, members: challengedMembersSql, calls: turnCalls(` where ${isPaired}`) }),
 )
 
 /** $1 turn, $2 epoch. Whether it ended while this holder had it: the commit we never heard about, not a successor's. */

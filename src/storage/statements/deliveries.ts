@@ -1,7 +1,7 @@
 // Deliveries an operator looks at: those that failed or whose outcome is unknown; sent again or dropped by hand.
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
-import { remembered } from './history.ts'
+import { historyEntrySql } from './history.ts'
 
 const bounce = `bounce_kind as "bounceKind", bounce_reason as "bounceReason", bounced_at as "bouncedAt"`
 
@@ -40,7 +40,7 @@ where tenant = $1 and state = $2 and state in ('unknown', 'refused', 'dead') and
 order by seq limit $5`,
 )
 
-const acted = (what: string) => ({
+const deliveryActSql = (what: string) => ({
   action: `'delivery.${what}'`,
   outcome: "'done'",
   connection: 'd.connection',
@@ -56,7 +56,7 @@ export const retryDelivery = statement(
 with revived as (
   update outbox set settled_at = null, state = 'retry', not_before = null, created_at = now(),
     maybe_repeat = maybe_repeat or state = 'unknown', reason = 'resent_by_operator',
-    history = ${remembered('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
+    history = ${historyEntrySql('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
   where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead', 'cancelled') and ${isRevivable}
   returning id, tenant, connection, conversation_id, trace_id, order_key, turn_id, "primary"
 ),
@@ -67,14 +67,14 @@ queued as (
 ),
 reopened as (
   update turns t set state = 'replied', ended_at = null, reason = null,
-    history = ${remembered('t', `'what', 'reopened', 'attempt', t.attempt`)}
+    history = ${historyEntrySql('t', `'what', 'reopened', 'attempt', t.attempt`)}
   from revived r where t.id = r.turn_id and r."primary" and t.state = 'dead' and t.reason like 'delivery_%'
   returning t.id
 ),
 members as (
   update inbox x set state = 'in_turn', reason = null, ended_at = null
   from reopened r where x.turn_id = r.id and x.state = 'dead' and x.reason like 'delivery_%'
-),${auditedAct({ from: 'revived', by: '$3', about: 'null::text', columns: acted('retry') })}
+),${auditedAct({ from: 'revived', by: '$3', about: 'null::text', columns: deliveryActSql('retry') })}
 select count(*)::int as revived from revived`,
 )
 
@@ -84,9 +84,9 @@ export const dropDelivery = statement(
   `
 with dropped as (
   update outbox set state = 'cancelled', reason = 'dropped_by_operator',
-    history = ${remembered('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
+    history = ${historyEntrySql('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
   where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead') and settled_at is not null
   returning id, tenant, connection, conversation_id, trace_id
-),${auditedAct({ from: 'dropped', by: '$3', about: 'null::text', columns: acted('drop') })}
+),${auditedAct({ from: 'dropped', by: '$3', about: 'null::text', columns: deliveryActSql('drop') })}
 select 1 as dropped from dropped`,
 )

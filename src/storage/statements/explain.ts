@@ -1,9 +1,9 @@
 // What the rows know about one message. Read only; columns with content are looked at for their presence alone.
 import { statement } from '../database.ts'
-import { personOf } from './audit-lines.ts'
-import { iso } from './history.ts'
+import { auditPersonSql } from './audit-lines.ts'
+import { historyTimeSql } from './history.ts'
 
-const messageHit = `x.id, x.connection, ${iso('x.received_at')} as at, x.state, x.message_id as "messageId"`
+const messageHit = `x.id, x.connection, ${historyTimeSql('x.received_at')} as at, x.state, x.message_id as "messageId"`
 
 /**
  * $1 what was asked for, $2 the same as uuid or null, $3 dedupe claims it may stand for (JSON), $4 how many per way, $5 tenant.
@@ -21,10 +21,10 @@ with recursive known as (
 )
 select 'message' as kind, 'inbox id' as matched, ${messageHit} from inbox x where x.id = $2::uuid and x.tenant = $5
 union all
-select 'turn', 'turn id', t.id, t.connection, ${iso('t.started_at')}, t.state, null from turns t
+select 'turn', 'turn id', t.id, t.connection, ${historyTimeSql('t.started_at')}, t.state, null from turns t
 where t.id = $2::uuid and t.tenant = $5
 union all
-select 'delivery', 'outbox id', o.id, o.connection, ${iso('o.created_at')}, o.state, null from outbox o
+select 'delivery', 'outbox id', o.id, o.connection, ${historyTimeSql('o.created_at')}, o.state, null from outbox o
 where o.id = $2::uuid and o.tenant = $5
 union all
 select 'message', 'message id', f.* from known k cross join lateral (
@@ -40,7 +40,7 @@ cross join lateral (
   limit $4) f
 union all
 select 'delivery', 'vendor message id', f.* from (
-  select o.id, o.connection, ${iso('o.created_at')} as at, o.state, null as "messageId" from outbox o
+  select o.id, o.connection, ${historyTimeSql('o.created_at')} as at, o.state, null as "messageId" from outbox o
   where o.tenant = $5 and o.vendor_id = $1 order by o.seq desc limit $4) f`,
 )
 
@@ -77,29 +77,29 @@ const message = `select x.id, x.connection, x.agent, x.kind, x.event, x.message_
     (select json_build_object('id', o.id, 'state', o.state) from inbox o
       where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of and o.event = 'new'
         and o.agent = x.agent order by o.seq limit 1) as original,
-    (select json_build_object('count', d.count, 'lastAt', ${iso('d.last_at')}, 'lastDeliveryId', d.last_delivery_id)
+    (select json_build_object('count', d.count, 'lastAt', ${historyTimeSql('d.last_at')}, 'lastDeliveryId', d.last_delivery_id)
       from duplicates d where d.inbox_id = x.id) as duplicates,
     case when x.state in ('queued', 'in_turn') then (
-      select json_build_object('mode', l.mode, 'nextAt', ${iso('l.next_at')}, 'hasOpenTurn', l.turn_id is not null,
+      select json_build_object('mode', l.mode, 'nextAt', ${historyTimeSql('l.next_at')}, 'hasOpenTurn', l.turn_id is not null,
         'isHeld', coalesce(l.lease_until > now(), false),
         'ahead', (select count(*) from inbox q where q.conversation_id = x.conversation_id and q.state = 'queued'
                   and q.seq < x.seq))
       from lanes l where l.conversation_id = x.conversation_id) end as lane,
-    (select json_build_object('code', p.code, 'status', p.status, 'agent', p.agent, 'createdAt', ${iso('p.created_at')},
-        'expiresAt', ${iso('p.expires_at')}, 'decidedAt', ${iso('p.decided_at')}, 'decidedBy', p.decided_by)
+    (select json_build_object('code', p.code, 'status', p.status, 'agent', p.agent, 'createdAt', ${historyTimeSql('p.created_at')},
+        'expiresAt', ${historyTimeSql('p.expires_at')}, 'decidedAt', ${historyTimeSql('p.decided_at')}, 'decidedBy', p.decided_by)
       from pairings p where p.tenant = x.tenant and p.id = x.pairing_id) as pairing,
     json_build_object(
-      'until', (select ${iso('o.expires_at')} from overheard o where o.inbox_id = x.id and o.expires_at > now()),
-      'turns', coalesce((select json_agg(json_build_object('id', k.turn_id, 'at', ${iso('k.created_at')}) order by k.created_at)
+      'until', (select ${historyTimeSql('o.expires_at')} from overheard o where o.inbox_id = x.id and o.expires_at > now()),
+      'turns', coalesce((select json_agg(json_build_object('id', k.turn_id, 'at', ${historyTimeSql('k.created_at')}) order by k.created_at)
         from messages k where k.inbox_id = x.id and k.role = 'overheard' and k.turn_id is not null), '[]')) as memory,
-    ${iso('x.platform_at')} as "platformAt", ${iso('x.received_at')} as "receivedAt", ${iso('x.ended_at')} as "endedAt",
+    ${historyTimeSql('x.platform_at')} as "platformAt", ${historyTimeSql('x.received_at')} as "receivedAt", ${historyTimeSql('x.ended_at')} as "endedAt",
     x.turn_id as "turnId", x.attempts, x.trace_id as "traceId"
   from inbox x left join conversations c on c.id = x.conversation_id
   where x.id = (select id from lead) and x.tenant = $4`
 
 const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.failures, t.parent_turn as "parentTurn",
-    t.run_id as "runId", ${iso('t.started_at')} as "startedAt", ${iso('t.outage_since')} as "outageSince",
-    ${iso('t.ended_at')} as "endedAt", t.history,
+    t.run_id as "runId", ${historyTimeSql('t.started_at')} as "startedAt", ${historyTimeSql('t.outage_since')} as "outageSince",
+    ${historyTimeSql('t.ended_at')} as "endedAt", t.history,
     (select s.kind || ' ' || s.name from signals s where s.turn_id = t.id order by s.seq limit 1) as signal,
     (select count(*)::int from messages k
       where k.session_id = t.session_id and k.turn_id = t.id and k.role = 'overheard') as overheard,
@@ -107,15 +107,15 @@ const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.fail
         'state', m.state) order by m.turn_order) from inbox m where m.turn_id = t.id), '[]') as members,
     coalesce((select json_agg(json_build_object('name', j.step, 'state', j.state, 'error', j.error,
         'answeredBy', j.result #>> '{answer,request_metadata,answered_by}',
-        'startedAt', ${iso('j.started_at')}, 'finishedAt', ${iso('j.finished_at')}) order by j.started_at, j.step)
+        'startedAt', ${historyTimeSql('j.started_at')}, 'finishedAt', ${historyTimeSql('j.finished_at')}) order by j.started_at, j.step)
       from journal j where j.turn_id = t.id), '[]') as steps,
-    coalesce((select json_agg(jsonb_build_object('at', ${iso('e.created_at')}, 'attempt', e.attempt) || (e.event -> 'metadata') order by e.seq)
+    coalesce((select json_agg(jsonb_build_object('at', ${historyTimeSql('e.created_at')}, 'attempt', e.attempt) || (e.event -> 'metadata') order by e.seq)
       from run_events e where e.run_id = t.id and e.event ->> 'type' = 'exception'), '[]') as errors
   from chain join turns t on t.id = chain.id where t.tenant = $4`
 
 const delivery = `select o.id, o.turn_id as "turnId", o.purpose, o."primary" as "isPrimary", o.ordinal, o.state, o.reason,
-    o.attempt, o.vendor_id as "vendorId", o.maybe_repeat as "isMaybeRepeat", ${iso('o.created_at')} as "createdAt",
-    ${iso('o.not_before')} as "notBefore", ${iso('o.sending_at')} as "sendingAt", ${iso('o.settled_at')} as "settledAt",
+    o.attempt, o.vendor_id as "vendorId", o.maybe_repeat as "isMaybeRepeat", ${historyTimeSql('o.created_at')} as "createdAt",
+    ${historyTimeSql('o.not_before')} as "notBefore", ${historyTimeSql('o.sending_at')} as "sendingAt", ${historyTimeSql('o.settled_at')} as "settledAt",
     o.history
   from outbox o where o.id = any(array(
     select s.id from chain join outbox s on s.turn_id = chain.id
@@ -127,7 +127,7 @@ const delivery = `select o.id, o.turn_id as "turnId", o.purpose, o."primary" as 
 
 /** Absorbed by the same turn, still waiting, or recorded by a later turn of the conversation. */
 const edit = `select e.id, e.message_id as "messageId", e.event, e.state, e.reason, e.turn_id as "turnId",
-    ${iso('e.received_at')} as "receivedAt"
+    ${historyTimeSql('e.received_at')} as "receivedAt"
   from inbox x cross join lateral (
     select e.* from inbox e where e.turn_id = x.turn_id
     union all
@@ -141,7 +141,7 @@ const edit = `select e.id, e.message_id as "messageId", e.event, e.state, e.reas
     and e.agent = x.agent`
 
 /** The log has an index for this. Its lines about messages carry no text. */
-const decision = `select ${iso('l.at')} as at, l.seq, l.action, l.outcome, l.code, l.rule, ${personOf('l')} as person, l.actor, l.evidence
+const decision = `select ${historyTimeSql('l.at')} as at, l.seq, l.action, l.outcome, l.code, l.rule, ${auditPersonSql('l')} as person, l.actor, l.evidence
   from audit_log l where l.inbox_id = (select id from lead) and l.tenant = $4`
 
 /**

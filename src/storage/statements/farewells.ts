@@ -6,8 +6,8 @@ import { anAddress, leaver } from './forget-reach.ts'
 import { turnedBy } from './own-thread.ts'
 
 const { isTheirs, isSaid } = anAddress
-const isHere = (row: string): string => `${row}.tenant = $1 and ${row}.connection = ${leaver.connection}`
-const isRow = `${isHere('f')} and ${isTheirs('f.subject')} and f.epoch = ($2::text::json ->> 'epoch')::bigint`
+const isLeaverRowSql = (row: string): string => `${row}.tenant = $1 and ${row}.connection = ${leaver.connection}`
+const isRow = `${isLeaverRowSql('f')} and ${isTheirs('f.subject')} and f.epoch = ($2::text::json ->> 'epoch')::bigint`
 
 /** SQL: the person the row is about takes part in a conversation there. */
 const takesPart = (row: string): string => `(
@@ -24,7 +24,7 @@ export const phaseAgain = (row: string): string =>
  * The first to take it writes down, before anything is erased, whether its receipts have to be walked: what belongs to a conversation
  * was said by a person who takes part in it, and the rest is found by its index.
  */
-export const claimFarewell = statement(
+export const claimAccountDeletion = statement(
   'claim_farewell',
   `
 update farewells f set epoch = f.epoch + 1, due_at = now() + $2::float8 * interval '1 ms',
@@ -45,24 +45,24 @@ export const leavePairings = statement(
 with held as (
   update inbox x set state = 'refused', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
   from pairings p
-  where ${isHere('p')} and ${isTheirs('p.subject')} and x.pairing_id = p.id and x.state = 'held' and ${isSaid('x')}
+  where ${isLeaverRowSql('p')} and ${isTheirs('p.subject')} and x.pairing_id = p.id and x.state = 'held' and ${isSaid('x')}
   returning 1
 ),
 gone as (
   delete from pairings p
-  where ${isHere('p')} and ${isTheirs('p.subject')} and p.created_at <= ${leaver.at} and not exists (
+  where ${isLeaverRowSql('p')} and ${isTheirs('p.subject')} and p.created_at <= ${leaver.at} and not exists (
     select 1 from inbox x where x.pairing_id = p.id and x.state = 'held' and not ${isSaid('x')})
   returning 1
 )
 select (select count(*)::int from gone) as pairings, (select count(*)::int from held) as "inFlight"`,
 )
 
-export const leaveOverheard = statement(
+export const eraseLeaverAmbient = statement(
   'leave_their_talk',
   `
 with gone as (
   delete from overheard o
-  where ${isHere('o')} and ${isTheirs('o.subject')}
+  where ${isLeaverRowSql('o')} and ${isTheirs('o.subject')}
     and (select x.received_at from inbox x where x.id = o.inbox_id) <= ${leaver.at}
   returning 1)
 select count(*)::int as overheard from gone`,
@@ -86,19 +86,19 @@ export const leaveWritten = statement(
   'leave_written',
   `
 with agreed as (
-  delete from consents c where ${isHere('c')} and ${isTheirs('c.subject')} and c.created_at <= ${leaver.at} returning 1
+  delete from consents c where ${isLeaverRowSql('c')} and ${isTheirs('c.subject')} and c.created_at <= ${leaver.at} returning 1
 ),
-noted as (delete from connection_notes n where ${isHere('n')} and ${isTheirs('n.subject')}),
+noted as (delete from connection_notes n where ${isLeaverRowSql('n')} and ${isTheirs('n.subject')}),
 recorded as (
-  delete from channel_records r where ${isHere('r')} and ${isTheirs('r.subject')} and r.updated_at <= ${leaver.at} returning 1
+  delete from channel_records r where ${isLeaverRowSql('r')} and ${isTheirs('r.subject')} and r.updated_at <= ${leaver.at} returning 1
 ),
 buried as (
-  delete from tombstones s where ${isHere('s')} and ${isTheirs('s.subject')} and s.created_at <= ${leaver.at} returning 1
+  delete from tombstones s where ${isLeaverRowSql('s')} and ${isTheirs('s.subject')} and s.created_at <= ${leaver.at} returning 1
 ),
-closed as (delete from closed_places c where ${isHere('c')} and ${isTheirs('c.subject')}),
+closed as (delete from closed_places c where ${isLeaverRowSql('c')} and ${isTheirs('c.subject')}),
 unsteered as (
   delete from thread_agents a
-  where ${isHere('a')} and starts_with(a.external_id, ${turnedBy(leaver.subject)}) and a.updated_at <= ${leaver.at}
+  where ${isLeaverRowSql('a')} and starts_with(a.external_id, ${turnedBy(leaver.subject)}) and a.updated_at <= ${leaver.at}
 )
 select (select count(*)::int from agreed) as consents, (select count(*)::int from buried) as tombstones,
   (select count(*)::int from recorded) as records`,
@@ -109,7 +109,7 @@ const added = `(
   from jsonb_each_text($3::text::jsonb) n)`
 
 /** $3 what this piece removed, as JSON, $4 phase, $5 after which row or null. Only the worker that holds it may say how far it is. */
-export const pauseFarewell = statement(
+export const pauseAccountDeletion = statement(
   'pause_farewell',
   `update farewells f set phase = $4, after = $5::uuid, removed = ${added}, due_at = now() where ${isRow} returning 1 as paused`,
 )
@@ -118,12 +118,12 @@ export const pauseFarewell = statement(
  * $3 what the last piece removed, as JSON. Where something of theirs is still at work, it is gone through once more. Else the
  * row goes, and with it the last place that names them, unless an operator decided something about them or they are here again.
  */
-export const endFarewell = statement(
+export const endAccountDeletion = statement(
   'end_farewell',
   `
 with mine as materialized (
   select f.*, ${added} as total, exists (
-    select 1 from inbox x where ${isHere('x')} and x.ended_at is null and ${isSaid('x')})
+    select 1 from inbox x where ${isLeaverRowSql('x')} and x.ended_at is null and ${isSaid('x')})
     -- What was being stored when it was looked for.
     or (f.phase = 'strays' and ${takesPart('f')}) as is_open
   from farewells f where ${isRow} for update

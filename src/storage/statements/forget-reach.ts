@@ -21,25 +21,30 @@ export type Reach = {
   readonly isBegun: string
 }
 
-const isNamed = (column: string): string => `${column} = any(array(select json_array_elements_text($2::text::json)))`
+const isNamedSubjectSql = (column: string): string =>
+  `${column} = any(array(select json_array_elements_text($2::text::json)))`
 
 export const aPerson: Reach = {
   name: '',
-  isTheirs: isNamed,
-  isSaid: (x) => `(${isNamed(`${x}.subject`)} or ${isNamed(`${x}.principal`)})`,
+  isTheirs: isNamedSubjectSql,
+  isSaid: (x) => `(${isNamedSubjectSql(`${x}.subject`)} or ${isNamedSubjectSql(`${x}.principal`)})`,
   isNewer: 'false',
   isHere: 'true',
   own: `
 own as (
-  select t.id from turns t where t.tenant = $1 and t.conversation_id = $3 and ${isNamed('t.principal')}
+  select t.id from turns t where t.tenant = $1 and t.conversation_id = $3 and ${isNamedSubjectSql('t.principal')}
 )`,
   // Those of timers name no person.
   isBegun: 't.principal is null',
 }
 
-const fact = (name: string): string => `($2::text::json ->> '${name}')`
+const erasureFactSql = (name: string): string => `($2::text::json ->> '${name}')`
 /** SQL for what an address is: JSON of `Farewell`. */
-export const leaver = { subject: fact('subject'), connection: fact('connection'), at: `${fact('at')}::timestamptz` }
+export const leaver = {
+  subject: erasureFactSql('subject'),
+  connection: erasureFactSql('connection'),
+  at: `${erasureFactSql('at')}::timestamptz`,
+}
 
 const isAddress = (column: string): string => `${column} = ${leaver.subject}`
 const isSaidThere = (x: string): string =>

@@ -5,7 +5,7 @@ import { type Statement, statement } from '../database.ts'
 import { unindexed } from './by-key-alone.ts'
 import { anAddress, aPerson, leaver, type Reach } from './forget-reach.ts'
 
-const page = ({ isSaid }: Reach): string => `
+const receiptPageSql = ({ isSaid }: Reach): string => `
 page as materialized (
   select x.id, x.ended_at is not null and ${isSaid('x')} as is_theirs
   from inbox x where x.tenant = $1 and ($3::uuid is null or x.id > $3::uuid) order by x.id limit $4
@@ -79,21 +79,21 @@ select (select id from page order by id desc limit 1) as last, (select count(*):
 export const countReceiptPage = statement(
   'count_receipt_page',
   `
-with ${page(aPerson)}
+with ${receiptPageSql(aPerson)}
 select (select id from page order by id desc limit 1) as last, (select count(*)::int from page where is_theirs) as receipts,
   (select count(*)::int from page) as looked`,
 )
 
 export type ReceiptStatements = Readonly<Record<'lockAnswers' | 'forgetReceiptPage', Statement>>
 
-const statementsOf = (name: string, rows: string): ReceiptStatements => ({
+const createReceiptStatements = (name: string, rows: string): ReceiptStatements => ({
   lockAnswers: lockAnswers(name, rows),
   forgetReceiptPage: forgetReceiptPage(name, rows),
 })
 
 export function receiptStatements(reach: Reach): ReceiptStatements {
-  return statementsOf(reach.name, page(reach))
+  return createReceiptStatements(reach.name, receiptPageSql(reach))
 }
 
 /** $2 whom as `anAddress` has it. */
-export const strayStatements = statementsOf('_of_stray', strayPage)
+export const strayStatements = createReceiptStatements('_of_stray', strayPage)

@@ -7,7 +7,7 @@ import { turnedBy } from './own-thread.ts'
 const { isTheirs } = aPerson
 
 /** A decision about a pairing locks it first; what waited for one that is gone is refused with it. */
-export const forgetPairings = statement(
+export const erasePersonPairings = statement(
   'forget_pairings',
   `
 with gone as (delete from pairings p where p.tenant = $1 and ${isTheirs('p.subject')} returning p.id),
@@ -19,7 +19,7 @@ select (select count(*)::int from gone) as pairings, (select count(*)::int from 
 )
 
 /** Looked through as a whole: of a room there are never many, and they are there for a while only. */
-export const forgetOverheard = statement(
+export const erasePersonAmbient = statement(
   'forget_their_talk',
   `
 with gone as (
@@ -28,7 +28,7 @@ select count(*)::int as overheard from gone`,
 )
 
 /** $3 batch. Their objects go with the next sweep, unless another sender sent the same bytes. */
-export const forgetAttachments = statement(
+export const erasePersonAttachments = statement(
   'forget_attachments',
   `
 with old as materialized (select a.id from attachments a where a.tenant = $1 and ${isTheirs('a.owner')} limit $3),
@@ -37,7 +37,7 @@ select count(*)::int as attachments from gone`,
 )
 
 /** Few rows each; the names themselves are not among them. */
-export const forgetWritten = statement(
+export const erasePersonRecords = statement(
   'forget_written',
   `
 with granted as (delete from grants g where g.tenant = $1 and ${isTheirs('g.subject')} returning 1),
@@ -74,7 +74,7 @@ select (select count(*)::int from granted) as grants, (select count(*)::int from
 )
 
 /** $3 who did it, $4 how it ended, $5 counts as JSON. Last of all the names; the audit log's lines then name no person. */
-export const forgetNames = statement(
+export const erasePersonNames = statement(
   'forget_names',
   `
 with unlinked as (
@@ -136,7 +136,7 @@ select (select count(*)::int from theirs where is_alone) as conversations,
 )
 
 /** $1 batch, $2 tenant. Conversations that a person was erased from, once no delivery that was under way can mean them. */
-export const sweepForgotten = statement(
+export const sweepErasedContent = statement(
   'sweep_forgotten',
   `
 with old as materialized (

@@ -143,7 +143,7 @@ select (select count(*)::int from queued) + (select count(*)::int from members) 
   )
 
 /** $4 batch. Among the lines of others a line keeps its number: theirs, and what was answered to them alone, is emptied. */
-const forgetLines = (reach: Reach): Statement =>
+const erasePersonLines = (reach: Reach): Statement =>
   statement(
     `forget_lines${reach.name}`,
     `
@@ -174,7 +174,7 @@ select (select count(*)::int from gone) + (select count(*)::int from emptied) as
   )
 
 /** $4 batch. Before their logs: who appends to a log holds its run, so that nothing is written after it is gone. */
-const forgetRuns = (reach: Reach): Statement =>
+const erasePersonRuns = (reach: Reach): Statement =>
   statement(
     `forget_runs${reach.name}`,
     `
@@ -184,7 +184,7 @@ delete from runs r using old where r.id = old.id returning 1 as gone`,
   )
 
 /** $4 batch. Turns with all that hangs on them; calls stay as receipts that say nothing. */
-const forgetTurns = (reach: Reach): Statement =>
+const erasePersonTurns = (reach: Reach): Statement =>
   statement(
     `forget_their_turns${reach.name}`,
     `
@@ -283,9 +283,9 @@ export function conversationStatements(reach: Reach): ConversationStatements {
   return {
     nextConversation: nextConversation(reach),
     stop: stopPerson(reach),
-    forgetLines: forgetLines(reach),
-    forgetRuns: forgetRuns(reach),
-    forgetTurns: forgetTurns(reach),
+    forgetLines: erasePersonLines(reach),
+    forgetRuns: erasePersonRuns(reach),
+    forgetTurns: erasePersonTurns(reach),
     leave: leaveConversation(reach),
   }
 }

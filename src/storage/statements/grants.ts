@@ -23,7 +23,7 @@ order by g.id desc limit $4`,
 /** $1 tenant, $2 id. */
 export const getGrant = statement('get_grant', `select ${line} from grants g where g.tenant = $1 and g.id = $2`)
 
-const acted = (action: string, actor: string): string => `
+const grantActSql = (action: string, actor: string): string => `
 acted as (
   select d.tenant, '${action}' as action, d.effect || coalesce(' ' || d.role, '') as outcome, null as rule, d.subject,
     ${actor} as actor, null::jsonb as evidence, d.connection, d.agent, null::uuid as conversation_id, d.id::text as object_id
@@ -38,7 +38,7 @@ with written as (
   insert into grants (tenant, id, subject, effect, role, connection, agent, workspace_id, source, created_by, expires_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, 'operator', $9, now() + $10::float8 * interval '1 ms')
   returning *
-),${acted('grant.add', 'd.created_by')}
+),${grantActSql('grant.add', 'd.created_by')}
 select ${line} from written g`,
 )
 
@@ -49,6 +49,6 @@ export const revokeGrant = statement(
 with written as (
   update grants g set revoked_at = now(), revoked_by = $3 where g.tenant = $1 and g.id = $2 and g.revoked_at is null
   returning g.*
-),${acted('grant.revoke', 'd.revoked_by')}
+),${grantActSql('grant.revoke', 'd.revoked_by')}
 select ${line} from written g`,
 )

@@ -4,14 +4,14 @@
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { auditedMessages } from './audit-lines.ts'
-import { wakeNote } from './wake-note.ts'
+import { notifyPayloadSql } from './wake-note.ts'
 
 /** Held, and not taken back by a deletion that waits beside it. */
-const isWanted = (pairing: string): string => `exists (
+const isHeldForPairingSql = (pairing: string): string => `exists (
       select 1 from inbox y where y.pairing_id = ${pairing} and y.state = 'held' and y.event = 'new' and not exists (
         select 1 from inbox w where w.pairing_id = y.pairing_id and w.state = 'held' and w.event = 'delete' and w.edit_of = y.message_id))`
 
-const release = (which: string): string => `
+const releaseHeldSql = (which: string): string => `
 with free as materialized (
   select x.id, coalesce(p.status, '') as status, p.subject, p.evidence, p.id as pairing_id, x.tenant, x.connection,
     x.conversation_id, x.event, x.seq, x.reply_to, x.task_id, x.trace_id, x.message -> 'channel' ->> 'room_kind' as room
@@ -51,7 +51,7 @@ welcomed as (
     f.conversation_id::text, false, 'welcome', ${rowVersion}, jsonb_build_object('to', f.reply_to, 'room', f.room),
     f.pairing_id || ':welcome', 'queued', f.trace_id
   from free f
-  where f.status = 'approved' and f.event = 'new' and f.task_id is null and f.reply_to is not null and not ${isWanted('f.pairing_id')}
+  where f.status = 'approved' and f.event = 'new' and f.task_id is null and f.reply_to is not null and not ${isHeldForPairingSql('f.pairing_id')}
   order by f.pairing_id, f.seq desc
   on conflict (origin, ordinal) do nothing
   returning tenant, connection, order_key
@@ -64,12 +64,12 @@ ordered as (
   on conflict (tenant, connection, order_key) do update set pending = send_lanes.pending + excluded.pending
 ),
 woken as (
-  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
+  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${notifyPayloadSql('turns')}) end as done
 )
 select (select count(*)::int from released) as released, (select count(*)::int from refused) as refused from woken`
 
 /** $1 how many, $2 whether to NOTIFY, $3 tenant. */
-export const settleHeldMessages = statement('settle_held_messages', release('x.tenant = $3'))
+export const settleHeldMessages = statement('settle_held_messages', releaseHeldSql('x.tenant = $3'))
 
 /** $1 how many, $2 whether to NOTIFY, $3 pairing. */
-export const settlePairedMessages = statement('settle_paired_messages', release('x.pairing_id = $3::uuid'))
+export const settlePairedMessages = statement('settle_paired_messages', releaseHeldSql('x.pairing_id = $3::uuid'))

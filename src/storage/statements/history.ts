@@ -4,11 +4,11 @@
 const keptEntries = 20
 
 /** An instant as explanations show it. */
-export const iso = (instant: string): string =>
+export const historyTimeSql = (instant: string): string =>
   `to_char(${instant} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** `row.history` with one more entry. `fields` are the arguments of jsonb_build_object; absent ones leave no trace. */
-export function remembered(row: string, fields: string): string {
-  const entry = `jsonb_strip_nulls(jsonb_build_object('at', ${iso('now()')}, ${fields}))`
+export function historyEntrySql(row: string, fields: string): string {
+  const entry = `jsonb_strip_nulls(jsonb_build_object('at', ${historyTimeSql('now()')}, ${fields}))`
   return `case when jsonb_array_length(${row}.history) >= ${keptEntries} then ${row}.history - 0 else ${row}.history end || ${entry}`
 }

@@ -4,34 +4,34 @@ import { auditedMessages } from './audit-lines.ts'
 import { messageColumns } from './claim-lanes.ts'
 import { storedAccess } from './stored-access.ts'
 
-const waiting = `from inbox x where x.conversation_id = $1 and x.state = 'queued' order by x.seq limit $2`
+const waitingRows = `from inbox x where x.conversation_id = $1 and x.state = 'queued' order by x.seq limit $2`
 
 /** $1 conversation, $2 how many. */
 export const waitingMessages = statement(
   'waiting_messages',
   `
-select coalesce((select json_agg(w) from (select ${messageColumns} ${waiting}) w), '[]') as messages,
+select coalesce((select json_agg(w) from (select ${messageColumns} ${waitingRows}) w), '[]') as messages,
   ${storedAccess({
     tenant: 'c.tenant',
     connection: 'c.connection',
     conversation: 'c.id',
-    rows: `select x.message ${waiting}`,
+    rows: `select x.message ${waitingRows}`,
   })} as access
 from conversations c where c.id = $1`,
 )
 
-const taken = `from inbox x where x.turn_id = $2 and x.conversation_id = $1 order by x.turn_order`
+const joinedRowsSql = `from inbox x where x.turn_id = $2 and x.conversation_id = $1 order by x.turn_order`
 
 /** $1 conversation, $2 turn. What a turn was about, also when it has ended; of what was erased meanwhile the message is null. */
 export const turnMessages = statement(
   'turn_messages',
   `
-select coalesce((select json_agg(w) from (select ${messageColumns} ${taken}) w), '[]') as messages,
+select coalesce((select json_agg(w) from (select ${messageColumns} ${joinedRowsSql}) w), '[]') as messages,
   ${storedAccess({
     tenant: 'c.tenant',
     connection: 'c.connection',
     conversation: 'c.id',
-    rows: `select x.message ${taken}`,
+    rows: `select x.message ${joinedRowsSql}`,
   })} as access
 from conversations c where c.id = $1`,
 )

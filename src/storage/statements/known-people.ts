@@ -8,7 +8,7 @@ export const wasAnswered = (tenant: string, connection: string, subject: string)
     where a.tenant = ${tenant} and a.connection = ${connection} and a.subject = ${subject} and a.state = 'answered')`
 
 /** SQL: whether a grant or a pairing lets the subject in, by itself or as the person it is linked to. */
-const isGranted = (tenant: string, connection: string, subject: string): string => `exists (
+const isGrantedSql = (tenant: string, connection: string, subject: string): string => `exists (
     select 1 from grants g
     where g.tenant = ${tenant} and g.revoked_at is null and g.effect = 'allow' and (g.expires_at is null or g.expires_at > now())
       and (g.connection is null or g.connection = ${connection})
@@ -18,5 +18,5 @@ const isGranted = (tenant: string, connection: string, subject: string): string 
 /** $1 tenant, $2 connection, $3 subject. */
 export const isKnownPerson = statement(
   'is_known_person',
-  `select ${isGranted('$1', '$2', '$3')} or ${wasAnswered('$1', '$2', '$3')} as "isKnown"`,
+  `select ${isGrantedSql('$1', '$2', '$3')} or ${wasAnswered('$1', '$2', '$3')} as "isKnown"`,
 )

@@ -4,7 +4,7 @@ import { statement } from '../database.ts'
 const here = 'tenant = $1 and connection = $2 and family = $3'
 
 /** $5 value (JSON), $6 life in ms, $7 subject or null, $8 at most so many or null, $9 whether one that is there stays. */
-export const keepNote = statement(
+export const putTtlValue = statement(
   'keep_note',
   `
 insert into connection_notes as n (tenant, connection, family, key, value, expires_at, subject)
@@ -16,13 +16,13 @@ on conflict (tenant, connection, family, key) do update
 returning 1 as kept`,
 )
 
-export const readNote = statement(
+export const readTtlValue = statement(
   'read_note',
   `select value from connection_notes where ${here} and key = $4 and expires_at > now()`,
 )
 
 /** Of two that take it at the same moment one gets it: the other finds the row gone. */
-export const takeNote = statement(
+export const takeTtlValue = statement(
   'take_note',
   `delete from connection_notes where ${here} and key = $4 returning value, expires_at > now() as "isInTime"`,
 )

@@ -3,8 +3,15 @@
 import { statement } from '../database.ts'
 import { isReadable, rowVersion } from '../row-version.ts'
 import { mayTakeOver } from '../take-over.ts'
-import { iso, remembered } from './history.ts'
-import { isAsked, isOver, isShownDecided, memberFate, questionDecided, questionOf } from './questions.ts'
+import { historyEntrySql, historyTimeSql } from './history.ts'
+import {
+  isCallSettledSql,
+  isQuestionOpenSql,
+  isShownDecided,
+  memberFate,
+  questionDecided,
+  questionSql,
+} from './questions.ts'
 
 const lane = `lane as materialized (
   select tenant, connection, order_key from send_lanes
@@ -17,7 +24,7 @@ const nextVersion = `(
   order by o.seq limit 1)`
 
 /** $1 how many, $2 holder, $3 lease in ms, $4 calls per lane, $5 tenant, $6 and $7 as for lanes of turns. */
-const claim = (condition = ''): string => `
+const claimSendLanesSql = (condition = ''): string => `
 with free as materialized (
   select l.tenant, l.connection, l.order_key from send_lanes l
   where l.tenant = $5 and l.pending > 0 and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
@@ -43,18 +50,18 @@ select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epo
       case when o.live_reference is not null then (
         select p.vendor_id from outbox p where p.origin = o.origin and p.ordinal = 0 and p.purpose = 'live'
           and p.state = 'delivered') end as "liveReference",
-      o.vendor_id as "vendorId", ${questionOf('o')} as question
+      o.vendor_id as "vendorId", ${questionSql('o')} as question
     from outbox o
     where o.tenant = h.tenant and o.connection = h.connection and o.order_key = h.order_key and o.settled_at is null
     order by o.seq limit $4) w), '[]') as calls
 from held h`
 
-export const claimSends = statement('claim_sends', claim())
+export const claimSends = statement('claim_sends', claimSendLanesSql())
 
 /** $8: keys of the connections whose share of the slots is taken, as JSON. */
 export const claimOtherSends = statement(
   'claim_other_sends',
-  claim(` and l.connection <> all (select json_array_elements_text($8::text::json))`),
+  claimSendLanesSql(` and l.connection <> all (select json_array_elements_text($8::text::json))`),
 )
 
 /**
@@ -100,10 +107,10 @@ spent as (
 begun as (
   update outbox o set state = 'sending', attempt = o.attempt + 1, epoch = $5, sending_at = now(),
     history = case when o.state = 'sending' and o.sending_at is not null
-      then ${remembered('o', `'what', 'abandoned', 'attempt', o.attempt, 'startedAt', ${iso('o.sending_at')}`)}
+      then ${historyEntrySql('o', `'what', 'abandoned', 'attempt', o.attempt, 'startedAt', ${historyTimeSql('o.sending_at')}`)}
       else o.history end
   from lane, limited where o.id = $6 and o.settled_at is null and limited.wait_ms <= 0
-    and (not $12::boolean or o.question is null or ${isAsked('o')})
+    and (not $12::boolean or o.question is null or ${isQuestionOpenSql('o')})
   returning 1
 )
 select (select count(*)::int from lane) as held, (select count(*)::int from begun) as begun,
@@ -121,7 +128,7 @@ export const settleSend = statement(
 with ${lane},
 told as materialized (
   select s.*, coalesce(s."maySayOutcome", false) and exists (
-    select 1 from outbox o where o.id = $6 and o.vendor_id is null and o.question is not null and not ${isAsked('o')}
+    select 1 from outbox o where o.id = $6 and o.vendor_id is null and o.question is not null and not ${isQuestionOpenSql('o')}
       and not ${isShownDecided('o', 's."vendorId"')}) as is_late
   from lane, json_to_record($7::text::json) as s(
     state text, "isFinal" boolean, reason text, "vendorId" text, name text, "retryInMs" float8, pause json, "maybeRepeat" boolean,
@@ -143,9 +150,9 @@ settled as (
     maybe_repeat = g."maybeRepeat",
     not_before = case when g."isFinal" then o.not_before else now() + g."retryInMs" * interval '1 ms' end,
     settled_at = case when g."isFinal" then now() end,
-    history = ${remembered(
+    history = ${historyEntrySql(
       'o',
-      `'what', case when g.reason = 'decided_meanwhile' then g.reason else g.state end, 'attempt', o.attempt, 'startedAt', ${iso('o.sending_at')}, 'reason', g.reason, 'vendorId', g."vendorId",
+      `'what', case when g.reason = 'decided_meanwhile' then g.reason else g.state end, 'attempt', o.attempt, 'startedAt', ${historyTimeSql('o.sending_at')}, 'reason', g.reason, 'vendorId', g."vendorId",
       'isFinal', g."isFinal", 'retryInMs', case when g."isFinal" then null else g."retryInMs" end`,
     )}
   from given g where o.id = $6 and o.epoch = $5 and o.settled_at is null
@@ -190,9 +197,9 @@ moved as (
   where l.tenant = lane.tenant and l.connection = lane.connection and l.order_key = lane.order_key
 ),
 parts as materialized (
-  select a.state, ${isOver('a')} as is_over from asking a
+  select a.state, ${isCallSettledSql('a')} as is_over from asking a
   union all
-  select o.state, ${isOver('o')} from settled s join outbox o on o.origin = s.origin
+  select o.state, ${isCallSettledSql('o')} from settled s join outbox o on o.origin = s.origin
   where s."primary" and o."primary" and o.id <> s.id and o.id not in (select id from asking)
 ),
 fate as (
@@ -203,7 +210,7 @@ fate as (
 ),
 ended as (
   update turns t set state = f.state, ended_at = now(), reason = coalesce(f.reason, t.reason),
-    history = ${remembered('t', `'what', f.state, 'attempt', t.attempt, 'code', f.reason`)}
+    history = ${historyEntrySql('t', `'what', f.state, 'attempt', t.attempt, 'code', f.reason`)}
   from fate f where t.id = f.turn_id and t.state = 'replied'
   returning t.id, f.state, f.reason
 ),

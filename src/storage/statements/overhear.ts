@@ -7,7 +7,7 @@
 //   own        of its own conversation; it is in the transcript afterwards and nowhere else
 //   shared     of the main line, or the message that began its thread: others may ask for it too
 //   recalled   the newest of all these, as many as fit
-import { maxRemembered } from '../../identity/routing/attention.ts'
+import { maxAmbientMessages } from '../../identity/routing/attention.ts'
 
 const columns = 'o.inbox_id, o.seq, o.subject, o.bytes, o.envelope'
 
@@ -23,7 +23,7 @@ const isUnwilling = `exists (
       where not w.is_allowed)`
 
 /** Follows `settled`, whose rows have `seq` and `overheard`. */
-export const overhears = `
+export const ambientContextSql = `
 hearing as materialized (
   select s.id as inbox_id, s.tenant, s.connection, s.agent, s.conversation_id, s.seq, s.subject, s.event, m.*
   from settled s cross join lateral json_to_record(coalesce((s.overheard ->> 'memory')::json, '{}')) as m(
@@ -91,7 +91,7 @@ crowded as (
     cross join lateral (
       select o.inbox_id from overheard o
       where o.tenant = n.tenant and o.connection = n.connection and o.agent = n.agent and o.room = n.room
-      order by o.seq desc offset greatest(${maxRemembered} - n.came, 0) for update skip locked) f))
+      order by o.seq desc offset greatest(${maxAmbientMessages} - n.came, 0) for update skip locked) f))
 ),
 reworded as (
   update overheard o set envelope = h.envelope, bytes = h.bytes from hearing h

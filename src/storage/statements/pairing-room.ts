@@ -6,7 +6,7 @@ import { auditLines } from './audit-lines.ts'
 
 type Waiting = { readonly tenant: string; readonly connection: string; readonly group: string }
 
-const freeOf = (
+const freePlacesSql = (
   limit: string,
   taken: string,
   first = '',
@@ -21,7 +21,7 @@ export function freeConnectionSlot({ tenant, connection, group }: Waiting, limit
   const waits = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`
   const usual = `ceil(${limit} * 0.8)`
   const isKnown = `exists (select 1 from pairings p where ${waits} and p.sender_group = ${group})`
-  return freeOf(
+  return freePlacesSql(
     `(case when ${isKnown} then ${usual} else ${limit} end)`,
     `${waits} and p.connection_slot`,
     `s.n > ${usual}, `,
@@ -31,7 +31,7 @@ export function freeConnectionSlot({ tenant, connection, group }: Waiting, limit
 /** SQL: the same in a group of senders. */
 export function freeGroupSlot({ tenant, connection, group }: Waiting, limit: string): string {
   const waits = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`
-  return freeOf(limit, `${waits} and p.sender_group = ${group} and p.group_slot`)
+  return freePlacesSql(limit, `${waits} and p.sender_group = ${group} and p.group_slot`)
 }
 
 const place = { tenant: '$1', connection: '$2', group: '$3' }
@@ -98,7 +98,7 @@ order by coalesce(o.messages, 0) desc, 3 desc, 1, 2 limit 50`,
 )
 
 /** $1 tenant. What was not taken longer ago than a pairing lives is history. */
-export const forgetPairingOverflows = statement(
+export const deletePairingOverflows = statement(
   'forget_pairing_overflows',
   "delete from pairing_overflows where tenant = $1 and last_at < now() - interval '7 days'",
 )

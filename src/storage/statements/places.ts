@@ -2,7 +2,7 @@
 import { statement } from '../database.ts'
 
 /** $4 reason or null, $5 whose it is or null, $6 when the platform says it changed. */
-export const notePlace = statement(
+export const recordRoom = statement(
   'note_place',
   `
 insert into closed_places (tenant, connection, place, reason, subject, changed_at)
@@ -13,7 +13,7 @@ where closed_places.changed_at <= excluded.changed_at`,
 )
 
 /** $4 turn or null. A sender who wrote after that can be answered, whatever was said before. */
-export const closedPlace = statement(
+export const closedRoom = statement(
   'closed_place',
   `
 select p.reason from closed_places p

@@ -2,35 +2,35 @@
 // their question is decided. A sender must not begin with a call whose question is over, and says so in the statement that begins.
 import { rowVersion } from '../row-version.ts'
 import { unindexed } from './by-key-alone.ts'
-import { remembered } from './history.ts'
+import { historyEntrySql } from './history.ts'
 
 /** Why a call was cancelled, and why a turn that said nothing else ended without words. */
 export const questionDecided = 'question_decided'
 
 /** The actions `a` that a call asks about, which are of its turn; worded so that only the index by turn can serve. */
-const asked = (call: string): string => `pending_actions a
+const askedActionsSql = (call: string): string => `pending_actions a
     where a.turn_id = ${call}.turn_id and ${unindexed('a.tenant')} = ${call}.tenant and ${call}.question -> 'asks' @> to_jsonb(a.id::text)`
 
 /** It can still be decided: what has run out is over, also before its timer says so. */
-export const isAsked = (call: string): string =>
-  `exists (select 1 from ${asked(call)} and a.status = 'pending' and a.expires_at > now())`
+export const isQuestionOpenSql = (call: string): string =>
+  `exists (select 1 from ${askedActionsSql(call)} and a.status = 'pending' and a.expires_at > now())`
 
 /** What a sender must know of a call's question: what to say without it, and how it was decided; null while it is open. */
-export const questionOf = (call: string): string => `case when ${call}.question is not null then json_build_object(
+export const questionSql = (call: string): string => `case when ${call}.question is not null then json_build_object(
   'otherwise', ${call}.question -> 'otherwise',
   'isPlaceholder', coalesce((${call}.question ->> 'isPlaceholder')::boolean, false),
-  'outcomes', case when not ${isAsked(call)} then coalesce((
+  'outcomes', case when not ${isQuestionOpenSql(call)} then coalesce((
     select json_agg(json_build_object('status', case when a.status = 'pending' then 'expired' else a.status end, 'summary', a.summary,
       'by', a.resolution_metadata ->> 'by') order by a.id)
-    from ${asked(call)}), '[]') end) end`
+    from ${askedActionsSql(call)}), '[]') end) end`
 
 /** It was decided by a press on this very message, which shows the outcome already. */
 export const isShownDecided = (call: string, vendorId: string): string => `exists (
-  select 1 from ${asked(call)} and a.resolution_metadata ->> 'origin' = any(array(
+  select 1 from ${askedActionsSql(call)} and a.resolution_metadata ->> 'origin' = any(array(
     select e.turn_id::text from outbox e where e.tenant = ${call}.tenant and e.vendor_id = ${vendorId} and e.id <> ${call}.id)))`
 
 /** Of a reply's primary calls: nothing is left to be done about it, and nothing failed. */
-export const isOver = (call: string): string =>
+export const isCallSettledSql = (call: string): string =>
   `(${call}.state = 'delivered' or ${call}.state = 'cancelled' and ${call}.reason = '${questionDecided}')`
 
 /** The fate of a turn's messages: `ended` has the turn's id and state. */
@@ -42,7 +42,7 @@ export const memberFate = (message: string, ended: string): string => `case
 
 /** Nothing of what a call asks is open once the statement that decides `from` is committed. */
 const isDecidedBy = (call: string, from: string): string => `not exists (
-      select 1 from ${asked(call)}
+      select 1 from ${askedActionsSql(call)}
       and a.status = 'pending' and a.expires_at > now() and a.id not in (select d.id from ${from} d))`
 
 /**
@@ -108,16 +108,16 @@ unasked_lanes as (
 ),
 unasked_turns as (
   update turns t set ended_at = now(), state = u.state, reason = u.reason,
-    history = ${remembered('t', `'what', u.state, 'attempt', t.attempt, 'code', u.reason`)}
+    history = ${historyEntrySql('t', `'what', u.state, 'attempt', t.attempt, 'code', u.reason`)}
   from (
     select w.turn_id, case when bool_or(s.state = 'delivered') then 'answered' else 'silent' end as state,
       case when bool_or(s.state = 'delivered') then null else '${questionDecided}' end as reason
     from (select distinct turn_id from unasked where "primary") w
     left join lateral (
-      select c.state, ${isOver('c')} as is_over from asking_calls c
+      select c.state, ${isCallSettledSql('c')} as is_over from asking_calls c
       where c.turn_id = w.turn_id and c."primary" and c.id not in (select id from unasked)
       union all
-      select o.state, ${isOver('o')} from outbox o
+      select o.state, ${isCallSettledSql('o')} from outbox o
       where o.turn_id = w.turn_id and o.origin = w.turn_id and o."primary" and o.id not in (select id from asking_calls)) s on true
     group by w.turn_id having coalesce(bool_and(s.is_over), true)) u
   where t.id = u.turn_id and t.state = 'replied'

@@ -2,7 +2,7 @@
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
 import { unindexed } from './by-key-alone.ts'
-import { remembered } from './history.ts'
+import { historyEntrySql } from './history.ts'
 
 export const findReceipt = statement(
   'find_receipt',
@@ -71,7 +71,7 @@ revived as (
   returning x.id, x.conversation_id, x.tenant, x.connection, x.parent_turn, x.agent, x.subject, x.trace_id
 ),
 told as (
-  update turns t set history = ${remembered('t', `'what', case when $4::boolean then 'anew' else 'resubmitted' end, 'members', (select jsonb_agg(r.id order by r.id) from revived r)`)}
+  update turns t set history = ${historyEntrySql('t', `'what', case when $4::boolean then 'anew' else 'resubmitted' end, 'members', (select jsonb_agg(r.id order by r.id) from revived r)`)}
   where t.id in (select parent_turn from revived)
 ),
 queued as (
@@ -91,7 +91,7 @@ join turns t on t.id = coalesce(x.turn_id, x.parent_turn) join journal j on j.tu
 where x.id = $1 and x.tenant = $2 and j.is_effect and j.state <> 'undone' order by j.started_at, j.step`,
 )
 
-export const findRemains = statement(
+export const findRejectedEvent = statement(
   'find_remains',
   `select connection, raw, subject from inbox
    where id = $1 and tenant = $2 and kind = 'remains' and raw is not null and reason is distinct from 'redriven'`,

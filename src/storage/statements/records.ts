@@ -1,6 +1,6 @@
 // Records of a connection: kept until they are removed. $1 tenant, $2 connection, $3 family where nothing else is said.
 import { statement } from '../database.ts'
-import { iso } from './history.ts'
+import { historyTimeSql } from './history.ts'
 
 const here = 'tenant = $1 and connection = $2 and family = $3'
 
@@ -36,7 +36,7 @@ export const removeRecord = statement(
 export const listRecords = statement(
   'list_records',
   `
-select key, value, ${iso('created_at')} as at from channel_records
+select key, value, ${historyTimeSql('created_at')} as at from channel_records
 where ${here} and ($4::text is null or key > $4::text) and ($6::text is null or agent = $6::text)
 order by key limit $5`,
 )

@@ -1,6 +1,6 @@
 // Everything a replay reads, in one statement. $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the
 // start and from the end; $4 tenant. The transcript is cut where it stood when the turn began, or when the message came.
-import { maxRemembered } from '../../identity/routing/attention.ts'
+import { maxAmbientMessages } from '../../identity/routing/attention.ts'
 import { statement } from '../database.ts'
 import { messageColumns } from './claim-lanes.ts'
 import { storedAccess } from './stored-access.ts'
@@ -57,7 +57,7 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
     session: 'p.session',
     head: '$2',
     tail: '$3',
-    around: `${maxRemembered}`,
+    around: `${maxAmbientMessages}`,
     // Its ambient context was written down when it began.
     where: `(m.created_at < p.began_at or (m.turn_id = p.turn_id and m.role = 'overheard'))`,
   })}) l), '[]') as history

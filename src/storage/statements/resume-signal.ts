@@ -1,6 +1,6 @@
 // The part of a statement that ends a wait and wakes the paused run: a signal in its lane. A caller's CTE named
 // `from` holds the rows that were decided; `owner` is their column for whom the run works, `name` what the signal says.
-import { wakeNote } from './wake-note.ts'
+import { notifyPayloadSql } from './wake-note.ts'
 
 type Resumption = {
   readonly from: string
@@ -28,5 +28,5 @@ queued as (
   returning 1
 ),
 woken as (
-  select case when ${notify}::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
+  select case when ${notify}::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${notifyPayloadSql('turns')}) end as done
 )`

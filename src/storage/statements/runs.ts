@@ -2,15 +2,15 @@
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
 import { unindexed } from './by-key-alone.ts'
-import { iso } from './history.ts'
+import { historyTimeSql } from './history.ts'
 import { ownThreads } from './own-thread.ts'
 import { withdrawQuestions } from './questions.ts'
-import { isShown } from './task-dossier.ts'
+import { isShownEventSql } from './task-dossier.ts'
 
 const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.conversation_id as "conversationId",
   r.session_id as "sessionId", r.owner, r.status, r.stop_reason as "stopReason", t.attempt, r.resumes,
-  ${iso('r.created_at')} as "createdAt", ${iso('r.ended_at')} as "endedAt",
-  ${iso('r.cancel_requested_at')} as "cancelRequestedAt", r.cancelled_by as "cancelledBy"`
+  ${historyTimeSql('r.created_at')} as "createdAt", ${historyTimeSql('r.ended_at')} as "endedAt",
+  ${historyTimeSql('r.cancel_requested_at')} as "cancelRequestedAt", r.cancelled_by as "cancelledBy"`
 
 /** $1 the id of its turn or what the outside calls it, $2 tenant, $3 whose or null. The two look-ups are apart, each by its own index. */
 export const findRuns = statement(
@@ -55,7 +55,7 @@ order by r.created_at desc, r.id desc limit $4`,
 export const listRunEvents = statement(
   'list_run_events',
   `
-select seq, attempt, ${iso('created_at')} as "createdAt", event from run_events
+select seq, attempt, ${historyTimeSql('created_at')} as "createdAt", event from run_events
 where run_id = (select id from runs where id = $1 and ${unindexed('tenant')} = $4) and seq > $2 order by seq limit $3`,
 )
 
@@ -158,7 +158,7 @@ from lane`,
  * $1 a conversation or the one beside it, $2 the subject that asks, $3 what the latter is called. What goes on in the
  * conversation itself, for a person whom the platform says to be in it or who takes part in it; no row for other people.
  */
-export const glanceAtRuns = statement(
+export const readRunsAtAGlance = statement(
   'glance_at_runs',
   `
 with here as materialized (
@@ -188,7 +188,7 @@ select m.id as "conversationId",
   (select json_build_object('id', r.id, 'owner', r.owner,
       'runningMs', (extract(epoch from now() - r.created_at) * 1000)::float8,
       'isStopping', r.cancel_requested_at is not null,
-      'activity', (select e.event ->> 'type' from run_events e where e.run_id = r.id and ${isShown('e')} order by e.seq desc limit 1))
+      'activity', (select e.event ->> 'type' from run_events e where e.run_id = r.id and ${isShownEventSql('e')} order by e.seq desc limit 1))
     from lanes l join runs r on r.id = l.turn_id where l.conversation_id = m.id and r.status = 'running') as running,
   coalesce((select json_agg(json_build_object('id', r.id, 'owner', r.owner, 'status', r.status))
     from runs r where r.id in (

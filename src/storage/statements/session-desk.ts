@@ -1,10 +1,10 @@
 // A person steps in: the mode of a lane and what they say, in one commit.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
-import { wakeNote } from './wake-note.ts'
+import { notifyPayloadSql } from './wake-note.ts'
 
 /** $1 tenant, $2 session. */
-export const findPlace = statement(
+export const findSessionRoom = statement(
   'find_session_place',
   `
 select s.conversation_id as "conversationId", s.connection, s.agent, coalesce(c.reply_to, '{}') as "replyTo",
@@ -63,7 +63,7 @@ ordered as (
   on conflict (tenant, connection, order_key) do update set pending = send_lanes.pending + excluded.pending
 ),
 woken as (
-  select case when $4::boolean and exists (select 1 from sent) then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
+  select case when $4::boolean and exists (select 1 from sent) then pg_notify('parley_wake', ${notifyPayloadSql('sends')}) end as done
 )
 select (select count(*)::int from turn) as spoken from woken`,
 )

@@ -4,13 +4,13 @@
 // subjects anew at every place they are used.
 
 /** SQL: the subjects that the senders of `rows` (a select of inbox rows as `x`) have shown. */
-const shownBy = (rows: string): string =>
+const shownSubjectsSql = (rows: string): string =>
   `array(select distinct i ->> 'subject' from (${rows}) x, jsonb_array_elements(x.message #> '{sender,identities}') i)`
 
 /** Denials come first: whatever is left out, a block is not. */
 const maxPerSubject = 64
 
-export type AccessPlace = {
+export type StoredAccessColumns = {
   readonly tenant: string
   readonly connection: string
   readonly conversation: string
@@ -19,7 +19,7 @@ export type AccessPlace = {
 }
 
 /** SQL: JSON that `withAccess` spreads over the messages. A linked subject counts together with the person it is linked to. */
-export function storedAccess({ tenant, connection, conversation, rows }: AccessPlace): string {
+export function storedAccess({ tenant, connection, conversation, rows }: StoredAccessColumns): string {
   // A turn that is open has not told its sender yet: a worker that resumes it must not count that turn as told.
   const door = `turns t where t.conversation_id = ${conversation} and t.kind = 'door' and t.state not in ('running', 'split')
       and t.started_at > now() - interval '1 hour'`
@@ -46,5 +46,5 @@ export function storedAccess({ tenant, connection, conversation, rows }: AccessP
         select coalesce(json_agg(json_build_object('subject', l.subject, 'principal', l.principal)), '[]')
         from unnest(o.subjects) u(subject) cross join lateral (
           select l.subject, l.principal from identity_links l where l.tenant = ${tenant} and l.subject = u.subject limit 1) l) as links
-      from (select ${shownBy(rows)} as subjects offset 0) o offset 0) shown offset 0) s)`
+      from (select ${shownSubjectsSql(rows)} as subjects offset 0) o offset 0) shown offset 0) s)`
 }

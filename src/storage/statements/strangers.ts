@@ -6,7 +6,7 @@ import { auditLines } from './audit-lines.ts'
  * $1 tenant, $2 connection, $3 kind, $4 bytes received, $5 bytes stored, $6 to $8 the day's limits of messages and of both, $9
  * messages. What does not fit is counted as refused and as nothing else.
  */
-export const chargeStrangers = statement(
+export const chargeUnprovenSenders = statement(
   'charge_strangers',
   `
 with today as materialized (select (now() at time zone 'UTC')::date as day),
@@ -44,7 +44,7 @@ from today t`,
 )
 
 /** $1 days, $2 batch, $3 tenant. */
-export const forgetStrangers = statement(
+export const deleteUnprovenSenders = statement(
   'forget_strangers',
   `
 with old as (

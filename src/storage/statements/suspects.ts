@@ -1,7 +1,7 @@
 // Turns whose process died under them. A death is counted by the claim that finds a lane whose holder let its lease run out
 // without a word; a holder that stopped in order has left, and one that was only frozen or cut off takes its death back.
 import { statement } from '../database.ts'
-import { remembered } from './history.ts'
+import { historyEntrySql } from './history.ts'
 
 /** Of a lane `l` that is free: it is in the name of a process that did not give it back, and that is not `holder` itself. */
 export const isVanished = (holder: string): string => `coalesce(l.holder <> ${holder}, false)`
@@ -17,7 +17,7 @@ export const deathsOfNext = `coalesce(case when l.turn_id is not null
  * that never began with the turn has no part in it.
  */
 export const countedDeaths = `died as (
-  update turns t set deaths = t.deaths || f.epoch, history = ${remembered('t', `'what', 'died', 'attempt', t.attempt, 'deaths', cardinality(t.deaths) + 1`)}
+  update turns t set deaths = t.deaths || f.epoch, history = ${historyEntrySql('t', `'what', 'died', 'attempt', t.attempt, 'deaths', cardinality(t.deaths) + 1`)}
   from free f where f.vanished and t.id = f.turn_id and t.epoch = f.epoch and t.state = 'running' and f.epoch <> all(t.deaths)
   returning t.id, t.tenant, t.connection, cardinality(t.deaths) as deaths
 ),
@@ -43,7 +43,7 @@ with left_lane as (
 ),
 -- After the lane: a claim in between would count a death that is not taken back.
 told as (select count(*) from left_lane)
-update turns t set deaths = array_remove(t.deaths, $3::bigint), history = ${remembered('t', `'what', 'returned'`)}
+update turns t set deaths = array_remove(t.deaths, $3::bigint), history = ${historyEntrySql('t', `'what', 'returned'`)}
 from told where t.id = $4 and t.tenant = $5 and $3::bigint = any(t.deaths)`,
 )
 

@@ -4,7 +4,7 @@
 import { statement } from '../database.ts'
 
 /** $1 days, $2 batch. Content goes first; the receipt and its keys stay. */
-export const forgetContent = statement(
+export const deleteExpiredContent = statement(
   'forget_content',
   `
 with old as (
@@ -14,7 +14,7 @@ update inbox x set message = null, raw = null, reply_to = null from old where x.
 )
 
 /** $1 hours, $2 batch. What an operator asked for is no arrival, and stays as long as other content. */
-export const forgetRefused = statement(
+export const deleteExpiredRefused = statement(
   'forget_refused',
   `
 with old as (
@@ -25,7 +25,7 @@ update inbox x set message = null, raw = null, reply_to = null from old where x.
 )
 
 /** $1 days, $2 batch. Receipts of what nothing proved: tallies go on counting them, and no server delivers them again. */
-export const forgetUnproven = statement(
+export const deleteExpiredUnproven = statement(
   'forget_unproven',
   `
 with old as (
@@ -37,7 +37,7 @@ delete from inbox x using old where x.id = old.id returning 1 as swept`,
 )
 
 /** $1 days, $2 batch. */
-export const forgetTranscripts = statement(
+export const deleteExpiredTranscripts = statement(
   'forget_transcripts',
   `
 with old as (
@@ -51,7 +51,7 @@ delete from messages m using old where m.session_id = old.session_id and m.seq =
  * $1 days, $2 batch. Files of sessions in which nothing was said for so long, and of sessions that are no more. One was used
  * before its session was last active: only old ones are looked at.
  */
-export const forgetAttachments = statement(
+export const deleteExpiredAttachments = statement(
   'forget_old_attachments',
   `
 with old as materialized (
@@ -63,7 +63,7 @@ delete from attachments a using old where a.tenant = $3 and a.id = old.id return
 )
 
 /** Receipts with the count of their redeliveries. Their content went before. */
-export const forgetReceipts = statement(
+export const deleteExpiredReceipts = statement(
   'forget_receipts',
   `
 with old as (
@@ -73,7 +73,7 @@ counts as (delete from duplicates d using old where d.inbox_id = old.id)
 delete from inbox x using old where x.id = old.id returning 1 as swept`,
 )
 
-const forgetRows = (name: string, table: string, column: string) =>
+const deleteExpiredRows = (name: string, table: string, column: string) =>
   statement(
     name,
     `
@@ -83,16 +83,16 @@ with old as (
 delete from ${table} t using old where t.ctid = old.ctid returning 1 as swept`,
   )
 
-export const forgetCalls = forgetRows('forget_calls', 'outbox', 'settled_at')
-export const forgetTombstones = forgetRows('forget_tombstones', 'tombstones', 'created_at')
-export const forgetTimers = forgetRows('forget_timers', 'timers', 'fired_at')
-export const forgetChains = forgetRows('forget_chains', 'caller_chains', 'created_at')
-export const forgetSignals = forgetRows('forget_signals', 'signals', 'ended_at')
-export const forgetThreadAgents = forgetRows('forget_thread_agents', 'thread_agents', 'updated_at')
-export const forgetPairings = forgetRows('forget_pairings', 'pairings', 'decided_at')
+export const deleteExpiredCalls = deleteExpiredRows('forget_calls', 'outbox', 'settled_at')
+export const deleteExpiredTombstones = deleteExpiredRows('forget_tombstones', 'tombstones', 'created_at')
+export const deleteExpiredTimers = deleteExpiredRows('forget_timers', 'timers', 'fired_at')
+export const deleteExpiredChains = deleteExpiredRows('forget_chains', 'caller_chains', 'created_at')
+export const deleteExpiredSignals = deleteExpiredRows('forget_signals', 'signals', 'ended_at')
+export const deleteExpiredThreadAgents = deleteExpiredRows('forget_thread_agents', 'thread_agents', 'updated_at')
+export const deleteExpiredPairings = deleteExpiredRows('forget_pairings', 'pairings', 'decided_at')
 
 /** Tasks that rest, with where their owners wanted to be told. One that is worked on is never old. */
-export const forgetTasks = statement(
+export const deleteExpiredTasks = statement(
   'forget_tasks',
   `
 with old as (
@@ -103,7 +103,7 @@ delete from tasks t using old where t.id = old.id returning 1 as swept`,
 )
 
 /** Turns with their journal, their run and its log, and what it waited for. */
-export const forgetTurns = statement(
+export const deleteExpiredTurns = statement(
   'forget_turns',
   `
 with old as (
@@ -121,7 +121,7 @@ delete from turns t using old where t.id = old.id returning 1 as swept`,
  * $1 days, $2 batch, $3 tenant. The log's trigger lets go of a line only where the same transaction says that this is retention. Lines
  * are old in the order of their numbers: only the first ones are looked at, since their times have no index.
  */
-export const forgetAudit = statement(
+export const deleteExpiredAudit = statement(
   'forget_audit',
   `
 with permitted as materialized (select set_config('parley.retention', 'on', true) as word),
@@ -132,7 +132,7 @@ delete from audit_log l using old where l.seq = old.seq returning 1 as swept`,
 )
 
 /** $1 batch, $2 tenant. Ambient context whose time is over; a turn that takes some of it right now has it first. */
-export const forgetOverheard = statement(
+export const deleteExpiredAmbient = statement(
   'forget_overheard',
   `
 with old as materialized (
@@ -141,7 +141,7 @@ delete from overheard o using old where o.inbox_id = old.inbox_id returning 1 as
 )
 
 /** $1 batch, $2 tenant. Buckets that are full again say nothing any more. */
-export const forgetLimits = statement(
+export const deleteExpiredLimits = statement(
   'forget_limits',
   `
 with old as (
@@ -152,7 +152,7 @@ delete from connection_limits l using old where l.ctid = old.ctid returning 1 as
 )
 
 /** $1 batch, $2 tenant. Lanes that adapters named and that nothing went through for a day. */
-export const forgetIdleLanes = statement(
+export const deleteIdleLanes = statement(
   'forget_idle_lanes',
   `
 with old as materialized (
@@ -164,7 +164,7 @@ delete from send_lanes l using old where l.ctid = old.ctid returning 1 as swept`
 )
 
 /** $1 batch, $2 tenant. Of what nothing counts any more. */
-export const forgetReplyWindows = statement(
+export const deleteExpiredReplyWindows = statement(
   'forget_reply_windows',
   `
 with old as (
@@ -173,7 +173,7 @@ delete from reply_windows w using old where w.ctid = old.ctid returning 1 as swe
 )
 
 /** $1 batch, $2 tenant. */
-export const forgetNotes = statement(
+export const deleteExpiredTtlValues = statement(
   'forget_notes',
   `
 with old as (
@@ -181,7 +181,7 @@ with old as (
 delete from connection_notes n using old where n.ctid = old.ctid returning 1 as swept`,
 )
 
-const since = (column: string, days: string): string =>
+const overdueMsSql = (column: string, days: string): string =>
   `(extract(epoch from now() - ${column}) * 1000 - ${days}::float8 * 86400000)::float8`
 
 /**
@@ -189,16 +189,16 @@ const since = (column: string, days: string): string =>
  * tenant, the days of content and the days of receipts.
  */
 export const overdueHeads = (tenant: string, contentDays: string, receiptDays: string): string => `
-  (select 'content' as what, ${since('ended_at', contentDays)} as ms from inbox
+  (select 'content' as what, ${overdueMsSql('ended_at', contentDays)} as ms from inbox
    where tenant = ${tenant} and ended_at is not null and (message is not null or raw is not null) order by ended_at limit 1)
   union all
-  (select 'receipts', ${since('ended_at', receiptDays)} from inbox
+  (select 'receipts', ${overdueMsSql('ended_at', receiptDays)} from inbox
    where tenant = ${tenant} and ended_at is not null and message is null and raw is null order by ended_at limit 1)
   union all
-  (select 'calls', ${since('settled_at', receiptDays)} from outbox
+  (select 'calls', ${overdueMsSql('settled_at', receiptDays)} from outbox
    where tenant = ${tenant} and settled_at is not null order by settled_at limit 1)
   union all
-  (select 'turns', ${since('ended_at', receiptDays)} from turns
+  (select 'turns', ${overdueMsSql('ended_at', receiptDays)} from turns
    where tenant = ${tenant} and ended_at is not null order by ended_at limit 1)`
 
 /** $1 tenant, $2 days of content, $3 days of receipts. Transcripts too, whose sessions have no index by age: once a minute. */
@@ -207,7 +207,7 @@ export const readOverdue = statement(
   `
 select what, ms from (${overdueHeads('$1', '$2', '$3')}
   union all
-  (select 'transcripts', ${since('s.last_activity_at', '$2')} from sessions s
+  (select 'transcripts', ${overdueMsSql('s.last_activity_at', '$2')} from sessions s
    where s.tenant = $1 and s.last_activity_at < now() - $2::float8 * interval '1 day'
      and exists (select 1 from messages m where m.session_id = s.id)
    order by s.last_activity_at limit 1)) heads

@@ -27,14 +27,14 @@ const asked = `coalesce((select json_agg(json_build_object('payload', x.message 
     from inbox x where x.task_id = t.id and x.message -> 'task_payload' is not null), '[]')`
 
 /** What code threw is the operator's: no caller of a task is shown it. Of an event `e` of a run's log. */
-export const isShown = (e: string): string => `${e}.event ->> 'type' <> 'exception'`
+export const isShownEventSql = (e: string): string => `${e}.event ->> 'type' <> 'exception'`
 
 /** Words count only as long as their turn has no end; what the turn did otherwise is no part of the task. */
 const isTold = `(e.event ->> 'type' = 'done' or (e.event ->> 'type' in ('text_delta', 'reset') and u.state = 'running')
-      or e.seq = (select max(m.seq) from run_events m where m.run_id = u.id and ${isShown('m')}))`
+      or e.seq = (select max(m.seq) from run_events m where m.run_id = u.id and ${isShownEventSql('m')}))`
 
 /** `from`: the task, as `t`. */
-export const dossier = (from: string): string => `
+export const taskRecordSql = (from: string): string => `
 select ${task} as task, ${asked} as asked,
   coalesce((select json_agg(${line} order by u.task_order, e.seq) from turns u join run_events e on e.run_id = u.id
     where u.task_id = t.id and ${isTold}), '[]') as lines
@@ -44,12 +44,12 @@ from ${from}`
  * SQL: the same as JSON, in the statement that ends a turn of it, from what that statement has just written: `tasked`, `turn`, `told`.
  * Null where the turn left no line in its log.
  */
-export const endedDossier = `(
+export const endedTaskRecordSql = `(
   select json_build_object('task', ${task}, 'asked', ${asked}, 'lines', (
     select json_agg(l.line order by l.task_order, l.seq) from (
       select u.task_order, e.seq, ${line} as line from turns u join run_events e on e.run_id = u.id
       where u.task_id = t.id and case when u.id = turn.id then e.event ->> 'type' = 'done' else ${isTold} end
       union all
       select u.task_order, e.seq, ${line} from turn u, told e
-      where e.event ->> 'type' = 'done' or e.seq = (select max(m.seq) from told m where ${isShown('m')})) l))
+      where e.event ->> 'type' = 'done' or e.seq = (select max(m.seq) from told m where ${isShownEventSql('m')})) l))
   from tasked t, turn where exists (select 1 from told))`

@@ -2,7 +2,7 @@
 import { statement } from '../database.ts'
 import { unindexed } from './by-key-alone.ts'
 import { instantNow, isoTime } from './iso-time.ts'
-import { dossier, isShown, line, task, taskColumns } from './task-dossier.ts'
+import { isShownEventSql, line, task, taskColumns, taskRecordSql } from './task-dossier.ts'
 
 /** $3 id. */
 const byId = `t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.connection')} = $2`
@@ -19,7 +19,7 @@ export const taskOfMessage = statement(
 )
 
 /** $1 tenant, $2 connection, $3 inbox id. A turn that has begun has its position; a message without a turn comes after all of them. */
-export const placeBefore = statement(
+export const logPositionBefore = statement(
   'place_before_message',
   `
 select w.task_order as "order", e.seq from inbox x left join turns u on u.id = x.turn_id
@@ -39,9 +39,9 @@ order by x.seq limit 1`,
 
 export const findTask = statement('find_task', `select ${taskColumns} from tasks t where ${own}`)
 
-export const readTask = statement('read_task', dossier(`tasks t where ${own}`))
+export const readTask = statement('read_task', taskRecordSql(`tasks t where ${own}`))
 /** $3 id. For the push notifier, not for an API caller. */
-export const readTaskToTell = statement('read_task_to_tell', dossier(`tasks t where ${byId}`))
+export const readTaskToTell = statement('read_task_to_tell', taskRecordSql(`tasks t where ${byId}`))
 
 /** $3 id, $4 and $5 the position after which, $6 how many. State and lines are of one moment. */
 export const taskNews = statement(
@@ -50,7 +50,7 @@ export const taskNews = statement(
 select t.state, ${isoTime('t.state_at')} as "stateAt", t.said,
   coalesce((select json_agg(l.line) from (
     select ${line} as line from turns u join run_events e on e.run_id = u.id
-    where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int) and ${isShown('e')}
+    where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int) and ${isShownEventSql('e')}
     order by u.task_order, e.seq limit $6) l), '[]') as lines
 from tasks t where ${byId}`,
 )
@@ -72,14 +72,14 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
  * $3 owner, $4 agent, $5 context, $6 state, $7 since, $8 and $9 the position after which, $10 how many; null where nothing is asked.
  * `total` counts all pages, up to a limit; a page is found by its index, in the order that the index has.
  */
-const list = (context: string): string => `
+const listTasksSql = (context: string): string => `
 select (select count(*)::int from (select 1 ${meant(context)} limit ${maxCounted}) m) as total, coalesce((select json_agg(p.task) from (
   select ${task} as task ${meant(context)}
     and (t.state_at, t.id) < (coalesce($8::timestamptz, 'infinity'), coalesce($9::uuid, '${lastId}'))
   order by t.state_at desc nulls last, t.id desc nulls last limit $10) p), '[]') as tasks`
 
-export const listTasks = statement('list_tasks', list(' and $5::text is null'))
-export const listContextTasks = statement('list_context_tasks', list(' and t.context_id = $5'))
+export const listTasks = statement('list_tasks', listTasksSql(' and $5::text is null'))
+export const listContextTasks = statement('list_context_tasks', listTasksSql(' and t.context_id = $5'))
 
 /** $3 agent, $4 context, $5 owner. Decided ones for an hour longer, so that a decision that is sent again finds what it was about. */
 export const waitsIn = statement(

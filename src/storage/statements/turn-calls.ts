@@ -4,7 +4,7 @@ import { rowVersion } from '../row-version.ts'
 /** `mayTell`: a condition under which anything is said at all. */
 export const turnCalls = (mayTell: string): string => `
 ${sent(mayTell)},
-${ordered("select tenant, connection, order_key, 1 as calls from sent where state = 'queued'")},`
+${orderSendLanesSql("select tenant, connection, order_key, 1 as calls from sent where state = 'queued'")},`
 
 /**
  * The same for a turn that opened a live message. One that no worker has begun to send is not sent any more: what is said now is
@@ -22,7 +22,7 @@ withdrawn as (
   returning o.tenant, o.connection, o.order_key
 ),
 ${sent(mayTell)},
-${ordered(`select tenant, connection, order_key, 1 as calls from sent where state = 'queued'
+${orderSendLanesSql(`select tenant, connection, order_key, 1 as calls from sent where state = 'queued'
     union all select tenant, connection, order_key, -1 from withdrawn`)},`
 
 function sent(mayTell: string): string {
@@ -45,7 +45,7 @@ function sent(mayTell: string): string {
 }
 
 /** Calls that came, and with -1 those that went, as counts of their lanes. */
-export function ordered(rows: string): string {
+export function orderSendLanesSql(rows: string): string {
   return `ordered as (
   insert into send_lanes (tenant, connection, order_key, pending)
   select tenant, connection, order_key, sum(calls) from (${rows}) r group by 1, 2, 3 order by 1, 2, 3

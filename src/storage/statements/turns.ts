@@ -4,9 +4,9 @@
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { auditedMessages } from './audit-lines.ts'
-import { remembered } from './history.ts'
+import { historyEntrySql } from './history.ts'
 import { instantNow } from './iso-time.ts'
-import { overhears } from './overhear.ts'
+import { ambientContextSql } from './overhear.ts'
 import { turnedBy, turnedThread } from './own-thread.ts'
 import { inheritedDeaths } from './suspects.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
@@ -18,7 +18,7 @@ const lane = `lane as materialized (
  * The queued rows with the ids in a JSON parameter, worded so that only the primary key can serve. A plan made for empty
  * tables would read every waiting row of every lane: with 10 000 of them each turn anywhere opened 16 ms later.
  */
-const isWaiting = (rows: string): string =>
+const isWaitingRowSql = (rows: string): string =>
   `x.id = any(array(select (e ->> 'id')::uuid from json_array_elements(${rows}::text::json) e)) and x.state || '' = 'queued'`
 
 /** By whom a run is stopped whose task was cancelled before it began. */
@@ -36,7 +36,7 @@ type Rooms = {
   readonly overhears: string
 }
 
-const open = (rooms: Rooms): string => `
+const openTurnSql = (rooms: Rooms): string => `
 with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
@@ -87,7 +87,7 @@ taken as (
     access_rule = m."accessRule"
   from given g, json_to_recordset($6::text::json) as m(
     id uuid, ord int, principal text, "accessRule" text, subject text, evidence jsonb)
-  where x.id = m.id and ${isWaiting('$6')} and g.id is not null
+  where x.id = m.id and ${isWaitingRowSql('$6')} and g.id is not null
   returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, m."accessRule", m.subject, m.evidence, g.kind,
     x.subject as sender
 ),
@@ -128,7 +128,7 @@ settled as (
   update inbox x set state = d.state, reason = d.reason, ended_at = case when d.state <> 'held' then now() end,
     access_rule = d."accessRule", pairing_id = d."pairingId"${rooms.emptied}
   from disposed d
-  where x.id = d.id and ${isWaiting('$5')} and (d.state <> 'held' or d."pairingId" in (select id from undecided))
+  where x.id = d.id and ${isWaitingRowSql('$5')} and (d.state <> 'held' or d."pairingId" in (select id from undecided))
   returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, x.edit_of, x.subject, x.event, d.tombstone,
     d.state, d.reason, d."accessRule", d.subject as shown, d.evidence${rooms.settled}
 ),${rooms.overhears}
@@ -199,19 +199,19 @@ select count(*)::int as held from lane`
 /** $4 turn, $5 dispositions (JSON), $6 members (JSON). Without a turn the lane is given back at once. */
 export const openTurn = statement(
   'open_turn',
-  open({ given: '', lines: '0', disposed: '', emptied: '', settled: '', overhears: '' }),
+  openTurnSql({ given: '', lines: '0', disposed: '', emptied: '', settled: '', overhears: '' }),
 )
 
 /** The same where there is ambient context to store or to give: most turns do not need it. */
 export const openRoomTurn = statement(
   'open_room_turn',
-  open({
+  openTurnSql({
     given: ', recall json, unheard uuid',
     lines: '(select count(*) from recalled)',
     disposed: ', overheard json',
     emptied: `, message = case when d.overheard is null then x.message end, raw = case when d.overheard is null then x.raw end`,
     settled: ', x.seq, d.overheard',
-    overhears,
+    overhears: ambientContextSql,
   }),
 )
 
@@ -222,7 +222,7 @@ export const resumeTurn = statement(
 with ${lane},
 turn as (
   update turns t set attempt = t.attempt + 1, epoch = $3,
-    history = ${remembered('t', `'what', 'resumed', 'attempt', t.attempt + 1`)}
+    history = ${historyEntrySql('t', `'what', 'resumed', 'attempt', t.attempt + 1`)}
   from lane where t.id = $4 and t.state = 'running' returning t.id
 ),
 members as (update inbox x set attempts = x.attempts + 1 from turn where x.turn_id = turn.id and x.state = 'in_turn')
@@ -233,12 +233,12 @@ select count(*)::int as held from turn`,
  * $4 turn, $5 delay in ms, $6 code of what made it necessary, $7 what is said about it (JSON). Members go back to the queue and
  * run alone from now on.
  */
-const split = (calls: string): string => `
+const splitTurnSql = (calls: string): string => `
 with ${lane},
 given as (select $7::text::json as calls),
 turn as (
   update turns t set state = 'split', ended_at = now(),
-    history = ${remembered(
+    history = ${historyEntrySql(
       't',
       `'what', 'split', 'attempt', t.attempt, 'code', $6::text, 'members',
       (select jsonb_agg(x.id order by x.turn_order) from inbox x where x.turn_id = t.id and x.state = 'in_turn')`,
@@ -260,9 +260,9 @@ freed as (
 )
 select count(*)::int as held from turn`
 
-export const splitTurn = statement('split_turn', split(turnCalls('')))
+export const splitTurn = statement('split_turn', splitTurnSql(turnCalls('')))
 /** The same for a turn that opened a live message. */
-export const splitLiveTurn = statement('split_live_turn', split(liveTurnCalls('')))
+export const splitLiveTurn = statement('split_live_turn', splitTurnSql(liveTurnCalls('')))
 
 /**
  * $4 delay in ms, $5 cause, $6 code. The turn stays open; only a failure counts against it. A holder that never began the
@@ -276,7 +276,7 @@ marked as (
   update turns t set failures = t.failures + case when $5 = 'failed' then 1 else 0 end,
     attempt = t.attempt - case when $5 in ('outage', 'stopping') then 1 else 0 end,
     outage_since = case when $5 = 'outage' then coalesce(t.outage_since, now()) else t.outage_since end,
-    history = ${remembered('t', `'what', $5::text, 'attempt', t.attempt, 'code', $6::text, 'retryInMs', $4::float8`)}
+    history = ${historyEntrySql('t', `'what', $5::text, 'attempt', t.attempt, 'code', $6::text, 'retryInMs', $4::float8`)}
   from lane join lanes l using (conversation_id) where t.id = l.turn_id and (t.epoch = $3 or $5 = 'failed')
 ),
 freed as (

@@ -16,7 +16,7 @@ const laneState = `case when lease_until > now() then 'held' when lease_until is
 const ageMs = (instant: string): string => `(extract(epoch from now() - ${instant}) * 1000)::float8`
 
 /** Lanes are only counted: the time on a lane that slept says when it was given back, not since when it has work. */
-export const readVitals = statement(
+export const readHealthSample = statement(
   'read_vitals',
   `
 select kind, connection, state, reason, sum(standing)::float8 as standing, sum(ever)::float8 as ever,

@@ -3,7 +3,7 @@ import { createLocalJWKSet, flattenedVerify, generateKeyPair } from 'jose'
 import { expect } from 'vitest'
 import { createDocumentCache } from '../../../adapters/a2a/discovery/documents.ts'
 import { hybridSchemes, type SchemeFacts, securitySchemes } from '../../../adapters/a2a/discovery/security.ts'
-import { makeCardKey, readCardKey, signedText } from '../../../adapters/a2a/discovery/sign-card.ts'
+import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/discovery/sign-card.ts'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/verification/index.ts'
@@ -37,7 +37,7 @@ const schemes: readonly SchemeFacts[] = [
 
 async function verify(signed: Body, keys: Body): Promise<string> {
   const [signature] = signed.signatures
-  const payload = new TextEncoder().encode(signedText(signed as JsonObject))
+  const payload = new TextEncoder().encode(cardSigningText(signed as JsonObject))
   const { protectedHeader } = await flattenedVerify(
     { ...signature, payload: btoaUrl(payload) },
     createLocalJWKSet(keys),
@@ -228,7 +228,7 @@ export const cardCases: readonly A2aCase[] = [
         capabilities: { streaming: false, pushNotifications: false, extensions: [] },
         skills: [],
       }
-      expect(signedText(fragment)).toBe(
+      expect(cardSigningText(fragment)).toBe(
         '{"capabilities":{"pushNotifications":false,"streaming":false},"description":"","name":"Example Agent","skills":[]}',
       )
     },

@@ -1,8 +1,12 @@
 // People with real keys at a gate of their own, and in one line what became of each of their requests. Only the fetching of keys
 // is a table.
 import { createHash } from 'node:crypto'
-import { createGate, type GateDeps, type GateVerdict } from '../../../adapters/activitypub/gate/open-gate.ts'
-import type { RawArrival } from '../../../src/contract/index.ts'
+import {
+  createSignatureVerifier,
+  type SignatureResult,
+  type SignatureVerifierDeps,
+} from '../../../adapters/activitypub/gate/open-gate.ts'
+import type { RawRequest } from '../../../src/contract/index.ts'
 import {
   createNote,
   keySource,
@@ -23,12 +27,12 @@ export const minutes = (count: number) => new Date(peerNow + count * 60_000).toU
 export const noteRequest = post(createNote(alice))
 export const mismatch = post(createNote(alice), '/ap/concierge/inbox', post('other').headers)
 
-export function gateFor(more: Partial<GateDeps> = {}) {
+export function gateFor(more: Partial<SignatureVerifierDeps> = {}) {
   const keys = keySource([alice, mallory, bob])
-  return { keys, gate: createGate({ keys, now: () => peerNow, origin: ourOrigin, ...more }) }
+  return { keys, gate: createSignatureVerifier({ keys, now: () => peerNow, origin: ourOrigin, ...more }) }
 }
 
-export function told(verdict: GateVerdict): string {
+export function told(verdict: SignatureResult): string {
   switch (verdict.kind) {
     case 'genuine':
       return `${verdict.payload.method} ${verdict.payload.keyId}`
@@ -43,7 +47,7 @@ export function told(verdict: GateVerdict): string {
   }
 }
 
-export type Judged = { readonly arrival: RawArrival; readonly verdict: string }
+export type Judged = { readonly arrival: RawRequest; readonly verdict: string }
 let written: Judged[] = []
 
 /** Everything that these cases bring to a gate whose people are who they are, for whoever tries it elsewhere. */
@@ -54,12 +58,12 @@ export async function judgedIn(cases: readonly Pick<Case, 'run'>[]): Promise<rea
 }
 
 /** What becomes of each arrival, at a gate of its own. */
-export async function judged(...arrivals: readonly RawArrival[]): Promise<readonly string[]> {
+export async function judged(...arrivals: readonly RawRequest[]): Promise<readonly string[]> {
   return Promise.all(arrivals.map(async (arrival) => (await askedFor(arrival)).verdict))
 }
 
 /** The same, and who was asked for a key. */
-export async function askedFor(arrival: RawArrival, more: Partial<GateDeps> = {}) {
+export async function askedFor(arrival: RawRequest, more: Partial<SignatureVerifierDeps> = {}) {
   const { keys, gate } = gateFor(more)
   const verdict = told(await gate.open(arrival))
   if (Object.keys(more).length === 0) written.push({ arrival, verdict })

@@ -1,13 +1,13 @@
 // Activities of Alice elsewhere, read as the channel reads them once the gate has let them in.
 
-import { createPlaces } from '../../../adapters/activitypub/documents/places.ts'
+import { createDocumentUrls } from '../../../adapters/activitypub/documents/places.ts'
 import { normalizeActivity } from '../../../adapters/activitypub/normalize/activity.ts'
-import type { Home } from '../../../adapters/activitypub/normalize/scene.ts'
-import { isFault, readActivity } from '../../../adapters/activitypub/read/read-activity.ts'
-import type { GatedActivity } from '../../../adapters/activitypub/wire/activity.ts'
+import type { LocalAgents } from '../../../adapters/activitypub/normalize/scene.ts'
+import { isUnreadableActivity, readActivity } from '../../../adapters/activitypub/read/read-activity.ts'
+import type { VerifiedActivity } from '../../../adapters/activitypub/wire/activity.ts'
 import type { RemoteActor } from '../../../adapters/activitypub/wire/actor.ts'
 import { type KnownFacts, nothingKnown } from '../../../adapters/activitypub/wire/payload.ts'
-import type { Arrived, ArrivedMessage, ArrivedNothing, KnownPart } from '../../../src/contract/index.ts'
+import type { IgnoredEvent, InboundEvent, InboundMessage, KnownPart } from '../../../src/contract/index.ts'
 
 export const us = 'https://bot.example/ap/demo'
 export const sibling = 'https://bot.example/ap/helper'
@@ -87,26 +87,26 @@ export const anActivity = (type: string, object: unknown, more: Fields = {}): Fi
 export type Reading = {
   readonly signer?: Partial<RemoteActor>
   readonly facts?: Partial<KnownFacts>
-  readonly manners?: Partial<Home['manners']>
+  readonly manners?: Partial<LocalAgents['manners']>
   readonly agents?: readonly string[]
-  readonly method?: GatedActivity['method']
+  readonly method?: VerifiedActivity['method']
 }
 
 export function readAs(
   activity: unknown,
   { signer, facts, manners, agents, method }: Reading = {},
-): readonly Arrived[] {
+): readonly InboundEvent[] {
   const read = readActivity(JSON.parse(JSON.stringify(activity)))
-  if (isFault(read)) throw new Error(read.reason)
-  const gated: GatedActivity = {
+  if (isUnreadableActivity(read)) throw new Error(read.reason)
+  const gated: VerifiedActivity = {
     activity: read,
     signer: { ...author, ...signer },
     method: method ?? 'ap-http-signature',
     keyId: `${alice}#main-key`,
     inboxOf: 'demo',
   }
-  const home: Home = {
-    places: createPlaces('https://bot.example'),
+  const home: LocalAgents = {
+    places: createDocumentUrls('https://bot.example'),
     agents: agents ?? ['demo', 'helper'],
     manners: { allow: [], bots: [], follow: 'accept', ...manners },
   }
@@ -116,7 +116,7 @@ export function readAs(
 }
 
 /** The one message it is. */
-export function message(activity: unknown, reading?: Reading): ArrivedMessage {
+export function message(activity: unknown, reading?: Reading): InboundMessage {
   const [first, ...others] = readAs(activity, reading)
   if (first?.kind !== 'message' || others.length > 0)
     throw new Error(`not one message: ${JSON.stringify([first, others])}`)
@@ -124,7 +124,7 @@ export function message(activity: unknown, reading?: Reading): ArrivedMessage {
 }
 
 /** Why it is none. */
-export function unheard(activity: unknown, reading?: Reading): ArrivedNothing {
+export function unheard(activity: unknown, reading?: Reading): IgnoredEvent {
   const [first, ...others] = readAs(activity, reading)
   if (first?.kind !== 'ignored' || others.length > 0) throw new Error(`not ignored: ${JSON.stringify([first, others])}`)
   return first

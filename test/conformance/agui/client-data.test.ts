@@ -7,7 +7,7 @@ import type { ModelAgentOptions } from '../../../src/agent/model-agent-options.t
 import { openAiCompatible } from '../../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../../src/agent/tools/define-tool.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { forgetTranscripts } from '../../../src/storage/statements/sweep.ts'
+import { deleteExpiredTranscripts } from '../../../src/storage/statements/sweep.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { type Frame, type Scene, startScene, stream, textIn, typesOf } from './scene.ts'
@@ -319,7 +319,7 @@ describeOnDatabase('a stock AG-UI client', (database) => {
     await json('r1', { state: { iban: 'canary-4711' } })
     const [session] = await database().query<{ id: string; tenant: string; metadata: unknown }>(readSessions, [])
     expect(JSON.stringify(session?.metadata)).toContain('canary-4711')
-    if (how.startsWith('the age')) await database().query(forgetTranscripts, [0, 100, session?.tenant ?? null])
+    if (how.startsWith('the age')) await database().query(deleteExpiredTranscripts, [0, 100, session?.tenant ?? null])
     else await scene.api.request(`/api/v1/agent/sessions/${session?.id}`, { method: 'DELETE' }, { isHere: true })
     const [after] = await database().query<{ metadata: unknown }>(readSessions, [])
     expect(after?.metadata).toEqual({})

@@ -2,7 +2,7 @@
 import { SignJWT } from 'jose'
 import type { FinishedUpload, ObjectAddress } from '../../../src/attachments/attachment-store.ts'
 import type { BlobStore } from '../../../src/attachments/blob-store.ts'
-import { createAttachmentDesk } from '../../../src/attachments/create-desk.ts'
+import { createAttachmentService } from '../../../src/attachments/create-desk.ts'
 import type { AttachmentOwner } from '../../../src/attachments/descriptor.ts'
 import type { ClaimOutcome } from '../../../src/attachments/desk.ts'
 import { createS3Store } from '../../../src/attachments/drivers/s3/create-s3-store.ts'
@@ -44,7 +44,7 @@ export function openScene() {
   const keys = memoryKeys()
   const lines: string[] = []
   const note = (event: string, facts?: unknown) => void lines.push(JSON.stringify([event, facts]))
-  const desk = createAttachmentDesk({
+  const desk = createAttachmentService({
     ...{ tenant: 'default', attachments: rows, keys, stores, now: () => nowMs },
     publicOrigin: 'http://127.0.0.1:8787',
     newId: () => crypto.randomUUID(),

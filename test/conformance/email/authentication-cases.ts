@@ -2,7 +2,7 @@
 import { simpleParser } from 'mailparser'
 import PostalMime from 'postal-mime'
 import { expect } from 'vitest'
-import { selfTest } from '../../../adapters/email/prove/self-test.ts'
+import { testSignatureChecks } from '../../../adapters/email/prove/self-test.ts'
 import { scanHead } from '../../../adapters/email/scan/scan-head.ts'
 import { draftMail, mailKey, receivedMail, sealMail, senderZone, signMail } from '../../doubles/mail-maker.ts'
 import { provenMail } from '../../doubles/proven-mail.ts'
@@ -315,8 +315,8 @@ export const transportCases: readonly Case[] = [
     claim: 'where the sample does not pass the channel does not start',
     run: async () => {
       const results = [{ status: { result: 'neutral' } }, { status: { result: 'pass' } }]
-      await selfTest()
-      await selfTest({ checkSignatures: async () => ({ headerFrom: [], fromFields: 1, results }) }).then(
+      await testSignatureChecks()
+      await testSignatureChecks({ checkSignatures: async () => ({ headerFrom: [], fromFields: 1, results }) }).then(
         () => expect.unreachable('it started'),
         (error: unknown) =>
           expect(error).toMatchObject({

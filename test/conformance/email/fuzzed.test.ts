@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { normalizeMail } from '../../../adapters/email/normalize/mail.ts'
 import { maxRawBytes } from '../../../adapters/email/normalize/raw.ts'
 import type { Addresses } from '../../../adapters/email/normalize/recipients.ts'
-import { readBody } from '../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../adapters/email/parse/read-body.ts'
 import { scanHead } from '../../../adapters/email/scan/scan-head.ts'
-import { createTokens } from '../../../adapters/email/threads/token.ts'
+import { createReplyTokens } from '../../../adapters/email/threads/token.ts'
 import { type VerifyDeps, verifyMail } from '../../../adapters/email/verify.ts'
-import { arrivalOf, type ReceivedMail } from '../../../adapters/email/wire/mail.ts'
+import { mailAsRequest, type ReceivedMail } from '../../../adapters/email/wire/mail.ts'
 import { validateMessage } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
 import { type SeededRandom, seededRandom } from '../../chaos/seeded-random.ts'
@@ -22,10 +22,10 @@ const deps: VerifyDeps = {
   // Handed in on this machine: whoever the head names is believed, so that hostile names get as far as they ever could.
   proveMail: async () => ({ kind: 'refused', reason: 'no_author', remedy: 'name one' }),
   trustLoopback: true,
-  readBody,
+  readBody: parseMailBody,
   nameOriginal: async () => crypto.randomUUID(),
   addresses: () => addresses,
-  tokens: createTokens(webHmac(), {
+  tokens: createReplyTokens(webHmac(), {
     current: async () => 'a secret of this test',
     all: async () => ['a secret of this test'],
   }),
@@ -83,7 +83,7 @@ function mutated(random: SeededRandom): string {
 async function faultsOf(text: string): Promise<{ readonly messages: number; readonly faults: readonly string[] }> {
   const envelope = { mailFrom: 'alice@sender.example', rcptTo, clientIp: '127.0.0.1' }
   const mail: ReceivedMail = { way: 'smtp', raw: Buffer.from(text, 'latin1'), envelope, receivedAt: mailTime }
-  const arrival = { ...arrivalOf(mail), from: 'local' as const }
+  const arrival = { ...mailAsRequest(mail), from: 'local' as const }
   const verdict = await verifyMail({ ...deps, hopOf: async () => ({ kind: 'mail', mail }) }, arrival)
   if (verdict.kind !== 'genuine') return { messages: 0, faults: verdict.kind === 'turned_away' ? [] : [verdict.kind] }
   const connection = { tenant: 'default', channel: 'email', id: 'default', domain: 'agents.example', agent: 'demo' }

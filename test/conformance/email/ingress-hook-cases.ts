@@ -1,7 +1,7 @@
 // Email ingress over webhooks: signatures, replays, and which servers we call because of a sender's words.
 
 import { secret } from '../../../src/contract/index.ts'
-import { hookAnswer } from '../../../src/http/status.ts'
+import { webhookAnswer } from '../../../src/http/status.ts'
 import {
   hookScene,
   mailgunFields,
@@ -21,7 +21,7 @@ type Hop = Awaited<ReturnType<Scene['hopOf']>>
 
 /** What the sender is answered; a mail goes on to be stored. */
 function statusOf(hop: Hop): number | string {
-  return hop.kind === 'rejected' ? hookAnswer({ ...hop, trace: '' }).status : hop.kind
+  return hop.kind === 'rejected' ? webhookAnswer({ ...hop, trace: '' }).status : hop.kind
 }
 
 const foreign = 'https://sns.eu-west-1.amazonaws.com.evil.example'

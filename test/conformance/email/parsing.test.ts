@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { decodeInWorkerd, decodeOnNode } from '../../../adapters/email/parse/decode-part.ts'
 import { bodyLimits } from '../../../adapters/email/parse/limits.ts'
 import { findHeadEnd } from '../../../adapters/email/parse/part-head.ts'
-import { readBody } from '../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../adapters/email/parse/read-body.ts'
 import { parsingCases } from './parsing-cases.ts'
 import { reportCases } from './report-cases.ts'
 
@@ -11,17 +11,17 @@ const headOf = (raw: Uint8Array) => ({ bodyStart: findHeadEnd(raw, 0, raw.length
 
 describe('what a mail says', () => {
   test.each(parsingCases)('$id $what', async ({ raw, body }) => {
-    expect(await readBody(raw, headOf(raw))).toMatchObject(body)
+    expect(await parseMailBody(raw, headOf(raw))).toMatchObject(body)
   })
 
   test.each(parsingCases)('is the same where there are no Node streams: $id $what', async ({ raw }) => {
     const [onNode, inWorkerd] = [decodeOnNode, decodeInWorkerd].map((decode) =>
-      readBody(raw, headOf(raw), [], bodyLimits, decode),
+      parseMailBody(raw, headOf(raw), [], bodyLimits, decode),
     )
     expect(await inWorkerd).toEqual(await onNode)
   })
 
   test.each(reportCases.filter(({ hasReport }) => !hasReport))('$id is no report: $what', async ({ raw }) => {
-    expect(await readBody(raw, headOf(raw))).not.toHaveProperty('report')
+    expect(await parseMailBody(raw, headOf(raw))).not.toHaveProperty('report')
   })
 })

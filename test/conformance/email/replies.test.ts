@@ -3,10 +3,10 @@ import { generateKeyPairSync } from 'node:crypto'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { linksFor } from '../../../adapters/email/deliver/links.ts'
+import { createDecisionLinks } from '../../../adapters/email/deliver/links.ts'
 import { deliverMail } from '../../../adapters/email/deliver/mail.ts'
-import type { MailDeps, MailSettings } from '../../../adapters/email/deliver/settings.ts'
-import { renderMail } from '../../../adapters/email/render/reply.ts'
+import type { DeliveryDeps, DeliverySettings } from '../../../adapters/email/deliver/settings.ts'
+import { renderMailReply } from '../../../adapters/email/render/reply.ts'
 import type { MailCall } from '../../../adapters/email/wire/call.ts'
 import { type JsonObject, type NormalizedResponse, secret } from '../../../src/contract/index.ts'
 import * as out from '../../doubles/mail-out.ts'
@@ -29,10 +29,10 @@ const dkimKeys = [
 const record = `v=DKIM1; k=rsa; p=${key.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`
 
 function callOf(reply: NormalizedResponse = out.replyOf('Hello'), to: JsonObject = out.replyTo): MailCall {
-  return renderMail(reply, to)[0]?.call ?? expect.unreachable('nothing was rendered')
+  return renderMailReply(reply, to)[0]?.call ?? expect.unreachable('nothing was rendered')
 }
 
-async function send(call: MailCall, more: Partial<MailSettings> = {}, deps: MailDeps = out.mailDeps()) {
+async function send(call: MailCall, more: Partial<DeliverySettings> = {}, deps: DeliveryDeps = out.mailDeps()) {
   return deliverMail(out.mailSettings({ smtpUrl: secret(sink.url), ...more }), deps)(call, out.attemptOf())
 }
 
@@ -183,9 +183,9 @@ conform('replies by mail', [
     claim: 'a link that decides goes to the authenticated address and to nobody else',
     async run() {
       const reply = out.replyOf('@researcher', { parts: [...out.replyOf('@researcher').parts, out.question()] })
-      const [rendered] = renderMail(reply, out.replyTo, new Set(['@researcher', '@bob@example.org']))
+      const [rendered] = renderMailReply(reply, out.replyTo, new Set(['@researcher', '@bob@example.org']))
       const call = rendered?.call ?? expect.unreachable('nothing was rendered')
-      const [link] = await linksFor(call, out.attemptOf(), out.mailDeps())
+      const [link] = await createDecisionLinks(call, out.attemptOf(), out.mailDeps())
       const { raw, to } = await sent(call)
       return { to, cc: call.cc, hasLink: raw.replace(/=\r\n/g, '').includes(link?.url ?? 'no link') }
     },

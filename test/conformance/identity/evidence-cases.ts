@@ -4,7 +4,7 @@ import { createEvidenceAccess } from '../../../src/identity/access/decide-access
 import { readEvidenceRules } from '../../../src/identity/access/rules.ts'
 import { checkEvidence } from '../../../src/identity/evidence/check-evidence.ts'
 import { admitForwarded } from '../../../src/identity/trust/admit-forwarded.ts'
-import { onBehalfOf } from '../../../src/identity/trust/on-behalf-of.ts'
+import { delegatedSubjects } from '../../../src/identity/trust/on-behalf-of.ts'
 import { readTrustedIssuers } from '../../../src/identity/trust/trusted-issuers.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 import { type Case, refusal } from '../conform.ts'
@@ -127,7 +127,7 @@ export const evidenceCases: readonly Case[] = [
   {
     id: 'TR-09',
     claim: 'whom a caller acts for is ignored where the proof does not cover it',
-    run: () => onBehalfOf(ownEvidence({ on_behalf_of: ['user:boss'] })),
+    run: () => delegatedSubjects(ownEvidence({ on_behalf_of: ['user:boss'] })),
     equals: [],
   },
 ]

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { promptParts, type ValidationScope, validateMessage } from '../../../src/contract/index.ts'
 import { createAccessPolicy } from '../../../src/identity/access/access-policy.ts'
-import { cleanMessage } from '../../../src/inbound/clean-message.ts'
+import { sanitizeMessage } from '../../../src/inbound/clean-message.ts'
 import { redactRaw } from '../../../src/inbound/redact.ts'
 import { assertDigest } from '../../../src/verification/index.ts'
 import { branchingViolations } from '../../architecture/expression-rules.ts'
@@ -146,8 +146,9 @@ export const messageCases: readonly Case[] = [
     id: 'NM-18',
     claim: 'a script in HTML is gone before it is stored',
     run: () =>
-      cleanMessage(aMessage({ parts: [{ kind: 'text', mime: 'text/html', content: '<p>hi<script>x()</script></p>' }] }))
-        .parts,
+      sanitizeMessage(
+        aMessage({ parts: [{ kind: 'text', mime: 'text/html', content: '<p>hi<script>x()</script></p>' }] }),
+      ).parts,
     equals: [{ kind: 'text', mime: 'text/html', content: '<p>hi</p>' }],
   },
 ]

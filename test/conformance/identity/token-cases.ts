@@ -2,14 +2,14 @@
 
 import { bearerPrincipal } from '../../../src/identity/principal/bearer-principal.ts'
 import { conversationOwner } from '../../../src/identity/principal/principal.ts'
-import { createCallerDesk } from '../../../src/identity/tokens/callers.ts'
+import { createCallerService } from '../../../src/identity/tokens/callers.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { hopHeaders, startApi } from '../../doubles/api.ts'
 import { madeToken, tokenDeps } from '../../doubles/tokens.ts'
 import type { Case } from '../conform.ts'
 
 export function tokenCases(database: () => Database): readonly Case[] {
-  const desk = () => createCallerDesk({ ...tokenDeps(database()), isShared: false })
+  const desk = () => createCallerService({ ...tokenDeps(database()), isShared: false })
   const wasUsed = async () => (await tokenDeps(database()).tokens.list()).some(({ lastUsedAt }) => lastUsedAt !== null)
   return [
     {

@@ -1,7 +1,7 @@
 // Tool calls inside a run, from what the model asked to what is kept of it.
 import { readPendingAction, toApprovalEnvelope } from '../../../src/agent/approvals/pending-action.ts'
-import { fieldsOf } from '../../../src/agent/fields.ts'
-import type { DeskDeps } from '../../../src/agent/tools/create-desk.ts'
+import { asFields } from '../../../src/agent/fields.ts'
+import type { ToolRunnerDeps } from '../../../src/agent/tools/create-desk.ts'
 import { runtimeToolPending } from '../../../src/agent/tools/pause.ts'
 import { createResultTruncator } from '../../../src/agent/tools/truncate-result.ts'
 import type { Fields } from '../../../src/contract/index.ts'
@@ -15,10 +15,10 @@ const done = saying('done')
 const act = call('host/act')
 const names = ({ events }: Looped) => events.map(([name]) => name)
 const errorTypes = ({ result }: Looped) =>
-  result.tool_execution_results.map((entry) => fieldsOf(entry.result['metadata'])['error_type'])
+  result.tool_execution_results.map((entry) => asFields(entry.result['metadata'])['error_type'])
 
 /** Stages what it is asked to and remembers it. */
-function approvals(): Pick<DeskDeps, 'stageApproval'> & { readonly staged: string[] } {
+function approvals(): Pick<ToolRunnerDeps, 'stageApproval'> & { readonly staged: string[] } {
   const staged: string[] = []
   return {
     staged,
@@ -38,7 +38,7 @@ function approvals(): Pick<DeskDeps, 'stageApproval'> & { readonly staged: strin
 }
 
 /** What a call under this policy comes to, and how often it ran and was staged. */
-async function gated(actionOf: NonNullable<DeskDeps['actionOf']>, deps: Partial<DeskDeps> = {}) {
+async function gated(actionOf: NonNullable<ToolRunnerDeps['actionOf']>, deps: Partial<ToolRunnerDeps> = {}) {
   let ran = 0
   const asking = approvals()
   const tools = deskOf({ 'host/act': () => ++ran }, { ...asking, ...deps, actionOf })
@@ -302,8 +302,8 @@ export const mediationCases: readonly Case[] = [
       return {
         status,
         completed,
-        action: fieldsOf(envelope?.['payload'])['action_id'],
-        pairedWith: fieldsOf(envelope?.['metadata'])['tool_call_id'],
+        action: asFields(envelope?.['payload'])['action_id'],
+        pairedWith: asFields(envelope?.['metadata'])['tool_call_id'],
         told: told(run, 'approval_required'),
         lines: messages.map(({ type }) => type),
         leaks: JSON.stringify([run.result, run.events]).includes('canary'),

@@ -3,7 +3,7 @@ import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import type { Received } from '../../../src/gateway/receive.ts'
-import { hookAnswer } from '../../../src/http/status.ts'
+import { webhookAnswer } from '../../../src/http/status.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway } from '../../doubles/test-gateway.ts'
@@ -36,7 +36,7 @@ function scene(database: () => Database, changes: object = {}, says = 'done') {
     })
     const outcomes = received.kind === 'stored' ? received.acceptances.map(({ kind }) => kind) : [received.kind]
     const reason = await reasonOf(database(), received)
-    return { status: hookAnswer(received).status, outcomes, ...(reason === undefined ? {} : { reason }) }
+    return { status: webhookAnswer(received).status, outcomes, ...(reason === undefined ? {} : { reason }) }
   }
   return { ts, gateway, send, path: `/hooks/slack/first${used}` }
 }

@@ -2,7 +2,7 @@
 
 import type { SignOptions } from '../../../adapters/slack/fixtures.ts'
 import type { ActionLine, Resolution } from '../../../src/agent/approvals/pending-action-store.ts'
-import { resolutionTold } from '../../../src/agent/approvals/resolution-words.ts'
+import { resolutionSentence } from '../../../src/agent/approvals/resolution-words.ts'
 import type { Adapter, JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import { memoryNotes } from '../../doubles/memory-notes.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
@@ -289,7 +289,7 @@ const fileCases: readonly Case[] = [
 
 const action = { summary: 'delete the branch', status: 'accepted', resolvers: 'owner' } as unknown as ActionLine
 const words = (resolution: Resolution) => {
-  const { says, decision } = resolutionTold(resolution)
+  const { says, decision } = resolutionSentence(resolution)
   return replySaying(says, { control: { about: 'approve', decision } })
 }
 const clickedPlace: JsonObject = {

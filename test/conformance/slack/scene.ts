@@ -3,11 +3,11 @@ import { expect } from 'vitest'
 import { fixtures, type SignOptions } from '../../../adapters/slack/fixtures.ts'
 import type {
   Adapter,
-  Arrived,
-  ArrivedMessage,
+  InboundEvent,
+  InboundMessage,
   JsonObject,
-  RawArrival,
-  Reception,
+  RawRequest,
+  ReceiveResult,
 } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
 import { type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
@@ -28,12 +28,16 @@ export function adapterWith(settings: object = {}, changes: object = {}): Adapte
   return kit.definition.create({ ...kit.settings('http://127.0.0.1:9'), ...settings }, deps)
 }
 
-export async function receive(payload: unknown, how: SignOptions = {}, adapter = adapterFor(kit)): Promise<Reception> {
+export async function receive(
+  payload: unknown,
+  how: SignOptions = {},
+  adapter = adapterFor(kit),
+): Promise<ReceiveResult> {
   return adapter.receive(await fixtures.sign(bytesOf(payload), how), kit.connection)
 }
 
 /** The very headers, signed over whatever the time header says. */
-export async function signedAs(time: string, body = '{}'): Promise<RawArrival> {
+export async function signedAs(time: string, body = '{}'): Promise<RawRequest> {
   const arrival = await fixtures.sign(bytesOf(body))
   const signature = `v0=${await fixtures.hmacHex(fixtures.secrets.signingSecret, time, bytesOf(body))}`
   const headers = { ...arrival.headers, 'x-slack-request-timestamp': time, 'x-slack-signature': signature }
@@ -76,18 +80,18 @@ export function message(fields: object = {}, changes: object = {}): object {
   )
 }
 
-export async function arrived(payload: unknown, settings: object = {}): Promise<Arrived> {
+export async function arrived(payload: unknown, settings: object = {}): Promise<InboundEvent> {
   const reception = await receive(payload, {}, adapterWith(settings))
   const first = reception.kind === 'read' ? reception.arrivals[0] : undefined
   return first ?? expect.unreachable(`nothing arrived: ${JSON.stringify(reception)}`)
 }
 
-export async function read(payload: unknown, settings: object = {}): Promise<ArrivedMessage> {
+export async function read(payload: unknown, settings: object = {}): Promise<InboundMessage> {
   const first = await arrived(payload, settings)
   return first.kind === 'message' ? first : expect.unreachable(`ignored: ${first.reason}`)
 }
 
-export const wordsOf = (each: ArrivedMessage): readonly string[] =>
+export const wordsOf = (each: InboundMessage): readonly string[] =>
   each.message.parts.map((part) => ('content' in part ? String(part.content) : part.kind))
 
 export const place: JsonObject = { account: 'T0PARLEY1', channel: 'C0GENERAL1', thread_ts: '1763300010.000200' }

@@ -1,8 +1,8 @@
 // Telegram ingress cases that this channel and the core decide together: answers to Telegram, copies, words of decisions.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
-import { resolutionTold } from '../../../src/agent/approvals/resolution-words.ts'
+import { resolutionSentence } from '../../../src/agent/approvals/resolution-words.ts'
 import type { ErrorCode } from '../../../src/contract/index.ts'
-import { failureAnswer, hookAnswer } from '../../../src/http/status.ts'
+import { failureAnswer, webhookAnswer } from '../../../src/http/status.ts'
 import { dedupeKey } from '../../../src/inbound/dedupe-key.ts'
 import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import type { Case } from '../conform.ts'
@@ -17,9 +17,9 @@ const line = {
   ...{ action_id: 'x', summary: 'delete it', status: 'accepted', agent: 'demo', resolvers: 'other', hash: 'h' },
   resolution_metadata: {},
 }
-type Resolution = Parameters<typeof resolutionTold>[0]
+type Resolution = Parameters<typeof resolutionSentence>[0]
 /** The words are what is looked at; of the action only what they say of it is here. */
-const words = (resolution: object) => resolutionTold(resolution as Resolution)
+const words = (resolution: object) => resolutionSentence(resolution as Resolution)
 const refused = (reason: string) => words({ kind: 'refused', reason, action: line })
 const removesButtons = ({ says, decision }: ReturnType<typeof words>): boolean =>
   calls(
@@ -33,10 +33,10 @@ export const ingressCases: readonly Case[] = [
     claim: 'a webhook is never answered 410 or sent elsewhere, whatever happens',
     run: () => {
       const rejected = (['missing_credential', 'wrong_credential', 'malformed_request'] as const).map((reason) =>
-        hookAnswer({ kind: 'rejected', reason, trace: '' }),
+        webhookAnswer({ kind: 'rejected', reason, trace: '' }),
       )
-      const stored = hookAnswer({ kind: 'stored', acceptances: [] })
-      const unreadable = hookAnswer({ kind: 'unreadable', reason: 'invalid_json', acceptances: [] })
+      const stored = webhookAnswer({ kind: 'stored', acceptances: [] })
+      const unreadable = webhookAnswer({ kind: 'unreadable', reason: 'invalid_json', acceptances: [] })
       const failed = failures.map((code) => failureAnswer(code, ''))
       return [...rejected, stored, unreadable, ...failed]
         .map(({ status }) => status)

@@ -1,6 +1,6 @@
 // What the Telegram cases share: an adapter, updates written after the Bot API's documentation, and what becomes of them.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
-import type { Adapter, Arrived, ArrivedMessage, JsonObject } from '../../../src/contract/index.ts'
+import type { Adapter, InboundEvent, InboundMessage, JsonObject } from '../../../src/contract/index.ts'
 import { bytesOf } from '../../unit/contract/adapter-contract.ts'
 import { attemptAt } from '../../unit/contract/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../unit/contract/adapter-fixtures.ts'
@@ -29,7 +29,7 @@ export const click = (fields: object = {}): object => ({
   },
 })
 
-export async function arrivals(payload: unknown, by: Adapter = adapter): Promise<readonly Arrived[]> {
+export async function arrivals(payload: unknown, by: Adapter = adapter): Promise<readonly InboundEvent[]> {
   const reception = await by.receive(fixtures.sign(bytesOf(payload)), kit.connection)
   if (reception.kind !== 'read') throw new Error(`not read: ${JSON.stringify(reception)}`)
   return reception.arrivals
@@ -41,7 +41,7 @@ export async function ignored(payload: unknown): Promise<string> {
   return first.reason
 }
 
-export async function read(payload: unknown): Promise<ArrivedMessage> {
+export async function read(payload: unknown): Promise<InboundMessage> {
   const [first] = await arrivals(payload)
   if (first?.kind !== 'message') throw new Error(`ignored: ${first?.reason ?? 'nothing arrived'}`)
   return first

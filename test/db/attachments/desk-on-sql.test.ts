@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSeal } from '../../../src/assemble/seal.ts'
-import { createAttachmentDesk } from '../../../src/attachments/create-desk.ts'
-import type { AttachmentDesk, StoreOutcome } from '../../../src/attachments/desk.ts'
+import { createAttachmentService } from '../../../src/attachments/create-desk.ts'
+import type { AttachmentService, StoreOutcome } from '../../../src/attachments/desk.ts'
 import { createFolderStore } from '../../../src/node/blob-folder.ts'
 import { createAttachmentStore } from '../../../src/storage/attachment-store.ts'
 import { createSigningKeys } from '../../../src/storage/signing-keys.ts'
@@ -27,11 +27,11 @@ describeOnDatabase('the attachment desk', (database) => {
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  const openDesk = async (tenant = 'default', orphanHours = 24): Promise<AttachmentDesk> => {
+  const openDesk = async (tenant = 'default', orphanHours = 24): Promise<AttachmentService> => {
     const quiet = () => {}
     const seal = createSeal(async () => [new Uint8Array(32).fill(7)])
     const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(bytes)
-    return createAttachmentDesk({
+    return createAttachmentService({
       ...{ tenant, newId, now: Date.now, publicOrigin: 'https://parley.example', options: { orphanHours } },
       attachments: createAttachmentStore(database(), tenant),
       keys: createSigningKeys(database(), { tenant, newId, fillRandom, seal }),

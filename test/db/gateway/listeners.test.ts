@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
-import type { Adapter, ChannelDefinition, ListenDoor } from '../../../src/contract/index.ts'
+import type { Adapter, ChannelDefinition, IngressContext } from '../../../src/contract/index.ts'
 import { GatewayError } from '../../../src/contract/index.ts'
 import { createNodeListeners, type NodeListeners } from '../../../src/node/listeners.ts'
 import { createRejections } from '../../../src/operator/rejections.ts'
@@ -19,7 +19,7 @@ const stored = statement('test_stored', 'select message_id as id from inbox orde
 
 /** One line in, one line out, on a port of its own. */
 function lineChannel(port: () => number, judge?: Judge): ChannelDefinition {
-  const listen = (door: ListenDoor): Promise<{ address: string; stop: () => Promise<void> }> =>
+  const listen = (door: IngressContext): Promise<{ address: string; stop: () => Promise<void> }> =>
     new Promise((resolve, reject) => {
       const server = createServer((socket) => void answerLines(socket, door))
       server.once('error', reject)
@@ -37,7 +37,7 @@ function lineChannel(port: () => number, judge?: Judge): ChannelDefinition {
   return judgedChannel({ adapter: withListen, ...(judge === undefined ? {} : { judge }) })
 }
 
-async function answerLines(socket: Socket, door: ListenDoor): Promise<void> {
+async function answerLines(socket: Socket, door: IngressContext): Promise<void> {
   socket.on('error', () => {})
   for await (const chunk of socket) {
     const id = String(chunk).trim()

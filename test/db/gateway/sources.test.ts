@@ -5,7 +5,7 @@ import { GatewayError, textOf } from '../../../src/contract/index.ts'
 import type { RunningSources } from '../../../src/gateway/sources/run-sources.ts'
 import { createNodeSources } from '../../../src/node/sources.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { problemsSeen } from '../../../src/vitals/connection-signs.ts'
+import { observedProblems } from '../../../src/vitals/connection-signs.ts'
 import { createDoor, until } from '../../doubles/at-work.ts'
 import { createPulledPlatform, type PulledPlatform } from '../../doubles/loopback/source.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
@@ -118,7 +118,7 @@ describeOnDatabase('a pull source', (database) => {
     }
     const sources = start({ ...real, accepting })
     const key = 'loopback-client-id/loopback-client-id'
-    const problems = () => problemsSeen(key, sources.signs(), [])
+    const problems = () => observedProblems(key, sources.signs(), [])
     sayAll('m1')
     expect(problems()).toEqual([])
     // Promised in 5 s; the slack is for machines that run other tests on the same cores.

@@ -1,7 +1,7 @@
 // A loop that hangs is seen: by its silence, not by an error it never throws.
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
-import { type Assembled, assemble } from '../../../src/assemble.ts'
+import { type Assembled, assembleGateway } from '../../../src/assemble.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { loopbackChannels } from '../../doubles/test-gateway.ts'
@@ -24,7 +24,7 @@ describeOnDatabase('a stalled pump', (database) => {
     let isStopping = false
     const runtime = { fetch, now: Date.now, monotonicMs: () => now, random: Math.random, log: quiet }
     const file = { agents: [defineAgent({ slug: 'demo', run: () => 'ok' })], turns: { pollMs: 5 } }
-    const { gateway, stop, wake }: Assembled = assemble(
+    const { gateway, stop, wake }: Assembled = assembleGateway(
       loadConfig({}, file, loopbackChannels),
       hanging(database(), () => !isStopping),
       runtime,

@@ -1,7 +1,7 @@
 // What came in one arrival is stored in one commit: all of it, or nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
-import { type Arrived, GatewayError } from '../../../src/contract/index.ts'
+import { GatewayError, type InboundEvent } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { judgedChannel } from '../../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
@@ -13,8 +13,8 @@ const rows = statement('test_rows', 'select message_id as id, state, reason from
 /** To three at once, of whom the second is given what `second` says. */
 const toThree =
   (second: object) =>
-  ([arrived]: readonly Arrived[]): readonly Arrived[] =>
-    ['a', 'b', 'c'].map((name): Arrived => {
+  ([arrived]: readonly InboundEvent[]): readonly InboundEvent[] =>
+    ['a', 'b', 'c'].map((name): InboundEvent => {
       if (arrived?.kind !== 'message') throw new Error('no message')
       const message = { ...arrived.message, id: `${arrived.message.id}-${name}` }
       const thread = { ...arrived.thread, candidates: [name], fresh: name }

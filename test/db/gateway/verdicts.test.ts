@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { type Adapter, textOf } from '../../../src/contract/index.ts'
-import { arrivalAnswer } from '../../../src/http/hook.ts'
-import { watchRefusal } from '../../../src/http/status.ts'
+import { receivedAnswer } from '../../../src/http/hook.ts'
+import { waitRefusedAnswer } from '../../../src/http/status.ts'
 import { createNodeSources } from '../../../src/node/sources.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { until } from '../../doubles/at-work.ts'
@@ -75,10 +75,10 @@ describeOnDatabase('an arrival', (database) => {
     const received = await gateway.deliver({ id: 'later-1', from: 'ada', text: 'hello' })
     expect(received).toMatchObject({ kind: 'later', reason: 'dns_unavailable' })
     expect(await database().query(rows, [])).toEqual([])
-    const answer = arrivalAnswer(at(), received)
+    const answer = receivedAnswer(at(), received)
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '30' } })
     expect(JSON.parse(answer.body ?? '')).toMatchObject({ code: 'dns_unavailable' })
-    expect(watchRefusal(received)).toMatchObject({ status: 503 })
+    expect(waitRefusedAnswer(received)).toMatchObject({ status: 503 })
     expect(gateway.logged).toContainEqual(expect.objectContaining({ event: 'arrival_postponed', level: 'warn' }))
   })
 
@@ -96,12 +96,12 @@ describeOnDatabase('an arrival', (database) => {
       },
       { state: 'ignored', subject: 'mailto:eve@mail.test', deliveryId: 'spoof-2' },
     ])
-    const answer = arrivalAnswer(at(), received)
+    const answer = receivedAnswer(at(), received)
     expect([answer.status, JSON.parse(answer.body ?? '')]).toEqual([
       200,
       { ok: true, outcomes: ['ignored'], reason: 'spoofed' },
     ])
-    expect(watchRefusal(received)).toMatchObject({ status: 422 })
+    expect(waitRefusedAnswer(received)).toMatchObject({ status: 422 })
   })
 
   test('that was turned away is never driven again, though its channel could read it', async () => {

@@ -5,14 +5,14 @@ import { inspectRoutes } from 'hono/dev'
 import { expect, test } from 'vitest'
 import { aguiChannel } from '../../../adapters/agui/index.ts'
 import { type DocumentedOperation, documentedPath, type OpenApi } from '../../../src/http/openapi/document.ts'
-import type { SecretDesk } from '../../../src/operator/secrets.ts'
+import type { SecretService } from '../../../src/operator/secrets.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway, loopbackChannels, loopbackConnections } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 /** The routes are there where there is such a desk; none of them is called here. */
 const notCalled = () => Promise.reject(new Error('not called here'))
-const noSecrets: SecretDesk = { list: notCalled, rotate: notCalled, reseal: notCalled }
+const noSecrets: SecretService = { list: notCalled, rotate: notCalled, reseal: notCalled }
 
 describeOnDatabase('the document about the API', (database) => {
   const startApp = () => {

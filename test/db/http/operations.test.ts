@@ -1,7 +1,7 @@
 // What an operator asks of a channel as it runs: one row, one commit, once by its name; and nothing at all where it cannot be.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
-import { type ArrivedNothing, GatewayError, type Operation, type Operations } from '../../../src/contract/index.ts'
+import { GatewayError, type IgnoredEvent, type Operation, type Operations } from '../../../src/contract/index.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createRecords } from '../../../src/storage/record-store.ts'
@@ -45,7 +45,7 @@ const operations: Operations = {
 }
 
 /** Whatever arrives goes by the name of an operation. */
-const namesake: ArrivedNothing = {
+const namesake: IgnoredEvent = {
   ...{ kind: 'ignored', reason: 'ping', isNoise: false, deliveryId: 'admit ada 1', raw: {} },
 }
 

@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { loadConfig } from '../../../src/config.ts'
-import type { LogFacts } from '../../../src/contract/index.ts'
+import type { LogFields } from '../../../src/contract/index.ts'
 import { startNode } from '../../../src/node.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'
 import { loopbackChannels, loopbackConnections } from '../../doubles/test-gateway.ts'
@@ -29,8 +29,8 @@ describeOnPostgres('a clock that was two hours ahead', (adminUrl) => {
     cleanUp.push(vendor.close)
     const sql = postgres(clone.url, { max: 1, onnotice: () => {} })
     cleanUp.push(() => sql.end({ timeout: 1 }))
-    const lines: { event: string; facts: LogFacts }[] = []
-    const write = (event: string, facts: LogFacts = {}) => void lines.push({ event, facts })
+    const lines: { event: string; facts: LogFields }[] = []
+    const write = (event: string, facts: LogFields = {}) => void lines.push({ event, facts })
     const limits = { connection: { count: 20, perMs: 1_000 }, conversation: { count: 5, perMs: 1_000 } }
     const config = loadConfig(
       { PARLEY_PORT: '0', DATABASE_URL: clone.url, PARLEY_ADMIN_TOKEN: 'admin-token-of-this-test' },

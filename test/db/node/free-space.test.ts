@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { createFolderStore } from '../../../src/node/blob-folder.ts'
-import { createRoom } from '../../../src/node/free-space.ts'
+import { createFreeSpaceCheck } from '../../../src/node/free-space.ts'
 import { canMountDisks, mountSmallDisk } from '../../doubles/small-disk.ts'
 
 const folders: string[] = []
@@ -14,7 +14,7 @@ const folder = async (): Promise<string> => {
 }
 afterAll(() => Promise.all(folders.map((each) => rm(each, { recursive: true, force: true }))))
 
-type DiskConfig = Parameters<typeof createRoom>[0]
+type DiskConfig = Parameters<typeof createFreeSpaceCheck>[0]
 const config = (dataDir: string, disk: DiskConfig['disk'] = {}): DiskConfig => ({
   ...{ dataDir, disk, databaseUrl: undefined },
   attachments: { store: undefined } as DiskConfig['attachments'],
@@ -23,9 +23,9 @@ const far = Number.MAX_SAFE_INTEGER
 
 test('a floor above what is free is low, or full', async () => {
   const dataDir = await folder()
-  expect(await createRoom(config(dataDir, { lowBytes: 0 }))?.()).toBeUndefined()
-  expect(await createRoom(config(dataDir, { lowBytes: far, fullBytes: 0 }))?.()).toBe('low')
-  expect(await createRoom(config(dataDir, { lowBytes: far, fullBytes: far }))?.()).toBe('full')
+  expect(await createFreeSpaceCheck(config(dataDir, { lowBytes: 0 }))?.()).toBeUndefined()
+  expect(await createFreeSpaceCheck(config(dataDir, { lowBytes: far, fullBytes: 0 }))?.()).toBe('low')
+  expect(await createFreeSpaceCheck(config(dataDir, { lowBytes: far, fullBytes: far }))?.()).toBe('full')
 })
 
 test('a file is refused by name where the disk is full, and nothing of it is written', async () => {
@@ -40,11 +40,11 @@ test.skipIf(!canMountDisks())(
   async () => {
     const disk = mountSmallDisk(40)
     try {
-      expect(await createRoom(config(disk.folder))?.()).toBeUndefined()
+      expect(await createFreeSpaceCheck(config(disk.folder))?.()).toBeUndefined()
       disk.fill()
-      expect(await createRoom(config(disk.folder))?.()).toBe('full')
+      expect(await createFreeSpaceCheck(config(disk.folder))?.()).toBe('full')
       disk.makeRoom()
-      expect(await createRoom(config(disk.folder))?.()).toBeUndefined()
+      expect(await createFreeSpaceCheck(config(disk.folder))?.()).toBeUndefined()
     } finally {
       disk.remove()
     }

@@ -4,7 +4,7 @@ import postgres from 'postgres'
 import { afterEach, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { loadConfig } from '../../../src/config.ts'
-import type { LogFacts } from '../../../src/contract/index.ts'
+import type { LogFields } from '../../../src/contract/index.ts'
 import { type RunningGateway, startNode } from '../../../src/node.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'
 import { canMountDisks, mountSmallDisk } from '../../doubles/small-disk.ts'
@@ -18,7 +18,7 @@ import { startPostgresServer } from '../../setup/postgres-server.ts'
 // The promise is 5 s; the slack is for machines that run other tests on the same cores.
 const promised = { timeout: 5_000 + 5_000, interval: 100 }
 
-type Line = { readonly event: string; readonly facts: LogFacts }
+type Line = { readonly event: string; readonly facts: LogFields }
 type Readyz = { readonly status: string; readonly problems?: readonly { code: string; remedy: string }[] }
 
 let cleanUp: (() => unknown)[] = []
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const startAt = async (databaseUrl: string, run: () => Promise<string> | string = () => 'ok') => {
   const lines: Line[] = []
-  const write = (event: string, facts: LogFacts = {}) => void lines.push({ event, facts })
+  const write = (event: string, facts: LogFields = {}) => void lines.push({ event, facts })
   const vendor = await startVendorStub()
   cleanUp.push(vendor.close)
   const env = { PARLEY_PORT: '0', DATABASE_URL: databaseUrl, PARLEY_ADMIN_TOKEN: 'admin-token-of-this-test' }

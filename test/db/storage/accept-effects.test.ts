@@ -1,10 +1,10 @@
 // What an arrival changes besides its own row: in its commit, once, and in the order of the arrivals.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Effect } from '../../../src/contract/index.ts'
+import type { RecordWrite } from '../../../src/contract/index.ts'
 import type { InboxDraft } from '../../../src/inbound/inbox-store.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { createForgetStore } from '../../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../../src/storage/forget-store.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createOutboxStore } from '../../../src/storage/outbox-store.ts'
 import { createRecords } from '../../../src/storage/record-store.ts'
@@ -26,8 +26,8 @@ const drifted = statement(
 )
 const aDayLater = statement('test_day_later', `update send_lanes set next_at = now() - interval '25 hours'`)
 
-const follow = (key: string): Effect => ({ kind: 'put', family: 'follower', key, value: { key }, subject: ada })
-const unfollow = (key: string): Effect => ({ kind: 'remove', family: 'follower', key })
+const follow = (key: string): RecordWrite => ({ kind: 'put', family: 'follower', key, value: { key }, subject: ada })
+const unfollow = (key: string): RecordWrite => ({ kind: 'remove', family: 'follower', key })
 const send = (clientId: string, lane = 'to:https://peer.test/inbox') => ({
   ...{ id: randomUUID(), call: { accept: clientId }, orderKey: lane, clientId },
 })
@@ -154,7 +154,7 @@ describeOnDatabase('an arrival', (database) => {
 
   test('that somebody is forgotten with leaves neither its records nor its answers nor its lane', async () => {
     await accept(activity(`${ada}#f1`, { effects: [follow(ada)], sends: [send(`${ada}#accept`, `to:${ada}/inbox`)] }))
-    const store = createForgetStore(database(), 'default')
+    const store = createEraseStore(database(), 'default')
     expect(await store.eraseReceipts([ada], null)).toMatchObject({ removed: { receipts: 1, calls: 1, unsent: 1 } })
     await store.eraseWritten([ada])
     expect(await sent()).toMatchObject([{ state: 'cancelled', reason: 'forgotten' }])

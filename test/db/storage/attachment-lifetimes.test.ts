@@ -1,9 +1,9 @@
 // Files go with what refers to them: the session, the message, the person, and what retention takes.
 import { expect, test } from 'vitest'
-import { countPerson, forgetPerson } from '../../../src/identity/forget/forget.ts'
+import { countPersonData, erasePerson } from '../../../src/identity/forget/forget.ts'
 import { createAttachmentStore } from '../../../src/storage/attachment-store.ts'
 import { statement } from '../../../src/storage/database.ts'
-import { createForgetStore } from '../../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../../src/storage/forget-store.ts'
 import { createSessionStore } from '../../../src/storage/session-store.ts'
 import { createSweepStore } from '../../../src/storage/sweep-store.ts'
 import { createTurnStore } from '../../../src/storage/turn-store.ts'
@@ -99,10 +99,10 @@ describeOnDatabase('a file', (database) => {
     await talk(database(), { subject: bob, conversation: 'room of two', text: 'hello' })
     const shared = await upload(bob, '1')
     await upload(ada, '3')
-    const forgetting = createForgetStore(database(), 'default')
-    expect(await countPerson({ store: forgetting }, ada)).toMatchObject({ attachments: 2 })
+    const forgetting = createEraseStore(database(), 'default')
+    expect(await countPersonData({ store: forgetting }, ada)).toMatchObject({ attachments: 2 })
     const wish = { principal: ada, actor: 'test', budgetMs: 60_000, from: null }
-    const { removed } = await forgetPerson({ store: forgetting, monotonicMs: () => performance.now() }, wish)
+    const { removed } = await erasePerson({ store: forgetting, monotonicMs: () => performance.now() }, wish)
     expect(removed.attachments).toBe(2)
     expect(await store().byIds([own.file.id, shared.id])).toEqual([shared])
     // The same bytes were sent by somebody who stays.
@@ -113,10 +113,10 @@ describeOnDatabase('a file', (database) => {
     const sessionId = await talk(database(), { subject: ada, conversation: 'alone', text: 'draw me a cat' })
     const file = await upload('gw:agent/demo', '4')
     await store().use([file.id], { inboxId: null, sessionId })
-    const forgetting = createForgetStore(database(), 'default')
-    expect(await countPerson({ store: forgetting }, ada)).toMatchObject({ attachments: 1 })
+    const forgetting = createEraseStore(database(), 'default')
+    expect(await countPersonData({ store: forgetting }, ada)).toMatchObject({ attachments: 1 })
     const wish = { principal: ada, actor: 'test', budgetMs: 60_000, from: null }
-    const { removed } = await forgetPerson({ store: forgetting, monotonicMs: () => performance.now() }, wish)
+    const { removed } = await erasePerson({ store: forgetting, monotonicMs: () => performance.now() }, wish)
     expect([removed.attachments, await left()]).toEqual([1, 0])
   })
 })

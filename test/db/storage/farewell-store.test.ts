@@ -1,9 +1,9 @@
 // Farewells at the store: taken with their arrival, carried out in pieces, by one process at a time, and no further than they reach.
 import { expect, test } from 'vitest'
-import { carryOutFarewells } from '../../../src/identity/forget/farewell.ts'
+import { processAccountDeletions } from '../../../src/identity/forget/farewell.ts'
 import type { InboxDraft } from '../../../src/inbound/inbox-store.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { createFarewellStore } from '../../../src/storage/farewell-store.ts'
+import { createAccountDeletionStore } from '../../../src/storage/farewell-store.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createTurnStore } from '../../../src/storage/turn-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
@@ -61,8 +61,8 @@ describeOnDatabase('a farewell', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
   const carryOut = async (on: Database = database(), budgetMs = 60_000) => {
     await database().query(due, [])
-    const store = createFarewellStore(on, 'default')
-    return carryOutFarewells({ store, monotonicMs: () => performance.now() }, budgetMs)
+    const store = createAccountDeletionStore(on, 'default')
+    return processAccountDeletions({ store, monotonicMs: () => performance.now() }, budgetMs)
   }
   const turns = () => createTurnStore(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
   const told = () => database().query<{ outcome: string; detail: unknown }>(audited, [])
@@ -184,12 +184,12 @@ describeOnDatabase('a farewell', (database) => {
   test('goes on in pieces, each where the last one ended', async () => {
     for (const conversation of ['c1', 'c2', 'c3']) await talk(database(), { subject: ada, conversation, text: 'hello' })
     await accept(farewell())
-    const store = createFarewellStore(database(), 'default')
+    const store = createAccountDeletionStore(database(), 'default')
     let pieces = 0
     for (; (await database().query(farewells, [])).length > 0 && pieces < 20; pieces += 1) {
       await database().query(due, [])
       let asked = 0
-      await carryOutFarewells({ store, monotonicMs: () => asked++ }, 2)
+      await processAccountDeletions({ store, monotonicMs: () => asked++ }, 2)
     }
     expect(pieces).toBeGreaterThan(3)
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
@@ -238,8 +238,8 @@ describeOnDatabase('a farewell', (database) => {
     await talk(database(), { subject: bob, conversation: 'room', text: 'bob-canary says' })
     await database().query(due, [])
     const sweep = () =>
-      carryOutFarewells(
-        { store: createFarewellStore(database(), 'default'), monotonicMs: () => performance.now() },
+      processAccountDeletions(
+        { store: createAccountDeletionStore(database(), 'default'), monotonicMs: () => performance.now() },
         60_000,
       )
     const counts = await Promise.all([sweep(), sweep(), sweep()])
@@ -253,7 +253,7 @@ describeOnDatabase('a farewell', (database) => {
     await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await accept(farewell())
     await database().query(due, [])
-    const store = createFarewellStore(database(), 'default')
+    const store = createAccountDeletionStore(database(), 'default')
     const slow = await store.claim(60_000)
     expect(await store.claim(60_000)).toBeUndefined()
     await database().query(due, [])

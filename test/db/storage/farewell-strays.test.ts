@@ -1,9 +1,9 @@
 // Farewells of people who took part in no conversation: found by an index, and nobody's receipts are walked for them.
 import { expect, test } from 'vitest'
-import { carryOutFarewells } from '../../../src/identity/forget/farewell.ts'
+import { processAccountDeletions } from '../../../src/identity/forget/farewell.ts'
 import type { InboxDraft } from '../../../src/inbound/inbox-store.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { createFarewellStore } from '../../../src/storage/farewell-store.ts'
+import { createAccountDeletionStore } from '../../../src/storage/farewell-store.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { talk } from '../../doubles/stored-sessions.ts'
@@ -34,8 +34,8 @@ describeOnDatabase('a farewell of somebody in no conversation', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
   const carryOut = async (on: Database = database()) => {
     await database().query(due, [])
-    const store = createFarewellStore(on, 'default')
-    return carryOutFarewells({ store, monotonicMs: () => performance.now() }, 60_000)
+    const store = createAccountDeletionStore(on, 'default')
+    return processAccountDeletions({ store, monotonicMs: () => performance.now() }, 60_000)
   }
   const dyingAfter = (name: string) =>
     watchedDatabase(database(), (at) => {

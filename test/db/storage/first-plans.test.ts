@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type Statement, statement } from '../../../src/storage/database.ts'
 import { acceptOnce, acceptWithMore } from '../../../src/storage/statements/accept.ts'
-import { claimFarewell } from '../../../src/storage/statements/farewells.ts'
+import { claimAccountDeletion } from '../../../src/storage/statements/farewells.ts'
 import { strayStatements } from '../../../src/storage/statements/forget-receipts.ts'
 import { settleSend, startSend } from '../../../src/storage/statements/outbox.ts'
 import { resolveAction } from '../../../src/storage/statements/pending-actions.ts'
@@ -13,7 +13,7 @@ import { fireTimers } from '../../../src/storage/statements/signals.ts'
 import {
   cancelTask,
   findTask,
-  placeBefore,
+  logPositionBefore,
   readTask,
   taskNews,
   taskOfMessage,
@@ -24,7 +24,7 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 const hot: readonly Statement[] = [
   ...[acceptOnce, acceptWithMore, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
   ...[resolveAction, fireTimers, startSend, settleSend],
-  ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, placeBefore, claimFarewell],
+  ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, logPositionBefore, claimAccountDeletion],
 ]
 
 /** Looks through everything that a tenant or a connection has. */

@@ -1,9 +1,9 @@
 // Forgetting at the store: only this tenant, only this person, in batches, and nothing that a holder can still write.
 import { expect, test } from 'vitest'
-import { countPerson, forgetPerson, nothingRemoved } from '../../../src/identity/forget/forget.ts'
-import type { ForgetStore } from '../../../src/identity/forget/forget-store.ts'
+import { countPersonData, erasePerson, noneErased } from '../../../src/identity/forget/forget.ts'
+import type { EraseStore } from '../../../src/identity/forget/forget-store.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { createForgetStore } from '../../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../../src/storage/forget-store.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createSweepStore } from '../../../src/storage/sweep-store.ts'
 import { createRunLog } from '../../../src/storage/transcript-store.ts'
@@ -26,9 +26,9 @@ const link = statement(
 )
 
 describeOnDatabase('forgetting', (database) => {
-  const store = () => createForgetStore(database(), 'default')
-  const forget = (principal: string, budgetMs = 60_000, from: Parameters<typeof forgetPerson>[1]['from'] = null) =>
-    forgetPerson({ store: store(), monotonicMs: () => performance.now() }, { principal, actor: 'test', budgetMs, from })
+  const store = () => createEraseStore(database(), 'default')
+  const forget = (principal: string, budgetMs = 60_000, from: Parameters<typeof erasePerson>[1]['from'] = null) =>
+    erasePerson({ store: store(), monotonicMs: () => performance.now() }, { principal, actor: 'test', budgetMs, from })
   const turns = () => createTurnStore(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
   const count = async (asked = conversations) =>
     (await (database() as Database).query<{ n: number }>(asked, []))[0]?.n ?? -1
@@ -57,7 +57,7 @@ describeOnDatabase('forgetting', (database) => {
     await database().query(foreign, [ada])
     await createInboxStore(database()).accept([aDraft({ tenant: 'another', messageId: 'm1', subject: ada })])
     const before = await tablesWith(database(), ada)
-    expect((await forget(ada)).removed).toEqual(nothingRemoved)
+    expect((await forget(ada)).removed).toEqual(noneErased)
     expect(await tablesWith(database(), ada)).toEqual(before)
     expect(before).toEqual(expect.arrayContaining(['inbox', 'participants', 'grants', 'principals']))
   })
@@ -120,9 +120,9 @@ describeOnDatabase('forgetting', (database) => {
     const steps = ['stop', 'eraseLines', 'eraseRuns', 'eraseTurns', 'leave', 'erasePairings', 'eraseReceipts'] as const
     for (const step of [...steps, 'eraseWritten', 'close'] as const) {
       await talk(database(), { subject: ada, conversation: `c-${step}`, text: 'hello' })
-      const dying: ForgetStore = { ...store(), [step]: () => Promise.reject(new Error('died')) }
+      const dying: EraseStore = { ...store(), [step]: () => Promise.reject(new Error('died')) }
       const wish = { principal: ada, actor: 'test', budgetMs: 60_000, from: null }
-      await expect(forgetPerson({ store: dying, monotonicMs: () => 0 }, wish)).rejects.toThrow('died')
+      await expect(erasePerson({ store: dying, monotonicMs: () => 0 }, wish)).rejects.toThrow('died')
       expect((await forget(ada)).isDone).toBe(true)
       expect(await tablesWith(database(), 'ada-canary'), step).toEqual([])
     }
@@ -142,7 +142,7 @@ describeOnDatabase('forgetting', (database) => {
     })
     const again = { principal: ada, actor: 'test', budgetMs: 60_000, from: null }
     const run = (on: Database) =>
-      forgetPerson({ store: createForgetStore(on, 'default'), monotonicMs: () => performance.now() }, again)
+      erasePerson({ store: createEraseStore(on, 'default'), monotonicMs: () => performance.now() }, again)
     // Inside a transaction the database says so in its own words.
     await expect(run(dying)).rejects.toThrow()
     expect(await run(database())).toMatchObject({ isDone: true })
@@ -177,7 +177,7 @@ describeOnDatabase('forgetting', (database) => {
        values ('default', 'loopback/default', 'm1', $1, 'delete', gen_random_uuid())`,
     )
     await database().query(written, [ada])
-    const counted = await countPerson({ store: store() }, ada)
+    const counted = await countPersonData({ store: store() }, ada)
     expect(counted).toMatchObject({ consents: 2, tombstones: 1, chains: 1, sessions: 1, lines: 2 })
     expect((await forget(ada)).removed).toEqual(counted)
   })

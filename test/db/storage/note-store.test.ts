@@ -1,18 +1,18 @@
 // Notes of a connection: for one taker, until they end, sealed where they are secret, gone with whom they are about.
 import { expect, test } from 'vitest'
 import { createSeal } from '../../../src/assemble/seal.ts'
-import type { Note } from '../../../src/contract/index.ts'
+import type { TtlEntry } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { createForgetStore } from '../../../src/storage/forget-store.ts'
-import { createNotes } from '../../../src/storage/note-store.ts'
+import { createEraseStore } from '../../../src/storage/forget-store.ts'
+import { createTtlStore } from '../../../src/storage/note-store.ts'
 import { createSweepStore } from '../../../src/storage/sweep-store.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const rows = statement('test_notes', 'select key, value::text as value from connection_notes order by key')
 const seal = createSeal(async () => [new Uint8Array(32).fill(1)])
 const notesOf = (database: Database, { tenant = 'default', connection = 'loop/main' } = {}) =>
-  createNotes(database, { tenant, connection, seal })
-const note = (changes: Partial<Note> = {}): Note => ({
+  createTtlStore(database, { tenant, connection, seal })
+const note = (changes: Partial<TtlEntry> = {}): TtlEntry => ({
   ...{ family: 'place', key: 'a', value: { said: 'canary' }, lifeMs: 60_000 },
   ...changes,
 })
@@ -75,7 +75,7 @@ describeOnDatabase('notes', (database) => {
   test('about somebody are forgotten with them', async () => {
     await notesOf(database()).keep(note({ subject: 'chat:1' }))
     await notesOf(database()).keep(note({ key: 'b', subject: 'chat:2' }))
-    await createForgetStore(database(), 'default').eraseWritten(['chat:1'])
+    await createEraseStore(database(), 'default').eraseWritten(['chat:1'])
     expect(await database().query(rows, [])).toMatchObject([{ key: 'b' }])
   })
 })

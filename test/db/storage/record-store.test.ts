@@ -1,7 +1,7 @@
 // Records of a connection: there until they are removed, listed in pages, gone with whom they are about.
 import { expect, test } from 'vitest'
 import { type Database, statement } from '../../../src/storage/database.ts'
-import { createForgetStore } from '../../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../../src/storage/forget-store.ts'
 import { createRecords } from '../../../src/storage/record-store.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -101,8 +101,8 @@ describeOnDatabase('records', (database) => {
   test('about somebody are forgotten with them', async () => {
     await records().put('peer', 'a', {}, { subject: 'chat:1' })
     await records().put('peer', 'b', {}, { subject: 'chat:2' })
-    expect(await createForgetStore(database(), 'default').count(['chat:1'])).toMatchObject({ records: 1 })
-    expect(await createForgetStore(database(), 'default').eraseWritten(['chat:1'])).toMatchObject({ records: 1 })
+    expect(await createEraseStore(database(), 'default').count(['chat:1'])).toMatchObject({ records: 1 })
+    expect(await createEraseStore(database(), 'default').eraseWritten(['chat:1'])).toMatchObject({ records: 1 })
     expect(await database().query(rows, [])).toEqual([{ key: 'b', subject: 'chat:2' }])
   })
 })

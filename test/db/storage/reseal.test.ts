@@ -3,9 +3,9 @@ import { beforeEach, expect, test } from 'vitest'
 import { createSeal } from '../../../src/assemble/seal.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createInstallations } from '../../../src/storage/installation-store.ts'
-import { createNotes } from '../../../src/storage/note-store.ts'
-import { createOwnKeys } from '../../../src/storage/own-key-store.ts'
-import { resealAll, sealedTables } from '../../../src/storage/reseal.ts'
+import { createTtlStore } from '../../../src/storage/note-store.ts'
+import { createOwnKeyStore } from '../../../src/storage/own-key-store.ts'
+import { resealEverySecret, sealedTables } from '../../../src/storage/reseal.ts'
 import { createSigningKeys } from '../../../src/storage/signing-keys.ts'
 import { markOwnKeyStale } from '../../../src/storage/statements/own-secrets.ts'
 import { newUuid } from '../../doubles/uploads.ts'
@@ -47,7 +47,7 @@ describeOnDatabase('rows that are sealed', (database) => {
       ...{ tenant, newId: newUuid, seal: sealing },
       fillRandom: (bytes) => void crypto.getRandomValues(bytes),
     })
-  const reseal = (maxMs = 60_000) => resealAll(database(), { tenant, seal, now: Date.now, maxMs })
+  const reseal = (maxMs = 60_000) => resealEverySecret(database(), { tenant, seal, now: Date.now, maxMs })
   const sealedBy = async (key: string) => Number((await database().query<{ count: string }>(others, [key]))[0]?.count)
   const taskId = newUuid()
 
@@ -58,12 +58,12 @@ describeOnDatabase('rows that are sealed', (database) => {
       await createInstallations(database(), options()).save({
         ...{ account, status: 'active', credentials: { token: `of ${account}` }, facts: { v: 'v1.00000000.fact' } },
       })
-    await createOwnKeys(database(), options()).keep('card', async () => 'a card key')
-    await createOwnKeys(database(), options()).keep('host', async () => 'a plain name', 'plain')
+    await createOwnKeyStore(database(), options()).keep('card', async () => 'a card key')
+    await createOwnKeyStore(database(), options()).keep('host', async () => 'a plain name', 'plain')
     await signing().current()
     await signing().rotate('operator')
     for (let at = 0; at < 450; at += 1)
-      await createNotes(database(), options()).keep({
+      await createTtlStore(database(), options()).keep({
         ...{ family: 'f', key: `k${at}`, value: { at }, lifeMs: 600_000, isSecret: at % 3 !== 0 },
       })
     await database().query(makeTask, [taskId, connection])
@@ -76,12 +76,12 @@ describeOnDatabase('rows that are sealed', (database) => {
     expect(found.map(({ credentials, facts }) => [credentials['token'], facts['v']])).toEqual(
       ['T/3', 'T1', 'T2'].map((account) => [`of ${account}`, 'v1.00000000.fact']),
     )
-    const own = createOwnKeys(database(), options())
+    const own = createOwnKeyStore(database(), options())
     expect(await own.keep('card', async () => 'another')).toBe('a card key')
     expect(await own.keep('host', async () => 'another', 'plain')).toBe('a plain name')
     expect((await signing().current()).secret).toHaveLength(32)
     for (const at of [0, 1, 2, 448])
-      expect(await createNotes(database(), options()).read('f', `k${at}`)).toEqual({ at })
+      expect(await createTtlStore(database(), options()).read('f', `k${at}`)).toEqual({ at })
     const [push] = await database().query<{ sealed: string }>(readPush, [])
     expect(await seal.open(push?.sealed ?? '', JSON.stringify([tenant, connection, 'push', taskId, 'p1']))).toBe(
       '{"token":"t"}',
@@ -125,7 +125,7 @@ describeOnDatabase('rows that are sealed', (database) => {
     })
     for (const until of [2, 3, 50, 120]) {
       queries = until
-      await expect(resealAll(dying, { tenant, seal, now: Date.now, maxMs: 60_000 })).rejects.toThrow('killed')
+      await expect(resealEverySecret(dying, { tenant, seal, now: Date.now, maxMs: 60_000 })).rejects.toThrow('killed')
       await openAll()
     }
     expect(await sealedBy(old)).toBeLessThan(all)
@@ -140,7 +140,7 @@ describeOnDatabase('rows that are sealed', (database) => {
     const writer = createSeal(async () => [keyA])
     const writing = (async () => {
       for (let at = 0; at < 40; at += 1)
-        await createNotes(database(), { ...options(), seal: writer }).keep({
+        await createTtlStore(database(), { ...options(), seal: writer }).keep({
           ...{ family: 'f', key: `k${at}`, value: { at, round: 2 }, lifeMs: 600_000, isSecret: true },
         })
     })()
@@ -148,7 +148,7 @@ describeOnDatabase('rows that are sealed', (database) => {
     expect([one.unopened, other.unopened]).toEqual([0, 0])
     await reseal()
     for (let at = 0; at < 40; at += 1)
-      expect(await createNotes(database(), options()).read('f', `k${at}`)).toEqual({ at, round: 2 })
+      expect(await createTtlStore(database(), options()).read('f', `k${at}`)).toEqual({ at, round: 2 })
   })
 
   test('of a replica that does not know the new key yet: it looks again before it gives up', async () => {
@@ -177,7 +177,7 @@ describeOnDatabase('rows that are sealed', (database) => {
       made += 1
       return `key ${made}`
     }
-    const fresh = () => createOwnKeys(database(), options())
+    const fresh = () => createOwnKeyStore(database(), options())
     expect(await fresh().ring('n', make, 60_000)).toEqual({ signing: 'key 1', all: ['key 1'] })
     await database().query(markOwnKeyStale, [tenant, connection, 'n'])
     const rings = await Promise.all([1, 2, 3].map(() => fresh().ring('n', make, 60_000)))

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { QueuedCall } from '../../../src/contract/index.ts'
-import { type HeldLane, type NewTurn, noGround, type TurnEnd } from '../../../src/sessions/turn-store.ts'
+import { type HeldLane, type NewTurn, noAccessBasis, type TurnEnd } from '../../../src/sessions/turn-store.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createOutboxStore } from '../../../src/storage/outbox-store.ts'
@@ -141,7 +141,7 @@ function newTurn(held: HeldLane): NewTurn {
     deadlineMs: 60_000,
     replyTo: null,
     members: held.messages.map((row, ord) => ({
-      ...noGround,
+      ...noAccessBasis,
       id: row.id,
       ord,
       principal: 'test:alice',

@@ -1,13 +1,13 @@
 // Which absences count as the death of a process on its turn, and which turns are suspected after it.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type HeldLane, noGround } from '../../../src/sessions/turn-store.ts'
+import { type HeldLane, noAccessBasis } from '../../../src/sessions/turn-store.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { expireLanes } from '../../../src/storage/statements/turns.ts'
 import { createSuspectStore } from '../../../src/storage/suspect-store.ts'
 import { createTurnStore } from '../../../src/storage/turn-store.ts'
-import { createVitalsStore } from '../../../src/storage/vitals-store.ts'
+import { createHealthStore } from '../../../src/storage/vitals-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { silentEnd } from '../../doubles/turn-end.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -52,7 +52,7 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     expect((await goOn('b', id)).openTurn).toMatchObject({ deaths: 1 })
     await vanish()
     expect((await goOn('c', id)).openTurn).toMatchObject({ deaths: 2 })
-    const signs = await createVitalsStore(database(), 'default', { contentDays: 30, receiptDays: 30 }).read()
+    const signs = await createHealthStore(database(), 'default', { contentDays: 30, receiptDays: 30 }).read()
     expect(signs.filter(({ kind }) => kind === 'death')).toMatchObject([{ ever: 2 }])
     expect(signs.filter(({ kind }) => kind === 'suspect')).toMatchObject([{ standing: 1 }])
   })
@@ -177,7 +177,7 @@ function newTurn(id: string, held: HeldLane) {
     traceId: 'trace',
     deadlineMs: 60_000,
     replyTo: null,
-    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'p', ...noGround })),
+    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'p', ...noAccessBasis })),
     signalId: null,
     resumes: null,
     taskId: null,

@@ -4,8 +4,8 @@ import { sweepOnce } from '../../../src/inbound/retention.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createSweepStore } from '../../../src/storage/sweep-store.ts'
-import { createVitalsStore } from '../../../src/storage/vitals-store.ts'
-import { vitalMetrics } from '../../../src/vitals/vital-metrics.ts'
+import { createHealthStore } from '../../../src/storage/vitals-store.ts'
+import { healthMetrics } from '../../../src/vitals/vital-metrics.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
@@ -64,8 +64,8 @@ describeOnDatabase('the sweeper', (database) => {
     return (await database().query<{ count: number }>(statement('test_content', asked), []))[0]?.count
   }
   const overdue = async () => {
-    const signs = await createVitalsStore(database(), 'default', policy).read()
-    const family = vitalMetrics(signs, []).find(({ name }) => name === 'parley_oldest_overdue_erasure_seconds')
+    const signs = await createHealthStore(database(), 'default', policy).read()
+    const family = healthMetrics(signs, []).find(({ name }) => name === 'parley_oldest_overdue_erasure_seconds')
     return family?.samples.find(({ labels }) => labels['kept'] === 'content')?.value
   }
   const usual = { ...policy, batch: 500 }

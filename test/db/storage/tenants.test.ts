@@ -17,7 +17,7 @@ import { fireTimers } from '../../../src/storage/statements/signals.ts'
 import { createSweepStore } from '../../../src/storage/sweep-store.ts'
 import { createSignalStore, createTranscriptStore } from '../../../src/storage/transcript-store.ts'
 import { createTurnStore } from '../../../src/storage/turn-store.ts'
-import { createVitalsStore } from '../../../src/storage/vitals-store.ts'
+import { createHealthStore } from '../../../src/storage/vitals-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { anAction, pauseTurn } from '../../doubles/paused-turn.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -89,7 +89,7 @@ describeOnDatabase('two tenants in one database', (database) => {
     await accept('acme', { state: 'ignored' })
     await accept('globex', { state: 'ignored' })
     await database().query(statement('test_age', "update inbox set ended_at = now() - interval '1 hour'"), [])
-    const signs = await createVitalsStore(database(), 'acme', policy).read()
+    const signs = await createHealthStore(database(), 'acme', policy).read()
     expect(signs.filter(({ kind }) => kind === 'message')).toMatchObject([{ ever: 1 }])
     expect(await createSweepStore(database(), 'acme').sweep(policy)).toBeGreaterThan(0)
     expect(await createReceiptStore(database(), 'acme').books()).toEqual([])

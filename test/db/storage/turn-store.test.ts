@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { FullSlots } from '../../../src/sessions/full-slots.ts'
-import { type HeldLane, type NewTurn, noGround, type TurnStore } from '../../../src/sessions/turn-store.ts'
+import { type HeldLane, type NewTurn, noAccessBasis, type TurnStore } from '../../../src/sessions/turn-store.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createJournalStore } from '../../../src/storage/journal-store.ts'
@@ -298,7 +298,7 @@ function newTurn(held: HeldLane): NewTurn {
     deadlineMs: 60_000,
     replyTo: null,
     members: held.messages.map((row, ord) => ({
-      ...noGround,
+      ...noAccessBasis,
       id: row.id,
       ord,
       principal: 'test:alice',

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createReceiptStore } from '../../../src/storage/receipt-store.ts'
-import { readVitals } from '../../../src/storage/statements/vitals.ts'
+import { readHealthSample } from '../../../src/storage/statements/vitals.ts'
 import { createSweepStore } from '../../../src/storage/sweep-store.ts'
 import { createTurnStore } from '../../../src/storage/turn-store.ts'
-import { createVitalsStore } from '../../../src/storage/vitals-store.ts'
-import type { VitalSign } from '../../../src/vitals/vitals-store.ts'
+import { createHealthStore } from '../../../src/storage/vitals-store.ts'
+import type { HealthSample } from '../../../src/vitals/vitals-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
@@ -15,7 +15,7 @@ const keep = { contentDays: 9_999, refusedHours: 99_999, receiptDays: 9_999, aud
 const run = (database: Database, text: string) => database.query(statement('test_change', text), [])
 
 /** The books as the signs have them, in the words of the view. */
-function booksOf(signs: readonly VitalSign[], connection: string): Record<string, number> {
+function booksOf(signs: readonly HealthSample[], connection: string): Record<string, number> {
   const count = (...states: string[]) =>
     signs
       .filter((sign) => sign.kind === 'message' && sign.connection === connection && states.includes(sign.state))
@@ -27,7 +27,7 @@ function booksOf(signs: readonly VitalSign[], connection: string): Record<string
 }
 
 describeOnDatabase('vital signs', (database) => {
-  const read = () => createVitalsStore(database(), 'default', keep).read()
+  const read = () => createHealthStore(database(), 'default', keep).read()
   const accept = (messageId: string, changes: Parameters<typeof aDraft>[0] = {}) =>
     createInboxStore(database()).accept([aDraft({ messageId, dedupe: messageId, content: messageId, ...changes })])
   const expectTheBooks = async () => {
@@ -151,7 +151,7 @@ describeOnDatabase('vital signs', (database) => {
   test('come from partial indexes on a server, never from a whole table', async () => {
     const explained = statement(
       'test_explain',
-      `explain (format json) ${readVitals.text.replaceAll('$1', "'default'").replaceAll(/\$[23]/g, '90')}`,
+      `explain (format json) ${readHealthSample.text.replaceAll('$1', "'default'").replaceAll(/\$[23]/g, '90')}`,
     )
     const [plan] = await database().observing.query<{ 'QUERY PLAN': unknown }>(explained, [])
     const text = JSON.stringify(plan)

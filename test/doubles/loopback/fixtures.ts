@@ -1,5 +1,5 @@
 // What the adapter kit needs to know about the loopback channels.
-import type { JsonObject, RawArrival } from '../../../src/contract/index.ts'
+import type { JsonObject, RawRequest } from '../../../src/contract/index.ts'
 import type { AdapterFixtures } from '../../unit/contract/adapter-fixtures.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone, signLoopback } from './index.ts'
 import { ownSender } from './normalize.ts'
@@ -14,7 +14,7 @@ const connection = { tenant: 'default', id: 'loop', agent: 'demo', domain: 'parl
 export async function loopbackArrival(
   event: LoopbackEvent,
   options: { readonly secret?: string; readonly receivedAt?: string } = {},
-): Promise<RawArrival> {
+): Promise<RawRequest> {
   const bytes = new TextEncoder().encode(JSON.stringify(event))
   return {
     bytes,
@@ -27,7 +27,7 @@ export async function loopbackArrival(
 async function sign(
   bytes: Uint8Array,
   how: { readonly key?: 'wrong'; readonly at?: number } = {},
-): Promise<RawArrival> {
+): Promise<RawRequest> {
   const secret = how.key === 'wrong' ? 'another-secret-altogether' : loopbackSecret
   const headers = await signLoopback(bytes, secret, how.at ?? now)
   return { bytes, headers, receivedAt: new Date(now).toISOString(), from: 'local' }

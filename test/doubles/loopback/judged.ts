@@ -1,14 +1,14 @@
 // A loopback platform whose arrivals the test judges itself: what a channel may say of an arrival beside taking it.
-import type { Adapter, Arrived, ChannelDefinition, Reception } from '../../../src/contract/index.ts'
+import type { Adapter, ChannelDefinition, InboundEvent, ReceiveResult } from '../../../src/contract/index.ts'
 import { type LoopbackEvent, loopbackClientId } from './index.ts'
 
 /** Undefined: as the loopback channel judges it. */
-export type Judge = (event: LoopbackEvent) => Exclude<Reception, { kind: 'read' }> | undefined
+export type Judge = (event: LoopbackEvent) => Exclude<ReceiveResult, { kind: 'read' }> | undefined
 
 export type JudgedOptions = {
   readonly judge?: Judge
   /** What becomes of what was read. */
-  readonly change?: (arrived: readonly Arrived[]) => readonly Arrived[]
+  readonly change?: (arrived: readonly InboundEvent[]) => readonly InboundEvent[]
   readonly adapter?: (adapter: Adapter) => Partial<Adapter>
 }
 

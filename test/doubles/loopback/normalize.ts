@@ -1,15 +1,15 @@
 // Hop 3: a loopback event to one message. Pure.
 import {
-  type Arrived,
   type Connection,
   formatAddress,
+  type InboundEvent,
   mintEvidence,
   type NormalizedMessage,
   type Part,
-  type RawArrival,
+  type RawRequest,
   type Sender,
   textPart,
-  UnreadableArrival,
+  UnparsableEventError,
   unverifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
@@ -23,16 +23,16 @@ type Event = ReturnType<typeof eventSchema.parse>
 export function normalizeLoopback(
   channel: string,
   payload: Uint8Array,
-  arrival: RawArrival,
+  arrival: RawRequest,
   connection: Connection,
-): readonly Arrived[] {
+): readonly InboundEvent[] {
   const json = parseBoundedJson(payload)
-  if (!json.ok) throw new UnreadableArrival(json.reason)
+  if (!json.ok) throw new UnparsableEventError(json.reason)
   const parsed = eventSchema.safeParse(json.value)
-  if (!parsed.success) throw new UnreadableArrival('invalid_event')
+  if (!parsed.success) throw new UnparsableEventError('invalid_event')
   const event = parsed.data
   const deliveryId = event.deliveryId ?? event.id
-  const ignored = (reason: string, isNoise: boolean): readonly Arrived[] => [
+  const ignored = (reason: string, isNoise: boolean): readonly InboundEvent[] => [
     { kind: 'ignored', reason, isNoise, deliveryId, raw: json.value },
   ]
   if (event.from === ownSender) return ignored('own_message', false)
@@ -45,7 +45,7 @@ export function normalizeLoopback(
 
 type Scene = {
   readonly channel: string
-  readonly arrival: RawArrival
+  readonly arrival: RawRequest
   readonly connection: Connection
   readonly event: Event
   readonly deliveryId: string
@@ -55,7 +55,7 @@ type Scene = {
   readonly raw: unknown
 }
 
-function arrived(scene: Scene): Arrived {
+function arrived(scene: Scene): InboundEvent {
   const { event, connection } = scene
   const obligation = event.obligation ?? (event.command === undefined ? undefined : 'command')
   return {

@@ -1,6 +1,6 @@
 // Hop 2: an HMAC over the body, or over time and body where the sender states a time.
-import type { Hmac, RawArrival, Secret, Verdict } from '../../../src/contract/index.ts'
-import { hexOf, judgeClockSkew, verifyHmacSha256, webHmac } from '../../../src/verification/index.ts'
+import type { Hmac, RawRequest, Secret, VerifyResult } from '../../../src/contract/index.ts'
+import { checkClockSkew, toHex, verifyHmacSha256, webHmac } from '../../../src/verification/index.ts'
 
 const signatureHeader = 'x-loopback-signature'
 const timestampHeader = 'x-loopback-timestamp'
@@ -11,15 +11,15 @@ export async function verifyLoopback(
   hmac: Hmac,
   secret: Secret,
   now: () => number,
-  arrival: RawArrival,
-): Promise<Verdict<Uint8Array>> {
+  arrival: RawRequest,
+): Promise<VerifyResult<Uint8Array>> {
   const signature = arrival.headers[signatureHeader]
   if (signature === undefined) return { kind: 'rejected', reason: 'missing_credential' }
   const timestamp = arrival.headers[timestampHeader]
   const isGenuine = await verifyHmacSha256(hmac, signedBytes(arrival.bytes, timestamp), signature, secret.reveal())
   if (!isGenuine) return { kind: 'rejected', reason: 'bad_signature' }
   if (timestamp === undefined) return { kind: 'genuine', payload: arrival.bytes }
-  const judgement = judgeClockSkew(Number(timestamp), now(), tolerance)
+  const judgement = checkClockSkew(Number(timestamp), now(), tolerance)
   return judgement === 'fresh' ? { kind: 'genuine', payload: arrival.bytes } : { kind: 'rejected', reason: judgement }
 }
 
@@ -30,7 +30,7 @@ export async function signLoopback(
   timestampMs?: number,
 ): Promise<Record<string, string>> {
   const timestamp = timestampMs === undefined ? undefined : String(timestampMs)
-  const signature = hexOf(await webHmac().sha256(secret, signedBytes(bytes, timestamp)))
+  const signature = toHex(await webHmac().sha256(secret, signedBytes(bytes, timestamp)))
   return {
     'content-type': 'application/json',
     [signatureHeader]: `sha256=${signature}`,

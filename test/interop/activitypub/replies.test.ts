@@ -1,7 +1,7 @@
 // Replies of ours at servers nobody here wrote: one that reads only the old signatures, and a modern one (AP-137, AP-142).
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { DeliverDeps } from '../../../adapters/activitypub/deliver/call.ts'
-import { createExpand } from '../../../adapters/activitypub/deliver/expand.ts'
+import { createRecipientExpander } from '../../../adapters/activitypub/deliver/expand.ts'
 import type { InboxCall } from '../../../adapters/activitypub/wire/call.ts'
 import type { RenderedCall } from '../../../src/contract/index.ts'
 import { type DeliveryScene, deliveryScene } from '../../unit/adapters/activitypub/delivery-scene.ts'
@@ -24,7 +24,7 @@ type Answer = { readonly scene: DeliveryScene; readonly calls: readonly Rendered
 /** What the agent answers to somebody at the peer, queued as the gateway queues it; at the real time, because the peers look at theirs. */
 async function answerTo(peer: ServerPeer, user: string, changes: Partial<DeliverDeps> = {}): Promise<Answer> {
   const scene = deliveryScene(ours.keys, [peer.origin], { origin: ours.origin, now: Date.now, ...changes })
-  const expand = createExpand({
+  const expand = createRecipientExpander({
     ...{ origin: ours.origin, records: scene.records, now: Date.now },
     newId: () => crypto.randomUUID(),
   })

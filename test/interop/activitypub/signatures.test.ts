@@ -1,7 +1,7 @@
 // Requests as we sign them, judged by verifiers nobody here wrote (AP-142): a library for both forms, and Fedify's own.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withProof } from '../../../adapters/activitypub/deliver/proof.ts'
-import { type Knock, signedHeaders } from '../../../adapters/activitypub/deliver/sign.ts'
+import { type SignatureScheme, signedHeaders } from '../../../adapters/activitypub/deliver/sign.ts'
 import { describeBeside, importPeer, provePeer } from '../peer.ts'
 import { type OurServer, startOurServer } from './our-server.ts'
 import { findSignatures } from './signing-peer.ts'
@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => ours.stop())
 
-async function signed(knock: Knock, changes: { readonly method?: 'GET' } = {}): Promise<Message> {
+async function signed(knock: SignatureScheme, changes: { readonly method?: 'GET' } = {}): Promise<Message> {
   const method = changes.method ?? 'POST'
   const key = ours.keys.rsa
   const sent = method === 'POST' ? { body } : {}
@@ -82,7 +82,7 @@ describeBeside('Fedify', fedify, (module) => {
     documentLoader: async (asked: string) => ({ contextUrl: null, document: ours.document, documentUrl: asked }),
     contextLoader: module().getDocumentLoader({ allowPrivateAddress: true }),
   })
-  const judge = async (knock: Knock, sent: Uint8Array<ArrayBuffer> = body) => {
+  const judge = async (knock: SignatureScheme, sent: Uint8Array<ArrayBuffer> = body) => {
     // Without the query: its verifier of the old form leaves it out of what was signed.
     const plain = 'https://social.example/users/alice/inbox'
     const headers = await signedHeaders({

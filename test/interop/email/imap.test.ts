@@ -4,7 +4,7 @@ import { ImapFlow } from 'imapflow'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ImapSettings } from '../../../adapters/email/ways/imap/settings.ts'
 import { imapSource } from '../../../adapters/email/ways/imap/source.ts'
-import { createOwnArrivals } from '../../../adapters/email/ways/own-arrivals.ts'
+import { createOwnMailRegistry } from '../../../adapters/email/ways/own-arrivals.ts'
 import { secret } from '../../../src/contract/index.ts'
 import { testCertificate } from '../../doubles/test-certificate.ts'
 import { describeBeside } from '../peer.ts'
@@ -41,7 +41,7 @@ describeBeside('a mailbox at Dovecot', dovecot, (files) => {
     ...changes,
   })
   const read = (changes: Partial<ImapSettings> = {}, cursor?: string, maxBytes = 100_000): Reading => {
-    const own = createOwnArrivals()
+    const own = createOwnMailRegistry()
     const recipientOf = (address: string) =>
       /^helper(?:\+\w+)?@agents\.example$/.test(address) ? ('agent' as const) : ('foreign' as const)
     const source = imapSource(settings(changes), { own, recipientOf, maxBytes, now: Date.now })
@@ -125,7 +125,7 @@ describeBeside('a mailbox at Dovecot', dovecot, (files) => {
 
   test('a mail that nobody can judge does not keep out the others for ever', { timeout: 30_000 }, async () => {
     await deliver(mail('1'))
-    const own = createOwnArrivals()
+    const own = createOwnMailRegistry()
     let clock = Date.parse('2026-11-17T12:00:00Z')
     const deps = { own, recipientOf: () => 'agent' as const, maxBytes: 100_000, now: () => clock }
     const source = imapSource(settings({ startAt: 'all' }), deps)

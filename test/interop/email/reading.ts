@@ -1,5 +1,5 @@
 // A source read as the gateway reads it: each batch is committed, the place moves, and only then is it acknowledged.
-import type { OwnArrivals } from '../../../adapters/email/ways/own-arrivals.ts'
+import type { OwnMailRegistry } from '../../../adapters/email/ways/own-arrivals.ts'
 import type { ReceivedMail } from '../../../adapters/email/wire/mail.ts'
 import type { Adapter } from '../../../src/contract/index.ts'
 
@@ -20,7 +20,7 @@ export type Reading = {
   readonly ended: () => Promise<unknown>
 }
 
-export function readSource(source: NonNullable<Adapter['source']>, own: OwnArrivals, from?: string): Reading {
+export function readSource(source: NonNullable<Adapter['source']>, own: OwnMailRegistry, from?: string): Reading {
   const mails: ReceivedMail[] = []
   const reasons: (string | undefined)[] = []
   const sizes: number[] = []

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createS3Store, type S3StoreOptions } from '../../../src/attachments/drivers/s3/create-s3-store.ts'
 import { parseSignedUrl } from '../../../src/attachments/signed-urls/parse-signed-url.ts'
-import { urlPlaces } from '../../../src/attachments/signed-urls/url-place.ts'
+import { listSignedUrlOrigins } from '../../../src/attachments/signed-urls/url-place.ts'
 import { secret } from '../../../src/contract/index.ts'
 import { streamOf } from '../../unit/attachments/doubles/test-desk.ts'
 import { blobStoreContract } from '../../unit/attachments/drivers/blob-store-contract.ts'
@@ -133,7 +133,9 @@ describeBeside('S3', s3Peers, (peers) => {
     expect((await fetch(url.replace('=attachment', '=inline'))).status).toBe(403)
     // Read back by our own rules, as if it had come from elsewhere.
     const urls = { hosts: ['s3.example'], form: 's3' } as const
-    const places = urlPlaces([{ name: 's3', bucket: 'agent-files', urls }], 'https://own.example', ['agent-inputs/'])
+    const places = listSignedUrlOrigins([{ name: 's3', bucket: 'agent-files', urls }], 'https://own.example', [
+      'agent-inputs/',
+    ])
     const address = { kind: 'parsed', store: 's3', bucket: 'agent-files', path: 'agent-inputs/a.html' }
     expect(parseSignedUrl(url.replace(server.endpoint, 'https://s3.example'), places)).toMatchObject(address)
   })

@@ -2,7 +2,7 @@
 // says why not. What stands in the list must differ, so that it never outlives its reason.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { telegramChannel } from '../../../adapters/telegram/index.ts'
-import { type Arrived, textOf } from '../../../src/contract/index.ts'
+import { type InboundEvent, textOf } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../../doubles/telegram-api.ts'
 import { chatSdk, type Reading, readByChatSdk, silent } from '../chat-sdk.ts'
@@ -74,7 +74,7 @@ async function ours(update: object): Promise<Reading | undefined> {
   const bytes = new TextEncoder().encode(JSON.stringify(update))
   const arrival = { bytes, headers, receivedAt: '2025-11-16T13:33:20.000Z', from: 'local' as const }
   const reception = await telegramChannel.create(settings, deps).receive(arrival, connection)
-  const arrived: Arrived | undefined = reception.kind === 'read' ? reception.arrivals[0] : undefined
+  const arrived: InboundEvent | undefined = reception.kind === 'read' ? reception.arrivals[0] : undefined
   if (arrived?.kind !== 'message') return undefined
   const { message, subject } = arrived
   const [, chat = '', topic] = message.thread_id?.split(':') ?? []

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { copyBinaries, findBinaries } from '../../../src/node/embedded-postgres/binaries.ts'
 import { createCluster } from '../../../src/node/embedded-postgres/cluster.ts'
 import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
-import { chooseRunAs, openFolders, type RunAs } from '../../../src/node/embedded-postgres/run-as.ts'
+import { chooseRunAs, openFoldersForAccount, type RunAs } from '../../../src/node/embedded-postgres/run-as.ts'
 import { startServer, stopServer } from '../../../src/node/embedded-postgres/server.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { ownEnvironment } from '../../doubles/own-environment.ts'
@@ -211,7 +211,7 @@ describe.skipIf(!isRoot)(`as root${isRoot ? '' : ' (the tests run as another use
       if (chosen?.kind !== 'user') throw new Error('the temporary folder is closed to others')
       const { uid, gid } = chosen
       const runAs: RunAs = kind === 'namespace' ? { kind } : { kind, uid, gid }
-      await openFolders(runAs, { dataDir, folder })
+      await openFoldersForAccount(runAs, { dataDir, folder })
       await createCluster({ dataDir, folder, binaries, runAs })
       const server = await startServer({ folder, binaries, runAs, settings: {} }, new AbortController().signal)
       await stopServer(server, folder)

@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { chown, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isServerOf, readPostmaster, socketName } from '../../../src/node/embedded-postgres/postmaster.ts'
+import { isPostmasterOfFolder, readPostmaster, socketName } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { openPostgres } from '../../../src/storage/postgres.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
@@ -119,7 +119,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
   test('an orderly stop ends the server; the next start keeps the data', async () => {
     const pid = await serverPid(dataDir)
     expect(await running.stop()).toBe(0)
-    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
+    expect(await isPostmasterOfFolder(pid, serverFolder(dataDir))).toBe(false)
     expect(existsSync(join(serverFolder(dataDir), 'postmaster.pid'))).toBe(false)
     running = await start(dataDir)
     await expectSameAnswers()
@@ -138,7 +138,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     await until(() => acknowledged >= 10, 'ten answers')
     await running.kill()
     await Promise.all(flood)
-    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(true)
+    expect(await isPostmasterOfFolder(pid, serverFolder(dataDir))).toBe(true)
     running = await start(dataDir)
     expect(await serverPid(dataDir)).toBe(pid)
     for (const [runId, text] of answers) {
@@ -150,7 +150,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
   test('a server that was taken over is stopped in order too', async () => {
     const pid = await serverPid(dataDir)
     expect(await running.stop()).toBe(0)
-    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
+    expect(await isPostmasterOfFolder(pid, serverFolder(dataDir))).toBe(false)
     running = await start(dataDir)
   })
 
@@ -159,7 +159,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     process.kill(pid, 'SIGKILL')
     await until(async () => {
       const now = await readPostmaster(serverFolder(dataDir))
-      return now !== undefined && now.pid !== pid && (await isServerOf(now.pid, serverFolder(dataDir)))
+      return now !== undefined && now.pid !== pid && (await isPostmasterOfFolder(now.pid, serverFolder(dataDir)))
     }, 'another server process')
     await until(async () => (await running.get('/readyz')).status === 200, 'readiness')
     // A connection that died unseen costs its first user a 503; whoever asks again is answered.
@@ -180,7 +180,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     const pid = await serverPid(dataDir)
     process.kill(pid, 'SIGSTOP')
     running = await start(dataDir)
-    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
+    expect(await isPostmasterOfFolder(pid, serverFolder(dataDir))).toBe(false)
     expect(await running.ask('r0', '/dice')).toEqual({ status: 200, text: answers.get('r0') })
   })
 
@@ -218,7 +218,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     const pid = await serverPid(dataDir)
     running = await startParley({ dataDir, database: 'embedded', env: { PARLEY_POSTGRES_OPTIONS: 'work_mem=7MB' } })
     started.push(running)
-    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
+    expect(await isPostmasterOfFolder(pid, serverFolder(dataDir))).toBe(false)
     const database = await connect(dataDir)
     expect(await database.query(statement('test_memory', `select current_setting('work_mem') as memory`), [])).toEqual([
       { memory: '7MB' },

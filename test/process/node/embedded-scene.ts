@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isServerOf, readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
+import { isPostmasterOfFolder, readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedUrl } from '../../../src/node/embedded-postgres.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { openPostgres } from '../../../src/storage/postgres.ts'
@@ -72,9 +72,9 @@ export async function clean(): Promise<void> {
   for (const each of started.splice(0)) await each.kill()
   for (const folder of folders.splice(0)) {
     const pid = (await readPostmaster(serverFolder(folder)))?.pid
-    if (pid !== undefined && (await isServerOf(pid, serverFolder(folder)))) {
+    if (pid !== undefined && (await isPostmasterOfFolder(pid, serverFolder(folder)))) {
       process.kill(pid, 'SIGQUIT')
-      await until(async () => !(await isServerOf(pid, serverFolder(folder))), 'the end of a left-over server')
+      await until(async () => !(await isPostmasterOfFolder(pid, serverFolder(folder))), 'the end of a left-over server')
     }
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }

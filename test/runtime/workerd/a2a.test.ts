@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { createLocalJWKSet, flattenedVerify } from 'jose'
 import { expect, test } from 'vitest'
-import { makeCardKey, readCardKey, signedText } from '../../../adapters/a2a/discovery/sign-card.ts'
+import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/discovery/sign-card.ts'
 import { a2a } from '../../../adapters/a2a/index.ts'
 import { createPageTokens } from '../../../adapters/a2a/serve/page-token.ts'
 import { canonicalJson, webHmac } from '../../../src/verification/index.ts'
@@ -58,7 +58,7 @@ test('a card is signed with a key that was made here, and verified from its cano
   const key = await readCardKey(await makeCardKey())
   const signed = await key.sign({ name: 'ö', skills: [], b: 1, a: '\u2028' }, 'https://parley.example/jwks.json')
   const [signature] = signed['signatures'] as unknown as { protected: string; signature: string }[]
-  const text = signedText(signed)
+  const text = cardSigningText(signed)
   expect(text).toBe(canonicalJson({ a: '\u2028', b: 1, name: 'ö', skills: [] }))
   const payload = btoa(String.fromCharCode(...new TextEncoder().encode(text)))
     .replaceAll('+', '-')

@@ -1,18 +1,18 @@
 // Signatures and proofs of the fediverse are made with what workerd has: the same bytes verify there.
 import { beforeAll, expect, test } from 'vitest'
-import { utf8Of } from '../../../adapters/activitypub/deliver/encode.ts'
+import { encodeUtf8 } from '../../../adapters/activitypub/deliver/encode.ts'
 import { withProof } from '../../../adapters/activitypub/deliver/proof.ts'
-import { type Knock, signedHeaders } from '../../../adapters/activitypub/deliver/sign.ts'
+import { type SignatureScheme, signedHeaders } from '../../../adapters/activitypub/deliver/sign.ts'
 import { type TestKeys, testKeys } from '../../unit/adapters/activitypub/own-keys.ts'
 import { describeInWorkerd } from './harness.ts'
 
-const body = utf8Of('{"type":"Create"}')
+const body = encodeUtf8('{"type":"Create"}')
 const nowMs = Date.parse('2026-03-01T10:00:00.000Z')
 let keys: TestKeys
 
 const digest = 'JeE18werLvQnEoHViKDam+ZK1D8E27TBC2kIISI7pIY='
 
-async function signed(knock: Knock): Promise<Readonly<Record<string, string>>> {
+async function signed(knock: SignatureScheme): Promise<Readonly<Record<string, string>>> {
   return signedHeaders({ method: 'POST', url: 'https://social.example/inbox', body, key: keys.rsa, knock, nowMs })
 }
 

@@ -1,9 +1,9 @@
 // Files in workerd: the kit on a real R2 binding, and a desk that stores there and hands out.
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { createAttachmentDesk } from '../../../src/attachments/create-desk.ts'
+import { createAttachmentService } from '../../../src/attachments/create-desk.ts'
 import { createR2Store } from '../../../src/attachments/drivers/create-r2-store.ts'
-import { sniff } from '../../../src/attachments/sniff/sniff.ts'
+import { sniffType } from '../../../src/attachments/sniff/sniff.ts'
 import { memoryKeys, memoryRows } from '../../unit/attachments/doubles/memory-rows.ts'
 import { blobStoreContract } from '../../unit/attachments/drivers/blob-store-contract.ts'
 
@@ -23,7 +23,7 @@ blobStoreContract('an R2 binding', async () => ({
 
 test('a desk in workerd stores a file, signs a handle for it and redeems it', async () => {
   const quiet = () => {}
-  const desk = createAttachmentDesk({
+  const desk = createAttachmentService({
     tenant: 'default',
     attachments: memoryRows(),
     keys: memoryKeys(),
@@ -50,5 +50,5 @@ test('types are told in workerd as on Node, in every encoding', () => {
   const utf16 = Uint8Array.from(
     [...'\ufeff<html>'].flatMap((letter) => [letter.charCodeAt(0) >> 8, letter.charCodeAt(0) & 0xff]),
   )
-  expect(sniff(utf16)).toEqual({ mimeType: 'text/html', isActive: true })
+  expect(sniffType(utf16)).toEqual({ mimeType: 'text/html', isActive: true })
 })

@@ -2,14 +2,14 @@
 import { describe, expect, test } from 'vitest'
 import { openPart } from '../../../adapters/email/parse/open-part.ts'
 import { findHeadEnd } from '../../../adapters/email/parse/part-head.ts'
-import { readBody } from '../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../adapters/email/parse/read-body.ts'
 import { file, mail, multipart, text } from '../../conformance/email/build-mail.ts'
 import { parsingCases } from '../../conformance/email/parsing-cases.ts'
 
 describe('what a mail says, in workerd', () => {
   test.each(parsingCases)('$id $what', async ({ raw, body }) => {
     const head = { bodyStart: findHeadEnd(raw, 0, raw.length).bodyStart }
-    expect(await readBody(raw, head)).toMatchObject(body)
+    expect(await parseMailBody(raw, head)).toMatchObject(body)
   })
 
   test('a file is opened with its bytes', async () => {

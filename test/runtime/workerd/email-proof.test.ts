@@ -1,8 +1,8 @@
 // Signatures in workerd, where RSA needs its digest called by another name.
 import { expect, test } from 'vitest'
 import { createResolver } from '../../../adapters/email/dns/resolver.ts'
-import { proveMail } from '../../../adapters/email/prove/prove-mail.ts'
-import { selfTest } from '../../../adapters/email/prove/self-test.ts'
+import { authenticateMail } from '../../../adapters/email/prove/prove-mail.ts'
+import { testSignatureChecks } from '../../../adapters/email/prove/self-test.ts'
 import { scanHead } from '../../../adapters/email/scan/scan-head.ts'
 
 const records: Readonly<Record<string, string>> = {
@@ -49,11 +49,11 @@ async function proofOf(mail: string) {
   })
   const envelope = { mailFrom: 'alice@sender.example', rcptTo: ['agent@parley.example'] }
   const received = { way: 'cloudflare', raw, envelope, receivedAt: '2026-11-17T12:00:00.000Z' } as const
-  return proveMail(received, scanHead(raw), { resolver })
+  return authenticateMail(received, scanHead(raw), { resolver })
 }
 
 test('RSA and Ed25519 signatures can be checked', async () => {
-  await expect(selfTest()).resolves.toBeUndefined()
+  await expect(testSignatureChecks()).resolves.toBeUndefined()
 })
 
 test('EM-035: a mail with an aligned RSA signature has an author, and a changed one is spoofed', async () => {

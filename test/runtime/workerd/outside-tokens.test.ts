@@ -2,8 +2,8 @@
 // what is known of an issuer.
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { expect, test } from 'vitest'
-import { createIssuerMemory } from '../../../src/identity/issuers/issuer-memory.ts'
-import { createOutsideTokens } from '../../../src/identity/issuers/outside-tokens.ts'
+import { createIssuerCache } from '../../../src/identity/issuers/issuer-memory.ts'
+import { createExternalTokenVerifier } from '../../../src/identity/issuers/outside-tokens.ts'
 import { readTokenIssuers } from '../../../src/identity/issuers/token-issuer.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../src/verification/index.ts'
 
@@ -11,7 +11,7 @@ const issuer = 'https://login.example'
 const audience = 'https://gateway.example'
 const asked: Request[] = []
 let keys: object[] = []
-const memory = createIssuerMemory()
+const memory = createIssuerCache()
 
 /** What one invocation has. */
 function invocation() {
@@ -20,7 +20,7 @@ function invocation() {
     asked.push(new Request(input, init))
     return Response.json({ keys })
   })
-  return createOutsideTokens({
+  return createExternalTokenVerifier({
     issuers: readTokenIssuers([{ issuer, audience, jwksUrl: `${issuer}/keys` }], { hasPublicUrl: true, problems: [] }),
     fetch: { own, guarded: own },
     memory,

@@ -2,9 +2,9 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
-import { filesOf } from '../../../src/worker/files.ts'
+import { createWorkerFiles } from '../../../src/worker/files.ts'
 import type { WorkerEnv } from '../../../src/worker/settings.ts'
-import { readSettings } from '../../../src/worker/settings.ts'
+import { readWorkerSettings } from '../../../src/worker/settings.ts'
 import { createWorker } from '../../../src/worker.ts'
 import { newChat, textUpdate, webhook } from '../journey.ts'
 import { botToken, webhookSecret } from '../worker-settings.ts'
@@ -34,7 +34,7 @@ describeInWorkerd('the settings of a Worker', () => {
   }
   const problemsOf = (changes: object, file = {}): string => {
     try {
-      readSettings({ ...env, ...changes } as WorkerEnv, file)
+      readWorkerSettings({ ...env, ...changes } as WorkerEnv, file)
       return ''
     } catch (error) {
       return error instanceof Error ? error.message : ''
@@ -125,7 +125,8 @@ describeInWorkerd('the settings of a Worker', () => {
   })
 
   test('keep files in the bound bucket where the public address is known, before it in a store that is set, else nowhere', () => {
-    const filesWith = (changes: object) => filesOf(readSettings({ ...env, ...changes } as WorkerEnv, {}).config, env)
+    const filesWith = (changes: object) =>
+      createWorkerFiles(readWorkerSettings({ ...env, ...changes } as WorkerEnv, {}).config, env)
     const names = (changes: object) => filesWith(changes)?.stores.map(({ name, bucket }) => `${name}/${bucket}`)
     const unsealed = { PARLEY_PUBLIC_URL: 'https://bot.example.org/x' }
     const publicUrl = { ...unsealed, PARLEY_SEAL_KEY: 'ab'.repeat(32) }

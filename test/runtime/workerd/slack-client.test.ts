@@ -1,13 +1,13 @@
 // Slack's own client in workerd: it needs Node's modules, a fetch that is no method, and no redirect called 'error'.
 import { expect, test } from 'vitest'
-import { createCallSlack } from '../../../adapters/slack/deliver/call-slack.ts'
+import { createWebApiCaller } from '../../../adapters/slack/deliver/call-slack.ts'
 import { secret } from '../../../src/contract/index.ts'
 
 const apiUrl = 'https://slack.example/api/'
 
 test('a call is made with one token, follows no redirect, and its answer is read', async () => {
   const asked: Request[] = []
-  const call = createCallSlack(
+  const call = createWebApiCaller(
     { apiUrl, callTimeoutMs: 9000 },
     {
       fetch: async (input, init) => {
@@ -34,7 +34,7 @@ test('a call is made with one token, follows no redirect, and its answer is read
 
 test('refusals, limits and redirects are answers, not errors', async () => {
   const answered = (response: Response) =>
-    createCallSlack({ apiUrl, callTimeoutMs: 9000 }, { fetch: async () => response })(
+    createWebApiCaller({ apiUrl, callTimeoutMs: 9000 }, { fetch: async () => response })(
       secret('x'),
       'auth.test',
       {},

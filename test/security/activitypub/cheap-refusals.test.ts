@@ -1,9 +1,9 @@
 // What whoever has no key can make the gate do: next to nothing (mail F13-F16, AP-056, AP-058). By the processor's time.
 import { describe, expect, test } from 'vitest'
-import { readCavage } from '../../../adapters/activitypub/gate/cavage.ts'
-import { createGate } from '../../../adapters/activitypub/gate/open-gate.ts'
-import { signedRequestOf } from '../../../adapters/activitypub/gate/signed-request.ts'
-import { readDictionary } from '../../../adapters/activitypub/gate/structured-fields.ts'
+import { parseCavageSignature } from '../../../adapters/activitypub/gate/cavage.ts'
+import { createSignatureVerifier } from '../../../adapters/activitypub/gate/open-gate.ts'
+import { toSignedRequest } from '../../../adapters/activitypub/gate/signed-request.ts'
+import { parseDictionary } from '../../../adapters/activitypub/gate/structured-fields.ts'
 import { arrivalOf, createNote, keySource, ourOrigin, peerNow, post } from '../../doubles/activitypub-peer.ts'
 import { cpuMs, isLinear } from '../../doubles/linear-time.ts'
 
@@ -25,7 +25,7 @@ async function cpuPer(count: number, work: () => Promise<unknown>): Promise<numb
 
 describe('without a key', () => {
   const keys = keySource([])
-  const gate = createGate({ keys, now: () => peerNow, origin: ourOrigin })
+  const gate = createSignatureVerifier({ keys, now: () => peerNow, origin: ourOrigin })
 
   test.each([
     ['an unsigned body of 1.5 MB', arrivalOf(large), 'body_too_large', 5],
@@ -54,7 +54,7 @@ describe('headers are read in time that grows with their length', () => {
     'of structured fields: %j',
     (unit) => {
       const read = (size: number) => () => {
-        for (let count = 0; count < 50; count += 1) readDictionary(lines(unit, size))
+        for (let count = 0; count < 50; count += 1) parseDictionary(lines(unit, size))
       }
       expect(isLinear(read(8000), read(16_000))).toBe(true)
     },
@@ -63,13 +63,13 @@ describe('headers are read in time that grows with their length', () => {
   test.each(['a="b",', 'a="', ' ', 'a=1', '"', ','])('of the older signatures: %j', (unit) => {
     const read = (size: number) => () => {
       const { headers } = arrivalOf(post(createNote(alice)), { signature: lines(unit, size) })
-      const request = signedRequestOf({ ...arrivalOf(post('')), headers }, ourOrigin)
-      for (let count = 0; count < 50; count += 1) readCavage(request, peerNow)
+      const request = toSignedRequest({ ...arrivalOf(post('')), headers }, ourOrigin)
+      for (let count = 0; count < 50; count += 1) parseCavageSignature(request, peerNow)
     }
     expect(isLinear(read(4000), read(8000))).toBe(true)
   })
 
   test('a megabyte of them is not read at all', () => {
-    expect(cpuMs(() => readDictionary('a="b",'.repeat(200_000)))).toBeLessThan(20)
+    expect(cpuMs(() => parseDictionary('a="b",'.repeat(200_000)))).toBeLessThan(20)
   })
 })

@@ -2,8 +2,8 @@
 // the key could be the actor's.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createGate, type GateDeps } from '../../../adapters/activitypub/gate/open-gate.ts'
-import type { RawArrival } from '../../../src/contract/index.ts'
+import { createSignatureVerifier, type SignatureVerifierDeps } from '../../../adapters/activitypub/gate/open-gate.ts'
+import type { RawRequest } from '../../../src/contract/index.ts'
 import {
   arrivalOf,
   createNote,
@@ -28,12 +28,12 @@ import {
 
 const seconds = peerNow / 1000
 
-function gateFor(more: Partial<GateDeps> = {}) {
+function gateFor(more: Partial<SignatureVerifierDeps> = {}) {
   const keys = keySource([victim, mallory])
-  return { keys, gate: createGate({ keys, now: () => peerNow, origin: ourOrigin, ...more }) }
+  return { keys, gate: createSignatureVerifier({ keys, now: () => peerNow, origin: ourOrigin, ...more }) }
 }
 
-async function outcome(arrival: RawArrival) {
+async function outcome(arrival: RawRequest) {
   const { keys, gate } = gateFor()
   const verdict = await gate.open(arrival)
   return [verdict.kind === 'refused' ? verdict.reason : verdict.kind, keys.asked.length] as const

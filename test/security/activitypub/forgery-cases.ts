@@ -1,6 +1,6 @@
 // Requests that look like the victim's and are not, and what the gate says to each: judged there one by one, and posted to a whole
 // gateway by journeys/activitypub-attacks.test.ts.
-import type { RawArrival } from '../../../src/contract/index.ts'
+import type { RawRequest } from '../../../src/contract/index.ts'
 import {
   createdNow,
   createNote,
@@ -12,7 +12,7 @@ import {
   together,
 } from '../../doubles/activitypub-peer.ts'
 
-export type Forgery = readonly [what: string, arrival: RawArrival, verdict: string]
+export type Forgery = readonly [what: string, arrival: RawRequest, verdict: string]
 
 export const victim = makePeer('https://victim.example/users/victim')
 export const mallory = makePeer('https://evil.example/users/mallory')
@@ -20,16 +20,16 @@ export const note = post(createNote(victim))
 const other = post(createNote(victim, {}, { content: 'what the victim never wrote' }))
 const seconds = peerNow / 1000
 
-export const rewritten = (arrival: RawArrival, headers: Record<string, string>): RawArrival => ({
+export const rewritten = (arrival: RawRequest, headers: Record<string, string>): RawRequest => ({
   ...arrival,
   headers: { ...arrival.headers, ...headers },
 })
 /** The signature of one request with the body of another, and whatever digest goes with that. */
-const withBody = (arrival: RawArrival, { bytes, headers }: typeof other, names: readonly string[]): RawArrival => ({
+const withBody = (arrival: RawRequest, { bytes, headers }: typeof other, names: readonly string[]): RawRequest => ({
   ...rewritten(arrival, Object.fromEntries(names.map((name) => [name, headers[name] ?? '']))),
   bytes,
 })
-const replaced = (arrival: RawArrival, header: string, from: string | RegExp, to: string): RawArrival =>
+const replaced = (arrival: RawRequest, header: string, from: string | RegExp, to: string): RawRequest =>
   rewritten(arrival, { [header]: (arrival.headers[header] ?? '').replace(from, to) })
 
 const [old, modern] = [signCavage(note, victim), signMessage(note, victim)]

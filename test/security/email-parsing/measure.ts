@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { openPart } from '../../../adapters/email/parse/open-part.ts'
 import { findHeadEnd } from '../../../adapters/email/parse/part-head.ts'
-import { readBody } from '../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../adapters/email/parse/read-body.ts'
 import { hostileMails } from './hostile-mails.ts'
 
 export type Measured = {
@@ -30,7 +30,7 @@ process.stdout.write(JSON.stringify(measured))
 
 /** And every file is opened and read to its end, as the attachment store does. */
 async function read(bytes: Uint8Array): Promise<{ outcome: string; files: number }> {
-  const body = await readBody(bytes, headOf(bytes))
+  const body = await parseMailBody(bytes, headOf(bytes))
   if ('kind' in body) return { outcome: body.reason, files: 0 }
   for (const { index } of body.files.slice(0, 1)) {
     const part = await openPart(bytes, index)

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import type { AccessRule, IdentityEvidence } from '../../../src/contract/index.ts'
-import { explain } from '../../../src/operator/explain.ts'
+import { explainById } from '../../../src/operator/explain.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createExplainStore } from '../../../src/storage/explain-store.ts'
 import { type AttestingGateway, createAttestingGateway } from '../../doubles/attesting-gateway.ts'
@@ -72,7 +72,7 @@ describeOnDatabase('an attacker', (database) => {
   }
   const relay = (evidence: unknown) => say({ evidence })
   const story = async (inboxId: string) => {
-    const told = await explain({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, inboxId)
+    const told = await explainById({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, inboxId)
     if (told.kind !== 'explained') throw new Error(`explain says ${told.kind}`)
     const { fate, lines, headline } = told.explanation.story
     return { fate, text: [headline, ...lines.map(({ text }) => text)].join('\n') }

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { forgetPerson } from '../../../src/identity/forget/forget.ts'
-import { refusalWords } from '../../../src/identity/pairing/door-words.ts'
+import { erasePerson } from '../../../src/identity/forget/forget.ts'
+import { accessDeniedNotice } from '../../../src/identity/pairing/door-words.ts'
 import { statement } from '../../../src/storage/database.ts'
-import { createForgetStore } from '../../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../../src/storage/forget-store.ts'
 import { testBotToken } from '../../doubles/telegram-api.ts'
 import { createTestApp, operatorToken } from '../../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
@@ -83,9 +83,9 @@ describeOnDatabase('whom a room talks with', (database) => {
     await say('m1', 'ada', '@travel hello')
     await gateway.deliver({ id: 'm2', from: 'ada', text: '@billing hello', conversation: 'own', claims: ['t1'] })
     await gateway.settle()
-    const store = createForgetStore(database(), 'default')
+    const store = createEraseStore(database(), 'default')
     const wish = { principal: 'loopback:ada', actor: 'test', budgetMs: 60_000, from: null }
-    expect(await forgetPerson({ store, monotonicMs: () => performance.now() }, wish)).toMatchObject({ isDone: true })
+    expect(await erasePerson({ store, monotonicMs: () => performance.now() }, wish)).toMatchObject({ isDone: true })
     expect(await tablesWith(database(), 'loopback:ada')).toEqual([])
     const [row] = await database().query<{ id: string }>(statement('test_any', 'select id from inbox limit 1'), [])
     const headers = { authorization: `Bearer ${operatorToken}` }
@@ -111,7 +111,7 @@ describeOnDatabase('whom a room talks with', (database) => {
     start('closed')
     await say('m1', 'ada', 'hello')
     await say('m2', 'ada', 'hello?')
-    expect(vendor.messages.map(({ text }) => text)).toEqual([refusalWords('connection_closed', 'loopback:ada')])
+    expect(vendor.messages.map(({ text }) => text)).toEqual([accessDeniedNotice('connection_closed', 'loopback:ada')])
   })
   test('what asked for nothing is forgotten with whoever sent it', async () => {
     const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
@@ -136,9 +136,9 @@ describeOnDatabase('whom a room talks with', (database) => {
       await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), from: 'local' })
     }
     expect(await tablesWith(database(), 'ada-canary')).toEqual(['inbox'])
-    const store = createForgetStore(database(), 'default')
+    const store = createEraseStore(database(), 'default')
     const wish = { principal: 'telegram:4242', actor: 'test', budgetMs: 60_000, from: null }
-    expect(await forgetPerson({ store, monotonicMs: () => performance.now() }, wish)).toMatchObject({
+    expect(await erasePerson({ store, monotonicMs: () => performance.now() }, wish)).toMatchObject({
       removed: { receipts: 3 },
     })
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])

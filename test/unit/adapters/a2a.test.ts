@@ -2,15 +2,15 @@
 import { expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/a2a/fixtures.ts'
 import { a2aChannel } from '../../../adapters/a2a/index.ts'
-import { partsFrom } from '../../../adapters/a2a/normalize/parts.ts'
-import { partsTo } from '../../../adapters/a2a/render/parts.ts'
+import { normalizeParts } from '../../../adapters/a2a/normalize/parts.ts'
+import { renderParts } from '../../../adapters/a2a/render/parts.ts'
 import { doTypesMeet, isTypeAmong } from '../../../adapters/a2a/verify/media-type.ts'
 import { isUnguessable } from '../../../adapters/a2a/verify/unguessable.ts'
 import {
   type Adapter,
   GatewayError,
-  type ServeDoor,
-  type TaskDesk,
+  type ServeContext,
+  type TaskService,
   type TaskSnapshot,
 } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch, webHmac } from '../../../src/verification/index.ts'
@@ -27,7 +27,7 @@ const snapshot: TaskSnapshot = {
   cursor: '0.0',
 }
 
-function adapter(tasks: Partial<TaskDesk>, settings: object = {}): Adapter {
+function adapter(tasks: Partial<TaskService>, settings: object = {}): Adapter {
   return a2aChannel.create(settings, {
     ...{ connection: fixtures.connection, fetch, now: Date.now, hmac: webHmac(), tasks: { ...noTasks, ...tasks } },
     guardedFetch: createUnpinnedFetch(fetch),
@@ -44,7 +44,7 @@ function adapter(tasks: Partial<TaskDesk>, settings: object = {}): Adapter {
 const subscribe = (): Request =>
   new Request('http://127.0.0.1/a2a/tasks/t1:subscribe', { headers: { 'a2a-version': '1.0' } })
 
-const broken = (failed: unknown[]): ServeDoor => ({
+const broken = (failed: unknown[]): ServeContext => ({
   ...idleDoor,
   fail(error) {
     failed.push(error)
@@ -116,7 +116,7 @@ test('a run that is tried again replaces its words', async () => {
 
 test('A2-07 a tool call and its result are one part; words about one stay words', () => {
   const call = { type: 'tool-call', toolCallId: 't1', toolName: 'weather', input: { city: 'Oslo' } }
-  const parts = partsFrom([
+  const parts = normalizeParts([
     { data: call },
     { text: 'calling weather(…)' },
     { data: { type: 'tool-error', toolCallId: 't2', error: { message: 'no' } } },
@@ -131,7 +131,7 @@ test('A2-07 a tool call and its result are one part; words about one stay words'
 
 test('a link says what it is called and what it is about: in words, or beside an address with a type', () => {
   const link = { kind: 'link', url: 'https://e.example/docs', title: 'The docs', description: 'How to begin.' } as const
-  expect(partsTo([link, { ...link, mime: 'application/pdf' }], [])).toEqual([
+  expect(renderParts([link, { ...link, mime: 'application/pdf' }], [])).toEqual([
     { text: 'The docs (https://e.example/docs) – How to begin.' },
     {
       ...{ url: 'https://e.example/docs', filename: 'The docs', mediaType: 'application/pdf' },
@@ -145,7 +145,7 @@ test.each([
   ['bytes', { kind: 'inline', data_base64: 'AAH/' }, { raw: 'AAH/' }],
   ['an address', { kind: 'url', url: 'https://e.example/chart' }, { url: 'https://e.example/chart' }],
 ] as const)('an artifact of %s says its type', (_form, bytes_ref, content) => {
-  expect(partsTo([{ kind: 'artifact', name: 'sales', artifact_type: 'chart', bytes_ref }], [])).toEqual([
+  expect(renderParts([{ kind: 'artifact', name: 'sales', artifact_type: 'chart', bytes_ref }], [])).toEqual([
     { ...content, filename: 'sales', metadata: { mentionable: { artifact_type: 'chart' } } },
   ])
 })

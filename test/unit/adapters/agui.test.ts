@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/agui/fixtures.ts'
 import { aguiChannel } from '../../../adapters/agui/index.ts'
-import type { ArrivedMessage, JsonObject, RawArrival, Reception, WatchResult } from '../../../src/contract/index.ts'
+import type { InboundMessage, JsonObject, RawRequest, ReceiveResult, WatchResult } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
 import { bytesOf } from '../contract/adapter-contract.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
@@ -16,11 +16,11 @@ const adapter = adapterFor(kit)
 const user = (content: unknown) => [{ id: 'm1', role: 'user', content }]
 const run = (fields: object) => ({ threadId: 't1', runId: 'r1', messages: user('hello'), ...fields })
 
-async function receive(payload: unknown, changes: Partial<RawArrival> = {}): Promise<Reception> {
+async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Promise<ReceiveResult> {
   return adapter.receive({ ...fixtures.sign(bytesOf(payload)), ...changes }, kit.connection)
 }
 
-async function read(payload: unknown): Promise<ArrivedMessage> {
+async function read(payload: unknown): Promise<InboundMessage> {
   const reception = await receive(payload)
   const first = reception.kind === 'read' ? reception.arrivals[0] : undefined
   return first?.kind === 'message' ? first : expect.unreachable(JSON.stringify(reception))
@@ -29,7 +29,7 @@ async function read(payload: unknown): Promise<ArrivedMessage> {
 describe('who may run', () => {
   const json = { 'content-type': 'application/json' }
   const rejected = (reason: string) => ({ kind: 'rejected', reason })
-  test.each<[string, Partial<RawArrival>, object]>([
+  test.each<[string, Partial<RawRequest>, object]>([
     ['this machine', { headers: { 'content-type': 'application/json; charset=utf-8' } }, { kind: 'read' }],
     ['a guest', { headers: json, from: 'guest' }, { kind: 'read' }],
     ['another machine', { from: 'remote' }, rejected('missing_credential')],

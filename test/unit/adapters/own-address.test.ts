@@ -7,7 +7,7 @@ import { fixtures as activitypubFixtures } from '../../../adapters/activitypub/f
 import { fixtures as aguiFixtures } from '../../../adapters/agui/fixtures.ts'
 import { emailChannel } from '../../../adapters/email/index.ts'
 import type { ChannelDeps, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
-import { signLine } from '../../../src/vitals/connection-signs.ts'
+import { formatConnectionState } from '../../../src/vitals/connection-signs.ts'
 import { freePort } from '../../doubles/free-port.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
 
@@ -56,7 +56,7 @@ async function ask(fixtures: AdapterFixtures, { settings = {}, deps = {}, reques
 
 const state = (result: ProbeResult) => result.problems[0]?.state ?? 'ok'
 const lineOf = (connection: string, result: ProbeResult): string =>
-  signLine({ connection, state: state(result), since: '', ...result })
+  formatConnectionState({ connection, state: state(result), since: '', ...result })
 
 describe('activitypub', () => {
   const documents = (origin: string) => ({

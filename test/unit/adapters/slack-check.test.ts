@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { slackCommands } from '../../../adapters/slack/install/commands.ts'
 import { botScopes } from '../../../adapters/slack/install/manifest.ts'
-import type { Adapter, ChannelDeps, CommandDesk } from '../../../src/contract/index.ts'
+import type { Adapter, ChannelDeps, CommandContext } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
 import type { Fault } from '../../doubles/scripted-server.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
@@ -137,7 +137,7 @@ describe('the probe', () => {
 describe('parley slack check', () => {
   const check = async (env: Record<string, string>, connection = 'default') => {
     const command = slackCommands.commands.find(({ name }) => name === 'check') ?? expect.unreachable('no check')
-    const desk: CommandDesk = {
+    const desk: CommandContext = {
       ...{ environment: {}, fetch },
       settings: async (id) => (id === 'default' ? { settings: settingsOf(env), publicUrl: undefined } : undefined),
     }

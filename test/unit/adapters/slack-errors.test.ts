@@ -1,6 +1,6 @@
 // What Slack says no with, word by word: every error its reference names for the methods Parley calls has a meaning, and one outcome.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { classOf, type ErrorClass, knownErrors } from '../../../adapters/slack/deliver/error-table.ts'
+import { classifySlackError, type ErrorClass, knownErrors } from '../../../adapters/slack/deliver/error-table.ts'
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import { adapterWith } from '../../conformance/slack/scene.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
@@ -43,7 +43,7 @@ describe('an error of Slack', () => {
     expect(knownErrors).toContain(error)
   })
 
-  test.each(knownErrors.map((error) => [error, classOf(error)] as const))(
+  test.each(knownErrors.map((error) => [error, classifySlackError(error)] as const))(
     '%s (%s) has one outcome',
     async (error, kind) => {
       const said = [await say('chat.postMessage', error), await say('chat.update', error)]

@@ -1,7 +1,7 @@
 // Tokens of installations: refreshed once, kept apart, and gone when Slack says so (S28 to S30).
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endRemoved } from '../../../adapters/slack/install/removal.ts'
-import { createTokenDesk } from '../../../adapters/slack/install/tokens.ts'
+import { endRemovedInstallation } from '../../../adapters/slack/install/removal.ts'
+import { createInstallationTokens } from '../../../adapters/slack/install/tokens.ts'
 import { type Installation, secret } from '../../../src/contract/index.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../doubles/memory-installations.ts'
 import { type SlackOauth, startSlackOauth } from '../../doubles/slack-oauth.ts'
@@ -33,7 +33,7 @@ const settings = (clientSecret = 'secret-of-the-client') => ({
   apiUrl: slack.apiUrl,
 })
 const deskOn = (installations: MemoryInstallations, clientSecret?: string) =>
-  createTokenDesk(settings(clientSecret), { fetch, now: () => now, installations })
+  createInstallationTokens(settings(clientSecret), { fetch, now: () => now, installations })
 
 function installed(
   account: string,
@@ -197,8 +197,8 @@ describe('an event about the installation', () => {
     ],
   ])('%s', async (_, payload, expected) => {
     const installations = both()
-    await endRemoved(installations, app, payload)
-    await endRemoved(installations, app, payload)
+    await endRemovedInstallation(installations, app, payload)
+    await endRemovedInstallation(installations, app, payload)
     expect(installations.ended).toEqual([expected])
     const desk = deskOn(installations)
     expect(await shown(desk.tokenOf(String(expected[0])))).toEqual({ kind: 'gone', reason: 'installation_removed' })
@@ -214,7 +214,7 @@ describe('an event about the installation', () => {
     ['something that is no event', { type: 'app_uninstalled', team_id: 'T1' }],
   ])('naming %s ends nothing', async (_, payload) => {
     const installations = both()
-    await endRemoved(installations, app, payload)
+    await endRemovedInstallation(installations, app, payload)
     expect(installations.ended).toEqual([])
   })
 })

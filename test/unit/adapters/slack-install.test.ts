@@ -1,7 +1,7 @@
 // Installing into workspaces: the browser's way there and back, and everything that must not become an installation.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { serveInstall } from '../../../adapters/slack/install/serve-install.ts'
-import { type Notes, secret } from '../../../src/contract/index.ts'
+import { secret, type TtlStore } from '../../../src/contract/index.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../doubles/memory-installations.ts'
 import { type MemoryNotes, memoryNotes } from '../../doubles/memory-notes.ts'
 import type { Fault } from '../../doubles/scripted-server.ts'
@@ -33,7 +33,7 @@ const settings = () => ({
   redirectUrl,
   apiUrl: slack.apiUrl,
 })
-const serve = (at: Notes = notes) => serveInstall(settings(), { fetch, now: () => now, installations, notes: at })
+const serve = (at: TtlStore = notes) => serveInstall(settings(), { fetch, now: () => now, installations, notes: at })
 
 type Begun = { readonly state: string; readonly cookie: string; readonly location: URL; readonly setCookie: string }
 

@@ -2,9 +2,9 @@
 // can pass for an envelope.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../adapters/slack/index.ts'
-import { createOwnArrivals } from '../../../adapters/slack/source/own-arrivals.ts'
-import { socketSource } from '../../../adapters/slack/source/socket-source.ts'
-import { type RawArrival, type SourceBatch, secret, type TransportAnswer } from '../../../src/contract/index.ts'
+import { createSocketRequests } from '../../../adapters/slack/source/own-arrivals.ts'
+import { createSocketSource } from '../../../adapters/slack/source/socket-source.ts'
+import { type RawRequest, type SourceBatch, secret, type TransportAnswer } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
 import { type SocketPeer, startSlackSocket } from '../../doubles/slack-socket.ts'
 import { connection, messageEvent, signingSecret } from '../../doubles/slack-tenants.ts'
@@ -24,12 +24,12 @@ afterEach(async () => {
   await peer.close()
 })
 
-const own = createOwnArrivals()
+const own = createSocketRequests()
 const open = (appToken = token): AsyncIterable<SourceBatch> =>
-  socketSource({ appToken: secret(appToken), apiUrl: peer.apiUrl }, { fetch, now: Date.now, own, firstPauseMs: 5 })(
-    undefined,
-    stop.signal,
-  )
+  createSocketSource(
+    { appToken: secret(appToken), apiUrl: peer.apiUrl },
+    { fetch, now: Date.now, own, firstPauseMs: 5 },
+  )(undefined, stop.signal)
 
 const event = (id: string, more: object = {}) => ({
   envelope_id: id,
@@ -40,8 +40,8 @@ const event = (id: string, more: object = {}) => ({
 })
 
 const ok: TransportAnswer = { status: 200 }
-const textOf = (arrival: RawArrival | undefined) => new TextDecoder().decode(arrival?.bytes)
-const jsonOf = (arrival: RawArrival | undefined): unknown => JSON.parse(textOf(arrival))
+const textOf = (arrival: RawRequest | undefined) => new TextDecoder().decode(arrival?.bytes)
+const jsonOf = (arrival: RawRequest | undefined): unknown => JSON.parse(textOf(arrival))
 
 /** What runs a source: stores each batch, then acknowledges; ends where storing fails. */
 async function run(store: (batch: SourceBatch) => Promise<readonly TransportAnswer[]>): Promise<void> {
@@ -62,7 +62,7 @@ async function firstBatch(message: object): Promise<SourceBatch> {
 describe('an envelope', () => {
   test('is acknowledged by its id after it was stored, and not before', async () => {
     const stored = Promise.withResolvers<void>()
-    const seen: RawArrival[] = []
+    const seen: RawRequest[] = []
     const running = run(async (batch) => {
       seen.push(...batch.arrivals)
       await stored.promise
@@ -263,5 +263,5 @@ test('only bytes that came over the socket are known as its own', async () => {
   expect(own.has(arrival)).toBe(true)
   expect(own.has({ ...arrival })).toBe(true)
   expect(own.has({ ...arrival, bytes: arrival.bytes.slice() })).toBe(false)
-  expect(createOwnArrivals().has(arrival)).toBe(false)
+  expect(createSocketRequests().has(arrival)).toBe(false)
 })

@@ -1,10 +1,10 @@
 // Slack's quirks that no conformance case names: tokens that must not meet, clicks and commands, and what is kept of them.
 import { WebClient } from '@slack/web-api'
 import { describe, expect, test } from 'vitest'
-import { createCallSlack } from '../../../adapters/slack/deliver/call-slack.ts'
+import { createWebApiCaller } from '../../../adapters/slack/deliver/call-slack.ts'
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slack, slackChannel } from '../../../adapters/slack/index.ts'
-import { endRemoved } from '../../../adapters/slack/install/removal.ts'
+import { endRemovedInstallation } from '../../../adapters/slack/install/removal.ts'
 import { renderSlack } from '../../../adapters/slack/render.ts'
 import { type Installations, type JsonObject, secret } from '../../../src/contract/index.ts'
 import {
@@ -86,7 +86,7 @@ describe('tokens of two installations', () => {
   test('each call carries its own, also at the same moment', async () => {
     const api = await startSlackApi()
     try {
-      const call = createCallSlack({ apiUrl: `${api.origin}/api/`, callTimeoutMs: 9000 }, { fetch })
+      const call = createWebApiCaller({ apiUrl: `${api.origin}/api/`, callTimeoutMs: 9000 }, { fetch })
       const send = (index: number) =>
         call(
           secret(`xoxb-of-${index % 2}`),
@@ -231,7 +231,7 @@ describe('people', () => {
         end: async (account: string) => void ended.push(account),
       }
       // Only what ends an installation is asked of the store.
-      await endRemoved(installations as unknown as Installations, appFacts, event)
+      await endRemovedInstallation(installations as unknown as Installations, appFacts, event)
       expect(ended).toEqual(type.startsWith('team_access') ? [] : ['E0ORG0001'])
     },
   )

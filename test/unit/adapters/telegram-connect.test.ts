@@ -5,7 +5,7 @@ import { telegramCommands } from '../../../adapters/telegram/install/commands.ts
 import type {
   Adapter,
   ChannelDeps,
-  CommandDesk,
+  CommandContext,
   CommandFlags,
   CommandResult,
   ProbeRequest,
@@ -39,7 +39,7 @@ afterEach(async () => {
   await api.close()
 })
 
-function deskOf(changes: Record<string, string | undefined> = {}): CommandDesk {
+function deskOf(changes: Record<string, string | undefined> = {}): CommandContext {
   const environment = {
     TELEGRAM_BOT_TOKEN: testBotToken,
     TELEGRAM_WEBHOOK_SECRET: webhookSecret,

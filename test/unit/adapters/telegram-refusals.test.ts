@@ -1,8 +1,8 @@
 // Every answer of the Bot API that is known, to what it means: the whole table, and what stands in no row of it.
 import { GrammyError } from 'grammy/web'
 import { describe, expect, test } from 'vitest'
-import { outcomeOf, wayOn } from '../../../adapters/telegram/deliver/outcome.ts'
-import { refusalOf, refusals } from '../../../adapters/telegram/deliver/refusals.ts'
+import { findFallback, telegramDeliveryOutcome } from '../../../adapters/telegram/deliver/outcome.ts'
+import { classifyRefusal, knownRefusals } from '../../../adapters/telegram/deliver/refusals.ts'
 import type { TelegramCall } from '../../../adapters/telegram/wire/call.ts'
 
 const payload = { chat_id: 5, text: 'x', link_preview_options: { is_disabled: true } } as const
@@ -92,42 +92,44 @@ const samples: readonly (readonly [number, string, string])[] = [
 
 describe('what the Bot API says', () => {
   test.each(samples)('%s %s', (code, description, expected) => {
-    const outcome = outcomeOf(errorOf(code, description), { call: words, isEdit: false, taken: none })
+    const outcome = telegramDeliveryOutcome(errorOf(code, description), { call: words, isEdit: false, taken: none })
     const scope = 'scope' in outcome ? outcome.scope : undefined
     const shown = [outcome.kind, 'reason' in outcome ? outcome.reason : undefined, scope]
     expect(shown.filter((each) => each !== undefined).join(' ')).toBe(expected)
   })
 
   test('has a sample for every row of the table, which is the row that counts for it', () => {
-    const met = new Set(samples.map(([code, description]) => refusalOf(code, description)))
-    expect(refusals.filter((row) => !met.has(row))).toEqual([])
+    const met = new Set(samples.map(([code, description]) => classifyRefusal(code, description)))
+    expect(knownRefusals.filter((row) => !met.has(row))).toEqual([])
   })
 
   test('is never a sentence of Telegram’s, which may carry anything', () => {
     for (const [code, description] of samples) {
-      const outcome = outcomeOf(errorOf(code, description), { call: words, isEdit: false, taken: none })
+      const outcome = telegramDeliveryOutcome(errorOf(code, description), { call: words, isEdit: false, taken: none })
       expect('reason' in outcome ? outcome.reason : 'ok').toMatch(/^[a-z0-9_]+$/)
     }
   })
 
   test('about an edit or a press that is unclear is a retry: repeating it changes nothing', () => {
     const fault = errorOf(500, 'Internal Server Error')
-    expect(outcomeOf(fault, { call: words, isEdit: true, taken: none })).toMatchObject({ kind: 'retry' })
-    expect(outcomeOf(fault, { call: press, isEdit: false, taken: none })).toMatchObject({ kind: 'retry' })
+    expect(telegramDeliveryOutcome(fault, { call: words, isEdit: true, taken: none })).toMatchObject({ kind: 'retry' })
+    expect(telegramDeliveryOutcome(fault, { call: press, isEdit: false, taken: none })).toMatchObject({ kind: 'retry' })
     const old = errorOf(400, 'Bad Request: query is too old')
-    expect(outcomeOf(old, { call: press, isEdit: false, taken: none })).toEqual({ kind: 'delivered' })
+    expect(telegramDeliveryOutcome(old, { call: press, isEdit: false, taken: none })).toEqual({ kind: 'delivered' })
   })
 
   test('waits as long as it asks for, and where there is a number, exactly that', () => {
     const limited = errorOf(429, 'Too Many Requests', { retry_after: 33 })
-    expect(outcomeOf(limited, { call: words, isEdit: false, taken: none })).toMatchObject({ afterMs: 33_000 })
+    expect(telegramDeliveryOutcome(limited, { call: words, isEdit: false, taken: none })).toMatchObject({
+      afterMs: 33_000,
+    })
   })
 })
 
 describe('another form of the same call', () => {
   const stepsOf = (call: TelegramCall, description: string, code = 400, isEdit = false): readonly string[] => {
     const taken = new Set<never>()
-    const way = wayOn(errorOf(code, description), { call, isEdit, taken })
+    const way = findFallback(errorOf(code, description), { call, isEdit, taken })
     return way === undefined ? [] : [way.kind === 'step' ? way.step : way.kind]
   }
 
@@ -147,7 +149,7 @@ describe('another form of the same call', () => {
 
   test('is tried once', () => {
     const made = { call: full, isEdit: false, taken: new Set(['plain'] as const) }
-    expect(wayOn(errorOf(400, "can't parse entities"), made)).toBeUndefined()
+    expect(findFallback(errorOf(400, "can't parse entities"), made)).toBeUndefined()
   })
 
   test('is a new message where the live one is gone', () => {

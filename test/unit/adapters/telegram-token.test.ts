@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import { telegramChannel } from '../../../adapters/telegram/index.ts'
 import { telegramCommands } from '../../../adapters/telegram/install/commands.ts'
-import type { Adapter, CommandDesk, JsonObject } from '../../../src/contract/index.ts'
+import type { Adapter, CommandContext, JsonObject } from '../../../src/contract/index.ts'
 import { attemptAt } from '../contract/adapter-contract-outbound.ts'
 
 const { connection, now } = fixtures
@@ -62,7 +62,7 @@ const calls: readonly JsonObject[] = [
   { method: 'answerGuestQuery', payload: { guest_query_id: 'g', text: 'x' } },
 ]
 
-type Path = (adapter: Adapter, desk: CommandDesk) => Promise<unknown>
+type Path = (adapter: Adapter, desk: CommandContext) => Promise<unknown>
 
 const frame = (reference: string): Path => {
   const given = { reference, to: { chat_id: '5' }, text: 'more', shown: '', signal: new AbortController().signal }
@@ -100,7 +100,7 @@ function settingsOf(botToken: string): JsonObject {
   return { botToken, mode: 'polling', streaming: 'draft', botUsername: 'gw_bot', apiRoot: 'http://127.0.0.1:9' }
 }
 
-function deskOf(botToken: string, fetcher: typeof fetch): CommandDesk {
+function deskOf(botToken: string, fetcher: typeof fetch): CommandContext {
   const settings = telegramChannel.settingsSchema.parse(settingsOf(botToken))
   return { environment: {}, fetch: fetcher, settings: async () => ({ settings, publicUrl: undefined }) }
 }

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import { telegram, telegramChannel } from '../../../adapters/telegram/index.ts'
-import type { Arrived, ArrivedMessage, RawArrival, Reception } from '../../../src/contract/index.ts'
+import type { InboundEvent, InboundMessage, RawRequest, ReceiveResult } from '../../../src/contract/index.ts'
 import { bytesOf } from '../contract/adapter-contract.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
 
@@ -21,22 +21,22 @@ const message = (fields: object) => ({
 const mention = (text: string, length = text.indexOf(' ') === -1 ? text.length : text.indexOf(' ')) =>
   message({ text, entities: [{ type: 'mention', offset: 0, length }] })
 
-async function receive(payload: unknown, changes: Partial<RawArrival> = {}): Promise<Reception> {
+async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Promise<ReceiveResult> {
   return adapter.receive({ ...fixtures.sign(bytesOf(payload)), ...changes }, kit.connection)
 }
 
-async function arrived(payload: unknown): Promise<Arrived> {
+async function arrived(payload: unknown): Promise<InboundEvent> {
   const reception = await receive(payload)
   const first = reception.kind === 'read' ? reception.arrivals[0] : undefined
   return first ?? expect.unreachable(`nothing arrived: ${JSON.stringify(reception)}`)
 }
 
-async function read(payload: unknown): Promise<ArrivedMessage> {
+async function read(payload: unknown): Promise<InboundMessage> {
   const first = await arrived(payload)
   return first.kind === 'message' ? first : expect.unreachable(`ignored: ${first.reason}`)
 }
 
-const texts = (each: ArrivedMessage) => each.message.parts.map((part) => ('content' in part ? part.content : part.kind))
+const texts = (each: InboundMessage) => each.message.parts.map((part) => ('content' in part ? part.content : part.kind))
 
 describe('the secret header', () => {
   const header = 'x-telegram-bot-api-secret-token'

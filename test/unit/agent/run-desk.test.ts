@@ -1,7 +1,7 @@
 // The tools of one run: how long they may take, and by which names a model calls them.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { runDesk } from '../../../src/agent/run-desk.ts'
+import { createRunTools } from '../../../src/agent/run-desk.ts'
 import { defineTool } from '../../../src/agent/tools/define-tool.ts'
 
 const { signal } = new AbortController()
@@ -40,7 +40,7 @@ const deskOf = (timeoutMs: number | undefined, takesMs: number) => {
 
 function deskWith(tool: ReturnType<typeof defineTool>, facts: Record<string, string>, name: string) {
   const step = async (_name: string, work: (context: never) => Promise<unknown>) => work({ key: 'k', signal } as never)
-  const desk = runDesk(
+  const desk = createRunTools(
     { model: async () => ({}), tools: [tool], rejected: [] },
     { facts, clientTools: [] },
     {

@@ -1,8 +1,8 @@
 // How a story looks in a terminal: one timeline, wrapped, coloured only where colour is wanted.
 import { describe, expect, test } from 'vitest'
-import { renderCandidates, renderStory } from '../../../src/cli/render-story.ts'
+import { renderCandidates, renderTimeline } from '../../../src/cli/render-story.ts'
 import type { Explanation } from '../../../src/operator/explain.ts'
-import { spanWords } from '../../../src/operator/span-words.ts'
+import { durationText } from '../../../src/operator/span-words.ts'
 
 const at = (seconds: number) => new Date(Date.parse('2026-11-17T09:30:00.000Z') + seconds * 1_000).toISOString()
 const look = { isColourful: false, columns: 60, now: Date.parse(at(3_600)) }
@@ -24,7 +24,7 @@ const explanation: Explanation = {
 
 describe('a rendered story', () => {
   test('keeps to the width, one column per thing', () => {
-    expect(renderStory(explanation, look).split('\n')).toEqual([
+    expect(renderTimeline(explanation, look).split('\n')).toEqual([
       'A turn begun by a timer tea: answered.',
       'v1 (vendor message id)',
       '',
@@ -43,8 +43,8 @@ describe('a rendered story', () => {
   })
 
   test('has colour on a terminal only, and lets nothing from outside paint', () => {
-    expect(renderStory(explanation, look)).not.toContain('\u001b')
-    const coloured = renderStory(explanation, { ...look, isColourful: true })
+    expect(renderTimeline(explanation, look)).not.toContain('\u001b')
+    const coloured = renderTimeline(explanation, { ...look, isColourful: true })
     expect(coloured).toContain('\u001b[32mDelivered')
     expect(coloured).not.toContain('\u001b[2J')
   })
@@ -67,5 +67,5 @@ test.each([
   [5_400_000, '1 h 30 min'],
   [90_000_000, '1 d 1 h'],
 ])('%i ms are %s', (ms, words) => {
-  expect(spanWords(ms)).toBe(words)
+  expect(durationText(ms)).toBe(words)
 })

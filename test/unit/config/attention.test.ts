@@ -1,12 +1,12 @@
 // How agents listen in rooms, as an operator writes it down.
 import { expect, test } from 'vitest'
-import { readAttention } from '../../../src/config/attention.ts'
+import { readReplyPolicy } from '../../../src/config/attention.ts'
 import type { ConnectionConfig } from '../../../src/contract/index.ts'
 
 function problemsOf(attention: unknown): readonly string[] {
   const problems: string[] = []
   // What a file without types may say.
-  readAttention({ id: 'bot', attention } as Pick<ConnectionConfig, 'id' | 'attention'>, problems)
+  readReplyPolicy({ id: 'bot', attention } as Pick<ConnectionConfig, 'id' | 'attention'>, problems)
   return problems
 }
 
@@ -14,7 +14,7 @@ const usual = { messages: 20, minutes: 60, bytes: 16_384 }
 
 test('a little of what is said around an agent is remembered for an hour, or as much as is said, or nothing', () => {
   const read = (remember: NonNullable<ConnectionConfig['attention']>['remember']) =>
-    readAttention({ id: 'bot', ...(remember === undefined ? {} : { attention: { remember } }) }, []).remember
+    readReplyPolicy({ id: 'bot', ...(remember === undefined ? {} : { attention: { remember } }) }, []).remember
   expect(read(undefined)).toEqual(usual)
   expect(read({ messages: 5, minutes: 1440 })).toEqual({ ...usual, messages: 5, minutes: 1440 })
   expect(read(false)).toBeNull()
@@ -22,13 +22,13 @@ test('a little of what is said around an agent is remembered for an hour, or as 
 
 test('without a word, rooms are answered where the agent is addressed', () => {
   const problems: string[] = []
-  expect(readAttention({ id: 'bot' }, problems)).toEqual({ mode: 'mention', places: new Map(), remember: usual })
+  expect(readReplyPolicy({ id: 'bot' }, problems)).toEqual({ mode: 'mention', places: new Map(), remember: usual })
   expect(problems).toEqual([])
 })
 
 test('places keep their modes, whatever their ids are', () => {
   const places = { '-100': 'ambient', C0FFEE: 'thread' } as const
-  const read = readAttention({ id: 'bot', attention: { mode: 'always', places } }, [])
+  const read = readReplyPolicy({ id: 'bot', attention: { mode: 'always', places } }, [])
   expect(read).toEqual({ mode: 'always', places: new Map(Object.entries(places)), remember: usual })
 })
 

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import type {
-  Acceptance,
+  AcceptResult,
   Adapter,
   Attempt,
   DeliveryOutcome,
@@ -186,7 +186,7 @@ function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): v
   })
   clause('verb: acknowledge answers every acceptance', () => {
     const adapter = adapterFor(fixtures)
-    const acceptances: readonly Acceptance[] = [
+    const acceptances: readonly AcceptResult[] = [
       { kind: 'accepted', inboxId: 'i', flagged: false },
       { kind: 'duplicate', inboxId: 'i' },
       { kind: 'stale', inboxId: 'i' },

@@ -3,15 +3,15 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   type Adapter,
-  type ArrivedMessage,
   assuranceClasses,
   formatAddress,
+  type InboundMessage,
   isGatewayError,
   isPlainSubject,
   type OnceClaim,
   parseAddress,
-  type RawArrival,
-  type Reception,
+  type RawRequest,
+  type ReceiveResult,
   type Sender,
   validateMessage,
 } from '../../../src/contract/index.ts'
@@ -237,7 +237,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
 }
 
-function claimsOf(reception: Reception): readonly OnceClaim[] {
+function claimsOf(reception: ReceiveResult): readonly OnceClaim[] {
   if (reception.kind === 'unreadable') return reception.once ?? []
   return reception.kind === 'read' ? reception.arrivals.flatMap(({ once = [] }) => once) : []
 }
@@ -275,7 +275,7 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
         ),
       )
       const after = messagesOf(await read(fixtures, renamed))
-      const proven = (all: readonly ArrivedMessage[]) => all.map(({ message }) => message.sender.identities)
+      const proven = (all: readonly InboundMessage[]) => all.map(({ message }) => message.sender.identities)
       expect(proven(after), name).toEqual(proven(before))
       if (chosen.size > 0) expect(JSON.stringify(after), name).toContain('Mallory')
     }
@@ -287,7 +287,7 @@ function chosenNames({ display_name = '', profile }: Sender): readonly string[] 
   return names.filter((name) => name.length > 1)
 }
 
-async function receive(fixtures: AdapterFixtures, arrival: RawArrival): Promise<Reception> {
+async function receive(fixtures: AdapterFixtures, arrival: RawRequest): Promise<ReceiveResult> {
   return adapterFor(fixtures).receive(arrival, fixtures.connection)
 }
 
@@ -297,13 +297,13 @@ async function read(fixtures: AdapterFixtures, payload: unknown): Promise<Arriva
   return reception.arrivals
 }
 
-type ArrivalsRead = Extract<Reception, { kind: 'read' }>['arrivals']
+type ArrivalsRead = Extract<ReceiveResult, { kind: 'read' }>['arrivals']
 
-function messagesOf(arrivals: ArrivalsRead): readonly ArrivedMessage[] {
+function messagesOf(arrivals: ArrivalsRead): readonly InboundMessage[] {
   return arrivals.filter((arrived) => arrived.kind === 'message')
 }
 
-function validate(fixtures: AdapterFixtures, { message }: ArrivedMessage): ReturnType<typeof validateMessage> {
+function validate(fixtures: AdapterFixtures, { message }: InboundMessage): ReturnType<typeof validateMessage> {
   const { receivedVia, authMethods } = adapterFor(fixtures).capabilities
   return validateMessage(message, {
     from: 'adapter',
@@ -312,7 +312,7 @@ function validate(fixtures: AdapterFixtures, { message }: ArrivedMessage): Retur
   })
 }
 
-function keyOf({ agent, semanticId, version, isSenderChosenId, subject, message }: ArrivedMessage): unknown {
+function keyOf({ agent, semanticId, version, isSenderChosenId, subject, message }: InboundMessage): unknown {
   return [agent, message.channel?.event, semanticId, version, isSenderChosenId ? subject : null]
 }
 

@@ -2,13 +2,13 @@
 
 import type {
   Adapter,
-  CallerDesk,
+  CallerVerifier,
   ChannelDefinition,
   ChannelDeps,
   Connection,
   FileSource,
   JsonObject,
-  RawArrival,
+  RawRequest,
   RunLog,
 } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch, webHmac } from '../../../src/verification/index.ts'
@@ -90,7 +90,7 @@ export type AdapterFixtures = {
   readonly sign: (
     bytes: Uint8Array,
     how?: { readonly key?: 'wrong'; readonly at?: number },
-  ) => RawArrival | Promise<RawArrival>
+  ) => RawRequest | Promise<RawRequest>
   readonly credentialHeaders: readonly string[]
   /** Payloads with what normalize makes of them, `raw` left out; the first two are two different messages. */
   readonly captured: readonly { readonly name: string; readonly payload: unknown; readonly arrived: unknown }[]
@@ -99,7 +99,7 @@ export type AdapterFixtures = {
   readonly subjectPrefixes?: readonly string[]
   readonly handshake?: { readonly payload: unknown; readonly answer: unknown }
   /** Who stands behind the tokens that `sign` shows; without it nobody shows any. */
-  readonly callers?: CallerDesk
+  readonly callers?: CallerVerifier
   /** Ports that the kit has none of, and those that must lead to the vendor's stand-in. */
   readonly ports?: (vendorOrigin: string, fetcher: typeof fetch) => Partial<ChannelDeps>
   /** Where the outside reaches the gateway; without it nothing is said about that. */
@@ -139,7 +139,7 @@ export type AdapterFixtures = {
   readonly skips: Readonly<Partial<Record<Clause, string>>>
 }
 
-const anybody: CallerDesk = {
+const anybody: CallerVerifier = {
   identify: async () => ({ kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }),
   challenge: () => 'Bearer',
 }

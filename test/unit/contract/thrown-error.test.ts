@@ -1,7 +1,7 @@
 // An exception as operators are shown it: everything a developer needs, no secret, bounded, and made in linear time.
 import { expect, test } from 'vitest'
-import { describeError, thrownLines } from '../../../src/contract/index.ts'
-import { secretValuesIn } from '../../../src/node/runtime.ts'
+import { describeError, formatThrownError } from '../../../src/contract/index.ts'
+import { secretValuesInEnvironment } from '../../../src/node/runtime.ts'
 
 test("lines of the developer's own files come first, then those of packages; the gateway's own are left out", () => {
   const error = new Error('no such user')
@@ -24,7 +24,7 @@ test("lines of the developer's own files come first, then those of packages; the
 test('causes and the errors of several at once are told, nearest first, and a circle ends', () => {
   const inner = new TypeError('fetch failed', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) })
   const error = new AggregateError([inner, new RangeError('too big')], 'both failed')
-  expect(thrownLines(describeError(error)).filter((row) => !row.startsWith('  '))).toEqual([
+  expect(formatThrownError(describeError(error)).filter((row) => !row.startsWith('  '))).toEqual([
     'AggregateError: both failed',
     'Caused by TypeError: fetch failed',
     'Caused by RangeError: too big',
@@ -66,7 +66,7 @@ test.each([
 })
 
 test('values of secrets in the environment are not shown, also as a password of a URL', () => {
-  const known = secretValuesIn({
+  const known = secretValuesInEnvironment({
     STRIPE_KEY: 'live-value-of-a-key',
     DATABASE_URL: 'postgres://p:quiet-password@h/d',
     HOME: '/home/ada-lovelace',

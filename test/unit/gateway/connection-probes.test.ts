@@ -1,8 +1,8 @@
 // How connections stand: asked at the start and again, bounded in time, and told in the log when it changes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { LogFacts, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
+import type { LogFields, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
 import { type Probed, type ProbesDeps, type RunningProbes, runProbes } from '../../../src/gateway/probes/run-probes.ts'
-import { connectionMetrics, problemsSeen, signLine } from '../../../src/vitals/connection-signs.ts'
+import { connectionMetrics, formatConnectionState, observedProblems } from '../../../src/vitals/connection-signs.ts'
 
 const well: ProbeResult = { summary: '@my_bot, polling', problems: [] }
 const refused: ProbeResult = {
@@ -46,8 +46,8 @@ function createClock() {
 describe('probes', () => {
   let running: RunningProbes | undefined
   let clock = createClock()
-  let logged: { event: string; facts: LogFacts }[] = []
-  const write = (event: string, facts: LogFacts = {}) => void logged.push({ event, facts })
+  let logged: { event: string; facts: LogFields }[] = []
+  const write = (event: string, facts: LogFields = {}) => void logged.push({ event, facts })
   const start = (probe: Probed['probe'], changes: Partial<ProbesDeps> = {}): RunningProbes => {
     running = runProbes({
       probed: [{ key: 'telegram/default', probe }],
@@ -71,7 +71,7 @@ describe('probes', () => {
     }
     return { probe, asked }
   }
-  const lines = () => running?.signs().map(signLine)
+  const lines = () => running?.signs().map(formatConnectionState)
 
   beforeEach(() => {
     clock = createClock()
@@ -84,7 +84,7 @@ describe('probes', () => {
   test('a connection that works is one line at the start', async () => {
     const { first } = start(saying(well).probe)
     expect(lines()).toEqual(['telegram: no answer yet; see parley connections list'])
-    expect(signLine((await first.get('telegram/default')) ?? expect.unreachable())).toBe(
+    expect(formatConnectionState((await first.get('telegram/default')) ?? expect.unreachable())).toBe(
       'telegram @my_bot, polling, ok',
     )
   })
@@ -189,7 +189,7 @@ describe('probes', () => {
     await clock.pass(60 * minuteMs)
     expect(asked).toEqual([])
     expect([running?.signs()[0]?.state, running?.first.size, logged]).toEqual(['ok', 0, []])
-    seen = problemsSeen('telegram/default', [{ connection: 'telegram/default', state: 'failing', failures: 3 }], [])
+    seen = observedProblems('telegram/default', [{ connection: 'telegram/default', state: 'failing', failures: 3 }], [])
     await clock.pass(6_000)
     expect(logged).toMatchObject([
       { event: 'connection_checked', facts: { state: 'failed', reason: 'source_failing' } },
@@ -229,13 +229,13 @@ describe('what a process sees itself', () => {
       [{ state: 'failed', problem: 'the app-level token was refused', remedy: 'set SLACK_APP_TOKEN' }],
     ],
   ])('%s', (_name, sign, found) => {
-    expect(problemsSeen('slack/default', [sign], [])).toMatchObject(found)
-    expect(problemsSeen('slack/other', [sign], [])).toEqual([])
+    expect(observedProblems('slack/default', [sign], [])).toMatchObject(found)
+    expect(observedProblems('slack/other', [sign], [])).toEqual([])
   })
 
   test('a port that is not open is told with its code', () => {
     const sign = { connection: 'email/default', state: 'failing', code: 'EADDRINUSE', problem: 'end it' } as const
-    expect(problemsSeen('email/default', [], [sign])).toMatchObject([
+    expect(observedProblems('email/default', [], [sign])).toMatchObject([
       { reason: 'port_closed', problem: 'its port is not open (EADDRINUSE)', remedy: 'end it' },
     ])
   })

@@ -1,16 +1,16 @@
 // The pump: as many at once as there are slots, nothing lost to an error, awake when rung.
 import { expect, test } from 'vitest'
-import { createBell, createQuiet, type Pump, runPump } from '../../../src/pump.ts'
+import { createQuiet, createWakeup, runWorkerLoop, type WorkerLoop } from '../../../src/pump.ts'
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-function pumpOf(work: number[], changes: Partial<Pump<number>> = {}): Pump<number> {
+function pumpOf(work: number[], changes: Partial<WorkerLoop<number>> = {}): WorkerLoop<number> {
   return {
     slots: 3,
     batch: 10,
     pollMs: 1_000,
     monotonicMs: () => performance.now(),
-    bell: createBell(),
+    bell: createWakeup(),
     claim: async (limit) => work.splice(0, limit),
     run: async () => {},
     onError: () => {},
@@ -30,7 +30,7 @@ test('runs everything, never more at once than it has slots', async () => {
     running -= 1
     done.push(each)
   }
-  await runPump(
+  await runWorkerLoop(
     pumpOf(
       Array.from({ length: 20 }, (_, index) => index),
       { run, untilQuiet: createQuiet(1) },
@@ -54,12 +54,12 @@ test('goes on after work and claims that failed', async () => {
     throw new Error('work failed')
   }
   const isStopping = () => claims > 3
-  await runPump(pumpOf([], { claim, run, isStopping, pollMs: 1, onError: (error) => errors.push(error) }))
+  await runWorkerLoop(pumpOf([], { claim, run, isStopping, pollMs: 1, onError: (error) => errors.push(error) }))
   expect(errors.map(String)).toEqual(['Error: database down', 'Error: work failed'])
 })
 
 test('wakes at once when rung, and by itself when nobody rings', async () => {
-  const bell = createBell()
+  const bell = createWakeup()
   setTimeout(() => bell.ring(), 10)
   // Longer than the test may take: only the ring can end it.
   await bell.wait(600_000)
@@ -67,7 +67,7 @@ test('wakes at once when rung, and by itself when nobody rings', async () => {
 })
 
 test('remembers a ring that nobody was waiting for', async () => {
-  const bell = createBell()
+  const bell = createWakeup()
   bell.ring()
   await bell.wait(600_000)
 })
@@ -80,7 +80,7 @@ test('ends only when what it started has ended', async () => {
     await sleep(30)
     isDone = true
   }
-  await runPump(pumpOf([1], { run, isStopping: () => isStopping }))
+  await runWorkerLoop(pumpOf([1], { run, isStopping: () => isStopping }))
   expect(isDone).toBe(true)
 })
 
@@ -96,14 +96,14 @@ test('two pumps that feed each other end together, and not before both have noth
       if (left > 0) other.push(left - 1)
     }
   await Promise.all([
-    runPump(pumpOf(first, { ...shared, run: feed('first', second) })),
-    runPump(pumpOf(second, { ...shared, run: feed('second', first) })),
+    runWorkerLoop(pumpOf(first, { ...shared, run: feed('first', second) })),
+    runWorkerLoop(pumpOf(second, { ...shared, run: feed('second', first) })),
   ])
   expect(done).toEqual(['first 3', 'second 2', 'first 1', 'second 0'])
 })
 
 test('while every slot is taken, looks for urgent work when rung for it and now and then, not at every ring', async () => {
-  const bell = createBell()
+  const bell = createWakeup()
   let now = 0
   let looks = 0
   let isStopping = false
@@ -111,7 +111,7 @@ test('while every slot is taken, looks for urgent work when rung for it and now 
     looks += 1
     return []
   }
-  const pump = runPump(
+  const pump = runWorkerLoop(
     pumpOf([], { slots: 0, bell, claimUrgent, monotonicMs: () => now, isStopping: () => isStopping }),
   )
   const ring = async (isUrgent: boolean): Promise<number> => {
@@ -139,6 +139,6 @@ test('urgent work that found no place is looked for again as soon as some ends',
   }
   const claimUrgent = async (limit: number): Promise<number[]> => urgent.splice(0, limit)
   // The clock stands still: only the places that become free make it look.
-  await runPump(pumpOf([], { slots: 0, claimUrgent, run, monotonicMs: () => 0, isStopping: () => isStopping }))
+  await runWorkerLoop(pumpOf([], { slots: 0, claimUrgent, run, monotonicMs: () => 0, isStopping: () => isStopping }))
   expect(done).toEqual([1, 2, 3, 4, 5, 6])
 })

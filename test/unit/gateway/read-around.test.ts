@@ -1,12 +1,12 @@
 // What a message answers, as a turn is shown it: within its bounds, once, and never a reason to fail.
 import { expect, test } from 'vitest'
 import type { AgentContext } from '../../../src/agent/context.ts'
-import type { AroundRequest, AroundWords, Envelope } from '../../../src/contract/index.ts'
-import { type AroundScene, readAround } from '../../../src/gateway/read-around.ts'
+import type { AncestorMessage, AncestorsRequest, Envelope } from '../../../src/contract/index.ts'
+import { type AncestorsContext, fetchAncestors } from '../../../src/gateway/read-around.ts'
 
-type Around = (asked: AroundRequest, signal: AbortSignal) => Promise<readonly AroundWords[]>
+type Around = (asked: AncestorsRequest, signal: AbortSignal) => Promise<readonly AncestorMessage[]>
 
-const words = (id: string, content = id): AroundWords => ({
+const words = (id: string, content = id): AncestorMessage => ({
   id,
   address: '@bob@example.com',
   name: 'Bob',
@@ -28,14 +28,14 @@ function sceneOf(around: Around, more: { readonly inReplyTo?: string; readonly s
   }
   // Only what is read of a turn.
   const ready = { at: { adapter: { around } }, lane: { agent: 'demo' }, members: [{ row: { id: 'r' }, message }] }
-  return { ready, step: step as AgentContext['step'], signal } as unknown as AroundScene
+  return { ready, step: step as AgentContext['step'], signal } as unknown as AncestorsContext
 }
 
 const line = (id: string): Envelope => ({ metadata: { message_id: id } }) as unknown as Envelope
 
 test('is three posts at most, the nearest, and so much of each', async () => {
   const given = ['1', '2', '3', '4'].map((id) => words(id, id.repeat(5000)))
-  const shown = await readAround(
+  const shown = await fetchAncestors(
     sceneOf(async () => given),
     [],
   )
@@ -47,21 +47,21 @@ test('is three posts at most, the nearest, and so much of each', async () => {
 })
 
 test('is asked for once, with what is there already', async () => {
-  const asked: AroundRequest[] = []
+  const asked: AncestorsRequest[] = []
   const scene = sceneOf(async (request) => {
     asked.push(request)
     return [words('above')]
   })
-  const [first, again] = [await readAround(scene, [line('a')]), await readAround(scene, [line('a')])]
+  const [first, again] = [await fetchAncestors(scene, [line('a')]), await fetchAncestors(scene, [line('a')])]
   expect(again).toEqual(first)
   expect(asked).toMatchObject([{ agent: 'demo', message: { id: 'm', in_reply_to: 'above' }, known: new Set(['a']) }])
 })
 
 test('is nothing where the channel fails, and where the message answers nothing', async () => {
   const failing = async () => Promise.reject(new Error('no'))
-  expect(await readAround(sceneOf(failing), [])).toEqual([])
+  expect(await fetchAncestors(sceneOf(failing), [])).toEqual([])
   expect(
-    await readAround(
+    await fetchAncestors(
       sceneOf(async () => [words('x')], { inReplyTo: '' }),
       [],
     ),
@@ -70,5 +70,5 @@ test('is nothing where the channel fails, and where the message answers nothing'
 
 test('ends with the turn, and is then not remembered as nothing', async () => {
   const scene = sceneOf(() => new Promise(() => {}), { signal: AbortSignal.timeout(20) })
-  await expect(readAround(scene, [])).rejects.toThrow()
+  await expect(fetchAncestors(scene, [])).rejects.toThrow()
 })

@@ -1,13 +1,13 @@
 // Results in hand: written until the database has answered, or until the time to stop is over.
 import { expect, test } from 'vitest'
-import { GatewayError, type LogFacts } from '../../../src/contract/index.ts'
+import { GatewayError, type LogFields } from '../../../src/contract/index.ts'
 import { createResultKeeper, trackResults } from '../../../src/gateway/result-keeper.ts'
 
 const away = (): GatewayError => new GatewayError('storage_unavailable', '[storage] away')
 
 function keeperWithLog() {
-  const logged: [string, LogFacts | undefined][] = []
-  const write = (event: string, facts?: LogFacts) => void logged.push([event, facts])
+  const logged: [string, LogFields | undefined][] = []
+  const write = (event: string, facts?: LogFields) => void logged.push([event, facts])
   const log = { info: write, warn: write, error: write }
   return { keeper: createResultKeeper({ log, random: () => 0.5, leaseMs: 160 }), logged }
 }

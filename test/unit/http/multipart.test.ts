@@ -1,7 +1,7 @@
 // Forms with files, read as they flow: however the bytes are cut, the parts are the same, and nothing malformed is guessed at.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { boundaryOf, readParameters } from '../../../src/http/multipart/parameters.ts'
+import { formBoundary, readParameters } from '../../../src/http/multipart/parameters.ts'
 import { readMultipart } from '../../../src/http/multipart/read-multipart.ts'
 import { scaled } from '../../setup/scale.ts'
 
@@ -49,7 +49,7 @@ test('reads what the platform itself makes of a form, in order and byte for byte
   form.append('threadId', 't 1')
   form.append('file', new Blob(['\r\n--x\r\n\u0000ü'], { type: 'image/png' }), 'kätz"chen.png')
   const response = new Response(form)
-  const boundary = boundaryOf(response.headers.get('content-type') ?? '')
+  const boundary = formBoundary(response.headers.get('content-type') ?? '')
   const parts = await partsOf(new Uint8Array(await response.arrayBuffer()), boundary ?? '', [7])
   expect(parts.map(({ bytes, ...facts }) => ({ ...facts, text: decode(bytes) }))).toEqual([
     { name: 'threadId', filename: undefined, contentType: undefined, text: 't 1' },
@@ -162,7 +162,7 @@ test.each([
   ['multipart/form-data; boundary="a\r\nb"', undefined],
   [undefined, undefined],
 ])('finds in %s the boundary %s', (type, boundary) => {
-  expect(boundaryOf(type)).toBe(boundary)
+  expect(formBoundary(type)).toBe(boundary)
 })
 
 test('reads names as browsers, curl and old ones write them', () => {

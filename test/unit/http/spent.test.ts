@@ -1,13 +1,13 @@
 // What a transport is told where nothing more is taken from senders who are not admitted, or there is no room.
 import { expect, test } from 'vitest'
-import { failureAnswer, hookAnswer } from '../../../src/http/status.ts'
+import { failureAnswer, webhookAnswer } from '../../../src/http/status.ts'
 
 test('a share of the day that is spent is 429 until it is over, and a disk that runs out 503', () => {
   const spent = { kind: 'spent', isUnproven: true, trace: 't' } as const
-  const day = hookAnswer({ ...spent, reason: 'strangers_spent', retryAfterSeconds: 3600 })
+  const day = webhookAnswer({ ...spent, reason: 'strangers_spent', retryAfterSeconds: 3600 })
   expect(day).toMatchObject({ status: 429, headers: { 'retry-after': '3600' } })
   expect(day.body).toContain('"strangers_spent"')
-  const disk = hookAnswer({ ...spent, reason: 'disk_low', retryAfterSeconds: 600 })
+  const disk = webhookAnswer({ ...spent, reason: 'disk_low', retryAfterSeconds: 600 })
   expect(disk).toMatchObject({ status: 503, headers: { 'retry-after': '600' } })
 })
 

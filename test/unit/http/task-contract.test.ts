@@ -1,8 +1,8 @@
 // The contract of tasks as data (W-01 to W-03): what is asked, who fits, what an executor may say.
 import { describe, expect, test } from 'vitest'
 import { fittingTargets, type Placement } from '../../../src/http/tasks/choose-target.ts'
-import { readMetrics, readStatus } from '../../../src/http/tasks/task-result.ts'
-import { readTaskWish } from '../../../src/http/tasks/task-wish.ts'
+import { readTaskMetrics, readTaskStatus } from '../../../src/http/tasks/task-result.ts'
+import { readTaskInput } from '../../../src/http/tasks/task-wish.ts'
 
 const newId = () => 'made'
 
@@ -18,14 +18,14 @@ describe('W-01 a task', () => {
     ['a command to the gateway', { task: { id: 'a', instructions: '/stop now' } }],
     ['a file without a type', { task: { id: 'a', attachments: [{ url: 'https://x.example/a' }] } }],
   ])('with %s is refused with what to do', (_what, given) => {
-    expect(readTaskWish(given, newId)).toEqual({ problem: expect.stringMatching(/\S/) })
+    expect(readTaskInput(given, newId)).toEqual({ problem: expect.stringMatching(/\S/) })
   })
 
   test.each([
     ['all in one', { task: { id: 'a', instructions: ' go ', input: { n: 1 } }, placement: { preferred_target: 'x' } }],
     ['keys at the top', { task_id: 'a', instructions: 'go', input: { n: 1 }, preferred_target: 'x' }],
   ])('with %s is the same task', (_what, given) => {
-    expect(readTaskWish(given, newId)).toMatchObject({
+    expect(readTaskInput(given, newId)).toMatchObject({
       ...{ taskId: 'a', runId: 'task_run_made', sessionId: 'task_session_made' },
       words: 'go\n\n```json\n{\n  "n": 1\n}\n```',
       placement: { preferred: 'x', allowed: [], resourceClass: 'generic', capabilities: [] },
@@ -61,7 +61,7 @@ describe('W-03 what an executor says', () => {
     ['done', 'succeeded'],
     [7, 'succeeded'],
   ])('the status %j of a task that has ended is %s', (given, status) => {
-    expect(readStatus(given, 'succeeded')).toBe(status)
+    expect(readTaskStatus(given, 'succeeded')).toBe(status)
   })
 
   test('measures that are none are dropped', () => {
@@ -73,7 +73,7 @@ describe('W-03 what an executor says', () => {
       secret: 'y',
       artifact_bytes: 0,
     }
-    expect(readMetrics(given)).toEqual({ wall_time_ms: 12, failure_class: 'x', artifact_bytes: 0 })
-    expect(readMetrics('none')).toEqual({})
+    expect(readTaskMetrics(given)).toEqual({ wall_time_ms: 12, failure_class: 'x', artifact_bytes: 0 })
+    expect(readTaskMetrics('none')).toEqual({})
   })
 })

@@ -1,9 +1,9 @@
 // What is kept of a message whose sender is not admitted.
 import { expect, test } from 'vitest'
-import type { ArrivedMessage, Part } from '../../../src/contract/index.ts'
+import type { InboundMessage, Part } from '../../../src/contract/index.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { sendAgainWords } from '../../../src/identity/pairing/door-words.ts'
-import { isHeavy, leaveOut, maxStrangerBytes } from '../../../src/inbound/leave-out.ts'
+import { resendNotice } from '../../../src/identity/pairing/door-words.ts'
+import { isHeavy, maxStrangerBytes, trimStrangerMessage } from '../../../src/inbound/leave-out.ts'
 
 const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const file = (name: string, data = 'aGVsbG8='): Part => ({
@@ -13,7 +13,7 @@ const file = (name: string, data = 'aGVsbG8='): Part => ({
   name,
 })
 
-function arrived(parts: Part[], more: Partial<ArrivedMessage> = {}): ArrivedMessage {
+function arrived(parts: Part[], more: Partial<InboundMessage> = {}): InboundMessage {
   return {
     kind: 'message',
     agent: 'demo',
@@ -25,7 +25,7 @@ function arrived(parts: Part[], more: Partial<ArrivedMessage> = {}): ArrivedMess
     message: {
       id: 'm1',
       thread_id: 't1',
-      sender: { verified: false, identities: [] } as unknown as ArrivedMessage['message']['sender'],
+      sender: { verified: false, identities: [] } as unknown as InboundMessage['message']['sender'],
       recipient: '@demo@parley.localhost',
       parts,
       recipient_capabilities: { mention_relay: { kind: 'none' } },
@@ -40,13 +40,13 @@ function arrived(parts: Part[], more: Partial<ArrivedMessage> = {}): ArrivedMess
 const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).byteLength
 
 test('a short text without files stays as it is', () => {
-  const small = leaveOut(arrived([text('hello')]))
+  const small = trimStrangerMessage(arrived([text('hello')]))
   expect(small.message.parts).toEqual([text('hello')])
   expect(small.leftOut).toBeUndefined()
 })
 
 test('text is cut after 8 KB of UTF-8, between characters, and the agent reads that it was', () => {
-  const small = leaveOut(arrived([text('😀'.repeat(5_000)), text('more')]))
+  const small = trimStrangerMessage(arrived([text('😀'.repeat(5_000)), text('more')]))
   expect(textOf(small.message.parts.slice(0, 1)).isWellFormed()).toBe(true)
   expect(bytesOf(small.message.parts)).toBeLessThan(maxStrangerBytes + 512)
   expect(small.leftOut).toEqual({ files: [], more_files: 0, is_text_cut: true })
@@ -56,7 +56,7 @@ test('text is cut after 8 KB of UTF-8, between characters, and the agent reads t
 test('files go, with their bytes and the original, and at most ten are named', () => {
   const parts = Array.from({ length: 40 }, (_, at) => file(`f${at}.txt${'n'.repeat(300)}`, 'A'.repeat(40_000)))
   const toKeep = { ref: 'r', id: 'd', mime: 'message/rfc822', bytes: new Uint8Array(1_000_000) }
-  const small = leaveOut(arrived(parts, { originals: ['r'], toKeep }))
+  const small = trimStrangerMessage(arrived(parts, { originals: ['r'], toKeep }))
   expect([small.originals, small.toKeep]).toEqual([undefined, undefined])
   expect(small.message.parts.every((part) => part.kind === 'text')).toBe(true)
   expect(small.leftOut).toMatchObject({ more_files: 30, is_text_cut: false })
@@ -85,8 +85,8 @@ test('what stands beside the words is small as well: calls of tools, links, hist
     history: [],
     policy_resolution: { long },
   }
-  const task = { contextId: 'c', dialect: '1.0', payload: { long } } as unknown as NonNullable<ArrivedMessage['task']>
-  const small = leaveOut({ ...given, message, task })
+  const task = { contextId: 'c', dialect: '1.0', payload: { long } } as unknown as NonNullable<InboundMessage['task']>
+  const small = trimStrangerMessage({ ...given, message, task })
   expect(bytesOf(small)).toBeLessThan(3_000)
   expect(textOf(small.message.parts)).toContain('hi')
 })
@@ -99,9 +99,9 @@ test('what is large or has files is looked at before it is stored', () => {
 
 test('one sentence asks for what was left out', () => {
   const one = { files: ['a.pdf'], more_files: 0, is_text_cut: false }
-  expect(sendAgainWords([])).toBeUndefined()
-  expect(sendAgainWords([one])).toBe('I could not keep a.pdf while I did not know you yet; please send it again.')
-  expect(sendAgainWords([one, { files: ['b.pdf'], more_files: 3, is_text_cut: true }])).toBe(
+  expect(resendNotice([])).toBeUndefined()
+  expect(resendNotice([one])).toBe('I could not keep a.pdf while I did not know you yet; please send it again.')
+  expect(resendNotice([one, { files: ['b.pdf'], more_files: 3, is_text_cut: true }])).toBe(
     'I could not keep a.pdf, b.pdf, 3 more files and the rest of your long message while I did not know you yet; please send them again.',
   )
 })

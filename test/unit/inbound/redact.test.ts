@@ -1,7 +1,7 @@
 // The stored copy of an original payload shows no credential and stays within bounds (msg NM-17, NM-18).
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cleanMessage } from '../../../src/inbound/clean-message.ts'
+import { sanitizeMessage } from '../../../src/inbound/clean-message.ts'
 import { redactRaw } from '../../../src/inbound/redact.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 import { scaled } from '../../setup/scale.ts'
@@ -61,5 +61,5 @@ test('NM-18 an HTML part loses its script before it is stored', () => {
   const message = aMessage({
     parts: [{ kind: 'text', mime: 'text/html', content: '<p>hi<script>alert(1)</script></p>' }],
   })
-  expect(cleanMessage(message).parts).toEqual([{ kind: 'text', mime: 'text/html', content: '<p>hi</p>' }])
+  expect(sanitizeMessage(message).parts).toEqual([{ kind: 'text', mime: 'text/html', content: '<p>hi</p>' }])
 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { makeDataDir } from '../../../src/node/data-dir.ts'
-import { lockDataDir, offerControl, socketPathFor } from '../../../src/node/data-dir-lock.ts'
+import { lockDataDir, openControlSocket, socketPathFor } from '../../../src/node/data-dir-lock.ts'
 
 let folder: string
 const servers: Server[] = []
@@ -62,20 +62,20 @@ test('folder and socket are for their owner alone, whatever the umask', async ()
 })
 
 test('of gateways on one server that share a folder the first offers the socket, and none fails', async () => {
-  const offers = await Promise.all([1, 2, 3].map(() => offerControl(folder, server())))
+  const offers = await Promise.all([1, 2, 3].map(() => openControlSocket(folder, server())))
   const taken = offers.filter((offer) => offer !== undefined)
   expect(taken).toHaveLength(1)
   expect(await socketPathFor(folder, 'control')).not.toBe(await socketPathFor(folder, 'lock'))
   await taken[0]?.()
-  expect(await offerControl(folder, server())).toBeDefined()
+  expect(await openControlSocket(folder, server())).toBeDefined()
 })
 
 test('the socket of a gateway on a server leaves the embedded database free', async () => {
-  await offerControl(folder, server())
+  await openControlSocket(folder, server())
   await expect(lockDataDir(folder, server())).resolves.toBeInstanceOf(Function)
 })
 
 test.each(['/proc/parley/data', '/dev/null/data'])('a folder that cannot be is refused in time: %s', async (path) => {
   await expect(makeDataDir(path)).rejects.toMatchObject({ code: 'config_invalid' })
-  expect(await offerControl(path, server())).toBeUndefined()
+  expect(await openControlSocket(path, server())).toBeUndefined()
 })

@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closeDataDir } from '../../../src/node/data-dir.ts'
+import { restrictDataDirAccess } from '../../../src/node/data-dir.ts'
 
 let root = ''
 beforeAll(async () => {
@@ -36,9 +36,9 @@ test.each([0o755, 0o750, 0o701, 0o777, 0o720, 0o704])(
   async (mode) => {
     const path = await folder(`open-${mode}`, mode)
     const lines: string[] = []
-    await closeDataDir(path, log(lines))
+    await restrictDataDirAccess(path, log(lines))
     expect([await modeOf(path), lines]).toEqual(['700', ['data_dir_closed']])
-    await closeDataDir(path, log(lines))
+    await restrictDataDirAccess(path, log(lines))
     expect(lines).toHaveLength(1)
   },
 )
@@ -46,7 +46,7 @@ test.each([0o755, 0o750, 0o701, 0o777, 0o720, 0o704])(
 test('one that a gateway used before is closed with its secrets and its database', async () => {
   const files = { 'admin-token': 0o644, 'seal-key': 0o640, 'postgres/': 0o750, 'something else': 0o644 }
   const path = await folder('used', 0o755, files)
-  await closeDataDir(path)
+  await restrictDataDirAccess(path)
   expect(await modeOf(path)).toBe('700')
   expect(await modeOf(join(path, 'admin-token'))).toBe('600')
   expect(await modeOf(join(path, 'seal-key'))).toBe('600')
@@ -57,10 +57,10 @@ test('a closed one, one that PostgreSQL’s group may pass through, and none at 
   const lines: string[] = []
   for (const mode of [0o700, 0o710]) {
     const path = await folder(`closed-${mode}`, mode)
-    await closeDataDir(path, log(lines))
+    await restrictDataDirAccess(path, log(lines))
     expect(await modeOf(path)).toBe(mode.toString(8))
   }
-  await closeDataDir(join(root, 'none'), log(lines))
+  await restrictDataDirAccess(join(root, 'none'), log(lines))
   expect(lines).toEqual([])
 })
 
@@ -69,14 +69,14 @@ test.each([
   ['that all users may write into', 0o1777, {}],
 ])('one %s is refused and left as it is', async (name, mode, files) => {
   const path = await folder(name.replaceAll(/\W/g, ''), mode, files)
-  await expect(closeDataDir(path)).rejects.toThrow(/\(mode 7[57][57]\).*chmod 700.*PARLEY_DATA_DIR/)
+  await expect(restrictDataDirAccess(path)).rejects.toThrow(/\(mode 7[57][57]\).*chmod 700.*PARLEY_DATA_DIR/)
   expect(await modeOf(path)).toBe(mode.toString(8))
 })
 
 test('through a link it is the folder itself that is closed', async () => {
   const path = await folder('target', 0o755)
   await symlink(path, join(root, 'link'))
-  await closeDataDir(join(root, 'link'))
+  await restrictDataDirAccess(join(root, 'link'))
   expect(await modeOf(path)).toBe('700')
 })
 
@@ -86,7 +86,7 @@ test.skipIf(process.getuid?.() !== 0)('one that belongs to another user is refus
   await chmod(root, 0o755)
   process.seteuid?.(65_534)
   try {
-    await expect(closeDataDir(path)).rejects.toThrow(/cannot be closed \(EPERM\); chmod 700 it as its owner/)
+    await expect(restrictDataDirAccess(path)).rejects.toThrow(/cannot be closed \(EPERM\); chmod 700 it as its owner/)
   } finally {
     process.seteuid?.(0)
   }

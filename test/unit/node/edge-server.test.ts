@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readHttpLimits } from '../../../src/config/http-limits.ts'
 import { sharedAddress } from '../../../src/node/connection-bounds.ts'
-import { createEdgeServer, type EdgeServer } from '../../../src/node/edge-server.ts'
+import { createHttpServer, type HttpServer } from '../../../src/node/edge-server.ts'
 import { until } from '../../doubles/at-work.ts'
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
@@ -23,11 +23,11 @@ const measuring: RequestListener = (incoming, outgoing) => {
   incoming.on('end', () => outgoing.end(`read ${length}`))
 }
 
-type Started = { readonly port: number; readonly edge: EdgeServer; readonly open: (words?: string) => Line }
+type Started = { readonly port: number; readonly edge: HttpServer; readonly open: (words?: string) => Line }
 
 async function start(listener: RequestListener = measuring, more: Partial<typeof short> = {}): Promise<Started> {
   const limits = readHttpLimits({ ...short, ...more }, mebibyte, [])
-  const edge = createEdgeServer(listener, limits, { monotonicMs: () => performance.now(), log: quiet })
+  const edge = createHttpServer(listener, limits, { monotonicMs: () => performance.now(), log: quiet })
   const { server } = edge
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -15,8 +15,8 @@ import {
 } from '../../../src/node/embedded-postgres/binaries.ts'
 import { createCluster, requireSameVersion } from '../../../src/node/embedded-postgres/cluster.ts'
 import { preparePrograms } from '../../../src/node/embedded-postgres/programs.ts'
-import { canEnter, commandAs, openFolders } from '../../../src/node/embedded-postgres/run-as.ts'
-import { trimLog } from '../../../src/node/embedded-postgres/server.ts'
+import { canEnterFolders, commandAs, openFoldersForAccount } from '../../../src/node/embedded-postgres/run-as.ts'
+import { trimServerLog } from '../../../src/node/embedded-postgres/server.ts'
 import { packCluster, unpackCluster } from '../../../src/node/embedded-postgres/template.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -97,26 +97,26 @@ describe('the folders on the way', () => {
   test('must let the server through', async () => {
     const inner = join(folder, 'private', 'data')
     await mkdir(inner, { recursive: true })
-    expect(await canEnter(ids, [inner])).toBe(true)
+    expect(await canEnterFolders(ids, [inner])).toBe(true)
     await chmod(join(folder, 'private'), 0o700)
-    expect(await canEnter(ids, [inner])).toBe(false)
+    expect(await canEnterFolders(ids, [inner])).toBe(false)
   })
 
   test.runIf(isRoot)('may belong to the server, or to its group', async () => {
     await chown(folder, ids.uid, 0)
     await chmod(folder, 0o700)
-    expect(await canEnter(ids, [folder])).toBe(true)
+    expect(await canEnterFolders(ids, [folder])).toBe(true)
     await chown(folder, 0, ids.gid)
     await chmod(folder, 0o710)
-    expect(await canEnter(ids, [folder])).toBe(true)
+    expect(await canEnterFolders(ids, [folder])).toBe(true)
     await chmod(folder, 0o701)
-    expect(await canEnter(ids, [folder])).toBe(false)
+    expect(await canEnterFolders(ids, [folder])).toBe(false)
   })
 
   test.runIf(isRoot)('let the server pass through a closed data folder, and nobody else', async () => {
     const dataDir = join(folder, 'data')
     await mkdir(dataDir, { mode: 0o700 })
-    await openFolders({ kind: 'user', ...ids }, { dataDir, folder: join(dataDir, 'postgres') })
+    await openFoldersForAccount({ kind: 'user', ...ids }, { dataDir, folder: join(dataDir, 'postgres') })
     expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: ids.gid })
     expect((await stat(dataDir)).mode & 0o777).toBe(0o710)
   })
@@ -156,10 +156,10 @@ test('a packed database folder is unpacked as it was', async () => {
 test('a log that has grown over ten megabytes is begun anew, and its past is kept once', async () => {
   const file = join(folder, 'postgres.log')
   await writeFile(file, 'short')
-  await trimLog(file)
+  await trimServerLog(file)
   expect(await readFile(file, 'utf8')).toBe('short')
   await writeFile(file, 'x'.repeat(10 * 1024 * 1024 + 1))
-  await trimLog(file)
+  await trimServerLog(file)
   expect((await stat(file)).size).toBe(0)
   expect((await stat(`${file}.1`)).size).toBe(10 * 1024 * 1024 + 1)
   expect(dirname(file)).toBe(folder)

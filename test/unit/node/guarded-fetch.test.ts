@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { GuardedFetchOptions, GuardedOutcome } from '../../../src/contract/index.ts'
+import type { SafeFetchOptions, SafeFetchResult } from '../../../src/contract/index.ts'
 import { createPinnedFetch } from '../../../src/node/guarded-fetch.ts'
 import { createUnpinnedFetch, isPublicAddress } from '../../../src/verification/index.ts'
 
@@ -31,12 +31,12 @@ async function serve(listener: RequestListener): Promise<{ port: number; seen: I
 type Names = Readonly<Record<string, readonly string[]>>
 const names: Names = { 'files.example.com': ['127.0.0.1'], 'other.example.com': ['127.0.0.1'] }
 
-function ask(url: string, options: GuardedFetchOptions = {}, given: Names = names): Promise<GuardedOutcome> {
+function ask(url: string, options: SafeFetchOptions = {}, given: Names = names): Promise<SafeFetchResult> {
   const guarded = createPinnedFetch({ isPublic, resolve: async (host) => given[host] ?? [] })
   return guarded.fetch(url, { origins: [new URL(url).origin], ...options })
 }
 
-async function textOf(outcome: GuardedOutcome): Promise<string> {
+async function textOf(outcome: SafeFetchResult): Promise<string> {
   return outcome.kind === 'answered' ? outcome.response.text() : expect.unreachable(JSON.stringify(outcome))
 }
 

@@ -1,12 +1,12 @@
 // The log on Node: JSON lines of known facts, nothing else, whatever it is given.
 import { expect, test } from 'vitest'
-import type { LogFacts } from '../../../src/contract/index.ts'
-import { describeError, failureFacts, GatewayError } from '../../../src/contract/index.ts'
-import { createLog, errorsShown, inWords } from '../../../src/node/log.ts'
+import type { LogFields } from '../../../src/contract/index.ts'
+import { describeError, errorLogFields, GatewayError } from '../../../src/contract/index.ts'
+import { createNodeLog, createTextLogStream, errorsShown } from '../../../src/node/log.ts'
 
-function logged(level: string, write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
+function logged(level: string, write: (log: ReturnType<typeof createNodeLog>) => void): Record<string, unknown>[] {
   const lines: string[] = []
-  write(createLog(level, { write: (line: string) => void lines.push(line) }))
+  write(createNodeLog(level, { write: (line: string) => void lines.push(line) }))
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
@@ -42,7 +42,7 @@ test('drops fields it does not know and hides codes that are none', () => {
     reason: 'user said: hello',
     code: 'agent_failed',
     ms: 'x',
-  } as unknown as LogFacts
+  } as unknown as LogFields
   const [line] = logged('info', (log) => log.info('turn_failed', facts))
   expect(line).toEqual({
     level: 'info',
@@ -60,14 +60,14 @@ test('keeps a fact on one short line', () => {
 })
 
 test('tells of an exception its code, its class and where it was thrown, not what it says', () => {
-  const facts = failureFacts(new TypeError('token 7:AAE'), 'agent_failed')
+  const facts = errorLogFields(new TypeError('token 7:AAE'), 'agent_failed')
   expect(facts).toEqual({
     code: 'agent_failed',
     error: 'TypeError',
     at: expect.stringMatching(/log\.test\.ts:\d+:\d+$/),
   })
-  expect(failureFacts(new GatewayError('step_failed', 'secret'), 'agent_failed')).toEqual({ code: 'step_failed' })
-  expect(failureFacts('secret', 'agent_failed')).toEqual({ code: 'agent_failed' })
+  expect(errorLogFields(new GatewayError('step_failed', 'secret'), 'agent_failed')).toEqual({ code: 'step_failed' })
+  expect(errorLogFields('secret', 'agent_failed')).toEqual({ code: 'agent_failed' })
 })
 
 test.each([
@@ -75,21 +75,24 @@ test.each([
   ['a stack somebody wrote', () => Object.assign(new Error('x'), { stack: 'y\n    at secret (/secret.js:1:1)' })],
   ['a name somebody wrote', () => Object.assign(new Error('x'), { name: 'the secret name' })],
 ])('is not fooled by %s', (_name, make) => {
-  expect(JSON.stringify(failureFacts(make(), 'agent_failed'))).not.toContain('secret')
+  expect(JSON.stringify(errorLogFields(make(), 'agent_failed'))).not.toContain('secret')
 })
 
 test('on a terminal a line is words: time, level, event and facts', () => {
   let shown = ''
   const terminal = { write: (text: string) => (shown += text) }
-  createLog('info', inWords(terminal)).warn('delivery_failed', { connection: 'slack/default', attempt: 2 })
+  createNodeLog('info', createTextLogStream(terminal)).warn('delivery_failed', {
+    connection: 'slack/default',
+    attempt: 2,
+  })
   expect(shown).toMatch(/^\d\d:\d\d:\d\d warn {2}delivery_failed connection=slack\/default attempt=2\n$/)
 })
 
 test('characters that turn or hide text are escaped, as JSON and in words', () => {
   const told = { conversation: 'a\u202eb\u009b31m\u{e0041}\u200b' }
   const lines: string[] = []
-  createLog('info', { write: (line: string) => void lines.push(line) }).info('x', told)
-  createLog('info', inWords({ write: (line: string) => void lines.push(line) })).info('x', told)
+  createNodeLog('info', { write: (line: string) => void lines.push(line) }).info('x', told)
+  createNodeLog('info', createTextLogStream({ write: (line: string) => void lines.push(line) })).info('x', told)
   expect(JSON.parse(lines[0] ?? '')).toMatchObject(told)
   expect(lines[1]).toContain('conversation=a\\u202eb\\u009b31m\\u{e0041}\\u200b')
   expect(lines.join('')).not.toMatch(/[\p{Cf}\u0080-\u009f]/u)
@@ -107,13 +110,17 @@ test('a thrown error stands under its line in words, and in a kept log not at al
   const thrown = describeError(new Error('card declined', { cause: new RangeError('limit\u202e') }))
   let shown = ''
   const terminal = { write: (text: string) => (shown += text) }
-  createLog('info', inWords(terminal), 'full').warn('turn_failed', { code: 'agent_failed' }, thrown)
+  createNodeLog('info', createTextLogStream(terminal), 'full').warn('turn_failed', { code: 'agent_failed' }, thrown)
   const rows = shown.split('\n')
   expect(rows[0]).toMatch(/warn {2}turn_failed code=agent_failed$/)
   expect(rows[1]).toBe('         Error: card declined')
   expect(rows[2]).toMatch(/^ {11}at .*log\.test\.ts:\d+/)
   expect(shown).toContain('         Caused by RangeError: limit\\u202e')
   let kept = ''
-  createLog('info', { write: (line: string) => (kept += line) }).warn('turn_failed', { code: 'agent_failed' }, thrown)
+  createNodeLog('info', { write: (line: string) => (kept += line) }).warn(
+    'turn_failed',
+    { code: 'agent_failed' },
+    thrown,
+  )
   expect(kept).not.toContain('card declined')
 })

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type McpServer, type McpServerConfig, readMcpServers } from '../../../src/agent/mcp/mcp-server.ts'
 import { createToolServers, type ToolServers } from '../../../src/agent/mcp/tool-servers.ts'
 import type { ToolResult } from '../../../src/agent/tools/tool.ts'
-import type { LogFacts } from '../../../src/contract/index.ts'
+import type { LogFields } from '../../../src/contract/index.ts'
 import { createMcpConnect } from '../../../src/node/mcp/connect.ts'
 import { startMcpHttpServer, startRawMcpServer } from '../../doubles/mcp-http-server.ts'
 import { ran } from '../../doubles/tool-call.ts'
@@ -23,7 +23,7 @@ const patience = { timeout: 30_000, interval: 50 }
 let folder: string
 let servers: ToolServers
 let serversWith: (changes: { readonly patienceMs?: number; readonly monotonicMs?: () => number }) => ToolServers
-let logged: { readonly event: string; readonly facts: LogFacts | undefined }[]
+let logged: { readonly event: string; readonly facts: LogFields | undefined }[]
 let nowMs: number
 const ends: (() => Promise<void>)[] = []
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-mcp-'))
   logged = []
   nowMs = 0
-  const write = (event: string, facts?: LogFacts): void => void logged.push({ event, facts })
+  const write = (event: string, facts?: LogFields): void => void logged.push({ event, facts })
   const log = { info: write, warn: write, error: write }
   serversWith = (changes) =>
     createToolServers({ connect: createMcpConnect(fetch), log, monotonicMs: () => nowMs, ...changes })

@@ -1,7 +1,12 @@
 // Who counts as the local user and who as a guest: by the socket a request came on, never by what it could have been passed on with.
 import type { Server, Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { createSourceOf, isForwardingHeader, looksNear, trustSocketsOf } from '../../../src/node/request-source.ts'
+import {
+  createRequestSource,
+  isForwardingHeader,
+  isFromThisMachine,
+  trustSocketsOfServer,
+} from '../../../src/node/request-source.ts'
 
 const onLoopback = { remoteAddress: '127.0.0.1' } as Socket
 const arrived = (headers: Readonly<Record<string, string>>, socket: Socket = onLoopback, httpVersion = '1.1') => ({
@@ -16,12 +21,12 @@ const fresh = { host: '127.0.0.1', publicUrl: undefined }
 function socketOf(): Socket {
   const socket = {} as Socket
   const server = { on: (_event: string, listener: (each: Socket) => void) => listener(socket) } as unknown as Server
-  trustSocketsOf(server as Parameters<typeof trustSocketsOf>[0])
+  trustSocketsOfServer(server as Parameters<typeof trustSocketsOfServer>[0])
   return socket
 }
 
 describe('a caller on loopback TCP', () => {
-  const sourceOf = createSourceOf(fresh)
+  const sourceOf = createRequestSource(fresh)
 
   test('is a guest and never the local user', () => {
     for (const Host of ['127.0.0.1:8787', 'localhost', 'LOCALHOST:1', '[::1]:8787', 'parley.localhost:8787'])
@@ -37,7 +42,7 @@ describe('a caller on loopback TCP', () => {
       { host: '::', publicUrl: undefined },
       { host: '10.0.0.5', publicUrl: undefined },
     ])
-      expect(createSourceOf(reach)(arrived(plain))).toBe('remote')
+      expect(createRequestSource(reach)(arrived(plain))).toBe('remote')
   })
 
   test('that has gone away already, and so has no address any more, is a stranger', () => {
@@ -70,11 +75,11 @@ describe('a caller on loopback TCP', () => {
 describe('a caller on the socket of the data folder', () => {
   test('is the local user, also behind a public URL', () => {
     for (const reach of [fresh, { host: '0.0.0.0', publicUrl: 'https://bot.example' }])
-      expect(createSourceOf(reach)(arrived({ Host: 'localhost' }, socketOf()))).toBe('local')
+      expect(createRequestSource(reach)(arrived({ Host: 'localhost' }, socketOf()))).toBe('local')
   })
 
   test('that was passed on, or means another host, is a stranger', () => {
-    const sourceOf = createSourceOf(fresh)
+    const sourceOf = createRequestSource(fresh)
     expect(sourceOf(arrived({ Host: 'localhost', 'X-Forwarded-For': '1.2.3.4' }, socketOf()))).toBe('remote')
     expect(sourceOf(arrived({ Host: 'bot.example' }, socketOf()))).toBe('remote')
   })
@@ -138,7 +143,7 @@ describe('headers', () => {
     ],
   ])('%s says that a request was passed on', (name) => {
     expect([isForwardingHeader(name), isForwardingHeader(name.toLowerCase())]).toEqual([true, true])
-    expect(looksNear(arrived({ ...plain, [name]: 'x' }))).toBe(false)
+    expect(isFromThisMachine(arrived({ ...plain, [name]: 'x' }))).toBe(false)
   })
 
   test.each([

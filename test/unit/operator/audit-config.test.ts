@@ -10,7 +10,7 @@ import type { AccessRule } from '../../../src/contract/index.ts'
 import type { TokenLine } from '../../../src/identity/tokens/token-store.ts'
 import { defaultRetention } from '../../../src/inbound/retention.ts'
 import { auditConfig } from '../../../src/operator/audit-config/audit-config.ts'
-import { configFacts } from '../../../src/operator/audit-config/config-facts.ts'
+import { readConfigFacts } from '../../../src/operator/audit-config/config-facts.ts'
 import type { ConfigFacts, ConnectionFacts } from '../../../src/operator/audit-config/facts.ts'
 import { type FindingId, findingIds } from '../../../src/operator/audit-config/finding.ts'
 import { loopbackChannels } from '../../doubles/test-gateway.ts'
@@ -295,7 +295,7 @@ describe('the facts of a configuration', () => {
     execute: () => ({}),
   })
   const model = openAiCompatible({ baseUrl: 'http://127.0.0.1:9', model: 'none' })
-  const facts = configFacts(
+  const facts = readConfigFacts(
     loadConfig(
       { PARLEY_ADMIN_TOKEN: canary, DATABASE_URL: `postgres://user:${canary}@db.example/parley?sslmode=require` },
       {

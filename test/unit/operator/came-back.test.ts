@@ -1,8 +1,8 @@
 // An answer that was sent back is told as what it is, until it is sent once more and stays.
 import { expect, test } from 'vitest'
-import { cameBack } from '../../../src/operator/came-back.ts'
+import { bounceReason } from '../../../src/operator/came-back.ts'
 import type { DeliveryEvent, DeliveryFacts } from '../../../src/operator/explain-store.ts'
-import { reasonWords } from '../../../src/operator/reason-words.ts'
+import { reasonText } from '../../../src/operator/reason-words.ts'
 
 const at = '2026-11-17T09:30:00.000Z'
 const delivered = { at, what: 'delivered', attempt: 1 }
@@ -23,11 +23,11 @@ test.each<readonly [string, readonly DeliveryFacts[], string | undefined]>([
   ['what came along with it came back', [call([delivered]), call([delivered, bounced('failed')], false)], undefined],
   ['it is being sent once more', [call([delivered, bounced('failed'), resent])], '5.1.1'],
   ['it was sent once more and stayed', [call([delivered, bounced('failed'), resent, delivered])], undefined],
-])('%s', (_, deliveries, reason) => expect(cameBack({ deliveries })).toBe(reason))
+])('%s', (_, deliveries, reason) => expect(bounceReason({ deliveries })).toBe(reason))
 
 test.each([
   ['5.2.2', 'the mailbox there takes nothing now (5.2.2)'],
   ['4.7.28', 'the server there does not want it (4.7.28)'],
   ['5.9.9', '5.9.9'],
   ['bounced', 'the server that sent it back said nothing that could be read (bounced)'],
-])('the code %s has words for it', (code, words) => expect(reasonWords(code)).toBe(words))
+])('the code %s has words for it', (code, words) => expect(reasonText(code)).toBe(words))

@@ -2,7 +2,7 @@
 // the same fate always reads the same.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { renderStory } from '../../../src/cli/render-story.ts'
+import { renderTimeline } from '../../../src/cli/render-story.ts'
 import type { Explanation } from '../../../src/operator/explain.ts'
 import type {
   DeliveryFacts,
@@ -12,7 +12,7 @@ import type {
   PairingFacts,
   TurnFacts,
 } from '../../../src/operator/explain-store.ts'
-import { tellStory } from '../../../src/operator/tell-story.ts'
+import { buildTimeline } from '../../../src/operator/tell-story.ts'
 
 const path = fileURLToPath(new URL('../../../docs/explain.md', import.meta.url))
 const start = Date.parse('2026-11-17T09:30:00.000Z')
@@ -35,8 +35,8 @@ export function documentedStory(heading: string, told: string): string | undefin
 
 export function evenStory(explanation: Explanation): string {
   const facts = evenTimes(withEvenIds(explanation.facts))
-  const told = { ...explanation, facts, story: tellStory(facts) }
-  return renderStory(told, { isColourful: false, columns: 100, now: start + 90_000 })
+  const told = { ...explanation, facts, story: buildTimeline(facts) }
+  return renderTimeline(told, { isColourful: false, columns: 100, now: start + 90_000 })
 }
 
 function withEvenIds(facts: Facts): Facts {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { Adapter, OptionalVerb } from '../../../src/contract/index.ts'
-import { createIssuerMemory } from '../../../src/identity/issuers/issuer-memory.ts'
+import { createIssuerCache } from '../../../src/identity/issuers/issuer-memory.ts'
 import { openInvocation } from '../../../src/worker/invocation.ts'
 import { judgedChannel } from '../../doubles/loopback/judged.ts'
 import { loopbackConnections } from '../../doubles/test-gateway.ts'
@@ -27,7 +27,7 @@ test.each(verbs)('a connection with %s, since it %s', (verb, words) => {
   const options = {
     ...{ connectionString: 'postgres://127.0.0.1:9/none', maxConnections: 1, log: silent },
     ...{ files: undefined, carrier: undefined },
-    issuerMemory: createIssuerMemory(),
+    issuerMemory: createIssuerCache(),
   }
   expect(() => openInvocation(config, options)).toThrow(
     `[loopback-client-id] connection "loopback-client-id" ${words}, which needs a process that stays; run it on Node`,

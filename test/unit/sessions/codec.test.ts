@@ -1,7 +1,7 @@
 // The one codec between messages and transcript lines: what is stored reads back as what was said.
 import { expect, test } from 'vitest'
 import { type Part, verifiedSender } from '../../../src/contract/index.ts'
-import { amendmentEnvelope, assistantEnvelope, historyTurn, userEnvelope } from '../../../src/sessions/codec.ts'
+import { amendmentEnvelope, assistantEnvelope, toHistoricalMessage, userEnvelope } from '../../../src/sessions/codec.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 
 const facts = { runId: 'run-1' }
@@ -25,7 +25,7 @@ const parts: readonly (readonly [string, readonly Part[]])[] = [
 ]
 
 test.each(parts)('%s survives the round trip', (_name, given) => {
-  const turn = historyTurn(userEnvelope(aMessage({ parts: [...given] }), facts))
+  const turn = toHistoricalMessage(userEnvelope(aMessage({ parts: [...given] }), facts))
   expect(turn).toMatchObject({ id: 'm1', role: 'user', parts: given, timestamp: '2026-11-16T12:00:00.000Z' })
 })
 
@@ -46,7 +46,7 @@ test('history shows the sender without proof, claims or bearer material', () => 
   if (evidence === undefined) throw new Error('no evidence')
   evidence.claims = { secret: 'canary' }
   evidence.proof = { type: 'bearer-token', verified_by: 'x', token_id: 'canary' }
-  expect(JSON.stringify(historyTurn(userEnvelope(message, facts)))).not.toContain('canary')
+  expect(JSON.stringify(toHistoricalMessage(userEnvelope(message, facts)))).not.toContain('canary')
 })
 
 test('history keeps of evidence who, by whom, how and how strong, and of the sender no profile and no key', () => {
@@ -61,7 +61,7 @@ test('history keeps of evidence who, by whom, how and how strong, and of the sen
     key_id: 'canary',
     profile: { username: 'canary', extensions: { token: 'canary' } },
   })
-  const turn = historyTurn(userEnvelope(aMessage({ sender: spoken }), facts))
+  const turn = toHistoricalMessage(userEnvelope(aMessage({ sender: spoken }), facts))
   expect(JSON.stringify(turn)).not.toContain('canary')
   const { subject, issuer, method, assurance } = evidence
   expect(turn?.sender.identities).toMatchObject([{ subject, issuer, method, assurance, proof: { type: 'reduced' } }])
@@ -74,12 +74,12 @@ test("a reply reads back as the assistant's turn", () => {
     at: '2026-11-16T12:00:01.000Z',
   })
   expect(line.metadata).toMatchObject({ stage: 'reply', latency_ms: 5 })
-  expect(historyTurn(line)).toMatchObject({ role: 'assistant', sender: { address: '@demo@parley.localhost' } })
+  expect(toHistoricalMessage(line)).toMatchObject({ role: 'assistant', sender: { address: '@demo@parley.localhost' } })
 })
 
 test('a deleted line is no turn any more, and a withdrawal says nothing of what was said', () => {
   const line = userEnvelope(aMessage({ text: 'secret' }), facts)
-  expect(historyTurn({ ...line, metadata: { ...line.metadata, deleted: true } })).toBeUndefined()
+  expect(toHistoricalMessage({ ...line, metadata: { ...line.metadata, deleted: true } })).toBeUndefined()
   expect(
     JSON.stringify(amendmentEnvelope(aMessage({ text: 'secret' }), { ...facts, amends: 'm1', event: 'delete' })),
   ).not.toContain('secret')
@@ -88,7 +88,7 @@ test('a deleted line is no turn any more, and a withdrawal says nothing of what 
 test('a line of a newer release is left out of the history, not misread', () => {
   const line = userEnvelope(aMessage(), facts)
   // What a release to come may write beside us.
-  expect(historyTurn({ ...line, version: 2 as 1 })).toBeUndefined()
+  expect(toHistoricalMessage({ ...line, version: 2 as 1 })).toBeUndefined()
 })
 
 const stored = (id: string, name: string): Part => ({
@@ -124,14 +124,14 @@ test('one attachment is stored as a single object, beside our own list, and read
       name: 'img.jpg',
     },
   ])
-  expect(historyTurn(line)?.parts).toEqual([said, one])
+  expect(toHistoricalMessage(line)?.parts).toEqual([said, one])
 })
 
 test('SU-24 two attachments are both there, and the key for one is not written', () => {
   const line = userEnvelope(aMessage({ parts: [one, said, two] }), facts)
   expect(line.metadata).not.toHaveProperty('user_message_attachments')
   expect(line.metadata['attachments']).toMatchObject([{ name: 'img.jpg' }, { name: 'other.jpg' }])
-  expect(historyTurn(line)?.parts).toEqual([one, said, two])
+  expect(toHistoricalMessage(line)?.parts).toEqual([one, said, two])
 })
 
 test("a reply's files are listed, and are nobody's upload", () => {
@@ -147,9 +147,12 @@ test.each([
   const line = userEnvelope(aMessage({ parts: [said] }), facts)
   const ref = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg', mime_type: 'image/jpeg' }
   const legacy = { ...line, metadata: { ...line.metadata, user_message_attachments: as(ref) } }
-  expect(historyTurn(legacy)?.parts).toMatchObject([said, { kind: 'file', mime: 'image/jpeg', name: 'img.jpg' }])
+  expect(toHistoricalMessage(legacy)?.parts).toMatchObject([
+    said,
+    { kind: 'file', mime: 'image/jpeg', name: 'img.jpg' },
+  ])
   const broken = { ...line, metadata: { ...line.metadata, user_message_attachments: as({ bucket: 'x' }) } }
-  expect(historyTurn(broken)?.parts).toEqual([said])
+  expect(toHistoricalMessage(broken)?.parts).toEqual([said])
 })
 
 const references: readonly (readonly [string, Extract<Part, { kind: 'file' }>['bytes_ref']])[] = [
@@ -162,7 +165,10 @@ test.each(references)('%s of a file never becomes part of a transcript', (_name,
   const part: Part = { kind: 'file', bytes_ref, name: 'x.txt' }
   const line = userEnvelope(aMessage({ parts: [said, part] }), facts)
   expect(JSON.stringify(line)).not.toMatch(/secret|c2VjcmV0/)
-  expect(historyTurn(line)?.parts).toEqual([said, { kind: 'text', mime: 'text/plain', content: '[file x.txt]' }])
+  expect(toHistoricalMessage(line)?.parts).toEqual([
+    said,
+    { kind: 'text', mime: 'text/plain', content: '[file x.txt]' },
+  ])
 })
 
 test('an address beside a digest is left out, also of a file that is kept', () => {

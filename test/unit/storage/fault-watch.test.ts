@@ -1,6 +1,6 @@
 // Which failures of statements are a fault of the storage, for how long, and when connections are made anew.
 import { expect, test } from 'vitest'
-import { storageError } from '../../../src/storage/database.ts'
+import { toStorageError } from '../../../src/storage/database.ts'
 import { createFaultWatch } from '../../../src/storage/fault-watch.ts'
 
 const start = () => {
@@ -12,7 +12,7 @@ const start = () => {
       renewed += 1
     },
   })
-  const fail = (code: string) => watch.failed(storageError('settle_send', { code }))
+  const fail = (code: string) => watch.failed(toStorageError('settle_send', { code }))
   return {
     ...watch,
     fail,

@@ -1,6 +1,6 @@
 // A timestamp against our clock, both ways.
 import { expect, test } from 'vitest'
-import { judgeClockSkew } from '../../../src/verification/index.ts'
+import { checkClockSkew } from '../../../src/verification/index.ts'
 
 const now = 1_000_000_000_000
 const tolerance = { maxAgeMs: 300_000, maxAheadMs: 60_000 }
@@ -14,5 +14,5 @@ test.each<[string, number, string]>([
   ['no number', Number.NaN, 'malformed_request'],
   ['infinite', Number.POSITIVE_INFINITY, 'malformed_request'],
 ])('a timestamp that is %s is judged', (_name, timestamp, expected) => {
-  expect(judgeClockSkew(timestamp, now, tolerance)).toBe(expected)
+  expect(checkClockSkew(timestamp, now, tolerance)).toBe(expected)
 })

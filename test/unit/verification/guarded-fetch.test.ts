@@ -1,10 +1,10 @@
 // What follows a redirect and what stays at home, hop by hop; the network is a list of answers.
 import { expect, test } from 'vitest'
-import { createGuardedFetch, type DialRequest } from '../../../src/verification/index.ts'
+import { createSafeFetch, type DialRequest } from '../../../src/verification/index.ts'
 
 function scripted(answers: Readonly<Record<string, () => Response>>) {
   const dialled: DialRequest[] = []
-  const guarded = createGuardedFetch({
+  const guarded = createSafeFetch({
     pins: true,
     dial: async (request) => {
       dialled.push(request)

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { nodeHmac } from '../../../src/node/node-hmac.ts'
-import { type HmacHeaderOptions, hexOf, verifyHmacSha256, webHmac } from '../../../src/verification/index.ts'
+import { type HmacHeaderOptions, toHex, verifyHmacSha256, webHmac } from '../../../src/verification/index.ts'
 
 const secret = 'a-shared-secret'
 const body = new TextEncoder().encode('{"hello":"wörld"}')
@@ -46,7 +46,7 @@ describe.each([
     for (let index = 0; index < 200; index += 1) {
       const key = `secret-${index}`
       const expected = createHmac('sha256', key).update(body).digest('hex')
-      expect(hexOf(await hmac.sha256(key, body))).toBe(expected)
+      expect(toHex(await hmac.sha256(key, body))).toBe(expected)
     }
     expect(await verify(`sha256=${right}`)).toBe(true)
   })

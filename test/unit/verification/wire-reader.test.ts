@@ -5,11 +5,11 @@ import * as rules from '../../../src/verification/index.ts'
 const { misfit } = rules
 
 test('fields are read by their rules, and others are left out or kept as asked', () => {
-  const shape = { id: rules.textLike(/^[A-Z]+$/), size: rules.optional(rules.wholeNumber(0, 9)) }
+  const shape = { id: rules.wireStringMatching(/^[A-Z]+$/), size: rules.wireOptional(rules.wireInteger(0, 9)) }
   const value = { id: 'A', size: 3, other: 1 }
-  expect(rules.fieldsOf(shape)(value)).toEqual({ id: 'A', size: 3 })
-  expect(rules.looseFieldsOf(shape)(value)).toEqual(value)
-  expect(rules.looseFieldsOf(shape)(value)).not.toBe(value)
+  expect(rules.wireObject(shape)(value)).toEqual({ id: 'A', size: 3 })
+  expect(rules.wireLooseObject(shape)(value)).toEqual(value)
+  expect(rules.wireLooseObject(shape)(value)).not.toBe(value)
 })
 
 test.each([
@@ -21,29 +21,34 @@ test.each([
   ['a list', ['A']],
   ['nothing', null],
 ])('%s does not fit', (_, value) => {
-  const rule = rules.fieldsOf({ id: rules.text, size: rules.optional(rules.wholeNumber(0, 9)) })
+  const rule = rules.wireObject({ id: rules.wireString, size: rules.wireOptional(rules.wireInteger(0, 9)) })
   expect(rule(value)).toBe(misfit)
 })
 
 test('what may be null is as if it were not there; what is only shown may be anything', () => {
-  const rule = rules.looseFieldsOf({ given: rules.maybe(rules.text), shown: rules.lenient(rules.flag) })
+  const rule = rules.wireLooseObject({
+    given: rules.wireNullish(rules.wireString),
+    shown: rules.wireLenient(rules.wireBoolean),
+  })
   expect(rule({ given: null, shown: 'yes' })).toEqual({ given: undefined, shown: undefined })
   expect(Object.keys(Object(rule({})))).toEqual([])
   expect(rule({ given: 1 })).toBe(misfit)
 })
 
 test('one bad item makes a list unreadable, and too many of them', () => {
-  const rule = rules.listOf(rules.mapped(rules.wholeNumber(), String), 2)
+  const rule = rules.wireArray(rules.wireMapped(rules.wireInteger(), String), 2)
   expect([rule([1, 2]), rule([1, '2']), rule([1, 2, 3]), rule({ 0: 1 })]).toEqual([['1', '2'], misfit, misfit, misfit])
 })
 
 test('words, lengths and what stands for a missing field', () => {
-  const word = rules.oneOf('new', 'edit')
-  expect([word('edit'), word('other'), rules.textOf(1, 2)('abc'), rules.textOf(1, 2)('')]).toEqual([
-    'edit',
-    misfit,
-    misfit,
-    misfit,
-  ])
-  expect([rules.otherwise(rules.text, 'x')(undefined), rules.otherwise(rules.text, 'x')(null)]).toEqual(['x', misfit])
+  const word = rules.wireEnum('new', 'edit')
+  expect([
+    word('edit'),
+    word('other'),
+    rules.wireStringOfLength(1, 2)('abc'),
+    rules.wireStringOfLength(1, 2)(''),
+  ]).toEqual(['edit', misfit, misfit, misfit])
+  expect([rules.wireDefault(rules.wireString, 'x')(undefined), rules.wireDefault(rules.wireString, 'x')(null)]).toEqual(
+    ['x', misfit],
+  )
 })

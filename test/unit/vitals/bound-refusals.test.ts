@@ -1,17 +1,17 @@
 // What a flood of refused requests writes into the log.
 import { describe, expect, test } from 'vitest'
-import type { Log, LogFacts } from '../../../src/contract/index.ts'
-import { boundRefusals } from '../../../src/vitals/bound-refusals.ts'
+import type { Log, LogFields } from '../../../src/contract/index.ts'
+import { limitRefusalLines } from '../../../src/vitals/bound-refusals.ts'
 
-type Line = { readonly event: string; readonly facts: LogFacts }
+type Line = { readonly event: string; readonly facts: LogFields }
 
 function scene(hasTimer = true) {
   const lines: Line[] = []
   const due: { readonly at: number; readonly work: () => void }[] = []
   let now = 0
-  const write = (event: string, facts: LogFacts = {}) => void lines.push({ event, facts })
+  const write = (event: string, facts: LogFields = {}) => void lines.push({ event, facts })
   const inner: Log = { info: write, warn: write, error: write }
-  const log = boundRefusals(inner, {
+  const log = limitRefusalLines(inner, {
     monotonicMs: () => now,
     ...(hasTimer ? { later: (work, ms) => void due.push({ at: now + ms, work }) } : {}),
   })
@@ -22,7 +22,7 @@ function scene(hasTimer = true) {
       else due.push(each)
     }
   }
-  const flood = (count: number, facts: LogFacts = { connection: 'slack/default', reason: 'bad_signature' }): void => {
+  const flood = (count: number, facts: LogFields = { connection: 'slack/default', reason: 'bad_signature' }): void => {
     for (let each = 0; each < count; each += 1) log.warn('arrival_rejected', { ...facts, trace: `t${each}` })
   }
   return { log, lines, pass, flood, timers: () => due.length }

@@ -1,11 +1,11 @@
 // One reading for many askers.
 import { expect, test } from 'vitest'
-import { cached } from '../../../src/vitals/cached.ts'
-import { inTime } from '../../../src/vitals/in-time.ts'
+import { cachePromise } from '../../../src/vitals/cached.ts'
+import { withDatabaseTimeout } from '../../../src/vitals/in-time.ts'
 
 function counting(load: (count: number) => Promise<number>) {
   const state = { now: 0, loads: 0 }
-  const read = cached(
+  const read = cachePromise(
     1_000,
     () => state.now,
     () => {
@@ -50,5 +50,7 @@ test('does not pile readings up behind one that is under way', async () => {
 })
 
 test('a reading that hangs ends with a reason', async () => {
-  await expect(inTime(10, new Promise<never>(() => {}))).rejects.toMatchObject({ code: 'storage_unavailable' })
+  await expect(withDatabaseTimeout(10, new Promise<never>(() => {}))).rejects.toMatchObject({
+    code: 'storage_unavailable',
+  })
 })

@@ -1,12 +1,12 @@
 // What a scraper reads: our own families and prom-client's, both through a reader that refuses what Prometheus would.
 import { describe, expect, test } from 'vitest'
 import { createNodeMeter } from '../../../src/node/meter.ts'
-import { expose } from '../../../src/vitals/exposition.ts'
-import { vitalMetrics } from '../../../src/vitals/vital-metrics.ts'
-import type { VitalSign } from '../../../src/vitals/vitals-store.ts'
+import { formatPrometheus } from '../../../src/vitals/exposition.ts'
+import { healthMetrics } from '../../../src/vitals/vital-metrics.ts'
+import type { HealthSample } from '../../../src/vitals/vitals-store.ts'
 import { readPrometheusText } from '../../doubles/prometheus-text.ts'
 
-const sign = (changes: Partial<VitalSign>): VitalSign => ({
+const sign = (changes: Partial<HealthSample>): HealthSample => ({
   kind: 'message',
   connection: 'c/default',
   state: 'answered',
@@ -50,8 +50,8 @@ describe('the reader', () => {
 })
 
 describe('vital signs as metrics', () => {
-  const read = (signs: readonly VitalSign[] | undefined, connections: readonly string[] = []) =>
-    readPrometheusText(expose(vitalMetrics(signs, connections)))
+  const read = (signs: readonly HealthSample[] | undefined, connections: readonly string[] = []) =>
+    readPrometheusText(formatPrometheus(healthMetrics(signs, connections)))
 
   test('are the books, with zeros for what has not happened yet', () => {
     const books = read([sign({ standing: 3, ever: 5 })], ['c/default', 'd/default']).get('parley_messages')

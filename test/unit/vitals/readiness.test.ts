@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { GatewayError } from '../../../src/contract/index.ts'
 import { type ReadinessDeps, readReadiness } from '../../../src/vitals/readiness.ts'
-import type { VitalSign } from '../../../src/vitals/vitals-store.ts'
+import type { HealthSample } from '../../../src/vitals/vitals-store.ts'
 
 const never = () => new Promise<never>(() => {})
-const sign = (changes: Partial<VitalSign>): VitalSign => ({
+const sign = (changes: Partial<HealthSample>): HealthSample => ({
   kind: 'message',
   connection: 'c/default',
   state: 'answered',

@@ -2,26 +2,26 @@
 import type { AgentProfile, Json, JsonObject } from '../../../../src/contract/index.ts'
 import { escapeHtml, htmlToText, safeHtml } from '../../../../src/rendering/index.ts'
 import { pageHtml } from './page.ts'
-import { bylineHtml, type Scene } from './people.ts'
+import { bylineHtml, type PageContext } from './people.ts'
 
-export function notePage(scene: Scene, profile: AgentProfile, note: JsonObject): string {
+export function notePage(scene: PageContext, profile: AgentProfile, note: JsonObject): string {
   const id = String(note['id'] ?? '')
-  const words = htmlToText(textOf(note['content'])).slice(0, 300)
+  const words = htmlToText(stringOrEmpty(note['content'])).slice(0, 300)
   return pageHtml({
     title: `${profile.label}: ${words.slice(0, 60).replace(/\s+/g, ' ')}`,
     description: words,
-    language: languageOf(note),
+    language: noteLanguage(note),
     alternate: id,
     canonical: id,
     isIndexable: scene.settings.isIndexable,
-    main: `<article class="card">${bylineHtml(scene, profile)}${noteHtml(note)}</article>`,
+    main: `<article class="card">${bylineHtml(scene, profile)}${notePageHtml(note)}</article>`,
   })
 }
 
 /** What was said, with its warning before it and its place and time below. */
-export function noteHtml(note: JsonObject): string {
-  const summary = textOf(note['summary'])
-  const words = `<div class="words">${safeHtml(textOf(note['content']))}</div>${filesHtml(note['attachment'])}`
+export function notePageHtml(note: JsonObject): string {
+  const summary = stringOrEmpty(note['summary'])
+  const words = `<div class="words">${safeHtml(stringOrEmpty(note['content']))}</div>${filesHtml(note['attachment'])}`
   const shown =
     summary === ''
       ? words
@@ -30,16 +30,16 @@ export function noteHtml(note: JsonObject): string {
 }
 
 function metaHtml(note: JsonObject): string {
-  const published = new Date(textOf(note['published']))
+  const published = new Date(stringOrEmpty(note['published']))
   const isDated = !Number.isNaN(published.getTime())
   const when = isDated
     ? `<time datetime="${published.toISOString()}">${escapeHtml(dateFormat.format(published))} UTC</time>`
     : 'Post'
   const updated = note['updated'] === undefined ? '' : ' (edited)'
-  const parent = httpsIn(note['inReplyTo'])
+  const parent = httpsUrl(note['inReplyTo'])
   const answer =
     parent === undefined ? '' : ` · <a href="${escapeHtml(parent)}" rel="nofollow noopener">In reply to this post</a>`
-  return `<p class="meta"><a href="${escapeHtml(textOf(note['id']))}">${when}</a>${updated}${answer}</p>`
+  return `<p class="meta"><a href="${escapeHtml(stringOrEmpty(note['id']))}">${when}</a>${updated}${answer}</p>`
 }
 
 const dateFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
@@ -50,24 +50,24 @@ function filesHtml(value: Json | undefined): string {
 }
 
 function fileHtml(file: JsonObject): string {
-  const url = httpsIn(file['url'])
+  const url = httpsUrl(file['url'])
   if (url === undefined) return ''
-  const alt = escapeHtml(textOf(file['name']))
-  if (!textOf(file['mediaType']).startsWith('image/'))
+  const alt = escapeHtml(stringOrEmpty(file['name']))
+  if (!stringOrEmpty(file['mediaType']).startsWith('image/'))
     return `<p class="meta"><a href="${escapeHtml(url)}" rel="nofollow noopener">${alt || 'Attachment'}</a></p>`
   const caption = alt === '' ? '' : `<figcaption>${alt}</figcaption>`
   return `<figure><img src="${escapeHtml(url)}" alt="${alt}" loading="lazy">${caption}</figure>`
 }
 
-function httpsIn(value: Json | undefined): string | undefined {
+function httpsUrl(value: Json | undefined): string | undefined {
   return typeof value === 'string' && URL.canParse(value) && new URL(value).protocol === 'https:' ? value : undefined
 }
 
-function textOf(value: Json | undefined): string {
+function stringOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-function languageOf({ contentMap }: JsonObject): string {
+function noteLanguage({ contentMap }: JsonObject): string {
   const [first] = typeof contentMap === 'object' && contentMap !== null ? Object.keys(contentMap) : []
   return first !== undefined && /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(first) ? first : 'en'
 }

@@ -1,6 +1,6 @@
 // The frame of every page: its head, its main part, its foot. No script, and nothing external but pictures.
 import { escapeHtml } from '../../../../src/rendering/index.ts'
-import { style } from './style.ts'
+import { documentPageStyle } from './style.ts'
 
 export type Page = {
   readonly title: string
@@ -28,7 +28,7 @@ export function pageHtml(page: Page): string {
     ...(isIndexable ? [] : ['<meta name="robots" content="noindex">']),
     `<link rel="canonical" href="${escapeHtml(canonical)}">`,
     `<link rel="alternate" type="application/activity+json" href="${escapeHtml(alternate)}">`,
-    `<style>${style}</style>`,
+    `<style>${documentPageStyle}</style>`,
     '</head>',
     '<body>',
     `<main>${main}</main>`,
@@ -41,7 +41,7 @@ export function pageHtml(page: Page): string {
 
 /** What a browser may do with our pages: show them, and load pictures. The style is named by its hash. */
 export async function pagePolicy(): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(documentPageStyle))
   const name = btoa(String.fromCharCode(...new Uint8Array(hash)))
   return [
     "default-src 'none'",

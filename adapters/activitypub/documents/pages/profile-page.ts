@@ -1,12 +1,12 @@
 // An agent as a page: who it is, who answers for it, how to talk to it, and what it said last.
 import type { AgentProfile, JsonObject } from '../../../../src/contract/index.ts'
 import { escapeHtml } from '../../../../src/rendering/index.ts'
-import { fieldsOf, summaryHtml } from '../actor-document.ts'
-import { noteHtml } from './note-page.ts'
+import { profileFields, summaryHtml } from '../actor-document.ts'
+import { notePageHtml } from './note-page.ts'
 import { pageHtml } from './page.ts'
-import { faceHtml, type Scene } from './people.ts'
+import { faceHtml, type PageContext } from './people.ts'
 
-export function profilePage(scene: Scene, profile: AgentProfile, posts: readonly JsonObject[]): string {
+export function profilePage(scene: PageContext, profile: AgentProfile, posts: readonly JsonObject[]): string {
   const { places, settings } = scene
   const { slug, label, description } = profile
   const handle = places.handle(slug)
@@ -39,13 +39,13 @@ function hintHtml(handle: string): string {
   ].join('')
 }
 
-function fieldsHtml({ settings }: Scene): string {
-  const fields = fieldsOf(settings).map(({ name, html }) => `<dt>${escapeHtml(name)}</dt><dd>${html}</dd>`)
+function fieldsHtml({ settings }: PageContext): string {
+  const fields = profileFields(settings).map(({ name, html }) => `<dt>${escapeHtml(name)}</dt><dd>${html}</dd>`)
   return fields.length === 0 ? '' : `<dl>${fields.join('')}</dl>`
 }
 
 function postsHtml(posts: readonly JsonObject[]): string {
   if (posts.length === 0) return ''
-  const shown = posts.map((note) => `<article class="card">${noteHtml(note)}</article>`)
+  const shown = posts.map((note) => `<article class="card">${notePageHtml(note)}</article>`)
   return `<h2>What it said last</h2>${shown.join('')}`
 }

@@ -1,6 +1,6 @@
 // The one style sheet of our pages: inline, without external resources, readable in light and dark and on small screens.
 
-export const style = `
+export const documentPageStyle = `
 :root { color-scheme: light dark; --ink: #1c1b22; --soft: #5d5a6b; --paper: #f6f5f9; --card: #ffffff; --line: #e2dfea;
   --accent: #5b3fd6; --accent-ink: #ffffff; }
 @media (prefers-color-scheme: dark) {

@@ -2,15 +2,15 @@
 import type { RejectReason, TransportAnswer } from '../../../../src/contract/index.ts'
 import type { ReceivedMail } from '../../wire/mail.ts'
 
-export type Hop =
+export type IngressResult =
   | { readonly kind: 'mail'; readonly mail: ReceivedMail }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
   | { readonly kind: 'rejected'; readonly reason: RejectReason }
   | { readonly kind: 'later'; readonly reason: string }
   | { readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string }
 
-export function rejected(reason: RejectReason): Hop {
+export function rejectedRequest(reason: RejectReason): IngressResult {
   return { kind: 'rejected', reason }
 }
 
-export const tooLarge = { kind: 'turned_away', reason: 'mail_too_large', remedy: 'send a smaller mail' } as const
+export const mailTooLarge = { kind: 'turned_away', reason: 'mail_too_large', remedy: 'send a smaller mail' } as const

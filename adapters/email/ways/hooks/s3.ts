@@ -1,7 +1,7 @@
 // Mails that SES put into a bucket: fetched by their key, within the limit.
 import type { ChannelDeps, Secret } from '../../../../src/contract/index.ts'
 import { readStream } from '../../../../src/verification/index.ts'
-import { tooLarge } from './hop.ts'
+import { mailTooLarge } from './hop.ts'
 
 export type S3Settings = {
   readonly region: string
@@ -13,7 +13,7 @@ export type S3Settings = {
   readonly endpoint?: string | undefined
 }
 
-export type FetchedMail =
+export type FetchedContent =
   | { readonly kind: 'fetched'; readonly raw: Uint8Array }
   | { readonly kind: 'later'; readonly reason: string }
   | { readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string }
@@ -24,29 +24,30 @@ export async function fetchFromBucket(
   settings: S3Settings,
   { fetch, maxBytes }: Pick<ChannelDeps, 'fetch'> & { readonly maxBytes: number },
   { bucket, key }: { readonly bucket: string; readonly key: string },
-): Promise<FetchedMail> {
-  if (!settings.buckets.includes(bucket)) return turnedAway('foreign_bucket', 'add the bucket to those that are read')
+): Promise<FetchedContent> {
+  if (!settings.buckets.includes(bucket))
+    return rejectedContent('foreign_bucket', 'add the bucket to those that are read')
   const { AwsClient } = await import('aws4fetch')
   const { region, accessKeyId, secretAccessKey } = settings
   const client = new AwsClient({ accessKeyId, secretAccessKey: secretAccessKey.reveal(), region, service: 's3' })
   try {
-    const request = await client.sign(urlOf(settings, bucket, key), { method: 'GET' })
+    const request = await client.sign(bucketObjectUrl(settings, bucket, key), { method: 'GET' })
     const answer = await fetch(request, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
-    if (answer.status === 404) return turnedAway('object_gone', 'keep the objects until they are read')
+    if (answer.status === 404) return rejectedContent('object_gone', 'keep the objects until they are read')
     if (answer.status !== 200) return { kind: 'later', reason: 'bucket_unavailable' }
     // Counted, whatever the server says of the length.
     const raw = answer.body === null ? new Uint8Array() : await readStream(answer.body, maxBytes)
-    return raw === undefined ? tooLarge : { kind: 'fetched', raw }
+    return raw === undefined ? mailTooLarge : { kind: 'fetched', raw }
   } catch {
     return { kind: 'later', reason: 'bucket_unavailable' }
   }
 }
 
-function urlOf({ region, endpoint }: S3Settings, bucket: string, key: string): string {
+function bucketObjectUrl({ region, endpoint }: S3Settings, bucket: string, key: string): string {
   const path = key.split('/').map(encodeURIComponent).join('/')
   return `${endpoint ?? `https://s3.${region}.amazonaws.com`}/${bucket}/${path}`
 }
 
-function turnedAway(reason: string, remedy: string): FetchedMail {
+function rejectedContent(reason: string, remedy: string): FetchedContent {
   return { kind: 'turned_away', reason, remedy }
 }

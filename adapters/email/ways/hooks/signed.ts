@@ -2,13 +2,13 @@
 import type { Hmac, Secret } from '../../../../src/contract/index.ts'
 import { type HmacHeaderOptions, verifyHmacSha256 } from '../../../../src/verification/index.ts'
 
-export type Signed = { readonly text: string; readonly signature: string } & HmacHeaderOptions
+export type SignedText = { readonly text: string; readonly signature: string } & HmacHeaderOptions
 
 /** Every secret is tried, so that the time does not tell which of two was right. */
 export async function isSignedByOne(
   secrets: readonly Secret[],
   hmac: Hmac,
-  { text, signature, ...options }: Signed,
+  { text, signature, ...options }: SignedText,
 ): Promise<boolean> {
   const bytes = new TextEncoder().encode(text)
   let isRight = false

@@ -1,9 +1,9 @@
 // Messages of Amazon SNS: genuine where a certificate from SNS's own host vouches for them, and only for topics the operator named.
 import { importX509 } from 'jose'
 import * as z from 'zod'
-import type { GuardedFetch, RawArrival } from '../../../../src/contract/index.ts'
-import { judgeClockSkew, parseBoundedJson } from '../../../../src/verification/index.ts'
-import { type Hop, rejected } from './hop.ts'
+import type { RawRequest, SafeFetch } from '../../../../src/contract/index.ts'
+import { checkClockSkew, parseBoundedJson } from '../../../../src/verification/index.ts'
+import { type IngressResult, rejectedRequest } from './hop.ts'
 
 const text = z.string().max(400_000)
 
@@ -24,7 +24,7 @@ const envelopeSchema = z.object({
 type SnsMessage = z.output<typeof envelopeSchema>
 
 export type SnsDeps = {
-  readonly guardedFetch?: GuardedFetch | undefined
+  readonly guardedFetch?: SafeFetch | undefined
   readonly now: () => number
   /** Keys of certificates by their address. */
   readonly keys: Map<string, Promise<SigningKeys>>
@@ -40,41 +40,45 @@ const maxCertificateBytes = 16_384
 const callMs = 5_000
 
 /** `notification`: what the topic says, believed from here on. */
-export type SnsVerdict = { readonly kind: 'notification'; readonly message: string } | Hop
+export type SnsVerdict = { readonly kind: 'notification'; readonly message: string } | IngressResult
 
-export async function judgeSns(
+export async function verifySns(
   topicArns: readonly string[],
   deps: SnsDeps,
-  { bytes }: Pick<RawArrival, 'bytes'>,
+  { bytes }: Pick<RawRequest, 'bytes'>,
 ): Promise<SnsVerdict> {
   const json = parseBoundedJson(bytes)
   const read = envelopeSchema.safeParse(json.ok ? json.value : undefined)
-  if (!read.success) return rejected('malformed_request')
+  if (!read.success) return rejectedRequest('malformed_request')
   const message = read.data
   // Before anything is fetched: a topic that is not on the list makes us call no server.
-  if (!topicArns.includes(message.TopicArn)) return rejected('not_allowed_here')
-  const host = hostOf(message.SigningCertURL)
-  if (host === undefined || !message.SigningCertURL.endsWith('.pem')) return rejected('not_allowed_here')
-  if (message.Type === 'SubscriptionConfirmation' && hostOf(message.SubscribeURL) !== host)
-    return rejected('not_allowed_here')
-  const signed = await isSigned(message, host, deps)
+  if (!topicArns.includes(message.TopicArn)) return rejectedRequest('not_allowed_here')
+  const host = snsHostname(message.SigningCertURL)
+  if (host === undefined || !message.SigningCertURL.endsWith('.pem')) return rejectedRequest('not_allowed_here')
+  if (message.Type === 'SubscriptionConfirmation' && snsHostname(message.SubscribeURL) !== host)
+    return rejectedRequest('not_allowed_here')
+  const signed = await isSnsSigned(message, host, deps)
   if (signed === 'unknown') return { kind: 'later', reason: 'certificate_unavailable' }
-  if (!signed) return rejected('bad_signature')
-  const clock = judgeClockSkew(Date.parse(message.Timestamp), deps.now(), tolerance)
-  if (clock !== 'fresh') return rejected(clock)
+  if (!signed) return rejectedRequest('bad_signature')
+  const clock = checkClockSkew(Date.parse(message.Timestamp), deps.now(), tolerance)
+  if (clock !== 'fresh') return rejectedRequest(clock)
   if (message.Type === 'Notification') return { kind: 'notification', message: message.Message }
-  return message.Type === 'SubscriptionConfirmation' ? confirm(message, host, deps) : done
+  return message.Type === 'SubscriptionConfirmation' ? confirmSubscription(message, host, deps) : done
 }
 
-const done: Hop = { kind: 'handshake', answer: { status: 200 } }
+const done: IngressResult = { kind: 'handshake', answer: { status: 200 } }
 
-function hostOf(address: string | null | undefined): string | undefined {
+function snsHostname(address: string | null | undefined): string | undefined {
   const url = URL.canParse(address ?? '') ? new URL(address ?? '') : undefined
   const isPlain = url?.protocol === 'https:' && url.port === '' && url.username === '' && url.password === ''
   return isPlain && snsHost.test(url.hostname) ? url.hostname : undefined
 }
 
-async function confirm({ SubscribeURL }: SnsMessage, host: string, { guardedFetch }: SnsDeps): Promise<Hop> {
+async function confirmSubscription(
+  { SubscribeURL }: SnsMessage,
+  host: string,
+  { guardedFetch }: SnsDeps,
+): Promise<IngressResult> {
   const options = { hosts: [host], maxBytes: 65_536, timeoutMs: callMs }
   const outcome = await guardedFetch?.fetch(SubscribeURL ?? '', options)
   if (outcome?.kind !== 'answered') return { kind: 'later', reason: 'subscription_not_confirmed' }
@@ -82,17 +86,17 @@ async function confirm({ SubscribeURL }: SnsMessage, host: string, { guardedFetc
   return outcome.response.ok ? done : { kind: 'later', reason: 'subscription_not_confirmed' }
 }
 
-async function isSigned(message: SnsMessage, host: string, deps: SnsDeps): Promise<boolean | 'unknown'> {
-  const keys = await keysOf(message.SigningCertURL, host, deps).catch(() => undefined)
+async function isSnsSigned(message: SnsMessage, host: string, deps: SnsDeps): Promise<boolean | 'unknown'> {
+  const keys = await cachedSigningKeys(message.SigningCertURL, host, deps).catch(() => undefined)
   if (keys === undefined) return 'unknown'
-  const signature = bytesOfBase64(message.Signature)
+  const signature = bytesFromBase64(message.Signature)
   if (signature === undefined) return false
-  const signed = new TextEncoder().encode(signedText(message))
+  const signed = new TextEncoder().encode(snsSignedText(message))
   return crypto.subtle.verify('RSASSA-PKCS1-v1_5', keys[message.SignatureVersion], signature, signed)
 }
 
 /** Names and values in the order of their names, each on a line of its own; Subject only where there is one. */
-function signedText(message: SnsMessage): string {
+function snsSignedText(message: SnsMessage): string {
   const names = ['Message', 'MessageId', 'Subject', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'] as const
   const isNotification = message.Type === 'Notification'
   const left = isNotification ? ['SubscribeURL', 'Token'] : ['Subject']
@@ -102,17 +106,17 @@ function signedText(message: SnsMessage): string {
     .join('')
 }
 
-function keysOf(address: string, host: string, deps: SnsDeps): Promise<SigningKeys> {
+function cachedSigningKeys(address: string, host: string, deps: SnsDeps): Promise<SigningKeys> {
   const known = deps.keys.get(address)
   if (known !== undefined) return known
-  const loading = loadKeys(address, host, deps)
+  const loading = loadSigningKeys(address, host, deps)
   if (deps.keys.size >= maxKeys) deps.keys.clear()
   deps.keys.set(address, loading)
   loading.catch(() => deps.keys.delete(address))
   return loading
 }
 
-async function loadKeys(address: string, host: string, { guardedFetch }: SnsDeps): Promise<SigningKeys> {
+async function loadSigningKeys(address: string, host: string, { guardedFetch }: SnsDeps): Promise<SigningKeys> {
   const options = { hosts: [host], maxBytes: maxCertificateBytes, timeoutMs: callMs }
   const outcome = await guardedFetch?.fetch(address, options)
   if (outcome?.kind !== 'answered' || !outcome.response.ok) throw new Error('no certificate')
@@ -124,7 +128,7 @@ async function loadKeys(address: string, host: string, { guardedFetch }: SnsDeps
   return { '1': one, '2': two }
 }
 
-export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function bytesFromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(text), (unit) => unit.charCodeAt(0))
   } catch {

@@ -1,11 +1,11 @@
 // A mail that a forwarder of the operator's posts: message/rfc822, its envelope in headers, both under one signature (RFC 2104).
 // What is signed is written down in signedText; a replay is the same mail and is recognised by its id.
 import * as z from 'zod'
-import type { ChannelDeps, RawArrival, Secret } from '../../../../src/contract/index.ts'
-import { judgeClockSkew } from '../../../../src/verification/index.ts'
+import type { ChannelDeps, RawRequest, Secret } from '../../../../src/contract/index.ts'
+import { checkClockSkew } from '../../../../src/verification/index.ts'
 import { type Envelope, envelopeHeaders } from '../../wire/mail.ts'
-import { type Hop, rejected, tooLarge } from './hop.ts'
-import { digestOf, isForThisBody } from './once.ts'
+import { type IngressResult, mailTooLarge, rejectedRequest } from './hop.ts'
+import { isForThisBody, sha256HexBytes } from './once.ts'
 import { isSignedByOne } from './signed.ts'
 
 export const webhookHeaders = {
@@ -27,39 +27,43 @@ const signedHeaders = [
 ]
 
 /** One line for the version, one for each header, one for the body. */
-export function signedText(headers: RawArrival['headers'], bodyDigest: string): string {
+export function webhookSignedText(headers: RawRequest['headers'], bodyDigest: string): string {
   const lines = signedHeaders.flatMap((name) => (headers[name] === undefined ? [] : [`${name}:${headers[name]}`]))
   return ['parley-mail-v1', ...lines, `sha256:${bodyDigest}`].join('\n')
 }
 
 export type WebhookDeps = Pick<ChannelDeps, 'hmac' | 'notes' | 'now'> & { readonly maxBytes: number }
 
-export async function webhookHop(secrets: readonly Secret[], deps: WebhookDeps, arrival: RawArrival): Promise<Hop> {
+export async function verifyWebhook(
+  secrets: readonly Secret[],
+  deps: WebhookDeps,
+  arrival: RawRequest,
+): Promise<IngressResult> {
   const { headers, bytes, receivedAt } = arrival
   const nonce = headers[webhookHeaders.nonce] ?? ''
   const signature = headers[webhookHeaders.signature]
-  if (signature === undefined || !noncePattern.test(nonce)) return rejected('missing_credential')
-  const body = await digestOf(bytes)
-  if (!(await isSignedByOne(secrets, deps.hmac, { text: signedText(headers, body), signature })))
-    return rejected('bad_signature')
-  const clock = judgeClockSkew(secondsOf(headers[webhookHeaders.timestamp]) * 1000, deps.now(), tolerance)
-  if (clock !== 'fresh') return rejected(clock)
-  const envelope = envelopeOf(headers)
-  if (envelope === undefined) return rejected('malformed_request')
-  if (bytes.byteLength > deps.maxBytes) return tooLarge
+  if (signature === undefined || !noncePattern.test(nonce)) return rejectedRequest('missing_credential')
+  const body = await sha256HexBytes(bytes)
+  if (!(await isSignedByOne(secrets, deps.hmac, { text: webhookSignedText(headers, body), signature })))
+    return rejectedRequest('bad_signature')
+  const clock = checkClockSkew(parseSeconds(headers[webhookHeaders.timestamp]) * 1000, deps.now(), tolerance)
+  if (clock !== 'fresh') return rejectedRequest(clock)
+  const envelope = readEnvelopeHeaders(headers)
+  if (envelope === undefined) return rejectedRequest('malformed_request')
+  if (bytes.byteLength > deps.maxBytes) return mailTooLarge
   if (deps.notes === undefined) return { kind: 'later', reason: 'no_notes' }
   const lifeMs = tolerance.maxAgeMs + tolerance.maxAheadMs
   const use = { family: 'mail-nonce', value: nonce, body: signature, lifeMs }
-  if (!(await isForThisBody(deps.notes, use))) return rejected('replayed')
+  if (!(await isForThisBody(deps.notes, use))) return rejectedRequest('replayed')
   return { kind: 'mail', mail: { way: 'webhook', raw: bytes, envelope, receivedAt } }
 }
 
-export function secondsOf(text: string | undefined): number {
+export function parseSeconds(text: string | undefined): number {
   return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
 }
 
-function envelopeOf(headers: RawArrival['headers']): Envelope | undefined {
-  const to = recipients.safeParse(parsed(headers[envelopeHeaders.to]))
+function readEnvelopeHeaders(headers: RawRequest['headers']): Envelope | undefined {
+  const to = recipients.safeParse(parseJsonHeader(headers[envelopeHeaders.to]))
   if (!to.success) return undefined
   const { [envelopeHeaders.clientIp]: clientIp, [envelopeHeaders.helo]: helo } = headers
   return {
@@ -70,7 +74,7 @@ function envelopeOf(headers: RawArrival['headers']): Envelope | undefined {
   }
 }
 
-function parsed(text: string | undefined): unknown {
+function parseJsonHeader(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '')
   } catch {

@@ -1,7 +1,7 @@
 // What the server that delivered a mail into the mailbox wrote on top of it. Only above the first Received field: below it everything is
 // the sender's.
 
-export type DeliveryFacts = {
+export type DeliveryFields = {
   /** Undefined: it was not written down. Empty: the null sender. */
   readonly returnPath: string | undefined
   /** The addresses it was delivered for, the one that was written to first. */
@@ -13,20 +13,20 @@ const maxFields = 50
 /** In the order in which they are believed. */
 const recipientFields = ['x-original-to', 'delivered-to', 'envelope-to']
 
-export function deliveryFacts(raw: Uint8Array): DeliveryFacts {
-  const fields = topFields(new TextDecoder('latin1').decode(raw.subarray(0, maxHeadBytes)))
+export function readDeliveryFields(raw: Uint8Array): DeliveryFields {
+  const fields = fieldsAboveReceived(new TextDecoder('latin1').decode(raw.subarray(0, maxHeadBytes)))
   const returnPath = fields.get('return-path')
   return {
-    returnPath: returnPath === undefined ? undefined : bare(returnPath),
+    returnPath: returnPath === undefined ? undefined : withoutAngleBrackets(returnPath),
     deliveredTo: recipientFields.flatMap((name) => {
       const value = fields.get(name)
-      return value === undefined ? [] : [bare(value)]
+      return value === undefined ? [] : [withoutAngleBrackets(value)]
     }),
   }
 }
 
 /** The first of each name. */
-function topFields(head: string): ReadonlyMap<string, string> {
+function fieldsAboveReceived(head: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   for (const line of head.split(/\r?\n/, maxFields)) {
     const field = /^([!-9;-~]{1,76}):[ \t]*(.{0,998})$/.exec(line)
@@ -37,6 +37,6 @@ function topFields(head: string): ReadonlyMap<string, string> {
   return fields
 }
 
-function bare(value: string): string {
+function withoutAngleBrackets(value: string): string {
   return /^<(.*)>$/.exec(value)?.[1] ?? value
 }

@@ -11,7 +11,7 @@ export type FetchedMail = {
   readonly at: number | undefined
 }
 
-export type Mailbox = {
+export type ImapMailbox = {
   readonly validity: string
   /** The number that the next mail will get. */
   readonly nextUid: number
@@ -34,18 +34,18 @@ const headBytes = 65_536
 const dayMs = 86_400_000
 const defaultMark = '$Parley'
 
-export async function openMailbox(settings: ImapSettings, maxBytes: number, signal: AbortSignal): Promise<Mailbox> {
-  const client = await createClient(settings)
+export async function openMailbox(settings: ImapSettings, maxBytes: number, signal: AbortSignal): Promise<ImapMailbox> {
+  const client = await createImapClient(settings)
   const gone = Promise.withResolvers<never>()
   // Told to the next call that waits or asks; there is not always one.
   gone.promise.catch(() => {})
-  const lost = (): void => gone.reject(new Error('the connection to the mailbox is gone'))
+  const onConnectionLost = (): void => gone.reject(new Error('the connection to the mailbox is gone'))
   let bell = Promise.withResolvers<void>()
   client.on('exists', () => bell.resolve())
-  client.on('error', lost)
-  client.on('close', lost)
-  const close = (): void => client.close()
-  signal.addEventListener('abort', close, { once: true })
+  client.on('error', onConnectionLost)
+  client.on('close', onConnectionLost)
+  const closeImapClient = (): void => client.close()
+  signal.addEventListener('abort', closeImapClient, { once: true })
   try {
     await client.connect()
     const { uidValidity, uidNext } = await client.mailboxOpen(settings.mailbox ?? 'INBOX')
@@ -54,7 +54,7 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
       nextUid: uidNext,
       async after(uid) {
         bell = Promise.withResolvers()
-        const found = await searched(client, { uid: `${uid + 1}:*` })
+        const found = await searchUids(client, { uid: `${uid + 1}:*` })
         // A range that begins after the last mail means the last mail (RFC 3501 section 9, seq-range).
         const news = found.filter((each) => each > uid)
         return news.toSorted((one, other) => one - other).slice(0, maxListed)
@@ -62,16 +62,16 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
       before: (instant) => uidBefore(client, instant, uidNext),
       fetch: (uid) => fetchMail(client, uid, maxBytes),
       mark: (uid) => markMail(client, uid, settings),
-      change: (longestMs) => changed(client, bell.promise, gone.promise, longestMs),
-      close,
+      change: (longestMs) => waitForChange(client, bell.promise, gone.promise, longestMs),
+      close: closeImapClient,
     }
   } catch (error) {
-    close()
+    closeImapClient()
     throw error
   }
 }
 
-async function createClient(settings: ImapSettings): Promise<ImapFlow> {
+async function createImapClient(settings: ImapSettings): Promise<ImapFlow> {
   const { ImapFlow: Client } = await importOnNode<typeof import('imapflow')>('imapflow')
   const { host, port, secure, user, password, ca, allowPlain = false } = settings
   return new Client({
@@ -91,7 +91,7 @@ async function createClient(settings: ImapSettings): Promise<ImapFlow> {
 }
 
 /** A server that puts the question off has not said that there is nothing: then this connection is given up for another one. */
-async function searched(client: ImapFlow, query: SearchObject): Promise<readonly number[]> {
+async function searchUids(client: ImapFlow, query: SearchObject): Promise<readonly number[]> {
   const found = await client.search(query, { uid: true })
   if (!Array.isArray(found)) throw new Error('the mailbox was not searched')
   return found
@@ -99,7 +99,7 @@ async function searched(client: ImapFlow, query: SearchObject): Promise<readonly
 
 /** The server counts in days; the instant within the day is ours to compare. */
 async function uidBefore(client: ImapFlow, instant: number, nextUid: number): Promise<number> {
-  const found = await searched(client, { since: new Date(instant - dayMs) })
+  const found = await searchUids(client, { since: new Date(instant - dayMs) })
   const newest = found.toSorted((one, other) => one - other).slice(-maxRescanned)
   for (const uid of newest) {
     const mail = await client.fetchOne(String(uid), { internalDate: true }, { uid: true })
@@ -133,7 +133,12 @@ async function markMail(client: ImapFlow, uid: number, { mark = { flag: defaultM
   await marking.catch(() => false)
 }
 
-async function changed(client: ImapFlow, bell: Promise<void>, gone: Promise<never>, longestMs: number): Promise<void> {
+async function waitForChange(
+  client: ImapFlow,
+  bell: Promise<void>,
+  gone: Promise<never>,
+  longestMs: number,
+): Promise<void> {
   const timeout = Promise.withResolvers<void>()
   const timer = setTimeout(() => timeout.resolve(), longestMs)
   // Ends with the next command, or with the connection, which `gone` tells.

@@ -1,16 +1,16 @@
 // A mailbox as an inbound source: one mail after the other, marked and passed by only after it is committed; connects again by itself.
 import { type Adapter, type ChannelDeps, GatewayError, type SourceBatch } from '../../../../src/contract/index.ts'
 import type { ReceivedMail } from '../../wire/mail.ts'
-import type { OwnArrivals } from '../own-arrivals.ts'
-import type { RecipientOf } from '../recipient.ts'
+import type { OwnMailRegistry } from '../own-arrivals.ts'
+import type { ClassifyRecipient } from '../recipient.ts'
 import { type ImapCursor, readCursor } from './cursor.ts'
-import { deliveryFacts } from './delivered-to.ts'
-import { type FetchedMail, type Mailbox, openMailbox } from './mailbox.ts'
+import { readDeliveryFields } from './delivered-to.ts'
+import { type FetchedMail, type ImapMailbox, openMailbox } from './mailbox.ts'
 import type { ImapSettings } from './settings.ts'
 
 export type ImapDeps = Pick<ChannelDeps, 'now'> & {
-  readonly own: OwnArrivals
-  readonly recipientOf: RecipientOf
+  readonly own: OwnMailRegistry
+  readonly recipientOf: ClassifyRecipient
   readonly maxBytes: number
 }
 
@@ -33,10 +33,10 @@ export function imapSource(settings: ImapSettings, deps: ImapDeps): NonNullable<
     let place = readCursor(cursor)
     let failures = 0
     while (!signal.aborted) {
-      let mailbox: Mailbox | undefined
+      let mailbox: ImapMailbox | undefined
       try {
         mailbox = await openMailbox(settings, deps.maxBytes, signal)
-        const found = await findPlace(mailbox, place, settings, deps)
+        const found = await findCursor(mailbox, place, settings, deps)
         if (found !== place) yield { arrivals: [], cursor: JSON.stringify(found) }
         place = found
         const { firstWaitMs = waits.firstMs, pollMs = waits.longestMs } = settings
@@ -47,7 +47,7 @@ export function imapSource(settings: ImapSettings, deps: ImapDeps): NonNullable<
             const next: ImapCursor = { ...place, uid }
             const mail = await mailbox.fetch(uid)
             // Asked for more only after this is committed: until then the place stays where it was.
-            if (mail !== undefined) yield await batchOf(mail, next, mailbox, { settings, deps, waiting })
+            if (mail !== undefined) yield await mailBatch(mail, next, mailbox, { settings, deps, waiting })
             place = next
           }
           // Not before: a server that lets in and then fails is asked less and less often, too.
@@ -59,18 +59,18 @@ export function imapSource(settings: ImapSettings, deps: ImapDeps): NonNullable<
           }
         }
       } catch (error) {
-        if (isRefusal(error)) throw refused(error)
+        if (isLoginRefusal(error)) throw loginRefused(error)
         failures += 1
       } finally {
         mailbox?.close()
       }
-      await pause(Math.min((settings.firstPauseMs ?? 1000) * 2 ** (failures - 1), longestPauseMs), signal)
+      await sleep(Math.min((settings.firstPauseMs ?? 1000) * 2 ** (failures - 1), longestPauseMs), signal)
     }
   }
 }
 
-async function findPlace(
-  mailbox: Mailbox,
+async function findCursor(
+  mailbox: ImapMailbox,
   place: ImapCursor | undefined,
   { startAt = 'now' }: ImapSettings,
   { now }: ImapDeps,
@@ -83,7 +83,7 @@ async function findPlace(
   return { ...place, validity, uid }
 }
 
-type Means = { readonly settings: ImapSettings; readonly deps: ImapDeps; readonly waiting: Waiting }
+type SourceContext = { readonly settings: ImapSettings; readonly deps: ImapDeps; readonly waiting: Waiting }
 
 /** Whether the mail at this place has been given out in vain for too long. */
 type Waiting = { readonly isTooLong: (cursor: ImapCursor) => boolean }
@@ -100,14 +100,14 @@ function createWaiting(now: () => number): Waiting {
   }
 }
 
-async function batchOf(
+async function mailBatch(
   { raw, isTooLarge, at }: FetchedMail,
   cursor: ImapCursor,
-  mailbox: Mailbox,
-  { settings, deps, waiting }: Means,
+  mailbox: ImapMailbox,
+  { settings, deps, waiting }: SourceContext,
 ): Promise<SourceBatch> {
-  const { returnPath, deliveredTo } = deliveryFacts(raw)
-  const rcptTo = [await recipientIn(deliveredTo, settings, deps)]
+  const { returnPath, deliveredTo } = readDeliveryFields(raw)
+  const rcptTo = [await findRecipient(deliveredTo, settings, deps)]
   const receivedAt = new Date(deps.now()).toISOString()
   const lastTry = waiting.isTooLong(cursor) ? { isLastTry: true } : {}
   const envelope = { mailFrom: returnPath, rcptTo }
@@ -122,7 +122,7 @@ async function batchOf(
 }
 
 /** One agent's address with a tag, or one of many that share a mailbox; else the mailbox's own. */
-async function recipientIn(
+async function findRecipient(
   deliveredTo: readonly string[],
   { address }: ImapSettings,
   { recipientOf }: ImapDeps,
@@ -135,17 +135,17 @@ async function recipientIn(
 }
 
 /** Any end of a login is a failed one to the client: only a server that says no has refused it. */
-function isRefusal(error: unknown): boolean {
+function isLoginRefusal(error: unknown): boolean {
   if (!(error instanceof Error) || !('authenticationFailed' in error) || !('responseStatus' in error)) return false
   return error.responseStatus === 'NO' && !('serverResponseCode' in error && passing.has(error.serverResponseCode))
 }
 
-function refused(cause: unknown): GatewayError {
+function loginRefused(cause: unknown): GatewayError {
   const remedy = 'check the name and the password in EMAIL_IMAP_URL'
   return new GatewayError('config_invalid', `[email] the mailbox refused the login; ${remedy}`, { cause })
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   const over = Promise.withResolvers<void>()
   const timer = setTimeout(() => over.resolve(), ms)

@@ -1,8 +1,8 @@
 // Who is connected, how often each address comes, and how much it sends: what guards this one process, so it is kept in its memory.
-import type { Room } from './collect.ts'
+import type { ByteBudget } from './collect.ts'
 import type { SmtpLimits } from './settings.ts'
 
-export type Clients = {
+export type SmtpClients = {
   /** False: too many of them. */
   readonly enter: (session: string, address: string) => boolean
   readonly leave: (session: string) => void
@@ -11,7 +11,7 @@ export type Clients = {
   /** How many recipients of this session were refused, with this one. */
   readonly refused: (session: string) => number
   /** Room for a mail of this session: a share of `room` for each address. */
-  readonly roomFor: (session: string, room: Room) => Room
+  readonly roomFor: (session: string, room: ByteBudget) => ByteBudget
   /** The largest mail that is taken from this address now. */
   readonly maxBytes: (address: string, usual: number) => number
   /** A mail of this address was received whole, and nothing proved who sent it. */
@@ -21,22 +21,22 @@ export type Clients = {
 type Session = { readonly network: string; refused: number }
 
 type Count = { at: number; mails: number }
-type Received = { at: number; bytes: number }
+type UnprovenBytes = { at: number; bytes: number }
 
 const minuteMs = 60_000
 const hourMs = 3_600_000
 /** More addresses than this within a minute start a new count: an attacker with that many is not stopped by counting. */
 const maxAddresses = 10_000
 
-export function createClients(limits: SmtpLimits, now: () => number): Clients {
+export function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpClients {
   const sessions = new Map<string, Session>()
   const open = new Map<string, number>()
   const sent = new Map<string, Count>()
   const held = new Map<string, number>()
-  const unproven = new Map<string, Received>()
+  const unproven = new Map<string, UnprovenBytes>()
   return {
     enter(session, address) {
-      const network = networkOf(address)
+      const network = clientNetwork(address)
       const already = open.get(network) ?? 0
       if (already >= limits.clientsPerAddress) return false
       open.set(network, already + 1)
@@ -53,7 +53,7 @@ export function createClients(limits: SmtpLimits, now: () => number): Clients {
       else open.delete(network)
     },
     maySend(address) {
-      const network = networkOf(address)
+      const network = clientNetwork(address)
       const known = sent.get(network)
       if (known === undefined || now() - known.at >= minuteMs) {
         if (sent.size >= maxAddresses) sent.clear()
@@ -71,7 +71,7 @@ export function createClients(limits: SmtpLimits, now: () => number): Clients {
     },
     roomFor(session, room) {
       const network = sessions.get(session)?.network ?? session
-      const change = (bytes: number): void => {
+      const changeHeld = (bytes: number): void => {
         const now = (held.get(network) ?? 0) + bytes
         if (now > 0) held.set(network, now)
         else held.delete(network)
@@ -79,22 +79,22 @@ export function createClients(limits: SmtpLimits, now: () => number): Clients {
       return {
         take(bytes) {
           if ((held.get(network) ?? 0) + bytes > limits.heldBytesPerAddress || !room.take(bytes)) return false
-          change(bytes)
+          changeHeld(bytes)
           return true
         },
         give(bytes) {
           room.give(bytes)
-          change(-bytes)
+          changeHeld(-bytes)
         },
       }
     },
     maxBytes(address, usual) {
-      const known = unproven.get(networkOf(address))
+      const known = unproven.get(clientNetwork(address))
       const isOver = known !== undefined && now() - known.at < hourMs && known.bytes > limits.unprovenBytesPerHour
       return isOver ? Math.min(usual, limits.smallBytes) : usual
     },
     unproven(address, bytes) {
-      const network = networkOf(address)
+      const network = clientNetwork(address)
       const known = unproven.get(network)
       if (known !== undefined && now() - known.at < hourMs) known.bytes += bytes
       else {
@@ -106,7 +106,7 @@ export function createClients(limits: SmtpLimits, now: () => number): Clients {
 }
 
 /** A client with one IPv6 address has 2^64 of them. */
-function networkOf(address: string): string {
+function clientNetwork(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.toLowerCase().split('::')
   const left = head === '' ? [] : head.split(':')

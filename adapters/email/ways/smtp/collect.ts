@@ -6,7 +6,7 @@ export type Collected =
   | { readonly kind: 'too_large' | 'too_fine' | 'no_room' | 'cut' }
 
 /** Room for the mails that are being received, shared by all connections. */
-export type Room = { readonly take: (bytes: number) => boolean; readonly give: (bytes: number) => void }
+export type ByteBudget = { readonly take: (bytes: number) => boolean; readonly give: (bytes: number) => void }
 
 /** What we use of Node's stream. */
 export type BodyStream = {
@@ -24,7 +24,7 @@ const firstBytes = 16 * 1024
  */
 const maxPieces = 100_000
 
-export function createRoom(maxBytes: number): Room {
+export function createByteBudget(maxBytes: number): ByteBudget {
   let held = 0
   return {
     take(bytes) {
@@ -40,31 +40,31 @@ export function createRoom(maxBytes: number): Room {
 
 export type Collecting = {
   readonly maxBytes: number
-  readonly room: Room
+  readonly room: ByteBudget
   /** So far beyond a limit that there is no use in waiting for the end. */
   readonly onHopeless: (why: 'too_large' | 'too_fine') => void
 }
 
 /** The caller that gets `whole` gives the room back. The stream is read to its end in any case: only then can the client be answered. */
-export function collect(stream: BodyStream, { maxBytes, room, onHopeless }: Collecting): Promise<Collected> {
+export function collectData(stream: BodyStream, { maxBytes, room, onHopeless }: Collecting): Promise<Collected> {
   let buffer: Uint8Array = new Uint8Array(0)
   let size = 0
   let seen = 0
   let pieces = 0
   let failed: 'too_large' | 'too_fine' | 'no_room' | undefined
-  const drop = (why: typeof failed): void => {
+  const dropBuffer = (why: typeof failed): void => {
     failed ??= why
     room.give(buffer.byteLength)
     buffer = new Uint8Array(0)
     size = 0
   }
-  const add = (chunk: Uint8Array): void => {
+  const addChunk = (chunk: Uint8Array): void => {
     seen += chunk.byteLength
     pieces += 1
     if (seen > maxBytes * 4) onHopeless('too_large')
-    if (failed === undefined && seen > maxBytes) drop('too_large')
+    if (failed === undefined && seen > maxBytes) dropBuffer('too_large')
     if (failed === undefined && pieces > maxPieces) {
-      drop('too_fine')
+      dropBuffer('too_fine')
       onHopeless('too_fine')
     }
     if (failed !== undefined) return
@@ -72,7 +72,7 @@ export function collect(stream: BodyStream, { maxBytes, room, onHopeless }: Coll
     if (wanted > buffer.byteLength) {
       const length = Math.min(Math.max(wanted, buffer.byteLength * 2, firstBytes), Math.max(maxBytes, wanted))
       if (!room.take(length - buffer.byteLength)) {
-        drop('no_room')
+        dropBuffer('no_room')
         return
       }
       const grown = new Uint8Array(length)
@@ -83,7 +83,7 @@ export function collect(stream: BodyStream, { maxBytes, room, onHopeless }: Coll
     size = wanted
   }
   return new Promise((resolve) => {
-    stream.on('data', add)
+    stream.on('data', addChunk)
     stream.on('end', () => {
       if (failed !== undefined) return resolve({ kind: failed })
       // A copy of its own size: the mail may live longer than its reception.
@@ -92,11 +92,11 @@ export function collect(stream: BodyStream, { maxBytes, room, onHopeless }: Coll
       resolve({ kind: 'whole', raw })
     })
     // After the end this says nothing new; before it, the client is gone and what came is no mail.
-    const cut = (): void => {
-      if (!stream.readableEnded) drop(undefined)
+    const endCut = (): void => {
+      if (!stream.readableEnded) dropBuffer(undefined)
       resolve({ kind: 'cut' })
     }
-    stream.on('error', cut)
-    stream.on('close', cut)
+    stream.on('error', endCut)
+    stream.on('close', endCut)
   })
 }

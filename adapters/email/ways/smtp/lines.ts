@@ -2,7 +2,7 @@
 import type { SMTPServer } from 'smtp-server'
 import { type Reply, replies } from './replies.ts'
 
-export type Lines = {
+export type SmtpConnections = {
   readonly attach: (server: SMTPServer) => void
   readonly begin: (session: string, sessionMs: number) => void
   readonly end: (session: string) => void
@@ -14,12 +14,12 @@ export type Lines = {
   readonly free: (session: string) => void
 }
 
-export function createLines(): Lines {
+export function createSmtpConnections(): SmtpConnections {
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const busy = new Set<string>()
   let server: SMTPServer | undefined
   let isStopping = false
-  const hangUp: Lines['hangUp'] = (session, { code, text }) => {
+  const hangUpConnection: SmtpConnections['hangUp'] = (session, { code, text }) => {
     const line = [...(server?.connections ?? [])].find((each) => each.id === session)
     line?.send(code, text)
     line?.close()
@@ -29,23 +29,23 @@ export function createLines(): Lines {
     begin: (session, sessionMs) =>
       timers.set(
         session,
-        setTimeout(() => hangUp(session, replies.tooLong), sessionMs),
+        setTimeout(() => hangUpConnection(session, replies.tooLong), sessionMs),
       ),
     end(session) {
       clearTimeout(timers.get(session))
       timers.delete(session)
       busy.delete(session)
     },
-    hangUp,
+    hangUp: hangUpConnection,
     busy,
     stop() {
       isStopping = true
-      for (const { id } of server?.connections ?? []) if (!busy.has(id)) hangUp(id, replies.stopping)
+      for (const { id } of server?.connections ?? []) if (!busy.has(id)) hangUpConnection(id, replies.stopping)
     },
     free(session) {
       busy.delete(session)
       // Once its answer is written.
-      if (isStopping) setTimeout(() => hangUp(session, replies.stopping), 0)
+      if (isStopping) setTimeout(() => hangUpConnection(session, replies.stopping), 0)
     },
   }
 }

@@ -1,11 +1,11 @@
 // The SMTP listener: recipients are judged one by one, the mail is handed in once for all of them, and 250 means that it
 // is stored. It relays nothing and has no logins.
 import type { SMTPServer, SMTPServerOptions } from 'smtp-server'
-import { type Adapter, importOnNode, type ListenDoor } from '../../../../src/contract/index.ts'
-import { createClients } from './clients.ts'
-import { createRoom } from './collect.ts'
-import { createLines, type Lines } from './lines.ts'
-import { failure, replies } from './replies.ts'
+import { type Adapter, type IngressContext, importOnNode } from '../../../../src/contract/index.ts'
+import { createSmtpClients } from './clients.ts'
+import { createByteBudget } from './collect.ts'
+import { createSmtpConnections, type SmtpConnections } from './lines.ts'
+import { replies, smtpError } from './replies.ts'
 import { type SmtpDeps, type SmtpLimits, type SmtpSettings, smtpLimits } from './settings.ts'
 import { createTransactions } from './transactions.ts'
 
@@ -16,23 +16,23 @@ export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<
   const limits: SmtpLimits = { ...smtpLimits, ...settings.limits }
   return async (door, signal) => {
     const { SMTPServer: Server } = await importOnNode<typeof import('smtp-server')>('smtp-server')
-    const lines = createLines()
-    const server = new Server(optionsOf(settings, limits, { ...deps, door, lines }))
+    const lines = createSmtpConnections()
+    const server = new Server(smtpServerOptions(settings, limits, { ...deps, door, lines }))
     lines.attach(server)
-    const address = await open(server, settings)
-    const stop = once(() => close(server, lines))
+    const address = await openSmtpServer(server, settings)
+    const stop = runOnce(() => closeSmtpServer(server, lines))
     signal.addEventListener('abort', () => void stop(), { once: true })
     if (signal.aborted) await stop()
     return { address, stop }
   }
 }
 
-type Means = SmtpDeps & { readonly door: ListenDoor; readonly lines: Lines }
+type ListenerContext = SmtpDeps & { readonly door: IngressContext; readonly lines: SmtpConnections }
 
-function optionsOf({ name, tls }: SmtpSettings, limits: SmtpLimits, means: Means): SMTPServerOptions {
+function smtpServerOptions({ name, tls }: SmtpSettings, limits: SmtpLimits, means: ListenerContext): SMTPServerOptions {
   const { lines, now, maxBytes } = means
-  const clients = createClients(limits, now)
-  const transactions = createTransactions({ ...means, limits, clients, room: createRoom(limits.heldBytes) })
+  const clients = createSmtpClients(limits, now)
+  const transactions = createTransactions({ ...means, limits, clients, room: createByteBudget(limits.heldBytes) })
   return {
     name,
     size: maxBytes,
@@ -49,7 +49,7 @@ function optionsOf({ name, tls }: SmtpSettings, limits: SmtpLimits, means: Means
     logger: false,
     maxCommandLength: 4096,
     onConnect(session, callback) {
-      if (!clients.enter(session.id, session.remoteAddress)) return callback(failure(replies.tooMany))
+      if (!clients.enter(session.id, session.remoteAddress)) return callback(smtpError(replies.tooMany))
       lines.begin(session.id, limits.sessionMs)
       callback()
     },
@@ -61,7 +61,7 @@ function optionsOf({ name, tls }: SmtpSettings, limits: SmtpLimits, means: Means
   }
 }
 
-function open(server: SMTPServer, { host, port }: SmtpSettings): Promise<string> {
+function openSmtpServer(server: SMTPServer, { host, port }: SmtpSettings): Promise<string> {
   return new Promise((resolve, reject) => {
     // An operator who opens ports knows what the codes of the system mean.
     server.once('error', reject)
@@ -75,14 +75,14 @@ function open(server: SMTPServer, { host, port }: SmtpSettings): Promise<string>
   })
 }
 
-function close(server: SMTPServer, lines: Lines): Promise<void> {
+function closeSmtpServer(server: SMTPServer, lines: SmtpConnections): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     lines.stop()
   })
 }
 
-function once(work: () => Promise<void>): () => Promise<void> {
+function runOnce(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => (done ??= work())
 }

@@ -1,6 +1,6 @@
 // What a client is told: code, enhanced code (RFC 3463) and a few words for the person who reads the bounce.
-import type { ListenAnswer } from '../../../../src/contract/index.ts'
-import type { Recipient } from '../recipient.ts'
+import type { ListenResult } from '../../../../src/contract/index.ts'
+import type { RecipientKind } from '../recipient.ts'
 
 export type Reply = { readonly code: number; readonly text: string }
 
@@ -36,7 +36,7 @@ export const replies = {
 } as const satisfies Readonly<Record<string, Reply>>
 
 /** Undefined: it may be sent to. */
-export function recipientReply(recipient: Recipient): Reply | undefined {
+export function recipientReply(recipient: RecipientKind): Reply | undefined {
   switch (recipient) {
     case 'agent':
     case 'bounce':
@@ -53,7 +53,7 @@ export function recipientReply(recipient: Recipient): Reply | undefined {
 }
 
 /** Undefined: it is stored, and ours from now on. */
-export function answerReply(answer: ListenAnswer): Reply | undefined {
+export function answerReply(answer: ListenResult): Reply | undefined {
   switch (answer.kind) {
     case 'stored':
       return undefined
@@ -66,13 +66,13 @@ export function answerReply(answer: ListenAnswer): Reply | undefined {
     case 'rejected':
       return replies.rejected
     case 'turned_away':
-      return turnedAway(answer.reason)
+      return rejectionReply(answer.reason)
     default:
       return answer satisfies never
   }
 }
 
-function turnedAway(reason: string): Reply {
+function rejectionReply(reason: string): Reply {
   if (reason.includes('spoof')) return replies.spoofed
   if (reason === 'signature_too_old') return replies.tooOld
   if (reason === 'date_too_far') return replies.tooFar
@@ -80,6 +80,6 @@ function turnedAway(reason: string): Reply {
 }
 
 /** As the library wants it. */
-export function failure({ code, text }: Reply): Error {
+export function smtpError({ code, text }: Reply): Error {
   return Object.assign(new Error(text), { responseCode: code })
 }

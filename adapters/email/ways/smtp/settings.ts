@@ -1,7 +1,7 @@
 // Settings of the SMTP listener, and what it allows each client.
 import type { ChannelDeps, Secret } from '../../../../src/contract/index.ts'
-import type { OwnArrivals } from '../own-arrivals.ts'
-import type { RecipientOf } from '../recipient.ts'
+import type { OwnMailRegistry } from '../own-arrivals.ts'
+import type { ClassifyRecipient } from '../recipient.ts'
 
 export type SmtpSettings = {
   readonly host: string
@@ -58,7 +58,7 @@ export const smtpLimits: SmtpLimits = {
 }
 
 export type SmtpDeps = Pick<ChannelDeps, 'now'> & {
-  readonly own: OwnArrivals
-  readonly recipientOf: RecipientOf
+  readonly own: OwnMailRegistry
+  readonly recipientOf: ClassifyRecipient
   readonly maxBytes: number
 }

@@ -1,14 +1,14 @@
 // A call whose result no code waits for: at most once, within what its method allows, and silent about what came of it.
-import { isError } from '../outcome-of.ts'
-import type { SlackPorts } from '../ports.ts'
+import { isErrorOfClass } from '../outcome-of.ts'
+import type { OutboundDeps } from '../ports.ts'
 
 /** `refused`: Slack said no. `skipped`: it was not asked. */
-export type QuietResult = 'done' | 'refused' | 'skipped'
-export type QuietCall = (
+export type BestEffortResult = 'done' | 'refused' | 'skipped'
+export type BestEffortCall = (
   account: string,
-  method: QuietMethod,
+  method: BestEffortMethod,
   args: Readonly<Record<string, unknown>>,
-) => Promise<QuietResult>
+) => Promise<BestEffortResult>
 
 /** Calls a minute that Slack grants an app in one workspace; a little less, because others may call too. */
 const perMinute = {
@@ -20,24 +20,27 @@ const perMinute = {
   'agents.sessions.setStatus': 45,
 } as const
 
-export type QuietMethod = keyof typeof perMinute
+export type BestEffortMethod = keyof typeof perMinute
 
 /** What a missing scope or a missing method costs: one call an hour. */
 const latchMs = 60 * 60_000
-const maxRemembered = 10_000
+const maxBudgets = 10_000
 
-type Pace = { spentUntil: number; notBefore: number }
+type MethodBudget = { spentUntil: number; notBefore: number }
 
-export function createQuietCall({ call, tokenOf }: Pick<SlackPorts, 'call' | 'tokenOf'>, now: () => number): QuietCall {
-  const paces = new Map<string, Pace>()
-  const paceOf = (key: string): Pace => {
+export function createBestEffortCall(
+  { call, tokenOf }: Pick<OutboundDeps, 'call' | 'tokenOf'>,
+  now: () => number,
+): BestEffortCall {
+  const paces = new Map<string, MethodBudget>()
+  const methodBudget = (key: string): MethodBudget => {
     const pace = paces.get(key) ?? { spentUntil: 0, notBefore: 0 }
-    if (paces.size >= maxRemembered) paces.clear()
+    if (paces.size >= maxBudgets) paces.clear()
     paces.set(key, pace)
     return pace
   }
   return async (account, method, args) => {
-    const pace = paceOf(`${account}/${method}`)
+    const pace = methodBudget(`${account}/${method}`)
     const at = now()
     if (at < pace.notBefore || pace.spentUntil - at > 60_000) return 'skipped'
     pace.spentUntil = Math.max(pace.spentUntil, at) + 60_000 / perMinute[method]
@@ -48,7 +51,7 @@ export function createQuietCall({ call, tokenOf }: Pick<SlackPorts, 'call' | 'to
     if (answer.kind === 'ok') return 'done'
     if (answer.kind === 'limited') pace.notBefore = now() + answer.afterMs
     if (answer.kind !== 'error') return 'skipped'
-    if (isError(answer, 'setup')) pace.notBefore = now() + latchMs
+    if (isErrorOfClass(answer, 'setup')) pace.notBefore = now() + latchMs
     return 'refused'
   }
 }

@@ -1,15 +1,21 @@
 // Files in S3 and in what speaks like it: R2's S3 side, MinIO, Ceph. Small ones in one request, larger ones in parts.
 import { AwsClient } from 'aws4fetch'
 import type { Secret } from '../../../contract/index.ts'
-import { hexOf } from '../../../verification/index.ts'
+import { toHex } from '../../../verification/index.ts'
 import type { BlobStore, ByteRange } from '../../blob-store.ts'
-import { assertKey } from '../object-key.ts'
+import { assertObjectKey } from '../object-key.ts'
 import { rangedBody } from '../ranged-body.ts'
-import { readParts } from '../read-parts.ts'
+import { readBodyParts } from '../read-parts.ts'
 import { signedDisposition } from '../signed-disposition.ts'
-import { drain, mayHaveHappened, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
+import {
+  drainResponse,
+  mayHaveTakenEffect,
+  storeRequest,
+  storeTimeouts,
+  unexpectedStoreResponse,
+} from '../store-request.ts'
 import type { S3Call, S3Client } from './s3-client.ts'
-import { uploadInParts } from './upload-in-parts.ts'
+import { uploadS3Parts } from './upload-in-parts.ts'
 
 export type S3StoreOptions = {
   readonly bucket: string
@@ -33,21 +39,21 @@ const partBytes = 8 * 1024 * 1024
 export function createS3Store(options: S3StoreOptions): BlobStore {
   const { bucket, name = 's3', region } = options
   const endpoint = new URL(options.endpoint ?? `https://s3.${region}.amazonaws.com`)
-  const urlOf = (key: string) => objectUrl(options, endpoint, key)
-  const aws = awsClient(options)
-  const send = s3Client(options, aws, urlOf)
+  const s3ObjectUrl = (key: string) => formatS3ObjectUrl(options, endpoint, key)
+  const aws = createAwsClient(options)
+  const send = createS3Client(options, aws, s3ObjectUrl)
   return {
     name,
     bucket,
-    write: (key, body, { mimeType }) => writeObject(send, key, body, mimeType),
-    read: (key, range) => readObject(send, key, range),
+    write: (key, body, { mimeType }) => writeS3Object(send, key, body, mimeType),
+    read: (key, range) => readS3Object(send, key, range),
     async remove(key) {
       const response = await send({ method: 'DELETE', key })
-      if (!response.ok && response.status !== 404) throw await unexpected(response, 'a removal')
-      await drain(response)
+      if (!response.ok && response.status !== 404) throw await unexpectedStoreResponse(response, 'a removal')
+      await drainResponse(response)
     },
     async signUrl(key, seconds) {
-      const url = new URL(urlOf(key))
+      const url = new URL(s3ObjectUrl(key))
       url.searchParams.set('X-Amz-Expires', String(seconds))
       url.searchParams.set('response-content-disposition', signedDisposition(key))
       return (await aws.sign(url.href, { method: 'GET', aws: { signQuery: true } })).url
@@ -56,33 +62,33 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
   }
 }
 
-async function writeObject(
+async function writeS3Object(
   send: S3Client,
   key: string,
   body: ReadableStream<Uint8Array>,
   mimeType: string,
 ): Promise<void> {
   const headers = { 'content-type': mimeType }
-  const parts = readParts(body, partBytes)
+  const parts = readBodyParts(body, partBytes)
   const first = await parts.next()
   if (first.done === true) return
   try {
-    if (first.value.isLast) await putObject(send, { method: 'PUT', key, headers, body: first.value.bytes })
-    else await uploadInParts(send, key, headers, first.value, parts)
+    if (first.value.isLast) await putS3Object(send, { method: 'PUT', key, headers, body: first.value.bytes })
+    else await uploadS3Parts(send, key, headers, first.value, parts)
   } catch (error) {
     await parts.return()
-    if (mayHaveHappened(error)) await send({ method: 'DELETE', key }).then(drain, () => {})
+    if (mayHaveTakenEffect(error)) await send({ method: 'DELETE', key }).then(drainResponse, () => {})
     throw error
   }
 }
 
-async function putObject(send: S3Client, call: S3Call): Promise<void> {
+async function putS3Object(send: S3Client, call: S3Call): Promise<void> {
   const response = await send(call)
-  if (!response.ok) throw await unexpected(response, 'a write')
-  await drain(response)
+  if (!response.ok) throw await unexpectedStoreResponse(response, 'a write')
+  await drainResponse(response)
 }
 
-async function readObject(
+async function readS3Object(
   send: S3Client,
   key: string,
   range: ByteRange | undefined,
@@ -91,23 +97,23 @@ async function readObject(
   const response = await send({ method: 'GET', key, headers })
   if (range !== undefined && response.status === 206) return rangedBody(response, range)
   if (range === undefined && response.status === 200) return response.body ?? new Blob([]).stream()
-  if (response.status !== 404) throw await unexpected(response, 'a read')
-  await drain(response)
+  if (response.status !== 404) throw await unexpectedStoreResponse(response, 'a read')
+  await drainResponse(response)
   return undefined
 }
 
 /** Every body is hashed into its signature, so that a store behind plain http cannot be handed other bytes on the way. */
-function s3Client(options: S3StoreOptions, aws: AwsClient, urlOf: (key: string) => string): S3Client {
+function createS3Client(options: S3StoreOptions, aws: AwsClient, urlOf: (key: string) => string): S3Client {
   const deps = { ...storeTimeouts, ...options }
   return async ({ method, key, query = '', headers = {}, body }) => {
     const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', body ?? new Uint8Array()))
     const url = `${urlOf(key)}${query}`
-    const signed = await aws.sign(url, { method, headers: { ...headers, 'x-amz-content-sha256': hexOf(digest) } })
+    const signed = await aws.sign(url, { method, headers: { ...headers, 'x-amz-content-sha256': toHex(digest) } })
     return storeRequest(deps, url, { method, headers: signed.headers, ...(body === undefined ? {} : { body }) })
   }
 }
 
-function awsClient({ accessKeyId, secretAccessKey, sessionToken, region }: S3StoreOptions): AwsClient {
+function createAwsClient({ accessKeyId, secretAccessKey, sessionToken, region }: S3StoreOptions): AwsClient {
   return new AwsClient({
     accessKeyId,
     secretAccessKey: secretAccessKey.reveal(),
@@ -118,8 +124,12 @@ function awsClient({ accessKeyId, secretAccessKey, sessionToken, region }: S3Sto
   })
 }
 
-function objectUrl({ bucket, isPathStyle, endpoint: given }: S3StoreOptions, endpoint: URL, key: string): string {
-  assertKey(key)
+function formatS3ObjectUrl(
+  { bucket, isPathStyle, endpoint: given }: S3StoreOptions,
+  endpoint: URL,
+  key: string,
+): string {
+  assertObjectKey(key)
   const base = endpoint.pathname.replace(/\/$/, '')
   if (isPathStyle ?? given !== undefined) return `${endpoint.origin}${base}/${bucket}/${key}`
   return `${endpoint.protocol}//${bucket}.${endpoint.host}${base}/${key}`

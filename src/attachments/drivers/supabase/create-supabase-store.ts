@@ -1,13 +1,19 @@
 // Files in Supabase Storage, over its REST interface. Small ones in one request, larger ones by its resumable uploads (tus 1.0).
 import type { Secret } from '../../../contract/index.ts'
 import type { BlobStore, ByteRange } from '../../blob-store.ts'
-import { assertKey } from '../object-key.ts'
+import { assertObjectKey } from '../object-key.ts'
 import { rangedBody } from '../ranged-body.ts'
-import { readParts } from '../read-parts.ts'
+import { readBodyParts } from '../read-parts.ts'
 import { isShownInPlace } from '../signed-disposition.ts'
-import { drain, mayHaveHappened, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
+import {
+  drainResponse,
+  mayHaveTakenEffect,
+  storeRequest,
+  storeTimeouts,
+  unexpectedStoreResponse,
+} from '../store-request.ts'
 import type { SupabaseClient } from './supabase-client.ts'
-import { uploadResumably } from './upload-resumably.ts'
+import { uploadSupabaseParts } from './upload-resumably.ts'
 
 export type SupabaseStoreOptions = {
   /** `https://{ref}.supabase.co`, or where the project is hosted. */
@@ -29,53 +35,58 @@ const partBytes = 6 * 1024 * 1024
 export function createSupabaseStore(options: SupabaseStoreOptions): BlobStore {
   const { bucket, name = 'supabase' } = options
   const base = `${options.projectUrl.replace(/\/+$/, '')}/storage/v1`
-  const send = supabaseClient(options, base)
-  const pathOf = (key: string) => {
-    assertKey(key)
+  const send = createSupabaseClient(options, base)
+  const supabaseObjectPath = (key: string) => {
+    assertObjectKey(key)
     return `${bucket}/${key}`
   }
   return {
     name,
     bucket,
-    write: (key, body, { mimeType }) => writeObject(send, { bucket, key, path: pathOf(key), mimeType }, body),
-    read: (key, range) => readObject(send, pathOf(key), range),
-    remove: (key) => removeObject(send, pathOf(key)),
+    write: (key, body, { mimeType }) =>
+      writeSupabaseObject(send, { bucket, key, path: supabaseObjectPath(key), mimeType }, body),
+    read: (key, range) => readSupabaseObject(send, supabaseObjectPath(key), range),
+    remove: (key) => removeSupabaseObject(send, supabaseObjectPath(key)),
     signUrl: async (key, seconds) => {
-      const signed = await signObject(send, pathOf(key), seconds)
+      const signed = await signSupabaseObject(send, supabaseObjectPath(key), seconds)
       return `${base}${signed}${isShownInPlace(key) ? '' : '&download='}`
     },
-    urls: { hosts: hostsOf(options), form: 'supabase' },
+    urls: { hosts: listSupabaseHosts(options), form: 'supabase' },
   }
 }
 
 type NewObject = { readonly bucket: string; readonly key: string; readonly path: string; readonly mimeType: string }
 
-async function writeObject(send: SupabaseClient, object: NewObject, body: ReadableStream<Uint8Array>): Promise<void> {
-  const parts = readParts(body, partBytes)
+async function writeSupabaseObject(
+  send: SupabaseClient,
+  object: NewObject,
+  body: ReadableStream<Uint8Array>,
+): Promise<void> {
+  const parts = readBodyParts(body, partBytes)
   const first = await parts.next()
   if (first.done === true) return
   try {
-    if (first.value.isLast) await postObject(send, object, first.value.bytes)
-    else await uploadResumably(send, object, first.value, parts)
+    if (first.value.isLast) await postSupabaseObject(send, object, first.value.bytes)
+    else await uploadSupabaseParts(send, object, first.value, parts)
   } catch (error) {
     await parts.return()
-    if (mayHaveHappened(error)) await removeObject(send, object.path).catch(() => {})
+    if (mayHaveTakenEffect(error)) await removeSupabaseObject(send, object.path).catch(() => {})
     throw error
   }
 }
 
-async function postObject(
+async function postSupabaseObject(
   send: SupabaseClient,
   { path, mimeType }: NewObject,
   body: Uint8Array<ArrayBuffer>,
 ): Promise<void> {
   const headers = { 'content-type': mimeType, 'x-upsert': 'false' }
   const response = await send(`/object/${path}`, { method: 'POST', headers, body })
-  if (!response.ok) throw await unexpected(response, 'a write')
-  await drain(response)
+  if (!response.ok) throw await unexpectedStoreResponse(response, 'a write')
+  await drainResponse(response)
 }
 
-async function readObject(
+async function readSupabaseObject(
   send: SupabaseClient,
   path: string,
   range: ByteRange | undefined,
@@ -84,38 +95,38 @@ async function readObject(
   const response = await send(`/object/authenticated/${path}`, { method: 'GET', headers })
   if (range !== undefined && response.status === 206) return rangedBody(response, range)
   if (range === undefined && response.status === 200) return response.body ?? new Blob([]).stream()
-  if (await isMissing(response)) return undefined
-  throw await unexpected(response, 'a read')
+  if (await isObjectMissing(response)) return undefined
+  throw await unexpectedStoreResponse(response, 'a read')
 }
 
-async function removeObject(send: SupabaseClient, path: string): Promise<void> {
+async function removeSupabaseObject(send: SupabaseClient, path: string): Promise<void> {
   const response = await send(`/object/${path}`, { method: 'DELETE' })
-  if (response.ok) return drain(response)
-  if (!(await isMissing(response))) throw await unexpected(response, 'a removal')
+  if (response.ok) return drainResponse(response)
+  if (!(await isObjectMissing(response))) throw await unexpectedStoreResponse(response, 'a removal')
 }
 
-async function signObject(send: SupabaseClient, path: string, expiresIn: number): Promise<string> {
+async function signSupabaseObject(send: SupabaseClient, path: string, expiresIn: number): Promise<string> {
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify({ expiresIn })
   const response = await send(`/object/sign/${path}`, { method: 'POST', headers, body })
-  if (!response.ok) throw await unexpected(response, 'a signature')
+  if (!response.ok) throw await unexpectedStoreResponse(response, 'a signature')
   const answer: unknown = await response.json().catch(() => undefined)
   const signed = typeof answer === 'object' && answer !== null && 'signedURL' in answer ? answer.signedURL : undefined
   if (typeof signed !== 'string' || !signed.startsWith(`/object/sign/${path}?token=`)) {
-    throw await unexpected(response, 'a signature')
+    throw await unexpectedStoreResponse(response, 'a signature')
   }
   return signed
 }
 
 /** Most of its refusals are a 400 that tells the true status in its body. */
-async function isMissing(response: Response): Promise<boolean> {
+async function isObjectMissing(response: Response): Promise<boolean> {
   if (response.status === 404) return true
   if (response.status !== 400) return false
   const answer: unknown = await response.json().catch(() => undefined)
   return typeof answer === 'object' && answer !== null && 'statusCode' in answer && String(answer.statusCode) === '404'
 }
 
-function supabaseClient(options: SupabaseStoreOptions, base: string): SupabaseClient {
+function createSupabaseClient(options: SupabaseStoreOptions, base: string): SupabaseClient {
   const deps = { ...storeTimeouts, ...options }
   return (path, init) => {
     const key = options.key.reveal()
@@ -125,7 +136,7 @@ function supabaseClient(options: SupabaseStoreOptions, base: string): SupabaseCl
 }
 
 /** Large files have a host of their own at Supabase; both name the same objects. */
-function hostsOf({ projectUrl, hosts = [] }: SupabaseStoreOptions): readonly string[] {
+function listSupabaseHosts({ projectUrl, hosts = [] }: SupabaseStoreOptions): readonly string[] {
   const { host } = new URL(projectUrl)
   const ref = /^([a-z0-9-]+)\.supabase\.co$/.exec(host)?.[1]
   const known = ref === undefined ? [host] : [host, `${ref}.storage.supabase.co`]

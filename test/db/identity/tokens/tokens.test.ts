@@ -1,6 +1,12 @@
 // Tokens that operators make: shown once, kept as hashes, revoked for everybody at once.
 import { expect, test } from 'vitest'
-import { bearerIn, createToken, findToken, tokenHolder, tokenPrefix } from '../../../../src/identity/tokens/tokens.ts'
+import {
+  authenticateToken,
+  createToken,
+  findToken,
+  parseBearerHeader,
+  tokenPrefix,
+} from '../../../../src/identity/tokens/tokens.ts'
 import { statement } from '../../../../src/storage/database.ts'
 import { createTokenStore } from '../../../../src/storage/token-store.ts'
 import { sha256Hex } from '../../../../src/verification/index.ts'
@@ -32,7 +38,7 @@ describeOnDatabase('a token', (database) => {
       lastUsedAt: null,
       expiresAt: null,
     })
-    expect((await tokenHolder(deps(), clear))?.scopes).toEqual(['admin'])
+    expect((await authenticateToken(deps(), clear))?.scopes).toEqual(['admin'])
     const [row] = await database().query<{ line: string }>(everything, [])
     expect(row?.line).toContain(await sha256Hex(clear))
     expect(row?.line).not.toContain(clear.slice(line.prefix.length + 1))
@@ -61,13 +67,13 @@ describeOnDatabase('a token', (database) => {
     ['nothing', () => ''],
   ])('%s opens nothing', async (_name, change) => {
     const { clear } = await made()
-    expect(await tokenHolder(deps(), await change(clear))).toBeUndefined()
+    expect(await authenticateToken(deps(), await change(clear))).toBeUndefined()
   })
 
   test('is unknown to another tenant: not found, not listed, not revoked', async () => {
     const { clear, line } = await made()
     const other = tokenDeps(database(), 'other')
-    expect(await tokenHolder(other, clear)).toBeUndefined()
+    expect(await authenticateToken(other, clear)).toBeUndefined()
     expect(await other.tokens.list()).toEqual([])
     expect(await other.tokens.revoke(line.id)).toEqual({ kind: 'none' })
     await other.tokens.touch(line.id)
@@ -76,9 +82,9 @@ describeOnDatabase('a token', (database) => {
 
   test('opens nothing once it has expired, and the list says so', async () => {
     const { clear } = await made(60_000)
-    expect((await tokenHolder(deps(), clear))?.scopes).toEqual(['admin'])
+    expect((await authenticateToken(deps(), clear))?.scopes).toEqual(['admin'])
     await database().query(outlive, [])
-    expect(await tokenHolder(deps(), clear)).toBeUndefined()
+    expect(await authenticateToken(deps(), clear)).toBeUndefined()
     expect(await deps().tokens.list()).toMatchObject([{ state: 'expired' }])
   })
 
@@ -86,8 +92,8 @@ describeOnDatabase('a token', (database) => {
     const [one, other] = [await made(), await made()]
     const elsewhere = tokenDeps(database())
     expect(await deps().tokens.revoke(one.line.id)).toEqual({ kind: 'revoked' })
-    expect(await tokenHolder(elsewhere, one.clear)).toBeUndefined()
-    expect((await tokenHolder(elsewhere, other.clear))?.scopes).toEqual(['admin'])
+    expect(await authenticateToken(elsewhere, one.clear)).toBeUndefined()
+    expect((await authenticateToken(elsewhere, other.clear))?.scopes).toEqual(['admin'])
     expect(await deps().tokens.revoke(other.line.id.slice(-8))).toEqual({ kind: 'revoked' })
     expect(await deps().tokens.revoke(other.line.id)).toEqual({ kind: 'none' })
     expect((await deps().tokens.list()).map((line) => line.state)).toEqual(['revoked', 'revoked'])
@@ -115,7 +121,7 @@ describeOnDatabase('a token', (database) => {
   test('remembers its last use coarsely, not with every request', async () => {
     const { clear } = await made()
     const lastUse = async () => {
-      await tokenHolder(deps(), clear)
+      await authenticateToken(deps(), clear)
       return String((await deps().tokens.list())[0]?.lastUsedAt)
     }
     const first = await lastUse()
@@ -142,5 +148,5 @@ test.each<[string | undefined, string | undefined]>([
   ['xBearer abc', undefined],
   [`Bearer ${'a'.repeat(10_000)}`, undefined],
 ])('the header %j carries %j', (authorization, token) => {
-  expect(bearerIn(authorization)).toBe(token)
+  expect(parseBearerHeader(authorization)).toBe(token)
 })

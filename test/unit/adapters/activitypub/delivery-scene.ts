@@ -1,7 +1,7 @@
 // What it takes to deliver in tests: stores in memory, keys, a clock that is moved by hand, and a fetch that may go to this machine.
 import { type DeliverDeps, deliverActivityPub } from '../../../../adapters/activitypub/deliver/call.ts'
-import { createExpand } from '../../../../adapters/activitypub/deliver/expand.ts'
-import { createPlaces } from '../../../../adapters/activitypub/documents/places.ts'
+import { createRecipientExpander } from '../../../../adapters/activitypub/deliver/expand.ts'
+import { createDocumentUrls } from '../../../../adapters/activitypub/documents/places.ts'
 import { postOperations } from '../../../../adapters/activitypub/operate/posts.ts'
 import type { ActivityPubCall, InboxCall } from '../../../../adapters/activitypub/wire/call.ts'
 import type { Attempt, DeliveryOutcome, JsonObject, RenderedCall } from '../../../../src/contract/index.ts'
@@ -45,10 +45,10 @@ export function deliveryScene(
   })
   const agents = () => [{ slug: 'demo', label: 'Demo', description: '', skills: [] }]
   const settings = { follow: 'accept', isDiscoverable: false, isIndexable: false, retired: [] } as const
-  const posts = { records, agents, settings, places: createPlaces(changes.origin ?? origin), limit: 500 }
+  const posts = { records, agents, settings, places: createDocumentUrls(changes.origin ?? origin), limit: 500 }
   return {
     ...stores,
-    expand: createExpand({ origin, records, now, newId: () => `id-${ids++}` }),
+    expand: createRecipientExpander({ origin, records, now, newId: () => `id-${ids++}` }),
     deliver: (call, attempt = {}) => deliver(call, attemptOf(attempt)),
     operate: (name, input) => operated(postOperations(posts), records, { name, input, at: clock.at }),
     restart: () => deliveryScene(keys, origins, changes, stores),

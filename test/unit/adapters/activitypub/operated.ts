@@ -1,9 +1,9 @@
 // An operation as the gateway runs it, on records in memory: what it changes is changed in one go, and once by its name.
-import type { JsonObject, Operations, ProtocolSend, Records } from '../../../../src/contract/index.ts'
+import type { JsonObject, Operations, ProtocolReply, Records } from '../../../../src/contract/index.ts'
 
 export type Outcome = {
   readonly value: JsonObject
-  readonly sends: readonly ProtocolSend[]
+  readonly sends: readonly ProtocolReply[]
   readonly deliveryId: string | undefined
 }
 

@@ -1,6 +1,6 @@
 // Keys of an agent for tests, made once a file: a pair of 2048 bits takes its time.
 import type { AgentKeys } from '../../../../adapters/activitypub/deliver/call.ts'
-import { base64Of, multibaseOf } from '../../../../adapters/activitypub/deliver/encode.ts'
+import { encodeBase64, encodeMultibase } from '../../../../adapters/activitypub/deliver/encode.ts'
 
 export type TestKeys = AgentKeys & {
   readonly rsa: AgentKeys['rsa'] & { readonly publicPem: string; readonly publicKey: CryptoKey }
@@ -18,7 +18,7 @@ export async function testKeys(actor: string): Promise<TestKeys> {
   )) as CryptoKeyPair
   const ed25519 = (await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify'])) as CryptoKeyPair
   // Only as a JWK it would be something else.
-  const spki = base64Of((await crypto.subtle.exportKey('spki', rsa.publicKey)) as ArrayBuffer)
+  const spki = encodeBase64((await crypto.subtle.exportKey('spki', rsa.publicKey)) as ArrayBuffer)
   const raw = new Uint8Array((await crypto.subtle.exportKey('raw', ed25519.publicKey)) as ArrayBuffer)
   return {
     rsa: {
@@ -27,7 +27,7 @@ export async function testKeys(actor: string): Promise<TestKeys> {
     },
     ed25519: {
       ...{ id: `${actor}#ed25519-key`, privateKey: ed25519.privateKey, publicKey: ed25519.publicKey },
-      multibase: multibaseOf(new Uint8Array([0xed, 0x01, ...raw])),
+      multibase: encodeMultibase(new Uint8Array([0xed, 0x01, ...raw])),
     },
   }
 }

@@ -1,7 +1,7 @@
 // Tools as configuration writes them.
 import { expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
-import { defineTool, executorsOf, type Tool } from '../../../../src/agent/tools/define-tool.ts'
+import { defineTool, type Tool, toolExecutors } from '../../../../src/agent/tools/define-tool.ts'
 import type { Fields } from '../../../../src/contract/index.ts'
 import { ran } from '../../../doubles/tool-call.ts'
 
@@ -90,7 +90,7 @@ test('a tool that names an executor is refused at once, since there is none that
 })
 
 test('a set of tools runs each by its name', async () => {
-  const executors = executorsOf([weather])
+  const executors = toolExecutors([weather])
   const other = { ...weather.declaration, name: 'demo/other' }
   const found = await ran(weather.declaration, () => 'x', { deps: { executors }, parameters: { city: 'Rome' } })
   const missed = await ran(other, () => 'x', { deps: { executors }, parameters: { city: 'Rome' } })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { approvalLine } from '../../../../src/agent/messages/create.ts'
 import { completionGate } from '../../../../src/agent/tools/call-gate.ts'
 import { createToolCatalog } from '../../../../src/agent/tools/catalog.ts'
-import { createToolDesk, type DeskDeps } from '../../../../src/agent/tools/create-desk.ts'
+import { createToolRunner, type ToolRunnerDeps } from '../../../../src/agent/tools/create-desk.ts'
 import { createDuplicateCalls } from '../../../../src/agent/tools/duplicate-calls.ts'
 import { readGateRules } from '../../../../src/agent/tools/gate-rules.ts'
 import { approvalRequired } from '../../../../src/agent/tools/pause.ts'
@@ -14,9 +14,9 @@ import { declared } from '../../../doubles/tool-call.ts'
 const { signal } = new AbortController()
 const tool = declared({ parameters: { properties: { password: {}, a: {} }, required: ['a'] } })
 
-function desk(deps: Partial<DeskDeps> = {}, execute: (parameters: Fields) => unknown = () => 'done') {
+function desk(deps: Partial<ToolRunnerDeps> = {}, execute: (parameters: Fields) => unknown = () => 'done') {
   const made: Fields[] = []
-  const all: DeskDeps = {
+  const all: ToolRunnerDeps = {
     catalog: createToolCatalog([tool, declared({ name: 'client/pick', executor: 'client', scope: 'run' }, 'client')]),
     executors: {
       default: (call) => {
@@ -29,7 +29,7 @@ function desk(deps: Partial<DeskDeps> = {}, execute: (parameters: Fields) => unk
       effect({ key: 'k', fetch: globalThis.fetch, signal, assertHeld: () => {}, isUnsent: () => false }),
     ...deps,
   }
-  const port = createToolDesk(all)
+  const port = createToolRunner(all)
   const call = async (parameters: Fields = { a: 1 }, name = 'demo__act', id = 'c1') => {
     const ready = await port.ready({ name, parameters }, id, {})
     return port.run(ready, { turn: 1, context: {}, messages: [], signal, results: [], batchResults: [] })
@@ -37,7 +37,7 @@ function desk(deps: Partial<DeskDeps> = {}, execute: (parameters: Fields) => unk
   return { port, call, made }
 }
 
-const stageApproval: NonNullable<DeskDeps['stageApproval']> = async (call) => ({
+const stageApproval: NonNullable<ToolRunnerDeps['stageApproval']> = async (call) => ({
   envelope: approvalLine('May I?', { action_id: `a-${call.id}` }),
   actionId: `a-${call.id}`,
 })
@@ -70,7 +70,7 @@ test('a secret the tool echoes is gone from what is kept', async () => {
 
 test('a call that could not be prepared is never approved, and a mediator may still end the run', async () => {
   const staged: string[] = []
-  const ask: DeskDeps['stageApproval'] = (call, details) => {
+  const ask: ToolRunnerDeps['stageApproval'] = (call, details) => {
     staged.push(call.id)
     return stageApproval(call, details)
   }
@@ -121,7 +121,7 @@ test('a call without permission bothers nobody', async () => {
 
 test('the same call again is answered, not made, and told', async () => {
   const told: unknown[] = []
-  const observe: DeskDeps['observe'] = (name, payload) => told.push([name, payload['tool_call_id']])
+  const observe: ToolRunnerDeps['observe'] = (name, payload) => told.push([name, payload['tool_call_id']])
   const { call, made } = desk({ duplicates: createDuplicateCalls(), observe })
   await call()
   expect(await call({ a: 1 }, 'demo/act', 'c2')).toMatchObject({

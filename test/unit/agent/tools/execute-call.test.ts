@@ -1,6 +1,6 @@
 // Running one tool: every way it can go wrong has its own result, and none shows what it should not.
 import { expect, test } from 'vitest'
-import { unknownOutcome } from '../../../../src/agent/tools/execute-call.ts'
+import { unknownToolOutcome } from '../../../../src/agent/tools/execute-call.ts'
 import { approvalRequired, runtimeToolPending } from '../../../../src/agent/tools/pause.ts'
 import { ToolError } from '../../../../src/agent/tools/tool-error.ts'
 import { GatewayError } from '../../../../src/contract/index.ts'
@@ -53,7 +53,7 @@ test.each(['lease_lost', 'stopping', 'provider_unavailable'] as const)(
 
 test('a tool that says its outcome is unknown is believed', async () => {
   const result = await ran(declared(), failing(new GatewayError('tool_outcome_unknown', 'x')))
-  expect(result).toEqual(unknownOutcome(declared()))
+  expect(result).toEqual(unknownToolOutcome(declared()))
   expect(result.metadata).toEqual({ error_type: 'tool_outcome_unknown', outcome: 'unknown' })
 })
 

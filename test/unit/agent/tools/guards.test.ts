@@ -10,7 +10,7 @@ import { createFailureGuard } from '../../../../src/agent/tools/failure-guard.ts
 import { readGateRules } from '../../../../src/agent/tools/gate-rules.ts'
 import { storedResult } from '../../../../src/agent/tools/stored-result.ts'
 import type { ToolResult } from '../../../../src/agent/tools/tool.ts'
-import { createResultTruncator, firstBytes } from '../../../../src/agent/tools/truncate-result.ts'
+import { createResultTruncator, truncateToBytes } from '../../../../src/agent/tools/truncate-result.ts'
 import type { Fields } from '../../../../src/contract/index.ts'
 import { declared } from '../../../doubles/tool-call.ts'
 
@@ -23,7 +23,7 @@ test('an excerpt fits its limit and never ends in half a character', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('a', 'é', '漢', '😀', '\u0000')), fc.nat(40), (characters, limit) => {
       const clean = characters.join('')
-      const cut = firstBytes(clean, limit)
+      const cut = truncateToBytes(clean, limit)
       expect(new TextEncoder().encode(cut).length).toBeLessThanOrEqual(limit)
       expect(clean.startsWith(cut)).toBe(true)
       // As much as fits: the next character would not.

@@ -1,7 +1,7 @@
 // What is stored and shown of parameters, and what never is.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson, sha256Of } from '../../../../src/agent/tools/canonical-json.ts'
+import { canonicalJson, sha256OfJson } from '../../../../src/agent/tools/canonical-json.ts'
 import { redactParameters } from '../../../../src/agent/tools/redact.ts'
 import { isSensitiveKey } from '../../../../src/agent/tools/sensitive-keys.ts'
 
@@ -103,5 +103,5 @@ test('the canonical text sorts by code units, keeps lists, and its hash is pinne
   expect(canonicalJson({ b: [2, 1], a: { é: 1, Z: undefined, '10': 1, '9': 2 } })).toBe(
     '{"a":{"10":1,"9":2,"é":1},"b":[2,1]}',
   )
-  expect(await sha256Of({})).toBe('sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a')
+  expect(await sha256OfJson({})).toBe('sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a')
 })

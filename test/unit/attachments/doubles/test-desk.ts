@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type AttachmentDeskDeps, createAttachmentDesk } from '../../../../src/attachments/create-desk.ts'
+import { type AttachmentServiceDeps, createAttachmentService } from '../../../../src/attachments/create-desk.ts'
 import type { IncomingFile } from '../../../../src/attachments/desk.ts'
 import { createFolderStore } from '../../../../src/node/blob-folder.ts'
 import { memoryKeys, memoryRows } from './memory-rows.ts'
@@ -12,14 +12,14 @@ export type TestDesk = Awaited<ReturnType<typeof openTestDesk>>
 export const ann = { principal: 'person:ann', threadId: null } as const
 const origin = { receivedVia: 'api', nativeId: null } as const
 
-export async function openTestDesk(changes: Partial<AttachmentDeskDeps> = {}) {
+export async function openTestDesk(changes: Partial<AttachmentServiceDeps> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'parley-files-'))
   const rows = memoryRows()
   const keys = memoryKeys()
   const clock = { nowMs: Date.parse('2026-11-17T12:00:00Z') }
   const lines: string[] = []
   const note = (event: string, facts?: unknown) => void lines.push(JSON.stringify([event, facts]))
-  const desk = createAttachmentDesk({
+  const desk = createAttachmentService({
     tenant: 'default',
     attachments: rows,
     keys,

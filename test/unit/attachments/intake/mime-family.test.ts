@@ -1,6 +1,6 @@
 // What a sender declares may be loose, but not a lie.
 import { expect, test } from 'vitest'
-import { canBe } from '../../../../src/attachments/intake/mime-family.ts'
+import { isTypePlausible } from '../../../../src/attachments/intake/mime-family.ts'
 
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 const cases: readonly (readonly [declared: string | undefined, sniffed: string, isPossible: boolean])[] = [
@@ -38,5 +38,5 @@ const cases: readonly (readonly [declared: string | undefined, sniffed: string, 
 ]
 
 test.each(cases)('declared %j, bytes of %s: %s', (declared, sniffed, isPossible) => {
-  expect(canBe(declared, sniffed)).toBe(isPossible)
+  expect(isTypePlausible(declared, sniffed)).toBe(isPossible)
 })

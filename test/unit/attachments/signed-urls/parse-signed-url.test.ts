@@ -2,14 +2,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseSignedUrl } from '../../../../src/attachments/signed-urls/parse-signed-url.ts'
-import { urlPlaces } from '../../../../src/attachments/signed-urls/url-place.ts'
+import { listSignedUrlOrigins } from '../../../../src/attachments/signed-urls/url-place.ts'
 import { scaled } from '../../../setup/scale.ts'
 
 const stores = [
   { name: 'supabase', bucket: 'agent-files', urls: { hosts: ['xxx.supabase.co'], form: 'supabase' } },
   { name: 's3', bucket: 'agent-inbox', urls: { hosts: ['s3.example'], form: 's3', isVirtualHosted: true } },
 ] as const
-const places = urlPlaces(stores, 'http://127.0.0.1:8787', ['agent-inputs/'])
+const places = listSignedUrlOrigins(stores, 'http://127.0.0.1:8787', ['agent-inputs/'])
 
 const pieces = [
   ...[

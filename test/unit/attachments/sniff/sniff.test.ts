@@ -1,7 +1,7 @@
 // What bytes are called, and what is kept from browsers because nobody can be sure.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sniff, sniffBytes } from '../../../../src/attachments/sniff/sniff.ts'
+import { sniffBytes, sniffType } from '../../../../src/attachments/sniff/sniff.ts'
 import { isLinear } from '../../../doubles/linear-time.ts'
 
 const hex = (digits: string) => Uint8Array.from(Buffer.from(digits, 'hex'))
@@ -114,7 +114,7 @@ const known: readonly (readonly [mimeType: string, bytes: Uint8Array])[] = [
 
 describe('sniffing', () => {
   test.each(known)('calls these bytes %s', (mimeType, bytes) => {
-    expect(sniff(bytes)).toEqual({ mimeType, isActive: false })
+    expect(sniffType(bytes)).toEqual({ mimeType, isActive: false })
   })
 
   const pages =
@@ -137,7 +137,7 @@ describe('sniffing', () => {
     ['text/xml', utf8('<custom-element onclick=x>')],
   ]
   test.each(markup)('calls markup %s, and active', (mimeType, bytes) => {
-    expect(sniff(bytes)).toEqual({ mimeType, isActive: true })
+    expect(sniffType(bytes)).toEqual({ mimeType, isActive: true })
   })
 
   const polyglots: Readonly<Record<string, Uint8Array>> = {
@@ -154,23 +154,23 @@ describe('sniffing', () => {
     'unknown bytes with a page': join(hex('00010203'), latin1('<IFRAME src=x>')),
   }
   test.each(Object.entries(polyglots))('takes no side about %s', (_name, bytes) => {
-    expect(sniff(bytes)).toEqual({ mimeType: 'application/octet-stream', isActive: true })
+    expect(sniffType(bytes)).toEqual({ mimeType: 'application/octet-stream', isActive: true })
   })
 
   test('leaves a photograph with metadata or a comment a photograph', () => {
     const comment = join(hex('ffd8fffe0040'), latin1('<html><script>alert(1)</script>'))
     const xmp = join(hex('ffd8ffe10040'), latin1('http://ns.adobe.com/xap/1.0/\0<?xpacket begin=""?><x:xmpmeta>'))
-    expect([sniff(comment), sniff(xmp)].map(({ mimeType }) => mimeType)).toEqual(['image/jpeg', 'image/jpeg'])
+    expect([sniffType(comment), sniffType(xmp)].map(({ mimeType }) => mimeType)).toEqual(['image/jpeg', 'image/jpeg'])
   })
 
   test('looks at nothing inside a packed file', () => {
     const bomb = zip(['<script>alert(1)</script>', '<html>'.repeat(100)])
-    expect(sniff(bomb)).toEqual({ mimeType: 'application/zip', isActive: false })
+    expect(sniffType(bomb)).toEqual({ mimeType: 'application/zip', isActive: false })
   })
 
   test('cuts no character in half at the end of what it sees', () => {
     const text = utf8(`${'a'.repeat(sniffBytes - 1)}图`)
-    expect(sniff(text.subarray(0, sniffBytes))).toEqual({ mimeType: 'text/plain', isActive: false })
+    expect(sniffType(text.subarray(0, sniffBytes))).toEqual({ mimeType: 'text/plain', isActive: false })
   })
 
   test('answers for any bytes, and never calls a page anything that is shown', () => {
@@ -179,8 +179,8 @@ describe('sniffing', () => {
         fc.uint8Array({ maxLength: 200 }),
         fc.constantFrom('', ' \n', '\ufeff', '<!-- x -->'),
         (tail, before) => {
-          expect(sniff(join(utf8(`${before}<script>`), tail)).isActive).toBe(true)
-          expect(typeof sniff(tail).mimeType).toBe('string')
+          expect(sniffType(join(utf8(`${before}<script>`), tail)).isActive).toBe(true)
+          expect(typeof sniffType(tail).mimeType).toBe('string')
         },
       ),
     )
@@ -188,7 +188,7 @@ describe('sniffing', () => {
 
   test('takes time that grows with the bytes and no faster', () => {
     const sniffed = (bytes: Uint8Array) => () => {
-      for (let turn = 0; turn < 20; turn += 1) sniff(bytes)
+      for (let turn = 0; turn < 20; turn += 1) sniffType(bytes)
     }
     const hostile = ['<!---->', '<', 'PK\x03\x04', '<!--', '<a ', '\0<', '<?'].map((piece) =>
       latin1(piece.repeat(sniffBytes)),

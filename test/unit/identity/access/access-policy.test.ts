@@ -1,7 +1,7 @@
 // Hop 6: policy reads evidence, the rules and stored grants, and nothing else.
 import { describe, expect, test } from 'vitest'
-import { type AccessRule, nothingStored, type Sender, type StoredGrant } from '../../../../src/contract/index.ts'
-import { type AccessScene, createAccessPolicy, roleHere } from '../../../../src/identity/access/access-policy.ts'
+import { type AccessRule, noStoredAccess, type Sender, type StoredGrant } from '../../../../src/contract/index.ts'
+import { type AccessContext, createAccessPolicy, strongestRole } from '../../../../src/identity/access/access-policy.ts'
 import { accessScene } from '../../../doubles/access-scene.ts'
 import { aMessage } from '../../../doubles/drafts.ts'
 
@@ -11,7 +11,7 @@ const { identities: _identities, ...bare } = sender
 const unproven: Sender = { ...bare, auth_method: 'none', verified: false }
 const open: AccessRule = { mode: 'public', allow: [] }
 const allowing = (...allow: string[]): AccessRule => ({ mode: 'allow_list', allow })
-const decide = (from: Sender, changes: Partial<AccessScene>) => policy.decide(from, accessScene(changes))
+const decide = (from: Sender, changes: Partial<AccessContext>) => policy.decide(from, accessScene(changes))
 
 test.each([
   ['public admits whoever has evidence', sender, open, 'admitted public'],
@@ -72,7 +72,7 @@ describe('stored grants', () => {
     workspaceId: null,
     ...changes,
   })
-  const stored = (...grants: StoredGrant[]) => ({ ...nothingStored, grants })
+  const stored = (...grants: StoredGrant[]) => ({ ...noStoredAccess, grants })
 
   test.each([
     ['lets in whom it names', grant(), 'admitted grant g1'],
@@ -143,9 +143,9 @@ describe('a role', () => {
     ...{ id: 'g1', subject: 'test:root', effect: 'allow', role: 'admin' },
     ...{ connection: null, agent: null, workspaceId: null },
   }
-  const scene = accessScene({ rule: open, stored: { ...nothingStored, grants: [admin] } })
+  const scene = accessScene({ rule: open, stored: { ...noStoredAccess, grants: [admin] } })
   const roleOf = (...others: NonNullable<Sender['identities']>) =>
-    roleHere({ ...sender, identities: [own, ...others] }, scene)
+    strongestRole({ ...sender, identities: [own, ...others] }, scene)
   const root = { ...own, subject: 'test:root' }
 
   test('comes with evidence that holds', () => {

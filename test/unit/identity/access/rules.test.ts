@@ -10,7 +10,7 @@ import {
 import { type AccessDecision, createAccessPolicy } from '../../../../src/identity/access/access-policy.ts'
 import { createEvidenceAccess } from '../../../../src/identity/access/decide-access.ts'
 import { type EvidenceRule, readEvidenceRules } from '../../../../src/identity/access/rules.ts'
-import { strengthOf } from '../../../../src/identity/evidence/assurance.ts'
+import { rankAssurance } from '../../../../src/identity/evidence/assurance.ts'
 import { accessScene } from '../../../doubles/access-scene.ts'
 import { audience, carriedEvidence, ownEvidence, senderWith } from '../../../doubles/evidence.ts'
 import { scaled } from '../../../setup/scale.ts'
@@ -171,13 +171,13 @@ test('the tables decide as a plain reading of the rules would', () => {
 })
 
 function matches(rule: EvidenceRule, evidence: IdentityEvidence): boolean {
-  const minimum = rule.effect === 'allow' && rule.min_assurance !== undefined ? strengthOf(rule.min_assurance) : 0
+  const minimum = rule.effect === 'allow' && rule.min_assurance !== undefined ? rankAssurance(rule.min_assurance) : 0
   return (
     (rule.subject ?? evidence.subject) === evidence.subject &&
     evidence.subject.startsWith(rule.subject_prefix ?? '') &&
     (rule.issuer ?? evidence.issuer) === evidence.issuer &&
     (rule.method ?? evidence.method) === evidence.method &&
-    strengthOf(evidence.assurance) >= minimum
+    rankAssurance(evidence.assurance) >= minimum
   )
 }
 

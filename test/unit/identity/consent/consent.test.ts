@@ -1,9 +1,9 @@
 // Consent: every operation on its own, and whether a person can be asked is said, never guessed.
 import { expect, test } from 'vitest'
-import { type ConsentScene, consentOperations, decideConsent } from '../../../../src/identity/consent/consent.ts'
+import { type ConsentContext, consentOperations, decideConsent } from '../../../../src/identity/consent/consent.ts'
 
-const scene = (changes: Partial<ConsentScene>): ConsentScene => ({ interactive: true, consent: {}, ...changes })
-const allowed = (given: ConsentScene) =>
+const scene = (changes: Partial<ConsentContext>): ConsentContext => ({ interactive: true, consent: {}, ...changes })
+const allowed = (given: ConsentContext) =>
   consentOperations.filter((operation) => decideConsent(operation, given).allowed)
 
 test.each(consentOperations)('consent to %s is consent to nothing else', (operation) => {

@@ -1,6 +1,6 @@
 // Evidence is worth something to one agent only; which one of several is known after it was written down.
 import { expect, test } from 'vitest'
-import { addressedTo } from '../../../../src/identity/evidence/addressed-to.ts'
+import { readdressMessage } from '../../../../src/identity/evidence/addressed-to.ts'
 import { checkEvidence } from '../../../../src/identity/evidence/check-evidence.ts'
 import { aMessage } from '../../../doubles/drafts.ts'
 
@@ -13,7 +13,7 @@ const codes = (message: ReturnType<typeof aMessage>) =>
   })
 
 test('what this gateway proved holds for the agent that takes the message', () => {
-  const message = addressedTo(aMessage(), billing)
+  const message = readdressMessage(aMessage(), billing)
   expect(message.recipient).toBe(billing)
   expect(codes(message)).toEqual(['ok'])
 })
@@ -24,7 +24,7 @@ test('what another gateway signed is for whom it was signed', () => {
   if (own === undefined) throw new Error('a message has evidence')
   const proof = { type: 'signed-attestation', alg: 'EdDSA', kid: 'k1', verified_by: 'parley' }
   const signed = { ...own, issuer: 'other.example', proof }
-  const message = addressedTo({ ...given, sender: { ...given.sender, identities: [own, signed] } }, billing)
+  const message = readdressMessage({ ...given, sender: { ...given.sender, identities: [own, signed] } }, billing)
   expect(codes(message)).toEqual(['ok', 'EV_AUDIENCE'])
 })
 
@@ -35,7 +35,7 @@ test('evidence for others keeps its audience; of several only ours is changed', 
   const other = { ...own, audience: '@other@parley.localhost' }
   const both = { ...own, audience: ['@demo@parley.localhost', '@other@parley.localhost'] }
   const sender = { ...given.sender, identities: [other, both] }
-  expect(addressedTo({ ...given, sender }, billing).sender.identities?.map(({ audience }) => audience)).toEqual([
+  expect(readdressMessage({ ...given, sender }, billing).sender.identities?.map(({ audience }) => audience)).toEqual([
     '@other@parley.localhost',
     [billing, '@other@parley.localhost'],
   ])
@@ -43,5 +43,5 @@ test('evidence for others keeps its audience; of several only ours is changed', 
 
 test('a message that is for the agent already is the same one', () => {
   const message = aMessage()
-  expect(addressedTo(message, message.recipient)).toBe(message)
+  expect(readdressMessage(message, message.recipient)).toBe(message)
 })

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../../src/contract/index.ts'
 import { checkEvidence } from '../../../../src/identity/evidence/check-evidence.ts'
-import { boundForwarded } from '../../../../src/identity/evidence/forwarded-evidence.ts'
-import { instantOf } from '../../../../src/identity/evidence/instant.ts'
+import { limitForwardedEvidence } from '../../../../src/identity/evidence/forwarded-evidence.ts'
+import { parseInstant } from '../../../../src/identity/evidence/instant.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence } from '../../../doubles/evidence.ts'
 
 const here = { audience, now: evidenceNow, origin: 'in-process' } as const
@@ -104,30 +104,30 @@ test.each([
   ['16 Nov 2026 12:00:00 GMT', undefined],
   ['1795000000', undefined],
 ])('%s is an instant or none', (text, expected) => {
-  expect(instantOf(text)).toBe(expected)
+  expect(parseInstant(text)).toBe(expected)
 })
 
 describe('evidence that comes with a message', () => {
   test('the fifth piece is dropped with the limit', () => {
-    const { kept, dropped } = boundForwarded(Array.from({ length: 5 }, () => carriedEvidence()))
+    const { kept, dropped } = limitForwardedEvidence(Array.from({ length: 5 }, () => carriedEvidence()))
     expect(kept).toHaveLength(4)
     expect(dropped).toEqual([{ index: 4, code: 'EV_LIMIT' }])
   })
 
   test('a piece that is too large leaves room for the others', () => {
     const large = carriedEvidence({ source: { a: 'x'.repeat(33 * 1024) } })
-    const { kept, dropped } = boundForwarded([large, carriedEvidence()])
+    const { kept, dropped } = limitForwardedEvidence([large, carriedEvidence()])
     expect(kept.map(({ index }) => index)).toEqual([1])
     expect(dropped).toEqual([{ index: 0, code: 'EV_LIMIT' }])
   })
 
   test('64 KiB is the end of all of them together', () => {
     const big = carriedEvidence({ source: { a: 'x'.repeat(30 * 1024) } })
-    expect(boundForwarded([big, big, big]).dropped).toEqual([{ index: 2, code: 'EV_LIMIT' }])
+    expect(limitForwardedEvidence([big, big, big]).dropped).toEqual([{ index: 2, code: 'EV_LIMIT' }])
   })
 
   test('a million entries are told in a few lines', () => {
-    expect(boundForwarded(new Array(1_000_000).fill(null)).dropped.length).toBeLessThanOrEqual(8)
+    expect(limitForwardedEvidence(new Array(1_000_000).fill(null)).dropped.length).toBeLessThanOrEqual(8)
   })
 
   test.each([
@@ -135,7 +135,7 @@ describe('evidence that comes with a message', () => {
     ['an object', { subject: 'space:admin' }, [{ index: 0, code: 'EV_MALFORMED' }]],
     ['text', 'admin', [{ index: 0, code: 'EV_MALFORMED' }]],
   ])('%s in place of a list yields nothing', (_what, carried, dropped) => {
-    expect(boundForwarded(carried)).toEqual({ kept: [], dropped })
+    expect(limitForwardedEvidence(carried)).toEqual({ kept: [], dropped })
   })
 })
 

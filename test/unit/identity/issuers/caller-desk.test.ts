@@ -1,11 +1,11 @@
 // What adapters ask the desk: whether a token may do something, and what to tell whoever may not.
 import { expect, test } from 'vitest'
-import { bearerMay, type CallerWish } from '../../../../src/contract/index.ts'
-import { createIssuerMemory } from '../../../../src/identity/issuers/issuer-memory.ts'
-import { createOutsideTokens } from '../../../../src/identity/issuers/outside-tokens.ts'
+import { bearerMay, type TokenRequirements } from '../../../../src/contract/index.ts'
+import { createIssuerCache } from '../../../../src/identity/issuers/issuer-memory.ts'
+import { createExternalTokenVerifier } from '../../../../src/identity/issuers/outside-tokens.ts'
 import { metadataUrl } from '../../../../src/identity/issuers/protected-resource.ts'
 import { readTokenIssuers, type TokenIssuerSettings } from '../../../../src/identity/issuers/token-issuer.ts'
-import { createCallerDesk } from '../../../../src/identity/tokens/callers.ts'
+import { createCallerService } from '../../../../src/identity/tokens/callers.ts'
 import type { TokenStore } from '../../../../src/identity/tokens/token-store.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../../src/verification/index.ts'
 import { startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
@@ -17,15 +17,15 @@ const tokens: TokenStore = { add: refuses, list: refuses, find: refuses, touch: 
 function deskOf(issuer: TokenIssuerDouble, changes: Partial<TokenIssuerSettings> = {}) {
   const problems: string[] = []
   const entry = { issuer: issuer.origin, audience: `${own}/{agent}`, ...changes }
-  const outside = createOutsideTokens({
+  const outside = createExternalTokenVerifier({
     issuers: readTokenIssuers([entry], { hasPublicUrl: true, problems }),
     fetch: { own: createUnpinnedFetch(fetch), guarded: createUnpinnedFetch(fetch) },
-    memory: createIssuerMemory(),
+    memory: createIssuerCache(),
     used: { use: async () => true },
     ...{ hash: sha256Hex, now: Date.now, log: { warn() {} } },
   })
   expect(problems).toEqual([])
-  return createCallerDesk({
+  return createCallerService({
     ...{ tokens, hash: sha256Hex, isShared: true, agents: ['one', 'two'], outside, realm: 'gateway.example' },
     metadataUrl: (resource) => metadataUrl('https://gateway.example', resource),
   })
@@ -45,7 +45,7 @@ test('AU-06 where a request names its agent, a token for another one will not do
   withIssuer(async (issuer) => {
     const desk = deskOf(issuer)
     const headers = { authorization: `Bearer ${await issuer.sign({ aud: `${own}/two` })}` }
-    const verdict = async (agent: string, wish: CallerWish) => {
+    const verdict = async (agent: string, wish: TokenRequirements) => {
       const { kind, ...more } = await desk.identify(headers, agent, wish)
       return 'reason' in more ? more.reason : kind
     }

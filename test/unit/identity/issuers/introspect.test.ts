@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { secret } from '../../../../src/contract/index.ts'
 import { createIntrospection } from '../../../../src/identity/issuers/introspect.ts'
-import { createIssuerMemory, type IssuerMemory } from '../../../../src/identity/issuers/issuer-memory.ts'
+import { createIssuerCache, type IssuerCache } from '../../../../src/identity/issuers/issuer-memory.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../../src/verification/index.ts'
 import { audience, client, startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 
 let issuer: TokenIssuerDouble
 let now: number
-let memory: IssuerMemory
+let memory: IssuerCache
 const asker = (changes: { clientSecret?: string; cacheSeconds?: number } = {}) => {
   const own = createUnpinnedFetch(fetch)
   const deps = {
@@ -29,7 +29,7 @@ const seconds = () => Math.floor(now / 1000)
 
 beforeEach(async () => {
   now = 1_800_000_000_000
-  memory = createIssuerMemory()
+  memory = createIssuerCache()
   issuer = await startTokenIssuer()
   issuer.tokens.set('good', { sub: 'ada', client_id: 'app', scope: 'run own', aud: audience, exp: seconds() + 20 })
 })

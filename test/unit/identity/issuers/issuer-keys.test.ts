@@ -1,18 +1,18 @@
 // The keys of an issuer: fetched once, again when one is new, never as often as somebody sends tokens, and kept while it is down.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createIssuerKeys, type IssuerKeys } from '../../../../src/identity/issuers/issuer-keys.ts'
-import { createIssuerMemory } from '../../../../src/identity/issuers/issuer-memory.ts'
-import { createGuardedFetch, createUnpinnedFetch } from '../../../../src/verification/index.ts'
+import { createIssuerCache } from '../../../../src/identity/issuers/issuer-memory.ts'
+import { createSafeFetch, createUnpinnedFetch } from '../../../../src/verification/index.ts'
 import { signingKey, startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 
 const minute = 60_000
-const closed = createGuardedFetch({ pins: true, dial: async () => 'address' })
+const closed = createSafeFetch({ pins: true, dial: async () => 'address' })
 
 let issuer: TokenIssuerDouble
 let keys: IssuerKeys
 let now: number
 let reasons: string[]
-const memory = () => createIssuerMemory()
+const memory = () => createIssuerCache()
 const open = (kept = memory(), jwksUrl: string | undefined = `${issuer.origin}/keys`) =>
   createIssuerKeys(
     {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../../src/contract/index.ts'
 import { admitForwarded, type SignatureCode } from '../../../../src/identity/trust/admit-forwarded.ts'
-import { onBehalfOf } from '../../../../src/identity/trust/on-behalf-of.ts'
+import { delegatedSubjects } from '../../../../src/identity/trust/on-behalf-of.ts'
 import { readTrustedIssuers } from '../../../../src/identity/trust/trusted-issuers.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence } from '../../../doubles/evidence.ts'
 
@@ -180,11 +180,11 @@ describe('on behalf of', () => {
 
   test('counts where the proof covers it', () => {
     const bearer = { type: 'bearer-token', verified_by: 'parley' } as const
-    expect(onBehalfOf(ownEvidence({ on_behalf_of, proof: bearer }))).toEqual(on_behalf_of)
+    expect(delegatedSubjects(ownEvidence({ on_behalf_of, proof: bearer }))).toEqual(on_behalf_of)
   })
 
   test('a transport proves nothing about others', () => {
-    expect(onBehalfOf(ownEvidence({ on_behalf_of }))).toEqual([])
+    expect(delegatedSubjects(ownEvidence({ on_behalf_of }))).toEqual([])
   })
 
   test('is kept from another gateway only where the entry allows it', async () => {

@@ -1,6 +1,6 @@
 // The commands of the channel beside a gateway of this process: what they ask is asked of its own connection.
 import { activityPubCommands } from '../../../../../adapters/activitypub/install/commands.ts'
-import type { CommandFlags, CommandResult, JsonObject, OperatorDesk } from '../../../../../src/contract/index.ts'
+import type { CommandFlags, CommandResult, JsonObject, OperatingContext } from '../../../../../src/contract/index.ts'
 import type { FediverseGateway } from '../../../../doubles/fediverse-gateway.ts'
 
 /** `files`: what commands may read, by name. */
@@ -8,7 +8,7 @@ export function deskAt(
   { gateway: { gateway } }: FediverseGateway,
   isOffline = false,
   files: Readonly<Record<string, string>> = {},
-): OperatorDesk {
+): OperatingContext {
   const [at] = gateway.connections
   if (at === undefined) throw new Error('no connection')
   return {
@@ -27,7 +27,7 @@ export function deskAt(
 
 /** `parley activitypub <group> <name>`. */
 export async function command(
-  desk: OperatorDesk,
+  desk: OperatingContext,
   group: string,
   name: string,
   flags: CommandFlags = {},

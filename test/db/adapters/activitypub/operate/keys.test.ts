@@ -1,8 +1,8 @@
 // New keys for an agent: followers are told, what was proven before still counts, and every process has the same ones at once.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { agentOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
-import { createOwnKeys } from '../../../../../adapters/activitypub/documents/own-keys.ts'
-import { createPlaces } from '../../../../../adapters/activitypub/documents/places.ts'
+import { createActorKeys } from '../../../../../adapters/activitypub/documents/own-keys.ts'
+import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/places.ts'
 import type { ChannelKeys } from '../../../../../src/contract/index.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../../../../doubles/fediverse-gateway.ts'
@@ -99,8 +99,8 @@ describe('two processes', () => {
       },
     }
     const records = memoryRecords()
-    const owner = agentOwner(createPlaces('https://agents.example'), 'demo')
-    const [one, two] = [1, 2].map(() => createOwnKeys({ ownKeys, records, now: () => nowMs }))
+    const owner = agentOwner(createDocumentUrls('https://agents.example'), 'demo')
+    const [one, two] = [1, 2].map(() => createActorKeys({ ownKeys, records, now: () => nowMs }))
     if (one === undefined || two === undefined) return expect.unreachable()
     const first = await two.of(owner)
     const rotations = await Promise.all([one.rotation(owner), two.rotation(owner)])

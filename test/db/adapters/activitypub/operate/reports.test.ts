@@ -1,6 +1,6 @@
 // What other servers report: seen by the operator with what it is about, and kept once it is closed.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createForgetStore } from '../../../../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../../../../src/storage/forget-store.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../../../../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../../../../doubles/fediverse-person.ts'
@@ -74,7 +74,7 @@ describeOnDatabase('a report about an agent', (database) => {
     await report(`${alice.id}/flags/1`, bot.actor('demo'))
     await report(`${alice.id}/flags/2`, bot.actor('demo'))
     await command(desk, 'reports', 'close', { id: `${alice.id}/flags/1` })
-    await createForgetStore(database(), 'default').eraseWritten([alice.id])
+    await createEraseStore(database(), 'default').eraseWritten([alice.id])
     for (const closed of [false, true])
       expect((await command(desk, 'reports', 'list', { closed })).value).toMatchObject({ reports: [] })
   })

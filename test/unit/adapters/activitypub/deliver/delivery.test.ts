@@ -1,6 +1,6 @@
 // One delivery: what is asked before it leaves, what is remembered of servers, and what happens when something of ours is missing.
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { multibaseOf } from '../../../../../adapters/activitypub/deliver/encode.ts'
+import { encodeMultibase } from '../../../../../adapters/activitypub/deliver/encode.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
 import { memoryRecords } from '../../../../doubles/memory-records.ts'
 import { deliveryScene, plainCall, startedAt } from '../delivery-scene.ts'
@@ -183,7 +183,7 @@ describe('a server that is down', () => {
 
 test('base58 is written as its draft says', () => {
   const bytes = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
-  expect(multibaseOf(new TextEncoder().encode('Hello World!'))).toBe('z2NEpo7TZRRrLZSi2U')
-  expect(multibaseOf(bytes('0000287fb4cd'))).toBe('z11233QC4')
-  expect(multibaseOf(new Uint8Array(3))).toBe('z111')
+  expect(encodeMultibase(new TextEncoder().encode('Hello World!'))).toBe('z2NEpo7TZRRrLZSi2U')
+  expect(encodeMultibase(bytes('0000287fb4cd'))).toBe('z11233QC4')
+  expect(encodeMultibase(new Uint8Array(3))).toBe('z111')
 })

@@ -1,6 +1,6 @@
 // One note, many inboxes: which ones, in which order, and under which name.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createExpand } from '../../../../../adapters/activitypub/deliver/expand.ts'
+import { createRecipientExpander } from '../../../../../adapters/activitypub/deliver/expand.ts'
 import type { InboxCall } from '../../../../../adapters/activitypub/wire/call.ts'
 import type { JsonObject, RenderedCall } from '../../../../../src/contract/index.ts'
 import { type MemoryRecords, memoryRecords } from '../../../../doubles/memory-records.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   await records.put('follower', 'scribe z', other, { agent: 'scribe' })
   await records.put('follower', 'demo broken', { actor: 7 }, { agent: 'demo' })
   let ids = 0
-  expand = createExpand({ origin, records, now: () => 0, newId: () => `id-${ids++}` })
+  expand = createRecipientExpander({ origin, records, now: () => 0, newId: () => `id-${ids++}` })
 })
 
 const expanded = async (to: JsonObject = {}, text = 'Hello') =>

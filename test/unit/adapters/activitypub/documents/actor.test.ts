@@ -4,7 +4,7 @@ import { Application, Service } from '@fedify/vocab'
 import { getDocumentLoader } from '@fedify/vocab-runtime'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { instanceOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
-import { createOwnKeys } from '../../../../../adapters/activitypub/documents/own-keys.ts'
+import { createActorKeys } from '../../../../../adapters/activitypub/documents/own-keys.ts'
 import { createSignGet } from '../../../../../adapters/activitypub/documents/sign-get.ts'
 import { readActor } from '../../../../../adapters/activitypub/remote/read-actor.ts'
 import type { JsonObject } from '../../../../../src/contract/index.ts'
@@ -87,7 +87,7 @@ describe('new keys', () => {
 
   test('are not made where nothing could seal them, and it is said what to do', async () => {
     const unsealed = { keep: async () => undefined }
-    const keys = createOwnKeys({ ownKeys: unsealed, records: memoryRecords(), now: Date.now })
+    const keys = createActorKeys({ ownKeys: unsealed, records: memoryRecords(), now: Date.now })
     await expect(keys.of({ name: 'instance', actor: `${origin}/ap/actor` })).rejects.toThrow(/set PARLEY_SEAL_KEY/)
   })
 })

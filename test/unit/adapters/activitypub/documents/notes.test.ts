@@ -4,9 +4,9 @@ import { Create, Note } from '@fedify/vocab'
 import { getDocumentLoader } from '@fedify/vocab-runtime'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { wantsActivity } from '../../../../../adapters/activitypub/documents/negotiate.ts'
-import { placeOf } from '../../../../../adapters/activitypub/documents/places.ts'
-import { updateOf } from '../../../../../adapters/activitypub/render/activity.ts'
-import { families, followerKey } from '../../../../../adapters/activitypub/wire/own-records.ts'
+import { parseDocumentPath } from '../../../../../adapters/activitypub/documents/places.ts'
+import { updateNoteActivity } from '../../../../../adapters/activitypub/render/activity.ts'
+import { followerKey, ownFamilies } from '../../../../../adapters/activitypub/wire/own-records.ts'
 import type { JsonObject } from '../../../../../src/contract/index.ts'
 import { activityJson, type DocumentScene, openDocuments, origin } from './scene.ts'
 
@@ -52,7 +52,7 @@ describe('a post', () => {
       conversation: `${origin}/ap/demo/notes/n1#context`,
     })
     const change = { content: '', source: '', version: 1, updated: '2026-11-17T13:00:00Z' }
-    const delivered = updateOf({ note }, change)['@context']
+    const delivered = updateNoteActivity({ note }, change)['@context']
     const [fetched, page] = [await scene.json('/ap/demo/notes/n1'), await scene.json('/ap/demo/outbox?page=true')]
     expect([fetched['@context'], page['@context']]).toEqual([delivered, delivered])
     const preloaded = getDocumentLoader()
@@ -67,7 +67,7 @@ describe('a post', () => {
     await scene.post('n1', 'followers', { to: [`${origin}/ap/demo/followers`] })
     const bob = 'https://social.example/bob'
     expect((await scene.ask('/ap/demo/notes/n1', { signer: bob })).status).toBe(404)
-    await scene.records.put(families.follower, followerKey('demo', bob), { actor: bob }, { agent: 'demo' })
+    await scene.records.put(ownFamilies.follower, followerKey('demo', bob), { actor: bob }, { agent: 'demo' })
     const shown = await scene.ask('/ap/demo/notes/n1', { signer: bob, accept: activityJson })
     expect([shown.status, shown.headers.get('cache-control')]).toEqual([200, 'private, no-store'])
   })
@@ -176,7 +176,7 @@ describe('paths and types', () => {
     '/@demo/x',
     '/nodeinfo/3.0',
   ])('there is nothing at %s', async (path) => {
-    expect(placeOf(path)).toBeUndefined()
+    expect(parseDocumentPath(path)).toBeUndefined()
     expect((await scene.ask(path)).status).toBe(404)
   })
 

@@ -1,8 +1,8 @@
 // An instance with two agents as others ask it, without a network: its own documents need none.
-import { createOwnKeys, type OwnKeys } from '../../../../../adapters/activitypub/documents/own-keys.ts'
-import { createOwnNotes, isForEverybody } from '../../../../../adapters/activitypub/documents/own-notes.ts'
-import { createPlaces, type Places } from '../../../../../adapters/activitypub/documents/places.ts'
-import { createServe } from '../../../../../adapters/activitypub/documents/serve.ts'
+import { type ActorKeys, createActorKeys } from '../../../../../adapters/activitypub/documents/own-keys.ts'
+import { createOwnNotes, isPublicNote } from '../../../../../adapters/activitypub/documents/own-notes.ts'
+import { createDocumentUrls, type DocumentUrls } from '../../../../../adapters/activitypub/documents/places.ts'
+import { createDocumentServer } from '../../../../../adapters/activitypub/documents/serve.ts'
 import type { DocumentSettings } from '../../../../../adapters/activitypub/documents/settings.ts'
 import type { Visibility } from '../../../../../adapters/activitypub/wire/activity.ts'
 import { noteFamily, outboxFamily, outboxKey } from '../../../../../adapters/activitypub/wire/call.ts'
@@ -11,8 +11,8 @@ import type {
   ChannelKeys,
   FileSource,
   JsonObject,
-  ListenAnswer,
-  RawArrival,
+  ListenResult,
+  RawRequest,
   Records,
 } from '../../../../../src/contract/index.ts'
 import { memoryRecords } from '../../../../doubles/memory-records.ts'
@@ -32,11 +32,11 @@ const demo: AgentProfile = {
 const other: AgentProfile = { slug: 'other-one', label: 'Other', description: '', skills }
 
 export type DocumentScene = {
-  readonly places: Places
-  readonly keys: OwnKeys
+  readonly places: DocumentUrls
+  readonly keys: ActorKeys
   readonly records: Records
   /** Bodies that were handed in. */
-  readonly arrived: RawArrival[]
+  readonly arrived: RawRequest[]
   /** `signer`: who proves to be asking. */
   ask(path: string, options?: Asked): Promise<Response>
   json(path: string, options?: Asked): Promise<JsonObject>
@@ -63,17 +63,17 @@ const sharedKeys = memoryKeys()
 
 export function openDocuments(
   settings: Partial<DocumentSettings> = {},
-  answer: ListenAnswer = { kind: 'stored', acceptances: [] },
+  answer: ListenResult = { kind: 'stored', acceptances: [] },
   files?: FileSource,
 ): DocumentScene {
   let nowMs = Date.parse('2026-11-17T12:00:00Z')
   const now = (): number => nowMs
   const records = memoryRecords(now)
-  const places = createPlaces(origin)
-  const keys = createOwnKeys({ ownKeys: sharedKeys, records, now })
+  const places = createDocumentUrls(origin)
+  const keys = createActorKeys({ ownKeys: sharedKeys, records, now })
   const notes = createOwnNotes(records, places)
-  const arrived: RawArrival[] = []
-  const serve = createServe({
+  const arrived: RawRequest[] = []
+  const serve = createDocumentServer({
     settings: { follow: 'manual', isDiscoverable: false, isIndexable: false, retired: ['old'], ...settings },
     places,
     agents: () => [demo, other],
@@ -88,7 +88,7 @@ export function openDocuments(
   })
   const door = {
     ...idleDoor,
-    async receive(arrival: RawArrival) {
+    async receive(arrival: RawRequest) {
       arrived.push(arrival)
       return answer
     },
@@ -103,7 +103,7 @@ export function openDocuments(
   const keep = async (visibility: Visibility, note: JsonObject & { readonly id: string }): Promise<void> => {
     const { id, published } = note
     await records.put(noteFamily, id, { visibility, note, recipients: [], audience: [] }, { agent: 'demo' })
-    if (!isForEverybody(visibility) || typeof published !== 'string') return
+    if (!isPublicNote(visibility) || typeof published !== 'string') return
     await records.put(outboxFamily, outboxKey(id, published), { id, published }, { agent: 'demo' })
   }
   return {

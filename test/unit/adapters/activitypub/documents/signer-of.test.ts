@@ -4,7 +4,7 @@ import { signRequest } from '@fedify/fedify'
 import { beforeAll, expect, test } from 'vitest'
 import { instanceOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
 import { createSignGet } from '../../../../../adapters/activitypub/documents/sign-get.ts'
-import { createSignerOf } from '../../../../../adapters/activitypub/documents/signer-of.ts'
+import { createReaderVerifier } from '../../../../../adapters/activitypub/documents/signer-of.ts'
 import type { KeySource } from '../../../../../adapters/activitypub/gate/key-source.ts'
 import { readActor } from '../../../../../adapters/activitypub/remote/read-actor.ts'
 import { openDocuments, origin } from './scene.ts'
@@ -25,7 +25,8 @@ beforeAll(async () => {
   keys = { find, refresh: find }
 })
 
-const signerOf = (request: Request, nowMs = Date.now()) => createSignerOf({ keys, now: () => nowMs, origin })(request)
+const signerOf = (request: Request, nowMs = Date.now()) =>
+  createReaderVerifier({ keys, now: () => nowMs, origin })(request)
 const sign = (at: string) => createSignGet({ keys: scene.keys, instance: owner, now: Date.now })(at)
 
 test('is whoever signed it', async () => {

@@ -2,7 +2,10 @@
 import { generateCryptoKeyPair, signObject, signRequest } from '@fedify/fedify/sig'
 import { Create, Note } from '@fedify/vocab'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createGate, type GateDeps } from '../../../../../adapters/activitypub/gate/open-gate.ts'
+import {
+  createSignatureVerifier,
+  type SignatureVerifierDeps,
+} from '../../../../../adapters/activitypub/gate/open-gate.ts'
 import type { RemoteKey } from '../../../../../adapters/activitypub/wire/actor.ts'
 import { actorOf, createNote, keySource, ourOrigin, post } from '../../../../doubles/activitypub-peer.ts'
 
@@ -22,10 +25,10 @@ beforeAll(async () => {
   keys = [await remoteKey(rsa, 'main-key', 'rsa'), await remoteKey(ed25519, 'ed25519-key', 'ed25519')]
 })
 
-async function judged(request: Request, more: Partial<GateDeps> = {}) {
+async function judged(request: Request, more: Partial<SignatureVerifierDeps> = {}) {
   const source = keySource([])
   for (const key of keys) source.answers.set(key.id, { kind: 'found', key, actor: actorOf(alice, keys) })
-  const gate = createGate({ keys: source, now: () => Date.now(), origin: ourOrigin, ...more })
+  const gate = createSignatureVerifier({ keys: source, now: () => Date.now(), origin: ourOrigin, ...more })
   const { pathname, search } = new URL(request.url)
   const verdict = await gate.open({
     bytes: new Uint8Array(await request.arrayBuffer()),

@@ -1,6 +1,6 @@
 // An activity from what was kept of it: whose it was is known, or it is nobody's.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { keptActivity } from '../../../../../adapters/activitypub/gate/kept-activity.ts'
+import { reverifyStored } from '../../../../../adapters/activitypub/gate/kept-activity.ts'
 import { aPerson, remoteKeyPair } from '../../../../doubles/fediverse.ts'
 import { openRemoteScene, type RemoteScene } from '../remote/scene.ts'
 
@@ -23,7 +23,7 @@ const kept = (more: object = {}) => ({
   from: 'remote' as const,
 })
 const read = (more?: object, subject: string | null = alice, acceptsProofs = false) =>
-  keptActivity({ remote: scene.replica, acceptsProofs }, kept(more), { subject })
+  reverifyStored({ remote: scene.replica, acceptsProofs }, kept(more), { subject })
 
 test('is its author’s, who is known, by no key that anybody remembers', async () => {
   expect(await read()).toMatchObject({ signer: { id: alice }, method: 'ap-http-signature', keyId: undefined })

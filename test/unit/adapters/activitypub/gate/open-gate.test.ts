@@ -1,8 +1,8 @@
 // The gate's verdicts in the words of the contract, and what it tells about an arrival beside its signer.
 import { describe, expect, test } from 'vitest'
-import { isActivityType } from '../../../../../adapters/activitypub/gate/media-type.ts'
-import { createGate, verdictOf } from '../../../../../adapters/activitypub/gate/open-gate.ts'
-import { refused } from '../../../../../adapters/activitypub/gate/refusal.ts'
+import { isActivityMediaType } from '../../../../../adapters/activitypub/gate/media-type.ts'
+import { createSignatureVerifier, toVerifyResult } from '../../../../../adapters/activitypub/gate/open-gate.ts'
+import { rejectSignature } from '../../../../../adapters/activitypub/gate/refusal.ts'
 import {
   createNote,
   keySource,
@@ -14,7 +14,7 @@ import {
 } from '../../../../doubles/activitypub-peer.ts'
 
 const alice = makePeer('https://remote.example/users/alice')
-const gate = createGate({ keys: keySource([alice]), now: () => peerNow, origin: ourOrigin })
+const gate = createSignatureVerifier({ keys: keySource([alice]), now: () => peerNow, origin: ourOrigin })
 
 /** An error with its code and what to do about it. */
 function told(status: number, code: string) {
@@ -24,23 +24,23 @@ function told(status: number, code: string) {
 
 describe('a verdict for the gateway', () => {
   test.each([
-    [refused('wrong_signature'), { kind: 'rejected', reason: 'bad_signature' }],
-    [refused('missing_signature'), { kind: 'rejected', reason: 'missing_credential' }],
-    [refused('stale'), { kind: 'rejected', reason: 'stale_timestamp' }],
-    [refused('from_the_future'), { kind: 'rejected', reason: 'future_timestamp' }],
-    [refused('not_the_owner'), { kind: 'rejected', reason: 'wrong_credential' }],
-    [refused('body_too_large'), { kind: 'handshake', answer: told(413, 'body_too_large') }],
-    [refused('wrong_media_type'), { kind: 'handshake', answer: told(415, 'wrong_media_type') }],
-    [refused('no_actor'), { kind: 'handshake', answer: told(400, 'no_actor') }],
+    [rejectSignature('wrong_signature'), { kind: 'rejected', reason: 'bad_signature' }],
+    [rejectSignature('missing_signature'), { kind: 'rejected', reason: 'missing_credential' }],
+    [rejectSignature('stale'), { kind: 'rejected', reason: 'stale_timestamp' }],
+    [rejectSignature('from_the_future'), { kind: 'rejected', reason: 'future_timestamp' }],
+    [rejectSignature('not_the_owner'), { kind: 'rejected', reason: 'wrong_credential' }],
+    [rejectSignature('body_too_large'), { kind: 'handshake', answer: told(413, 'body_too_large') }],
+    [rejectSignature('wrong_media_type'), { kind: 'handshake', answer: told(415, 'wrong_media_type') }],
+    [rejectSignature('no_actor'), { kind: 'handshake', answer: told(400, 'no_actor') }],
     [{ kind: 'dropped', reason: 'not_their_own_work' } as const, { kind: 'handshake', answer: { status: 202 } }],
     [{ kind: 'screened', answer: { status: 429 } } as const, { kind: 'handshake', answer: { status: 429 } }],
   ])('of %j', (verdict, expected) => {
-    expect(verdictOf(verdict)).toEqual(expected)
+    expect(toVerifyResult(verdict)).toEqual(expected)
   })
 
   test('who is let in is genuine', async () => {
     const verdict = await gate.open(signCavage(post(createNote(alice)), alice))
-    expect(verdict.kind === 'departed' ? undefined : verdictOf(verdict)).toBe(verdict)
+    expect(verdict.kind === 'departed' ? undefined : toVerifyResult(verdict)).toBe(verdict)
   })
 })
 
@@ -64,10 +64,15 @@ test.each([
   ['text/html, application/activity+json', false],
   [undefined, false],
 ])('%s is a type of activities: %s', (type, expected) => {
-  expect(isActivityType(type)).toBe(expected)
+  expect(isActivityMediaType(type)).toBe(expected)
 })
 
 test('an operator may allow longer or shorter bodies', async () => {
-  const tight = createGate({ keys: keySource([alice]), now: () => peerNow, origin: ourOrigin, maxBytes: 100 })
+  const tight = createSignatureVerifier({
+    keys: keySource([alice]),
+    now: () => peerNow,
+    origin: ourOrigin,
+    maxBytes: 100,
+  })
   expect(await tight.open(signCavage(post(createNote(alice)), alice))).toMatchObject({ status: 413 })
 })

@@ -1,20 +1,20 @@
 // Structured fields are read strictly: what two readers could take in two ways is refused (RFC 8941).
 import { describe, expect, test } from 'vitest'
-import { base58Bytes, base64Bytes } from '../../../../../adapters/activitypub/gate/base64.ts'
-import { innerListText, readDictionary } from '../../../../../adapters/activitypub/gate/structured-fields.ts'
+import { decodeBase58, decodeStrictBase64 } from '../../../../../adapters/activitypub/gate/base64.ts'
+import { innerListText, parseDictionary } from '../../../../../adapters/activitypub/gate/structured-fields.ts'
 
 describe('a dictionary', () => {
   test('of a list with parameters is written again as a signer writes it', () => {
     const given =
       'sig1=( "@method"  "a";key="b;c";sf );created=1;keyid="x\\"y\\\\z";alg="ed25519";on;off=?0;b=:YQ==:;t=tok/en'
-    const member = readDictionary(given)?.get('sig1')
+    const member = parseDictionary(given)?.get('sig1')
     expect(member?.kind === 'list' && innerListText(member.items, member.params)).toBe(
       '("@method" "a";key="b;c";sf);created=1;keyid="x\\"y\\\\z";alg="ed25519";on;off=?0;b=:YQ==:;t=tok/en',
     )
   })
 
   test('has several members, with blanks around their commas', () => {
-    expect([...(readDictionary('a=:YQ==: ,\tb=1,c') ?? [])]).toMatchObject([
+    expect([...(parseDictionary('a=:YQ==: ,\tb=1,c') ?? [])]).toMatchObject([
       ['a', { kind: 'item', bare: { type: 'bytes', base64: 'YQ==' } }],
       ['b', { kind: 'item', bare: { type: 'integer', value: 1 } }],
       ['c', { kind: 'item', bare: { type: 'boolean', value: true } }],
@@ -42,7 +42,7 @@ describe('a dictionary', () => {
     ['too much of it', `a="${'x'.repeat(20_000)}"`],
     ['too many of them', Array.from({ length: 65 }, (_, index) => `a${index}`).join(',')],
   ])('is refused with %s', (_, text) => {
-    expect(readDictionary(text)).toBeUndefined()
+    expect(parseDictionary(text)).toBeUndefined()
   })
 })
 
@@ -53,17 +53,17 @@ describe('bytes', () => {
     ['YWI=', 'ab'],
     ['YWJj', 'abc'],
   ])('of %j', (text, expected) => {
-    expect(Buffer.from(base64Bytes(text) ?? []).toString()).toBe(expected)
+    expect(Buffer.from(decodeStrictBase64(text) ?? []).toString()).toBe(expected)
   })
 
   test.each(['YQ', 'YQ=', 'Y', ' YQ==', 'YQ==\n', 'Y-Q_'])('%j is no base64', (text) => {
-    expect(base64Bytes(text)).toBeUndefined()
+    expect(decodeStrictBase64(text)).toBeUndefined()
   })
 
   test('of base58 have the length that was asked for, or are none', () => {
-    expect(base58Bytes('2NEpo7TZRRrLZSi2U', 12)).toEqual(new TextEncoder().encode('Hello World!'))
-    expect(base58Bytes('zzzzzzzzzzzzzzzzz', 12)).toBeUndefined()
-    expect(base58Bytes('0OIl', 12)).toBeUndefined()
-    expect(base58Bytes('1'.repeat(100_000), 12)).toBeUndefined()
+    expect(decodeBase58('2NEpo7TZRRrLZSi2U', 12)).toEqual(new TextEncoder().encode('Hello World!'))
+    expect(decodeBase58('zzzzzzzzzzzzzzzzz', 12)).toBeUndefined()
+    expect(decodeBase58('0OIl', 12)).toBeUndefined()
+    expect(decodeBase58('1'.repeat(100_000), 12)).toBeUndefined()
   })
 })

@@ -1,13 +1,13 @@
 // Published vectors: RFC 9421 appendix B, draft-cavage-12 appendix C, FEP-8b32 and eddsa-jcs-2022 (mail AP-051, AP-052).
 import { createPublicKey, verify } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { base58Bytes } from '../../../../../adapters/activitypub/gate/base64.ts'
-import { signingText } from '../../../../../adapters/activitypub/gate/cavage.ts'
+import { decodeBase58 } from '../../../../../adapters/activitypub/gate/base64.ts'
+import { cavageSigningText } from '../../../../../adapters/activitypub/gate/cavage.ts'
 import { createSignatureChecker } from '../../../../../adapters/activitypub/gate/check-signature.ts'
-import { readMessageSignatures, signatureBase } from '../../../../../adapters/activitypub/gate/message-signature.ts'
-import { readProofs } from '../../../../../adapters/activitypub/gate/proof.ts'
+import { parseMessageSignatures, signatureBase } from '../../../../../adapters/activitypub/gate/message-signature.ts'
+import { parseProofs } from '../../../../../adapters/activitypub/gate/proof.ts'
 import type { Algorithm, SignedRequest } from '../../../../../adapters/activitypub/gate/signed-request.ts'
-import { readDictionary } from '../../../../../adapters/activitypub/gate/structured-fields.ts'
+import { parseDictionary } from '../../../../../adapters/activitypub/gate/structured-fields.ts'
 import type { RemoteKey } from '../../../../../adapters/activitypub/wire/actor.ts'
 import proofs from './fixtures/eddsa-jcs-2022.json' with { type: 'json' }
 import rfc from './fixtures/rfc9421-appendix-b.json' with { type: 'json' }
@@ -48,13 +48,13 @@ const requests: Readonly<Partial<Record<Label, SignedRequest>>> = {
 }
 
 function listOf(label: Label) {
-  const member = readDictionary(rfc.signatures[label].input)?.get(label)
+  const member = parseDictionary(rfc.signatures[label].input)?.get(label)
   if (member?.kind !== 'list') throw new Error('no list')
   return member
 }
 
 function checked(label: Label, keyId: string, base: string, algorithm?: Algorithm) {
-  const member = readDictionary(rfc.signatures[label].signature)?.get(label)
+  const member = parseDictionary(rfc.signatures[label].signature)?.get(label)
   const key = keys[keyId]
   if (member?.kind !== 'item' || member.bare.type !== 'bytes' || key === undefined) throw new Error('no signature')
   return checker.check(key, algorithm, member.bare.value, utf8.encode(base))
@@ -93,7 +93,7 @@ describe('AP-052: RFC 9421, appendix B', () => {
   ] as const)('%s as a delivery at its time: %s', (label, expected) => {
     const { input, signature } = rfc.signatures[label]
     const headers = { ...testRequest.headers, 'signature-input': input, signature }
-    const [step] = readMessageSignatures({ ...testRequest, headers }, 1_618_884_473_000)
+    const [step] = parseMessageSignatures({ ...testRequest, headers }, 1_618_884_473_000)
     expect(step?.kind === 'refused' ? step.reason : step?.kind).toBe(expected)
   })
 
@@ -146,7 +146,7 @@ describe('AP-052: draft-cavage-12, appendix C', () => {
       'vSdrb+dS3EceC9bcwHSo4MlyKS59iFIrhgYkz8+oVLEEzmYZZvRs8rgOp+63LEM3v+MFHB32NfpB2bEKBIvB1q52LaEUHFv120V01IL+TAD48XaERZFukWgHoBTLMhYS2Gb51gWxpeIq8knRmPnYePbF5MOkR0Zkly4zKH7s1dE=',
     ],
   ])('%s: the published signature is one of our text', (_, names, signature) => {
-    const text = signingText(request, names.split(' '), new Map(), request.path + request.query) ?? ''
+    const text = cavageSigningText(request, names.split(' '), new Map(), request.path + request.query) ?? ''
     expect(verify('sha256', Buffer.from(text), key, Buffer.from(signature, 'base64'))).toBe(true)
   })
 
@@ -158,11 +158,11 @@ describe('AP-052: draft-cavage-12, appendix C', () => {
 
 describe('AP-051: proofs', () => {
   const at = Date.parse('2023-02-24T23:36:38Z')
-  const raw = base58Bytes(proofs.publicKeyMultibase.slice(1), 34)?.slice(2) ?? new Uint8Array()
+  const raw = decodeBase58(proofs.publicKeyMultibase.slice(1), 34)?.slice(2) ?? new Uint8Array()
   const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw]).toString('base64')
 
   async function judged(document: object) {
-    const [step] = await readProofs(document as Record<string, unknown>, at)
+    const [step] = await parseProofs(document as Record<string, unknown>, at)
     if (step?.kind !== 'passed') return step
     const { signature, signed } = step.value
     const judgements = signed.map((bytes) => checker.check({ algorithm: 'ed25519', spki }, 'ed25519', signature, bytes))
@@ -188,7 +188,7 @@ describe('AP-051: proofs', () => {
   )
 
   test('what is signed is the published hash', async () => {
-    const [step] = await readProofs(proofs.vcDiEddsa, at)
+    const [step] = await parseProofs(proofs.vcDiEddsa, at)
     const [signed] = step?.kind === 'passed' ? step.value.signed : []
     expect(Buffer.from(signed ?? []).toString('hex')).toBe(
       '66ab154f5c2890a140cb8388a22a160454f80575f6eae09e5a097cabe539a1db59b7cb6251b8991add1ce0bc83107e3db9dbbab5bd2c28f687db1a03abc92f19',

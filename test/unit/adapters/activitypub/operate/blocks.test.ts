@@ -1,6 +1,6 @@
 // Whom an operator turns away while the gateway runs.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createPlaces } from '../../../../../adapters/activitypub/documents/places.ts'
+import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/places.ts'
 import { createBlocks } from '../../../../../adapters/activitypub/manners/blocks.ts'
 import { readBlockList } from '../../../../../adapters/activitypub/operate/block-csv.ts'
 import { blockOperations } from '../../../../../adapters/activitypub/operate/blocks.ts'
@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 const ask = (name: string, input: JsonObject = {}) => {
   now += 1
-  const deps = { records, places: createPlaces(origin), listed: ['fixed.example'] }
+  const deps = { records, places: createDocumentUrls(origin), listed: ['fixed.example'] }
   return operated(blockOperations(deps), records, { name, input, at: now })
 }
 const follow = (agent: string, actor: string) =>

@@ -1,8 +1,8 @@
 // Reading activities (AP-084 and its neighbours): one shape for whatever shapes servers write.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isFault, readActivity } from '../../../../../adapters/activitypub/read/read-activity.ts'
-import { publicCollection, readObject } from '../../../../../adapters/activitypub/read/read-object.ts'
+import { isUnreadableActivity, readActivity } from '../../../../../adapters/activitypub/read/read-activity.ts'
+import { publicCollection, readNoteObject } from '../../../../../adapters/activitypub/read/read-object.ts'
 import type { ReadActivity } from '../../../../../adapters/activitypub/wire/activity.ts'
 import { scaled } from '../../../../setup/scale.ts'
 
@@ -10,11 +10,11 @@ const alice = 'https://remote.example/users/alice'
 
 function activity(json: object): ReadActivity {
   const read = readActivity(json as Record<string, unknown>)
-  if (isFault(read)) throw new Error(read.reason)
+  if (isUnreadableActivity(read)) throw new Error(read.reason)
   return read
 }
 
-const fieldOf = (name: keyof ReturnType<typeof readObject>) => (given: object) => readObject({ ...given })[name]
+const fieldOf = (name: keyof ReturnType<typeof readNoteObject>) => (given: object) => readNoteObject({ ...given })[name]
 
 describe('a note', () => {
   test('as Mastodon writes it becomes every field', () => {
@@ -39,7 +39,7 @@ describe('a note', () => {
       ],
       tag: [{ type: 'Mention', href: 'https://agents.example/ap/concierge', name: '@concierge@agents.example' }],
     }
-    expect(readObject(note)).toEqual({
+    expect(readNoteObject(note)).toEqual({
       id: `${alice}/statuses/1`,
       type: 'Note',
       attributedTo: alice,
@@ -126,7 +126,7 @@ describe('AP-084: shapes', () => {
     ['missing', {}, '', undefined],
     ['a number', { content: 1, contentMap: [] }, '', undefined],
   ])('content is %s', (_, given, content, language) => {
-    expect(readObject(given)).toMatchObject({ content, language })
+    expect(readNoteObject(given)).toMatchObject({ content, language })
   })
 
   test.each([
@@ -168,7 +168,7 @@ describe('AP-084: shapes', () => {
     ],
     ['without an address', { attachment: [{ type: 'PropertyValue', name: 'x', value: 'y' }, null, 1] }, []],
   ])('attachment is %s', (_, given, expected) => {
-    const read = readObject(given).attachments.map(({ type, url, mediaType, alt }) => [type, url, mediaType, alt])
+    const read = readNoteObject(given).attachments.map(({ type, url, mediaType, alt }) => [type, url, mediaType, alt])
     expect(read).toEqual(expected)
   })
 
@@ -185,7 +185,7 @@ describe('AP-084: shapes', () => {
 
   test('who wrote it is the first of several; a time that is none is left out', () => {
     const given = { attributedTo: [{ type: 'Person', id: alice }, 'https://a.example/channel'], published: 'soon' }
-    expect(readObject(given)).toMatchObject({ attributedTo: alice, published: undefined })
+    expect(readNoteObject(given)).toMatchObject({ attributedTo: alice, published: undefined })
   })
 })
 
@@ -238,7 +238,7 @@ describe('an activity', () => {
     const anything = fc.dictionary(fc.constantFrom(...fields), fc.jsonValue())
     fc.assert(
       fc.property(anything, anything, (outer, inner) => {
-        expect(isFault(readActivity({ ...outer, object: inner, type: 'Undo', actor: alice }))).toBe(false)
+        expect(isUnreadableActivity(readActivity({ ...outer, object: inner, type: 'Undo', actor: alice }))).toBe(false)
       }),
       { numRuns: scaled(200) },
     )

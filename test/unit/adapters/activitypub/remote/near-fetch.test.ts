@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createNearFetch } from '../../../../../adapters/activitypub/remote/near-fetch.ts'
+import { createLoopbackFetch } from '../../../../../adapters/activitypub/remote/near-fetch.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
 
 const server = createServer(({ url }, response) => {
@@ -19,7 +19,8 @@ afterAll(() => {
   for (const each of [server, other]) each.close()
 })
 
-const near = (...origins: readonly string[]) => createNearFetch({ guardedFetch: createPinnedFetch(), fetch }, origins)
+const near = (...origins: readonly string[]) =>
+  createLoopbackFetch({ guardedFetch: createPinnedFetch(), fetch }, origins)
 
 test('an address of this machine that is written down is asked', async () => {
   const outcome = await near(origin).fetch(`${origin}/here`)

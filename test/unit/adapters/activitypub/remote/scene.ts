@@ -1,5 +1,5 @@
 // Others on real servers of this machine, asked the way the channel asks them, at a clock of the test's.
-import { createRemote, type Remote } from '../../../../../adapters/activitypub/remote/remote.ts'
+import { createRemoteLookup, type RemoteLookup } from '../../../../../adapters/activitypub/remote/remote.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import { memoryNotes } from '../../../../doubles/memory-notes.ts'
 
@@ -7,9 +7,9 @@ const hosts = ['social.example.com', 'evil.example.com', 'handle.example.com', '
 
 export type RemoteScene = {
   readonly net: Fediverse
-  readonly remote: Remote
+  readonly remote: RemoteLookup
   /** Another process with the same store. */
-  readonly replica: Remote
+  readonly replica: RemoteLookup
   readonly social: string
   readonly evil: string
   /** Moves the clock. */
@@ -37,8 +37,8 @@ export async function openRemoteScene(limits: { readonly timeoutMs?: number } = 
   }
   return {
     net,
-    remote: createRemote(deps),
-    replica: createRemote(deps),
+    remote: createRemoteLookup(deps),
+    replica: createRemoteLookup(deps),
     social: net.origin(hosts[0]),
     evil: net.origin(hosts[1]),
     pass(ms) {

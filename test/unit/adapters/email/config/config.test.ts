@@ -1,7 +1,7 @@
 // Settings of a mail domain, and what the environment makes of them.
 import { describe, expect, test } from 'vitest'
-import { emailFromEnvironment, emailWithoutDefault } from '../../../../../adapters/email/config/environment.ts'
-import { requireHosted } from '../../../../../adapters/email/config/hosted.ts'
+import { emailFromEnvironment, hostedEmailFromEnvironment } from '../../../../../adapters/email/config/environment.ts'
+import { requireHostedSettings } from '../../../../../adapters/email/config/hosted.ts'
 import { deliverySettings, startNotice, withPublicHost } from '../../../../../adapters/email/config/parts.ts'
 import { emailSettingsSchema } from '../../../../../adapters/email/config/settings.ts'
 
@@ -32,8 +32,8 @@ describe('without anything set up', () => {
   test('nothing is taken where it is switched off, or where there is no machine', () => {
     expect(emailFromEnvironment({ EMAIL_CHANNEL: 'off' })).toBeUndefined()
     expect(emailFromEnvironment({ ...complete, EMAIL_CHANNEL: 'off' })).toBeUndefined()
-    expect(emailWithoutDefault({})).toBeUndefined()
-    expect(emailWithoutDefault({ EMAIL_SMTP_PORT: '25' })).toBeUndefined()
+    expect(hostedEmailFromEnvironment({})).toBeUndefined()
+    expect(hostedEmailFromEnvironment({ EMAIL_SMTP_PORT: '25' })).toBeUndefined()
   })
 })
 
@@ -159,15 +159,15 @@ describe('a runtime without a machine of its own', () => {
   const given = (more: object = {}) => emailSettingsSchema.parse({ domain: 'agents.example.org', ...more })
 
   test('writes nothing into folders, whatever its environment says', () => {
-    const reading = emailWithoutDefault({ EMAIL_DOMAIN: 'agents.example.org', PARLEY_DATA_DIR: '/data' })
+    const reading = hostedEmailFromEnvironment({ EMAIL_DOMAIN: 'agents.example.org', PARLEY_DATA_DIR: '/data' })
     expect(reading).toMatchObject({ settings: { domain: 'agents.example.org' } })
     expect(JSON.stringify(reading)).not.toContain('/data')
   })
 
   test('is told all at once what is missing and what only Node can follow', () => {
-    expect(requireHosted(given(), { carrier })).toEqual(given())
+    expect(requireHostedSettings(given(), { carrier })).toEqual(given())
     const nodes = { smtpUrl: 'smtps://mail.example', dkimKeyFile: '/etc/key.json', mailFolder: '/mail' }
-    expect(() => requireHosted(given(nodes), {})).toThrow(
+    expect(() => requireHostedSettings(given(nodes), {})).toThrow(
       /add \[\[send_email\]\] with name = "SEND_EMAIL" to wrangler.toml; SMTP_URL is .* mailFolder is .* EMAIL_DKIM_KEY is/,
     )
   })

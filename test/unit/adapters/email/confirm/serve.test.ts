@@ -1,17 +1,17 @@
 // A decision link from the mail to the decision: who may look, who decides, how often, and what the pages say.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { decisionEndpoints, serveDecision } from '../../../../../adapters/email/confirm/serve.ts'
-import { linksFor } from '../../../../../adapters/email/deliver/links.ts'
-import { renderMail } from '../../../../../adapters/email/render/reply.ts'
-import type { Acceptance, ArrivedMessage, ServeDoor } from '../../../../../src/contract/index.ts'
+import { createDecisionLinks } from '../../../../../adapters/email/deliver/links.ts'
+import { renderMailReply } from '../../../../../adapters/email/render/reply.ts'
+import type { AcceptResult, InboundMessage, ServeContext } from '../../../../../src/contract/index.ts'
 import * as out from '../../../../doubles/mail-out.ts'
 import { type MemoryNotes, memoryNotes } from '../../../../doubles/memory-notes.ts'
 import { idleDoor } from '../../../../doubles/serve-door.ts'
 
 let clock = out.now
 let notes: MemoryNotes
-let taken: ArrivedMessage[]
-let door: ServeDoor
+let taken: InboundMessage[]
+let door: ServeContext
 let url: string
 
 beforeEach(async () => {
@@ -20,7 +20,7 @@ beforeEach(async () => {
   taken = []
   door = {
     ...idleDoor,
-    async take(messages): Promise<readonly Acceptance[]> {
+    async take(messages): Promise<readonly AcceptResult[]> {
       return messages.map((each) => {
         const isKnown = taken.some(({ semanticId }) => semanticId === each.semanticId)
         if (!isKnown) taken.push(each)
@@ -28,12 +28,12 @@ beforeEach(async () => {
       })
     },
   }
-  const [link] = await linksFor(questionCall(), out.attemptOf(), deps())
+  const [link] = await createDecisionLinks(questionCall(), out.attemptOf(), deps())
   url = link?.url ?? expect.unreachable('there is no link')
 })
 
 function questionCall(expires?: string | null) {
-  const [only] = renderMail(out.replyOf('', { parts: [out.question('3f2a91', expires)] }), out.replyTo)
+  const [only] = renderMailReply(out.replyOf('', { parts: [out.question('3f2a91', expires)] }), out.replyTo)
   return only?.call ?? expect.unreachable('nothing was rendered')
 }
 
@@ -146,7 +146,7 @@ describe('pressing', () => {
   })
 
   test('a question without an end stays open', async () => {
-    const [link] = await linksFor(questionCall(null), out.attemptOf({ clientId: 'turn-2:0' }), deps())
+    const [link] = await createDecisionLinks(questionCall(null), out.attemptOf({ clientId: 'turn-2:0' }), deps())
     clock += 29 * 24 * 60 * 60 * 1000
     expect(await (await get(link?.url)).text()).toContain('it is decided')
   })
@@ -186,5 +186,5 @@ test('what is kept gives no link away', () => {
 
 test('X-003: where nobody could follow it, or nothing keeps it, there is no link', async () => {
   const { publicUrl: _none, ...hidden } = deps()
-  expect(await linksFor(questionCall(), out.attemptOf(), hidden)).toEqual([])
+  expect(await createDecisionLinks(questionCall(), out.attemptOf(), hidden)).toEqual([])
 })

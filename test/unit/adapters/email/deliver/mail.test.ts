@@ -7,9 +7,9 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { simpleParser } from 'mailparser'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { deliverMail } from '../../../../../adapters/email/deliver/mail.ts'
-import { deliveryKey, deliveryOf } from '../../../../../adapters/email/deliver/names.ts'
-import type { MailDeps, MailSettings } from '../../../../../adapters/email/deliver/settings.ts'
-import { renderMail } from '../../../../../adapters/email/render/reply.ts'
+import { deliveryKey, findDelivery } from '../../../../../adapters/email/deliver/names.ts'
+import type { DeliveryDeps, DeliverySettings } from '../../../../../adapters/email/deliver/settings.ts'
+import { renderMailReply } from '../../../../../adapters/email/render/reply.ts'
 import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
 import type { MailCall } from '../../../../../adapters/email/wire/call.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../../src/contract/index.ts'
@@ -35,18 +35,18 @@ function callOf(
   more: JsonObject = {},
   names: readonly string[] = [],
 ): MailCall {
-  const [only] = renderMail(reply, { ...out.replyTo, ...more }, new Set(names))
+  const [only] = renderMailReply(reply, { ...out.replyTo, ...more }, new Set(names))
   return only === undefined ? expect.unreachable('nothing was rendered') : only.call
 }
 
-const throughSink = (more: Partial<MailSettings> = {}): MailSettings =>
+const throughSink = (more: Partial<DeliverySettings> = {}): DeliverySettings =>
   out.mailSettings({ smtpUrl: secret(sink.url), ...more })
 
-async function send(call: MailCall, settings = throughSink(), deps: MailDeps = out.mailDeps()) {
+async function send(call: MailCall, settings = throughSink(), deps: DeliveryDeps = out.mailDeps()) {
   return deliverMail(settings, deps)(call, out.attemptOf())
 }
 
-async function sent(call: MailCall, settings = throughSink(), deps: MailDeps = out.mailDeps()): Promise<string> {
+async function sent(call: MailCall, settings = throughSink(), deps: DeliveryDeps = out.mailDeps()): Promise<string> {
   expect(await send(call, settings, deps)).toMatchObject({ kind: 'delivered' })
   return sink.mails.at(-1)?.raw ?? expect.unreachable('nothing was taken')
 }
@@ -105,8 +105,8 @@ describe('the header', () => {
       from: `bounce+${key}${'m'.repeat(16)}@agents.example`,
       to: ['ann@example.org'],
     })
-    expect(await deliveryOf(notes, key)).toEqual({ clientId: 'turn-1:0', to: 'ann@example.org' })
-    expect(await deliveryOf(notes, 'aaaaaaaaaaaaaaaa')).toBeUndefined()
+    expect(await findDelivery(notes, key)).toEqual({ clientId: 'turn-1:0', to: 'ann@example.org' })
+    expect(await findDelivery(notes, 'aaaaaaaaaaaaaaaa')).toBeUndefined()
   })
 
   test('as a mailbox at a provider we use no other address, and answers find the thread by our id', async () => {
@@ -171,7 +171,7 @@ describe('a question', () => {
     expect(times(text, '/approve aaaaaa')).toBe(2)
   })
 
-  const withoutUrl = (): MailDeps => {
+  const withoutUrl = (): DeliveryDeps => {
     const { publicUrl: _none, ...deps } = out.mailDeps()
     return deps
   }

@@ -4,11 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { emailCommands, runCheck } from '../../../../../adapters/email/install/commands.ts'
-import type { Lookup } from '../../../../../adapters/email/install/look-up.ts'
+import { emailCommands, runDomainCheck } from '../../../../../adapters/email/install/commands.ts'
+import type { ZoneLookup } from '../../../../../adapters/email/install/look-up.ts'
 import { channelGroup } from '../../../../../src/cli/channel-commands.ts'
 import { runCli } from '../../../../../src/cli/run.ts'
-import { type CommandDesk, type CommandFlags, type CommandResult, secret } from '../../../../../src/contract/index.ts'
+import {
+  type CommandContext,
+  type CommandFlags,
+  type CommandResult,
+  secret,
+} from '../../../../../src/contract/index.ts'
 import { mailSettings } from '../../../../doubles/mail-out.ts'
 import { startSmtpSink } from '../../../../doubles/smtp-sink.ts'
 
@@ -19,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-function deskOf(environment: Record<string, string> = {}, settings?: unknown): CommandDesk {
+function deskOf(environment: Record<string, string> = {}, settings?: unknown): CommandContext {
   return {
     environment: { PARLEY_DATA_DIR: folder, ...environment },
     fetch,
@@ -42,7 +47,7 @@ const made = async (flags: CommandFlags = { domain }, desk = deskOf()) =>
   (await run('setup', flags, desk)).value as SetupValue
 
 /** A zone as the records say it. */
-function zoneOf(records: SetupValue['records']): Lookup {
+function zoneOf(records: SetupValue['records']): ZoneLookup {
   const found = (type: string, name: string) =>
     records.flatMap((each) => (each.type === type && each.name === name ? [each.value] : []))
   return {
@@ -137,7 +142,7 @@ describe('setup', () => {
 })
 
 describe('check', () => {
-  const checked = async (lookup: Lookup) => runCheck({ domain }, deskOf(), async () => lookup)
+  const checked = async (lookup: ZoneLookup) => runDomainCheck({ domain }, deskOf(), async () => lookup)
 
   test('is content with the records of setup', async () => {
     const { text, value, problem } = await checked(zoneOf((await made()).records))
@@ -178,7 +183,7 @@ describe('check', () => {
 
   test('no answer is not the same as nothing', async () => {
     await made()
-    const silent: Lookup = { mx: async () => undefined, txt: async () => undefined }
+    const silent: ZoneLookup = { mx: async () => undefined, txt: async () => undefined }
     const { text, problem } = await checked(silent)
     expect(problem).toBeDefined()
     expect(text).toContain('no name server answered')

@@ -1,6 +1,6 @@
 // Which mails are never answered, and why.
 import { describe, expect, test } from 'vitest'
-import { whyNeverAnswered } from '../../../../../adapters/email/manners/never-answer.ts'
+import { whyNotAnswered } from '../../../../../adapters/email/manners/never-answer.ts'
 import type { HeaderField, MailHead } from '../../../../../adapters/email/wire/judged.ts'
 
 const alice = { address: 'alice@sender.example', domain: 'sender.example', name: 'Alice' }
@@ -15,7 +15,7 @@ const head = (changes: Partial<MailHead> = {}): MailHead => ({
   ...changes,
 })
 const why = (changes: Partial<MailHead>, mailFrom: string | undefined = alice.address, hop?: number) =>
-  whyNeverAnswered({
+  whyNotAnswered({
     head: head(changes),
     mailFrom,
     isReport: false,
@@ -65,7 +65,7 @@ describe('a header that says a machine wrote it', () => {
 
 test('the null sender is never answered, an unknown one is nobody’s fault', () => {
   expect(why({}, '')).toBe('null_sender')
-  expect(whyNeverAnswered({ ...scene, mailFrom: undefined })).toBeUndefined()
+  expect(whyNotAnswered({ ...scene, mailFrom: undefined })).toBeUndefined()
 })
 
 const scene = {

@@ -1,7 +1,7 @@
 // One mail to messages: whom it is for, who wrote it, what it says, where the answer goes.
 import { describe, expect, test } from 'vitest'
 import { normalizeMail } from '../../../../../adapters/email/normalize/mail.ts'
-import type { ArrivedMessage, ArrivedNothing } from '../../../../../src/contract/index.ts'
+import type { IgnoredEvent, InboundMessage } from '../../../../../src/contract/index.ts'
 import { addresses, alice, type Given, readMail, recipient } from './read-mail.ts'
 
 const connection = { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' }
@@ -13,12 +13,12 @@ async function normalized(given: Given = {}) {
   const arrival = { bytes: mail.raw, headers: {}, receivedAt: mail.receivedAt, from: 'remote' as const }
   return normalizeMail(scene, mail, arrival, connection)
 }
-async function message(given: Given = {}): Promise<ArrivedMessage> {
+async function message(given: Given = {}): Promise<InboundMessage> {
   const [first, ...others] = await normalized(given)
   if (first?.kind !== 'message' || others.length > 0) return expect.unreachable(JSON.stringify(first))
   return first
 }
-async function ignored(given: Given = {}): Promise<ArrivedNothing> {
+async function ignored(given: Given = {}): Promise<IgnoredEvent> {
   const [first, ...others] = await normalized(given)
   if (first?.kind !== 'ignored' || others.length > 0) return expect.unreachable(JSON.stringify(first))
   return first

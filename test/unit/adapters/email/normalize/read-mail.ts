@@ -3,7 +3,7 @@ import type { Addresses } from '../../../../../adapters/email/normalize/recipien
 import { threadKey } from '../../../../../adapters/email/threads/key.ts'
 import type { MailBody, MailHead, MailProof } from '../../../../../adapters/email/wire/judged.ts'
 import type { Envelope } from '../../../../../adapters/email/wire/mail.ts'
-import type { ReadMail, ReadRecipient } from '../../../../../adapters/email/wire/read.ts'
+import type { VerifiedMail, VerifiedRecipient } from '../../../../../adapters/email/wire/read.ts'
 
 export const alice = { address: 'alice@sender.example', domain: 'sender.example', name: 'Alice' }
 const demo = { address: 'demo@agents.example', domain: 'agents.example', name: '' }
@@ -16,7 +16,7 @@ export type Given = {
   readonly proof?: Partial<MailProof>
   readonly body?: Partial<MailBody>
   readonly envelope?: Partial<Envelope>
-  readonly recipients?: readonly ReadRecipient[]
+  readonly recipients?: readonly VerifiedRecipient[]
   readonly hop?: number
   readonly original?: string
   readonly originalId?: string
@@ -24,8 +24,8 @@ export type Given = {
 
 export async function recipient(
   agent: string,
-  changes: Partial<Extract<ReadRecipient, { kind: 'agent' }>> = {},
-): Promise<ReadRecipient> {
+  changes: Partial<Extract<VerifiedRecipient, { kind: 'agent' }>> = {},
+): Promise<VerifiedRecipient> {
   const id = 'one@sender.example'
   const key = await threadKey(id)
   const address = `${agent}@agents.example`
@@ -43,7 +43,7 @@ export async function readMail({
   hop,
   original,
   originalId,
-}: Given = {}): Promise<ReadMail> {
+}: Given = {}): Promise<VerifiedMail> {
   const bytes = new TextEncoder().encode(raw ?? 'From: alice@sender.example\r\n\r\nHello')
   return {
     way: 'smtp',

@@ -1,6 +1,6 @@
 // Whom an address means.
 import { describe, expect, test } from 'vitest'
-import { isOurs, recipientOf } from '../../../../../adapters/email/normalize/recipients.ts'
+import { isOurAddress, resolveRecipient } from '../../../../../adapters/email/normalize/recipients.ts'
 
 const addresses = {
   domains: ['agents.example', 'alias.example'],
@@ -20,11 +20,11 @@ describe('an address of an agent', () => {
     ['demo+whatever@agents.example', 'demo', 'demo@agents.example'],
     ['demo+@agents.example', 'demo', 'demo@agents.example'],
   ])('%s is for %s', (given, agent, address) => {
-    expect(recipientOf(addresses, given)).toEqual({ kind: 'agent', agent, address })
+    expect(resolveRecipient(addresses, given)).toEqual({ kind: 'agent', agent, address })
   })
 
   test.each(['+', '-', '='])('carries a reply token after %s', (separator) => {
-    expect(recipientOf(addresses, `front-desk${separator}${token}@agents.example`)).toEqual({
+    expect(resolveRecipient(addresses, `front-desk${separator}${token}@agents.example`)).toEqual({
       kind: 'agent',
       agent: 'front-desk',
       address: 'front-desk@agents.example',
@@ -44,12 +44,12 @@ test.each([
   '',
   'constructor@agents.example',
 ])('%s is nobody', (given) => {
-  expect(recipientOf(addresses, given)).toEqual({ kind: 'unknown' })
-  expect(isOurs(addresses, given)).toBe(false)
+  expect(resolveRecipient(addresses, given)).toEqual({ kind: 'unknown' })
+  expect(isOurAddress(addresses, given)).toBe(false)
 })
 
 test('reports come back to an address of their own, under a token or not', () => {
-  expect(recipientOf(addresses, `bounce+${token}@agents.example`)).toEqual({ kind: 'bounce', token })
-  expect(recipientOf(addresses, 'bounce@agents.example')).toEqual({ kind: 'bounce', token: '' })
-  expect(recipientOf(addresses, `bounce+${token}@elsewhere.example`)).toEqual({ kind: 'unknown' })
+  expect(resolveRecipient(addresses, `bounce+${token}@agents.example`)).toEqual({ kind: 'bounce', token })
+  expect(resolveRecipient(addresses, 'bounce@agents.example')).toEqual({ kind: 'bounce', token: '' })
+  expect(resolveRecipient(addresses, `bounce+${token}@elsewhere.example`)).toEqual({ kind: 'unknown' })
 })

@@ -1,12 +1,12 @@
 // Proofs in threads: they come to what they come to without threads, and a thread that fails a mail makes it come again.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
-import { offloadFindPart, offloadLibrary, offloadReadBody } from '../../../../../adapters/email/offload/offload.ts'
+import { offloadFindPart, offloadMailChecks, offloadReadBody } from '../../../../../adapters/email/offload/offload.ts'
 import { findPart, openPart } from '../../../../../adapters/email/parse/open-part.ts'
-import { readBody } from '../../../../../adapters/email/parse/read-body.ts'
-import type { Library } from '../../../../../adapters/email/prove/library.ts'
-import { proveMail } from '../../../../../adapters/email/prove/prove-mail.ts'
-import { selfTest } from '../../../../../adapters/email/prove/self-test.ts'
+import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
+import type { MailChecks } from '../../../../../adapters/email/prove/library.ts'
+import { authenticateMail } from '../../../../../adapters/email/prove/prove-mail.ts'
+import { testSignatureChecks } from '../../../../../adapters/email/prove/self-test.ts'
 import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
 import { type Offload, OffloadError, type OffloadFailure } from '../../../../../src/contract/index.ts'
 import { createWorkerPool, type WorkerPool } from '../../../../../src/node/worker-pool.ts'
@@ -23,19 +23,19 @@ import { provenMail } from '../../../../doubles/proven-mail.ts'
 
 const megabyte = 1024 * 1024
 let pool: WorkerPool
-let library: Library
+let library: MailChecks
 
 beforeAll(() => {
   const log = { info() {}, warn() {}, error() {} }
   pool = createWorkerPool({ log }, { threads: 2, deadlineMs: 60_000 })
-  library = offloadLibrary(pool.offload)
+  library = offloadMailChecks(pool.offload)
 })
 afterAll(() => pool.close())
 
-const prove = (mail: string, zone: MailZone = senderZone(), settings = {}, by: Library = library) => {
+const prove = (mail: string, zone: MailZone = senderZone(), settings = {}, by: MailChecks = library) => {
   const received = receivedMail(mail, { clientIp: '192.0.2.1', helo: 'x.example' })
   const resolver = createResolver({ lookup: zone.lookup, now: () => 0 })
-  return proveMail(received, scanHead(received.raw), { resolver, settings, library: by })
+  return authenticateMail(received, scanHead(received.raw), { resolver, settings, library: by })
 }
 const hashed = (): number =>
   pool
@@ -47,7 +47,7 @@ const falseSignature = `DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=
 
 describe('a proof in a thread', () => {
   test('tells a true signature from a broken one', async () => {
-    await expect(selfTest(library)).resolves.toBeUndefined()
+    await expect(testSignatureChecks(library)).resolves.toBeUndefined()
   })
 
   test('comes to what it comes to here, with the same questions', async () => {
@@ -119,9 +119,9 @@ describe('a body read in a thread', () => {
   test('says what it says here, and its bytes are still here afterwards', async () => {
     const { raw } = receivedMail(draftMail({ body: 'one\ntwo\n' }))
     const head = scanHead(raw)
-    expect(await offloadReadBody(pool.offload, raw, head, [])).toEqual(await readBody(raw, head))
+    expect(await offloadReadBody(pool.offload, raw, head, [])).toEqual(await parseMailBody(raw, head))
     const uncounted = ['content-type', 'content-transfer-encoding']
-    expect(await offloadReadBody(pool.offload, raw, head, uncounted)).toEqual(await readBody(raw, head, uncounted))
+    expect(await offloadReadBody(pool.offload, raw, head, uncounted)).toEqual(await parseMailBody(raw, head, uncounted))
     expect(raw.byteLength).toBeGreaterThan(0)
   })
 })
@@ -152,7 +152,7 @@ describe('a thread that fails a mail', () => {
     ['crashed', 'mail_check_crashed'],
   ] as const)('%s: it is asked for again (%s)', async (failure, reason) => {
     const later = { kind: 'later', reason, remedy: 'Send it again later.' }
-    expect(await prove(draftMail(), senderZone(), {}, offloadLibrary(failing(failure)))).toEqual(later)
+    expect(await prove(draftMail(), senderZone(), {}, offloadMailChecks(failing(failure)))).toEqual(later)
     const { raw } = receivedMail(draftMail())
     expect(await offloadReadBody(failing(failure), raw, scanHead(raw), [])).toEqual(later)
   })

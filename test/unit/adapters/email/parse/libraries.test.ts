@@ -6,7 +6,7 @@ import PostalMime from 'postal-mime'
 import { describe, expect, test } from 'vitest'
 import { openPart } from '../../../../../adapters/email/parse/open-part.ts'
 import { findHeadEnd } from '../../../../../adapters/email/parse/part-head.ts'
-import { readBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
 
 const picture = Buffer.from(Array.from({ length: 5_000 }, (_, at) => at % 251))
 const long = 'Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. '.repeat(40).trim()
@@ -55,7 +55,7 @@ async function compose(options: ConstructorParameters<typeof MailComposer>[0]): 
 }
 
 async function ours(raw: Uint8Array) {
-  const body = await readBody(raw, { bodyStart: findHeadEnd(raw, 0, raw.length).bodyStart })
+  const body = await parseMailBody(raw, { bodyStart: findHeadEnd(raw, 0, raw.length).bodyStart })
   if ('kind' in body) throw new Error(body.reason)
   const files = await Promise.all(
     body.files.map(async ({ index, name, size }) => {

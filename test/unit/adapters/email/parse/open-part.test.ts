@@ -5,7 +5,7 @@ import { decodeInWorkerd, decodeOnNode } from '../../../../../adapters/email/par
 import { bodyLimits } from '../../../../../adapters/email/parse/limits.ts'
 import { openPart } from '../../../../../adapters/email/parse/open-part.ts'
 import { findHeadEnd } from '../../../../../adapters/email/parse/part-head.ts'
-import { readBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
 import { file, mail, multipart, text } from '../../../../conformance/email/build-mail.ts'
 import { scaled } from '../../../../setup/scale.ts'
 
@@ -94,8 +94,8 @@ describe('any bytes at all', () => {
       fc.asyncProperty(head, fc.array(piece, { maxLength: 30 }), async (type, pieces) => {
         const given = new TextEncoder().encode(`Content-Type: ${type}\r\n\r\n${pieces.join('')}`)
         const start = { bodyStart: findHeadEnd(given, 0, given.length).bodyStart }
-        const body = await readBody(given, start, [], bodyLimits, decodeOnNode)
-        expect(await readBody(given, start, [], bodyLimits, decodeInWorkerd)).toEqual(body)
+        const body = await parseMailBody(given, start, [], bodyLimits, decodeOnNode)
+        expect(await parseMailBody(given, start, [], bodyLimits, decodeInWorkerd)).toEqual(body)
         for (const { index, size, name } of 'kind' in body ? [] : body.files) {
           const part = await openPart(given, index)
           expect({ size: (await read(part?.body)).length, name: part?.name }).toEqual({ size, name })

@@ -1,14 +1,14 @@
 // A body whose author signed it, and not the fields that say how it is read: the same bytes say the same, whatever those fields are.
 import { describe, expect, test } from 'vitest'
 import { openPart } from '../../../../../adapters/email/parse/open-part.ts'
-import { readBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
 
 const all = ['content-type', 'content-transfer-encoding', 'content-disposition', 'content-id']
 
 async function read(head: readonly string[], body: string, uncounted: readonly string[] = all) {
   const top = ['From: alice@sender.example', ...head, '', ''].join('\r\n')
   const raw = Buffer.from(top + body.replaceAll('\n', '\r\n'), 'latin1')
-  const said = await readBody(raw, { bodyStart: top.length }, uncounted)
+  const said = await parseMailBody(raw, { bodyStart: top.length }, uncounted)
   return { raw, said: 'kind' in said ? said.reason : said.text, files: 'kind' in said ? [] : said.files }
 }
 

@@ -1,12 +1,12 @@
 // Who wrote a mail: what it costs, what is asked, and what is said of it.
 import { describe, expect, test } from 'vitest'
 import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
-import { claimMs } from '../../../../../adapters/email/normalize/mail.ts'
+import { replayClaimMs } from '../../../../../adapters/email/normalize/mail.ts'
 import { withLineEnds } from '../../../../../adapters/email/prove/body-hash.ts'
-import { judge } from '../../../../../adapters/email/prove/judge.ts'
-import { loadLibrary } from '../../../../../adapters/email/prove/library.ts'
-import { proveMail } from '../../../../../adapters/email/prove/prove-mail.ts'
-import { usualProof } from '../../../../../adapters/email/prove/settings.ts'
+import { judgeAuthor } from '../../../../../adapters/email/prove/judge.ts'
+import { loadMailChecks } from '../../../../../adapters/email/prove/library.ts'
+import { authenticateMail } from '../../../../../adapters/email/prove/prove-mail.ts'
+import { defaultAuthSettings } from '../../../../../adapters/email/prove/settings.ts'
 import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
 import type { MailProof, MailRefusal } from '../../../../../adapters/email/wire/judged.ts'
 import { cpuMs } from '../../../../doubles/linear-time.ts'
@@ -157,9 +157,9 @@ describe('when a mail was written', () => {
     const mail = receivedMail(await signMail(draftMail()))
     const deps = { resolver: createResolver({ lookup: senderZone().lookup, now: () => 0 }) }
     const fetched = { ...mail, way: 'imap' as const, receivedAt: onDay(12) }
-    expect(await proveMail(fetched, scanHead(mail.raw), deps)).toMatchObject({ reason: 'signature_too_old' })
+    expect(await authenticateMail(fetched, scanHead(mail.raw), deps)).toMatchObject({ reason: 'signature_too_old' })
     const kept = { ...fetched, mailboxAt: onDay(1) }
-    expect(await proveMail(kept, scanHead(mail.raw), deps)).toMatchObject({ standing: 'verified' })
+    expect(await authenticateMail(kept, scanHead(mail.raw), deps)).toMatchObject({ standing: 'verified' })
   })
 
   const withoutFirst = (mail: string): string => mail.slice(mail.indexOf('DKIM-Signature:', 10))
@@ -196,8 +196,8 @@ describe('when a mail was written', () => {
     if ('kind' in first) throw new Error(first.reason)
     const last = days.findLast((_day, at) => isBelieved(proofs[at])) ?? 0
     // A week that the copy may lie in a mailbox before it is fetched, and a day for clocks that differ.
-    expect(claimMs(first) / dayMs).toBeGreaterThanOrEqual(last + 7 + 1)
-    expect(claimMs(first) / dayMs).toBeLessThan(200)
+    expect(replayClaimMs(first) / dayMs).toBeGreaterThanOrEqual(last + 7 + 1)
+    expect(replayClaimMs(first) / dayMs).toBeLessThan(200)
   })
 })
 
@@ -252,10 +252,10 @@ describe('two readers of one mail', () => {
     const { raw, ...rest } = receivedMail(await signMail(draftMail()))
     const mail = { raw, ...rest }
     const head = scanHead(raw)
-    const library = await loadLibrary()
+    const library = await loadMailChecks()
     const dns = () => createResolver({ lookup: senderZone().lookup, now: () => 0 }).forMail()
     const readAs = (headerFrom: readonly string[], fromFields = 1) =>
-      judge({ mail, head, from: { ...alice, name: '' }, settings: usualProof, dns: dns() }, raw, {
+      judgeAuthor({ mail, head, from: { ...alice, name: '' }, settings: defaultAuthSettings, dns: dns() }, raw, {
         ...library,
         checkSignatures: async (...args) => ({ ...(await library.checkSignatures(...args)), headerFrom, fromFields }),
       })

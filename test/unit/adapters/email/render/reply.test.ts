@@ -1,12 +1,12 @@
 // A reply as one mail: to whom it goes, what it says in both halves, what it quotes, and which files go along.
 import { describe, expect, test } from 'vitest'
-import { renderMail } from '../../../../../adapters/email/render/reply.ts'
+import { renderMailReply } from '../../../../../adapters/email/render/reply.ts'
 import { baseSubject, replySubject } from '../../../../../adapters/email/render/subject.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../../src/contract/index.ts'
 import { question, replyOf, replyTo, storedFile, threadKey } from '../../../../doubles/mail-out.ts'
 
 function render(reply: NormalizedResponse, more: JsonObject = {}, mayNotify: readonly string[] = []) {
-  const [only, ...rest] = renderMail(reply, { ...replyTo, ...more }, new Set(mayNotify))
+  const [only, ...rest] = renderMailReply(reply, { ...replyTo, ...more }, new Set(mayNotify))
   if (only === undefined || rest.length > 0) return expect.unreachable('one reply is one mail')
   return only.call
 }
@@ -25,7 +25,7 @@ describe('where a reply goes', () => {
 
   test('from the agent by its label, on one line, and by its name where it has none', () => {
     const from = (label: string | undefined) =>
-      renderMail(replyOf('x'), replyTo, new Set(), () => label)[0]?.call.from.name
+      renderMailReply(replyOf('x'), replyTo, new Set(), () => label)[0]?.call.from.name
     expect(from('Häl "p" er')).toBe('Häl "p" er')
     expect(from('Helper\r\nBcc: eve@example.org')).not.toMatch(/[\r\n]/)
     expect([from(undefined), from(' \u202e')]).toEqual(['helper', 'helper'])

@@ -1,7 +1,7 @@
 // Mailboxes, one author or a list.
 import { expect, test } from 'vitest'
-import { displayName } from '../../../../../adapters/email/scan/display-name.ts'
-import { domainOf } from '../../../../../adapters/email/scan/domain.ts'
+import { readDisplayName } from '../../../../../adapters/email/scan/display-name.ts'
+import { normalizeDomain } from '../../../../../adapters/email/scan/domain.ts'
 import { readAuthor, readMailboxes } from '../../../../../adapters/email/scan/mailbox.ts'
 
 test.each([
@@ -54,21 +54,21 @@ test.each([
   ['the PARLEY agent itself', ''],
   ['Bob', 'Bob'],
 ])('an agent’s own name is not shown as a sender’s: %s', (written, shown) => {
-  expect(displayName(written, ['Parley Agent'])).toBe(shown)
+  expect(readDisplayName(written, ['Parley Agent'])).toBe(shown)
 })
 
 test.each(['a＠b', 'www.bank.example', 'ftp://x', 'zero\u200bwidth', 'r\u202el', '\u{e0041}tag'])(
   '%j is no name to show',
   (written) => {
-    expect(displayName(written)).toBe('')
+    expect(readDisplayName(written)).toBe('')
   },
 )
 
 test('domains that are written in two ways are compared in one', () => {
-  expect([domainOf('BÜCHER.example'), domainOf('bu\u0308cher.example'), domainOf('ﬀ.example'), domainOf('')]).toEqual([
-    'xn--bcher-kva.example',
-    'xn--bcher-kva.example',
-    undefined,
-    undefined,
-  ])
+  expect([
+    normalizeDomain('BÜCHER.example'),
+    normalizeDomain('bu\u0308cher.example'),
+    normalizeDomain('ﬀ.example'),
+    normalizeDomain(''),
+  ]).toEqual(['xn--bcher-kva.example', 'xn--bcher-kva.example', undefined, undefined])
 })

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { threadKey } from '../../../../../adapters/email/threads/key.ts'
 import { resolveThread } from '../../../../../adapters/email/threads/resolve.ts'
-import { createTokens } from '../../../../../adapters/email/threads/token.ts'
+import { createReplyTokens } from '../../../../../adapters/email/threads/token.ts'
 import { webHmac } from '../../../../../src/verification/index.ts'
 
-const tokens = createTokens(webHmac(), {
+const tokens = createReplyTokens(webHmac(), {
   current: async () => 'a secret of this test',
   all: async () => ['a secret of this test'],
 })

@@ -2,10 +2,10 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { base32, threadKey } from '../../../../../adapters/email/threads/key.ts'
-import { createTokens } from '../../../../../adapters/email/threads/token.ts'
+import { createReplyTokens } from '../../../../../adapters/email/threads/token.ts'
 import { webHmac } from '../../../../../src/verification/index.ts'
 
-const tokens = createTokens(webHmac(), {
+const tokens = createReplyTokens(webHmac(), {
   current: async () => 'a secret of this test',
   all: async () => ['a secret of this test'],
 })
@@ -32,7 +32,10 @@ test('a token fits into a local part beside a name, and is read whatever its cas
 
 test('a token with one other character, of another secret, or cut short is none', async () => {
   const token = await tokens.mint(await threadKey('one@sender.example'))
-  const others = createTokens(webHmac(), { current: async () => 'another secret', all: async () => ['another secret'] })
+  const others = createReplyTokens(webHmac(), {
+    current: async () => 'another secret',
+    all: async () => ['another secret'],
+  })
   expect(await others.read(token)).toBeUndefined()
   for (let at = 0; at < token.length; at += 1) {
     const changed = token.slice(0, at) + (token[at] === 'a' ? 'b' : 'a') + token.slice(at + 1)

@@ -1,10 +1,10 @@
 // Pages of mail programs: their own markup says where the mail that is answered begins, in any language.
 import { describe, expect, test } from 'vitest'
-import { readBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
 
 async function read(markup: string) {
   const head = 'Content-Type: text/html; charset=utf-8\r\n\r\n'
-  return await readBody(new TextEncoder().encode(`${head}${markup}`), { bodyStart: head.length })
+  return await parseMailBody(new TextEncoder().encode(`${head}${markup}`), { bodyStart: head.length })
 }
 
 const asked = '<div>Shall we meet on Thursday?</div><div>Ann</div>'

@@ -1,12 +1,12 @@
 // Mail that a Worker is handed: what is taken, refused, or has to come again.
 import { expect, test } from 'vitest'
-import { takeHandedMail } from '../../../../../adapters/email/ways/handed.ts'
-import { createOwnArrivals, type OwnMail } from '../../../../../adapters/email/ways/own-arrivals.ts'
-import type { Recipient } from '../../../../../adapters/email/ways/recipient.ts'
-import type { ListenAnswer } from '../../../../../src/contract/index.ts'
+import { onEmailEvent } from '../../../../../adapters/email/ways/handed.ts'
+import { createOwnMailRegistry, type OwnMail } from '../../../../../adapters/email/ways/own-arrivals.ts'
+import type { RecipientKind } from '../../../../../adapters/email/ways/recipient.ts'
+import type { ListenResult } from '../../../../../src/contract/index.ts'
 import { bytesOf, mime } from './hook-scene.ts'
 
-const known: Readonly<Record<string, Recipient>> = {
+const known: Readonly<Record<string, RecipientKind>> = {
   'helper@agents.example': 'agent',
   'asleep@agents.example': 'disabled',
   'nobody@agents.example': 'unknown',
@@ -14,13 +14,13 @@ const known: Readonly<Record<string, Recipient>> = {
 
 async function hand(
   to: string,
-  answer: ListenAnswer,
+  answer: ListenResult,
   { size = mime.length, chunks = [bytesOf(mime)], maxBytes = 1000, requireSecret = async () => {} } = {},
 ) {
-  const own = createOwnArrivals()
+  const own = createOwnMailRegistry()
   const mails: (OwnMail | undefined)[] = []
   const recipientOf = (address: string) => known[address] ?? 'foreign'
-  const take = takeHandedMail({ own, recipientOf, maxBytes, now: () => 0, requireSecret })
+  const take = onEmailEvent({ own, recipientOf, maxBytes, now: () => 0, requireSecret })
   let pulled = 0
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -42,7 +42,7 @@ async function hand(
   return { given, mails, pulled }
 }
 
-const stored: ListenAnswer = { kind: 'stored', acceptances: [] }
+const stored: ListenResult = { kind: 'stored', acceptances: [] }
 
 test('EM-061: a mail for an agent is handed in with its envelope, and taken once it is stored', async () => {
   const { given, mails } = await hand('helper@agents.example', stored)
@@ -64,7 +64,7 @@ test.each([
   expect(pulled).toBeLessThanOrEqual(1)
 })
 
-test.each<[ListenAnswer, object]>([
+test.each<[ListenResult, object]>([
   [
     { kind: 'later', reason: 'dns' },
     { kind: 'later', reason: 'dns' },

@@ -1,11 +1,11 @@
 // Posted mails: a clock, notes, a guarded fetch that records whom it was to call, and requests signed as their senders sign them.
 import { createHmac, createSign } from 'node:crypto'
-import { digestOf } from '../../../../../adapters/email/ways/hooks/once.ts'
-import { signedText } from '../../../../../adapters/email/ways/hooks/webhook.ts'
-import { createHopOf } from '../../../../../adapters/email/ways/hop-of.ts'
-import { createOwnArrivals } from '../../../../../adapters/email/ways/own-arrivals.ts'
-import type { WaysSettings } from '../../../../../adapters/email/ways/settings.ts'
-import { type GuardedFetch, type RawArrival, secret } from '../../../../../src/contract/index.ts'
+import { sha256HexBytes } from '../../../../../adapters/email/ways/hooks/once.ts'
+import { webhookSignedText } from '../../../../../adapters/email/ways/hooks/webhook.ts'
+import { createRequestVerifier } from '../../../../../adapters/email/ways/hop-of.ts'
+import { createOwnMailRegistry } from '../../../../../adapters/email/ways/own-arrivals.ts'
+import type { IngressSettings } from '../../../../../adapters/email/ways/settings.ts'
+import { type RawRequest, type SafeFetch, secret } from '../../../../../src/contract/index.ts'
 import { webHmac } from '../../../../../src/verification/index.ts'
 import { memoryNotes } from '../../../../doubles/memory-notes.ts'
 import { testCertificate, testKey } from '../../../../doubles/test-certificate.ts'
@@ -21,17 +21,17 @@ export const mime = 'From: ada@example.org\r\nSubject: hi\r\n\r\nhell\xf6\r\n'
 export const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(text, 'latin1'))
 export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
-const settings: WaysSettings = {
+const settings: IngressSettings = {
   maxBytes: 1_000_000,
   webhook: { secrets: [secret(webhookSecret)] },
   mailgun: { signingKeys: [secret(mailgunKey)] },
   ses: { topicArns: [topic] },
 }
 
-export function hookScene(changes: Partial<WaysSettings> = {}, fetch: typeof globalThis.fetch = noFetch) {
+export function hookScene(changes: Partial<IngressSettings> = {}, fetch: typeof globalThis.fetch = noFetch) {
   const called: string[] = []
   let isBroken = false
-  const guardedFetch: GuardedFetch = {
+  const guardedFetch: SafeFetch = {
     pins: true,
     async fetch(url) {
       called.push(url)
@@ -41,10 +41,10 @@ export function hookScene(changes: Partial<WaysSettings> = {}, fetch: typeof glo
     },
   }
   const notes = memoryNotes(() => now)
-  const own = createOwnArrivals()
+  const own = createOwnMailRegistry()
   const deps = { hmac: webHmac(), notes, now: () => now, fetch, guardedFetch, own }
   return {
-    hopOf: createHopOf({ ...settings, ...changes }, deps),
+    hopOf: createRequestVerifier({ ...settings, ...changes }, deps),
     called,
     notes,
     own,
@@ -56,7 +56,7 @@ async function noFetch(): Promise<Response> {
   throw new Error('nothing is to be fetched here')
 }
 
-function arrival(headers: Readonly<Record<string, string>>, bytes: Uint8Array): RawArrival {
+function arrival(headers: Readonly<Record<string, string>>, bytes: Uint8Array): RawRequest {
   return { bytes, headers, receivedAt: new Date(now).toISOString(), from: 'remote' }
 }
 
@@ -78,7 +78,7 @@ export async function webhookArrival({ headers = {}, body = mime, secret: key = 
     ...headers,
   }
   const bytes = bytesOf(body)
-  const text = signedText(all, await digestOf(bytes))
+  const text = webhookSignedText(all, await sha256HexBytes(bytes))
   const signature = `sha256=${createHmac('sha256', key).update(text).digest('hex')}`
   return arrival({ ...all, 'x-mail-signature': signature }, bytes)
 }
@@ -91,7 +91,7 @@ export function mailgunFields(changes: MailgunFields = {}): MailgunFields {
   return { sender: 'ada@example.org', recipient: 'helper@agents.example', 'body-mime': mime, signature, ...fields }
 }
 
-export function multipartArrival(fields: MailgunFields): RawArrival {
+export function multipartArrival(fields: MailgunFields): RawRequest {
   const boundary = '------------------------b0undary'
   const parts = Object.entries(fields).map(
     ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
@@ -100,7 +100,7 @@ export function multipartArrival(fields: MailgunFields): RawArrival {
   return arrival({ 'content-type': type }, bytesOf(`${parts.join('')}--${boundary}--\r\n`))
 }
 
-export function urlencodedArrival(fields: MailgunFields): RawArrival {
+export function urlencodedArrival(fields: MailgunFields): RawRequest {
   const escaped = (text: string): string =>
     [...Buffer.from(text, 'latin1')].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
   const body = Object.entries(fields).map(([name, value]) => `${name}=${escaped(value)}`)
@@ -110,7 +110,7 @@ export function urlencodedArrival(fields: MailgunFields): RawArrival {
 export type SnsFields = Readonly<Record<string, string>>
 
 /** Signed over the fields as they are; `forged` are changed afterwards. */
-export function snsArrival(changes: SnsFields = {}, forged: SnsFields = {}): RawArrival {
+export function snsArrival(changes: SnsFields = {}, forged: SnsFields = {}): RawRequest {
   const fields: Record<string, string> = {
     Type: 'Notification',
     MessageId: '8ef2b0ea-0000-5ff0-a3d5-e9f7a2a7c4a1',

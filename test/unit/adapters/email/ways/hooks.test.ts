@@ -1,6 +1,6 @@
 // Posted mails: whose hop is believed, what is read of it, and what cannot be played again.
 import { describe, expect, test } from 'vitest'
-import { formFields } from '../../../../../adapters/email/ways/hooks/form-fields.ts'
+import { parseFormFields } from '../../../../../adapters/email/ways/hooks/form-fields.ts'
 import { secret } from '../../../../../src/contract/index.ts'
 import { isLinear } from '../../../../doubles/linear-time.ts'
 import {
@@ -178,7 +178,7 @@ describe('Mailgun', () => {
         bytesOf('&'.repeat(size)),
       ]
       const [half, whole] = [bodies(1_000_000), bodies(2_000_000)]
-      const read = (all: readonly Uint8Array[]) => () => all.map((body) => formFields(type, body))
+      const read = (all: readonly Uint8Array[]) => () => all.map((body) => parseFormFields(type, body))
       expect(isLinear(read(half), read(whole))).toBe(true)
     },
   )

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import type { ImapSettings } from '../../../../../adapters/email/ways/imap/settings.ts'
 import { imapSource } from '../../../../../adapters/email/ways/imap/source.ts'
-import { createOwnArrivals } from '../../../../../adapters/email/ways/own-arrivals.ts'
+import { createOwnMailRegistry } from '../../../../../adapters/email/ways/own-arrivals.ts'
 import { secret } from '../../../../../src/contract/index.ts'
 
 const mail = 'Received: from mx.example\r\nFrom: ada@example.org\r\nMessage-ID: <1@example.org>\r\n\r\nhello\r\n'
@@ -96,7 +96,7 @@ function read(
     ...{ host: '127.0.0.1', port, secure: false, allowPlain: true, user: 'desk', password: secret('hunter2') },
     ...{ address: 'desk@agents.example', startAt: 'all', firstPauseMs: 20, ...changes },
   }
-  const deps = { own: createOwnArrivals(), recipientOf: () => 'agent' as const, maxBytes: 10_000, now: Date.now }
+  const deps = { own: createOwnMailRegistry(), recipientOf: () => 'agent' as const, maxBytes: 10_000, now: Date.now }
   const stopping = new AbortController()
   let [taken, failure]: [number, unknown] = [0, undefined]
   const pull = async (): Promise<void> => {

@@ -1,9 +1,9 @@
 // A mail that has waited too long in a mailbox for names that nobody can look up: taken as one that proves nothing.
 import { expect, test } from 'vitest'
-import { readBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
 import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
 import { type VerifyDeps, verifyMail } from '../../../../../adapters/email/verify.ts'
-import { arrivalOf, type ReceivedMail } from '../../../../../adapters/email/wire/mail.ts'
+import { mailAsRequest, type ReceivedMail } from '../../../../../adapters/email/wire/mail.ts'
 import { bytesOf, mime } from './hook-scene.ts'
 
 const later = (reason: string) => ({ kind: 'later', reason, remedy: 'try again' }) as const
@@ -41,7 +41,7 @@ async function verify(tries: Partial<ReceivedMail>, deps: Partial<VerifyDeps>) {
         ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined, signatures: [] },
         ...{ signedHeaders: [], reasons: [] },
       }),
-      readBody,
+      readBody: parseMailBody,
       nameOriginal: async () => undefined,
       addresses: () => ({ domains: ['agents.example'], agents: ['helper'], aliases: {} }),
       tokens: { mint: async () => '', read: async () => undefined },
@@ -52,6 +52,6 @@ async function verify(tries: Partial<ReceivedMail>, deps: Partial<VerifyDeps>) {
       maxRowBytes: 1000,
       ...deps,
     },
-    arrivalOf(mail),
+    mailAsRequest(mail),
   )
 }

@@ -1,24 +1,24 @@
 // A listener on a free port, with a door that the test answers, and addresses that it knows.
-import { createOwnArrivals, type OwnMail } from '../../../../../adapters/email/ways/own-arrivals.ts'
-import type { Recipient } from '../../../../../adapters/email/ways/recipient.ts'
+import { createOwnMailRegistry, type OwnMail } from '../../../../../adapters/email/ways/own-arrivals.ts'
+import type { RecipientKind } from '../../../../../adapters/email/ways/recipient.ts'
 import { listenSmtp } from '../../../../../adapters/email/ways/smtp/listen.ts'
 import type { SmtpLimits, SmtpSettings } from '../../../../../adapters/email/ways/smtp/settings.ts'
 import type { ReceivedMail } from '../../../../../adapters/email/wire/mail.ts'
-import type { ListenAnswer, RawArrival } from '../../../../../src/contract/index.ts'
+import type { ListenResult, RawRequest } from '../../../../../src/contract/index.ts'
 import { type SmtpClient, smtpClient } from './smtp-client.ts'
 
 export type SmtpScene = AsyncDisposable & {
   readonly port: number
   readonly mails: readonly ReceivedMail[]
-  readonly arrivals: readonly RawArrival[]
+  readonly arrivals: readonly RawRequest[]
   /** Greeted already. */
   readonly connect: (from?: string) => Promise<SmtpClient>
   readonly stop: () => Promise<void>
 }
 
-export const stored: ListenAnswer = { kind: 'stored', acceptances: [] }
+export const stored: ListenResult = { kind: 'stored', acceptances: [] }
 
-const known: Readonly<Record<string, Recipient>> = {
+const known: Readonly<Record<string, RecipientKind>> = {
   'helper@agents.example': 'agent',
   'second@agents.example': 'agent',
   'asleep@agents.example': 'disabled',
@@ -26,23 +26,23 @@ const known: Readonly<Record<string, Recipient>> = {
 }
 
 export type SceneOptions = {
-  readonly answer?: (mail: ReceivedMail) => Promise<ListenAnswer> | ListenAnswer
+  readonly answer?: (mail: ReceivedMail) => Promise<ListenResult> | ListenResult
   readonly limits?: Partial<SmtpLimits>
   readonly maxBytes?: number
   readonly tls?: SmtpSettings['tls']
 }
 
 export async function smtpScene({ answer = () => stored, limits = {}, maxBytes = 1_000_000, tls }: SceneOptions = {}) {
-  const own = createOwnArrivals()
+  const own = createOwnMailRegistry()
   const mails: ReceivedMail[] = []
-  const arrivals: RawArrival[] = []
-  const recipientOf = (address: string): Recipient => {
+  const arrivals: RawRequest[] = []
+  const recipientOf = (address: string): RecipientKind => {
     if (!address.endsWith('@agents.example')) return 'foreign'
     return known[address] ?? (/^helper\d+@/.test(address) ? 'agent' : 'unknown')
   }
   const settings: SmtpSettings = { host: '127.0.0.1', port: 0, name: 'mx.agents.example', limits, tls }
   const listen = listenSmtp(settings, { own, recipientOf, maxBytes, now: Date.now })
-  const receive = async (arrival: RawArrival): Promise<ListenAnswer> => {
+  const receive = async (arrival: RawRequest): Promise<ListenResult> => {
     const { mail } = own.find(arrival) as Extract<OwnMail, { kind: 'mail' }>
     arrivals.push(arrival)
     mails.push(mail)

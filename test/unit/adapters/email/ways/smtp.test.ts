@@ -1,6 +1,6 @@
 // The SMTP listener over raw sockets: what it takes, what it refuses, and when it says 250.
 import { expect, test } from 'vitest'
-import type { ListenAnswer } from '../../../../../src/contract/index.ts'
+import type { ListenResult } from '../../../../../src/contract/index.ts'
 import { opening, smtpScene, stored, words } from './smtp-scene.ts'
 
 test('hands in the bytes as they came, with the envelope and whoever handed them over', async () => {
@@ -27,7 +27,7 @@ test('hands in the bytes as they came, with the envelope and whoever handed them
 })
 
 test('says 250 only after the door has resolved', async () => {
-  const commit = Promise.withResolvers<ListenAnswer>()
+  const commit = Promise.withResolvers<ListenResult>()
   await using scene = await smtpScene({ answer: () => commit.promise })
   const client = await scene.connect()
   await client.all(...opening)
@@ -40,7 +40,7 @@ test('says 250 only after the door has resolved', async () => {
   client.close()
 })
 
-test.each<[string, () => Promise<ListenAnswer>, string]>([
+test.each<[string, () => Promise<ListenResult>, string]>([
   ['what cannot be judged now', async () => ({ kind: 'later', reason: 'dns' }), '451 4.3.0'],
   ['a fault of ours', () => Promise.reject(new Error('database password is hunter2')), '451 4.3.0'],
   ['a store that never answers', () => new Promise(() => {}), '451 4.3.0'],
@@ -109,7 +109,7 @@ test('hangs up on whoever guesses addresses', async () => {
 
 test('holds no more bytes than there is room for, over all connections', async () => {
   const commits: (() => void)[] = []
-  const answer = () => new Promise<ListenAnswer>((resolve) => commits.push(() => resolve(stored)))
+  const answer = () => new Promise<ListenResult>((resolve) => commits.push(() => resolve(stored)))
   await using scene = await smtpScene({ answer, limits: { heldBytes: 100_000 } })
   const [first, second] = [await scene.connect(), await scene.connect()]
   for (const client of [first, second]) await client.all(...opening)
@@ -129,7 +129,7 @@ test('holds no more bytes than there is room for, over all connections', async (
 })
 
 test('lets a mail end when it stops, and takes no other', async () => {
-  const commit = Promise.withResolvers<ListenAnswer>()
+  const commit = Promise.withResolvers<ListenResult>()
   const scene = await smtpScene({ answer: () => commit.promise })
   const [busy, idle] = [await scene.connect(), await scene.connect()]
   await busy.all(...opening)
@@ -147,7 +147,9 @@ test('lets a mail end when it stops, and takes no other', async () => {
 test('fails with the code of the system where its port is taken', async () => {
   await using scene = await smtpScene()
   const { listenSmtp } = await import('../../../../../adapters/email/ways/smtp/listen.ts')
-  const { createOwnArrivals } = await import('../../../../../adapters/email/ways/own-arrivals.ts')
+  const { createOwnMailRegistry: createOwnArrivals } = await import(
+    '../../../../../adapters/email/ways/own-arrivals.ts'
+  )
   const settings = { host: '127.0.0.1', port: scene.port, name: 'mx.agents.example' }
   const deps = { own: createOwnArrivals(), recipientOf: () => 'unknown' as const, maxBytes: 1000, now: Date.now }
   const listening = listenSmtp(settings, deps)({ receive: async () => stored }, new AbortController().signal)
