@@ -27,7 +27,10 @@ export async function runA2a(asked: Asked, say: Say): Promise<ScenarioResults> {
   const verdicts = judgeBeside(summaries, connectionCounts[0], { 'a2a-sdk': 1 })
   const named = streams.map((each) => ({ ...each, subject: `${each.subject}-stream` }))
   return {
-    ...{ samples: [...sent.samples, ...streamed.samples], summaries: [...summaries, ...named] },
-    ...{ verdicts, tables: tables.join('\n\n'), postgresVersion: sent.postgresVersion },
+    samples: [...sent.samples, ...streamed.samples],
+    summaries: [...summaries, ...named],
+    verdicts,
+    tables: tables.join('\n\n'),
+    postgresVersion: sent.postgresVersion,
   }
 }

@@ -109,7 +109,10 @@ async function install(release, target) {
   try {
     const own = { name: 'newer-node', version: '0.0.0', private: true, dependencies: { [name]: version } }
     const lock = {
-      ...{ name: own.name, version: own.version, lockfileVersion: 3, requires: true },
+      name: own.name,
+      version: own.version,
+      lockfileVersion: 3,
+      requires: true,
       packages: { '': own, [`node_modules/${name}`]: { version, integrity } },
     }
     writeFileSync(join(folder, 'package.json'), JSON.stringify(own))

@@ -4,8 +4,13 @@ import process from 'node:process'
 
 // A machine without a network must learn it in seconds; packages that are in npm's cache need none.
 const flags = [
-  ...['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'],
-  ...['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=2000'],
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--prefer-offline',
+  '--fetch-retries=1',
+  '--fetch-retry-mintimeout=1000',
+  '--fetch-retry-maxtimeout=2000',
 ]
 
 /**

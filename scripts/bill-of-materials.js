@@ -48,7 +48,11 @@ async function partAt(path, { version, integrity, license, hasInstallScript, opt
     ? JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
     : {}
   return {
-    ...{ name, version, integrity, isBundled, isOptional: optional === true },
+    name,
+    version,
+    integrity,
+    isBundled,
+    isOptional: optional === true,
     hasInstallScript: hasInstallScript === true,
     licence: licenceName(manifest.license ?? license),
     texts: await licenceTexts(folder),
@@ -73,7 +77,10 @@ function document(own, parts) {
     return {
       type: 'library',
       'bom-ref': `${purl(name, version)}${isBundled ? '?bundled' : ''}`,
-      ...{ name, version, purl: purl(name, version), scope: isOptional ? 'optional' : 'required' },
+      name,
+      version,
+      purl: purl(name, version),
+      scope: isOptional ? 'optional' : 'required',
       licenses: [/^[\w.+-]+$/.test(licence) ? { license: { id: licence } } : { expression: licence }].filter(
         () => licence !== 'NOASSERTION',
       ),

@@ -18,8 +18,12 @@ export { type SlackOptions, slack } from '../adapters/slack/index.ts'
 export { type TelegramOptions, telegram } from '../adapters/telegram/index.ts'
 
 export const channels: readonly ChannelDefinition[] = [
-  ...[aguiChannel, a2aChannel, slackChannel, telegramChannel],
-  ...[emailChannel, activitypubChannel],
+  aguiChannel,
+  a2aChannel,
+  slackChannel,
+  telegramChannel,
+  emailChannel,
+  activitypubChannel,
 ]
 
 /** Channels that answer the gateway's own machine only; where there is no such machine they are refused by name. */
@@ -31,5 +35,8 @@ export const publicChannels: readonly ChannelDefinition[] = channels
 
 /** What channels add to the command line. */
 export const channelCommands: readonly ChannelCommands[] = [
-  ...[emailCommands, slackCommands, telegramCommands, activityPubCommands],
+  emailCommands,
+  slackCommands,
+  telegramCommands,
+  activityPubCommands,
 ]

@@ -139,7 +139,11 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     assembled = assembleGateway(config, opened.database, {
       ...(await createNodeRuntime(options, probe)),
       ...(room === undefined ? {} : { room }),
-      ...{ meter, files, firstToken: adminToken, isolation, offload: pool.offload },
+      meter,
+      files,
+      firstToken: adminToken,
+      isolation,
+      offload: pool.offload,
     })
     const rejections = createRejections()
     const vitals = createHealthStore(opened.database, config.tenant, config.retention)

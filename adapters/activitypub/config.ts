@@ -161,7 +161,9 @@ export function activityPubCapabilities(
     horizonMs: 7 * 24 * hours,
     // For each server that we write to.
     limits: { conversation: { count: 5, perMs: 1000 } },
-    ...{ maxParts: 15, wholeReply: 'link', redelivers: true },
+    maxParts: 15,
+    wholeReply: 'link',
+    redelivers: true,
     // No sender is answered without end, least of all a machine.
     replyLimits: [
       { per: 'thread', in: 'open', ...answerLimits.thread },

@@ -44,7 +44,12 @@ async function sign(
   return {
     bytes,
     headers: {
-      ...{ ':path': path, ':authority': host, host, date, digest, 'content-type': 'application/activity+json' },
+      ':path': path,
+      ':authority': host,
+      host,
+      date,
+      digest,
+      'content-type': 'application/activity+json',
       signature: `keyId="${signer}#main-key",algorithm="rsa-sha256",headers="(request-target) host date digest",signature="${signature}"`,
     },
     receivedAt: new Date(now).toISOString(),

@@ -112,22 +112,26 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     isKnown,
   }
   const gate = createSignatureVerifier({
-    ...{ keys: remote.keys, now, origin, acceptsProofs, knows: deps.people?.knows },
-    ...{ maxBytes: settings.maxBodyBytes, screen: createScreen(mayWrite, pace, deps.people?.knows) },
+    keys: remote.keys,
+    now,
+    origin,
+    acceptsProofs,
+    knows: deps.people?.knows,
+    maxBytes: settings.maxBodyBytes,
+    screen: createScreen(mayWrite, pace, deps.people?.knows),
   })
   const documents = {
     settings: documentSettings(settings),
-    ...{
-      places,
-      agents,
-      keys,
-      records,
-      files: deps.files,
-      version,
-      maxBodyBytes: settings.maxBodyBytes,
-      acceptsProofs,
-    },
-    ...{ notes: createOwnNotes(records, places), signerOf: createReaderVerifier({ keys: remote.keys, now, origin }) },
+    places,
+    agents,
+    keys,
+    records,
+    files: deps.files,
+    version,
+    maxBodyBytes: settings.maxBodyBytes,
+    acceptsProofs,
+    notes: createOwnNotes(records, places),
+    signerOf: createReaderVerifier({ keys: remote.keys, now, origin }),
   }
   const servesFiles = deps.files?.answer !== undefined
   const rendering = { ...settings, origin, handleHost: places.handleHost, agents: slugs, servesFiles }

@@ -169,7 +169,8 @@ function policyInterrupt(policy: JsonObject): Interrupt {
   const toolCallId = stringFieldOrEmpty(policy, 'tool_call_id')
   const expiresAt = stringFieldOrEmpty(policy, 'expires_at')
   const facts = {
-    ...{ id, message: stringFieldOrEmpty(policy, 'message') },
+    id,
+    message: stringFieldOrEmpty(policy, 'message'),
     ...(toolCallId === '' ? {} : { toolCallId }),
     ...(expiresAt === '' ? {} : { expiresAt }),
   }

@@ -229,7 +229,9 @@ export const describedRun: DescribedRequest = {
       schema: answerSchema,
       mediaType: 'text/event-stream',
       example: {
-        ...{ threadId: 't1', runId: 'r1', status: 'completed' },
+        threadId: 't1',
+        runId: 'r1',
+        status: 'completed',
         messages: [{ role: 'assistant', content: 'Hello.' }],
         response: {},
       },

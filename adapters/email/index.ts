@@ -161,7 +161,9 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
   }
   const { smtp, imap } = ingressSettings(settings)
   const incoming = {
-    ...{ now, own, maxBytes: settings.maxBytes },
+    now,
+    own,
+    maxBytes: settings.maxBytes,
     recipientOf: (address: string) => classifyRecipient(addresses(), address),
   }
   const deciding = notes === undefined || deps.publicUrl === undefined ? undefined : { connection, now, notes }

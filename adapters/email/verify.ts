@@ -74,8 +74,13 @@ const unreadable: MailRefusal = {
   remedy: 'send it as plain text',
 }
 const nothingProven: MailProof = {
-  ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined },
-  ...{ signedHeaders: [], reasons: [], signatures: [] },
+  standing: 'none',
+  method: 'none',
+  author: undefined,
+  keyId: undefined,
+  signedHeaders: [],
+  reasons: [],
+  signatures: [],
 }
 
 async function authenticateSender(
@@ -97,7 +102,10 @@ async function authenticateSender(
   )
     return {
       ...nothingProven,
-      ...{ standing: 'verified', method: 'email-loopback', author: head.from, reasons: ['submitted_on_this_machine'] },
+      standing: 'verified',
+      method: 'email-loopback',
+      author: head.from,
+      reasons: ['submitted_on_this_machine'],
     }
   const proof = await deps.proveMail(mail, head)
   return 'kind' in proof && isGivenUp(mail, proof) ? { ...nothingProven, reasons: [proof.reason] } : proof

@@ -17,9 +17,24 @@ const formType = 'application/x-www-form-urlencoded'
 const maxCheckBytes = 4096
 /** What a slash command consists of (docs.slack.dev/interactivity/implementing-slash-commands). */
 const commandFields = new Set([
-  ...['token', 'team_id', 'team_domain', 'context_team_id', 'enterprise_id', 'enterprise_name', 'channel_id'],
-  ...['channel_name', 'user_id', 'user_name', 'command', 'text', 'api_app_id', 'is_enterprise_install'],
-  ...['response_url', 'trigger_id', 'thread_ts', 'message_ts'],
+  'token',
+  'team_id',
+  'team_domain',
+  'context_team_id',
+  'enterprise_id',
+  'enterprise_name',
+  'channel_id',
+  'channel_name',
+  'user_id',
+  'user_name',
+  'command',
+  'text',
+  'api_app_id',
+  'is_enterprise_install',
+  'response_url',
+  'trigger_id',
+  'thread_ts',
+  'message_ts',
 ])
 const braceByte = 0x7b
 

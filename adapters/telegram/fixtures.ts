@@ -51,7 +51,11 @@ export const fixtures = {
   connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
   now,
   settings: (vendorOrigin: string) => ({
-    ...{ botToken, webhookSecret, mode: 'webhook', apiRoot: vendorOrigin, botUsername: 'gw_bot' },
+    botToken,
+    webhookSecret,
+    mode: 'webhook',
+    apiRoot: vendorOrigin,
+    botUsername: 'gw_bot',
   }),
   secrets: { botToken, webhookSecret },
   environment: { TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: webhookSecret },

@@ -104,9 +104,22 @@ function create(at: People, index: number): object {
   const link = `<a href="${ours}/@${agent}" class="u-url mention">@<span>${agent}</span></a>`
   const content = `<p><span class="h-card" translate="no">${link}</span> ${text}</p>`
   const object = {
-    ...{ id, type: 'Note', summary: null, inReplyTo: null, published, url: id.replace('/users/', '/@') },
-    ...{ attributedTo: actor, to, cc, sensitive: false, atomUri: id, inReplyToAtomUri: null, conversation },
-    ...{ content, contentMap: { en: content }, attachment: [] },
+    id,
+    type: 'Note',
+    summary: null,
+    inReplyTo: null,
+    published,
+    url: id.replace('/users/', '/@'),
+    attributedTo: actor,
+    to,
+    cc,
+    sensitive: false,
+    atomUri: id,
+    inReplyToAtomUri: null,
+    conversation,
+    content,
+    contentMap: { en: content },
+    attachment: [],
     tag: [{ type: 'Mention', href: whom, name: `@${agent}@${new URL(ours).host}` }],
     replies: {
       id: `${id}/replies`,
@@ -136,8 +149,15 @@ function personDocument(at: People, person: number): object {
   const publicKeyPem = at.keys[person % keyPairs]?.pem
   return {
     '@context': ['https://www.w3.org/ns/activitystreams', 'https://w3id.org/security/v1'],
-    ...{ id, type: 'Person', preferredUsername: `person_${person}`, name: `Person ${person}`, url: id },
-    ...{ inbox: `${id}/inbox`, outbox: `${id}/outbox`, followers: `${id}/followers`, following: `${id}/following` },
+    id,
+    type: 'Person',
+    preferredUsername: `person_${person}`,
+    name: `Person ${person}`,
+    url: id,
+    inbox: `${id}/inbox`,
+    outbox: `${id}/outbox`,
+    followers: `${id}/followers`,
+    following: `${id}/following`,
     endpoints: { sharedInbox: `${at.origin}/inbox` },
     publicKey: { id: `${id}#main-key`, owner: id, publicKeyPem },
   }

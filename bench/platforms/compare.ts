@@ -66,10 +66,14 @@ export function besideTable(summaries: readonly Compared[], connections: number,
   const rows = summaries
     .filter((each) => each.connections === connections)
     .map((each) => [
-      ...[each.subject, spread(each.cpuMicrosPerRequest, 0)],
+      each.subject,
+      spread(each.cpuMicrosPerRequest, 0),
       ...rivals.map((rival) => spread(each.times[rival] ?? null, 2)),
-      ...[spread(each.perSecond, 0), each.p50Ms.toFixed(2), each.p99Ms.toFixed(1)],
-      ...[each.statementsPerEvent.toFixed(3), each.databaseCpuMicrosPerRequest?.toFixed(0) ?? '-'],
+      spread(each.perSecond, 0),
+      each.p50Ms.toFixed(2),
+      each.p99Ms.toFixed(1),
+      each.statementsPerEvent.toFixed(3),
+      each.databaseCpuMicrosPerRequest?.toFixed(0) ?? '-',
       each.rssMb.toFixed(0),
     ])
   const lines = [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)

@@ -49,7 +49,13 @@ export function sceneOf(rule: AccessContext['rule'], { stored }: Speaker): Acces
 /** Everybody has a link and grants for other places; some have one that lets them in here. */
 function storedAbout(subject: string, isGranted: boolean): StoredAccess {
   const grant = (id: string, agent: string): StoredGrant => ({
-    ...{ id, subject, effect: 'allow', role: 'operator', connection: null, agent, workspaceId: null },
+    id,
+    subject,
+    effect: 'allow',
+    role: 'operator',
+    connection: null,
+    agent,
+    workspaceId: null,
   })
   return {
     grants: [grant('g1', 'other'), grant('g2', 'another'), ...(isGranted ? [grant('g3', 'demo')] : [])],

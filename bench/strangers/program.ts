@@ -91,8 +91,11 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
 }
 
 const unlimited = {
-  ...{ messages: 'unlimited', messagesPerSender: 'unlimited' },
-  ...{ messagesPerDay: 1e9, receivedBytesPerDay: 1e15, storedBytesPerDay: 1e15 },
+  messages: 'unlimited',
+  messagesPerSender: 'unlimited',
+  messagesPerDay: 1e9,
+  receivedBytesPerDay: 1e15,
+  storedBytesPerDay: 1e15,
 }
 
 /** Limits that count arrivals are far away: what is measured is what an arrival costs that none of them stops. */

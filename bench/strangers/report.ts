@@ -46,8 +46,14 @@ export function strangersTable(measured: readonly Measured[]): string {
     each.answers,
   ])
   const titles = [
-    ...['shape', 'MB', 'CPU ms', 'last doubling', 'CPU s/MB', 'database s/MB'],
-    ...['/healthz ms (with waiting)', 'answers'],
+    'shape',
+    'MB',
+    'CPU ms',
+    'last doubling',
+    'CPU s/MB',
+    'database s/MB',
+    '/healthz ms (with waiting)',
+    'answers',
   ]
   const cells = [titles, ...rows]
   const widths = titles.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))

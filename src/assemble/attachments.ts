@@ -62,9 +62,17 @@ export function assembleAttachments(config: Config, database: Database, deps: Fi
   const keys = createSigningKeys(database, { ...deps, tenant, seal })
   const desk = createAttachmentService({
     ...deps,
-    ...{ tenant, attachments, keys, stores, publicOrigin: origin },
+    tenant,
+    attachments,
+    keys,
+    stores,
+    publicOrigin: origin,
     options: {
-      ...{ maxBytes, maxUploads: uploadsInFlight, orphanHours, personSeconds: handleSeconds, handles },
+      maxBytes,
+      maxUploads: uploadsInFlight,
+      orphanHours,
+      personSeconds: handleSeconds,
+      handles,
       agentSeconds: Math.min(60, handleSeconds),
     },
   })

@@ -87,7 +87,15 @@ function createConnection(
   const stores = { installations, ownKeys, places, tasks, notes, people, records }
   const originals = means.originalsOf?.(key)
   const channelDeps = {
-    ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
+    connection,
+    fetch,
+    guardedFetch,
+    now,
+    hmac,
+    runLog,
+    callers,
+    files,
+    ...stores,
     ...(originals === undefined ? {} : { originals }),
     ...(means.carrier === undefined ? {} : { carrier: means.carrier }),
     ...(means.offload === undefined ? {} : { offload: means.offload }),

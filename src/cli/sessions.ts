@@ -124,8 +124,14 @@ export const sessionsCommands: Group = {
   description: 'Conversations and what was said in them.',
   examples: ['parley sessions list', 'parley sessions show 0192f1c2-7d5e-7abc-8def-0123456789ab'],
   commands: [
-    ...[sessionsListCommand, showCommand, renameCommand, deleteCommand],
-    ...[exportCommand, takeOverCommand, sayCommand, giveBackCommand],
+    sessionsListCommand,
+    showCommand,
+    renameCommand,
+    deleteCommand,
+    exportCommand,
+    takeOverCommand,
+    sayCommand,
+    giveBackCommand,
   ],
 }
 

@@ -22,7 +22,9 @@ export const tokenIssuerVariables = [...Object.values(jwtVariables), ...Object.v
 
 /** Where `PARLEY_PUBLIC_URL` says what tokens are made out to, no audience is needed. */
 const optionalIssuerVariables: readonly string[] = [
-  ...['PARLEY_JWT_AUDIENCE', 'PARLEY_JWT_JWKS_URL', 'PARLEY_JWT_TYP'],
+  'PARLEY_JWT_AUDIENCE',
+  'PARLEY_JWT_JWKS_URL',
+  'PARLEY_JWT_TYP',
   'PARLEY_INTROSPECTION_AUDIENCE',
 ]
 

@@ -79,9 +79,15 @@ const isIdentity = shape(
 const isProfile = shape(
   {},
   {
-    ...{ display_name: isCleanName, username: isCleanName },
-    ...{ url: isString, locale: isString, timezone: isString, provider: isString, provider_subject: isString },
-    ...{ fetched_at: isString, extensions: isRecord },
+    display_name: isCleanName,
+    username: isCleanName,
+    url: isString,
+    locale: isString,
+    timezone: isString,
+    provider: isString,
+    provider_subject: isString,
+    fetched_at: isString,
+    extensions: isRecord,
   },
 )
 const isSender = shape(
@@ -138,7 +144,8 @@ const isChannel = shape(
     event: among('new', 'edit', 'delete'),
   },
   {
-    ...{ target_id: isString, run_id: isString },
+    target_id: isString,
+    run_id: isString,
     sender_kind: among('person', 'machine'),
     main_line: (value) => typeof value === 'string' && value !== '' && value.length <= 512,
     command: shape({ name: (value) => typeof value === 'string' && value !== '', args: isString }),

@@ -58,7 +58,8 @@ export function probeReport(result: ProbeResult): CommandResult {
   const worst = worstProblem(result)
   return {
     value: {
-      ...{ state: probeState(result), summary },
+      state: probeState(result),
+      summary,
       ...Object.fromEntries(facts.map(({ key, value }) => [key, value])),
       problems: problems.map((each) => ({ ...each })),
     },

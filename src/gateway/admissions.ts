@@ -73,7 +73,11 @@ export async function admitOrHold(
   if (conversationId === undefined || !(wouldWait || isLate)) return admission
   const { subject, accessRule, evidence } = admission
   const room = await deps.people.pairings.findRoom({
-    ...{ connection: at.key, agent, conversationId, inboxId: row.id, traceId: row.traceId },
+    connection: at.key,
+    agent,
+    conversationId,
+    inboxId: row.id,
+    traceId: row.traceId,
     ...pairingQuota(at, subject),
   })
   if (room.kind === 'free') return admission

@@ -31,12 +31,10 @@ export function createSenderLimits(deps: LimitDeps): SenderLimits {
     const createPaceFor = (limit: typeof messages): RateLimiter | undefined =>
       limit && createRateLimiter(deps.monotonicMs, limit)
     const state = states.get(at) ?? {
-      ...{
-        all: createPaceFor(messages),
-        each: createPaceFor(messagesPerSender),
-        known: new Map(),
-        toldAt: Number.NEGATIVE_INFINITY,
-      },
+      all: createPaceFor(messages),
+      each: createPaceFor(messagesPerSender),
+      known: new Map(),
+      toldAt: Number.NEGATIVE_INFINITY,
     }
     states.set(at, state)
     return state

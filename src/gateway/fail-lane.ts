@@ -122,9 +122,19 @@ async function openLast(deps: GatewayDeps, { at, lane }: Failed, failures: numbe
   const rows = lane.signal === null ? firstAlone(lane) : []
   const lead = rows.at(-1)
   const turn: NewTurn = {
-    ...{ id: deps.newId(), attempt: failures, kind: 'door', sessionId: null, isNewSession: false, keeping: null },
-    ...{ parentTurn: lead?.parentTurn ?? null, goesOn: lead?.goesOn ?? false, history: null },
-    ...{ principal: null, runId: null, resumes: null, taskId: lead?.taskId ?? lane.signal?.taskId ?? null },
+    id: deps.newId(),
+    attempt: failures,
+    kind: 'door',
+    sessionId: null,
+    isNewSession: false,
+    keeping: null,
+    parentTurn: lead?.parentTurn ?? null,
+    goesOn: lead?.goesOn ?? false,
+    history: null,
+    principal: null,
+    runId: null,
+    resumes: null,
+    taskId: lead?.taskId ?? lane.signal?.taskId ?? null,
     traceId: lead?.traceId ?? newTraceId(deps),
     deadlineMs: deps.turnPolicy.deadlineMs,
     replyTo: lead?.replyTo ?? null,
@@ -152,7 +162,12 @@ async function lastEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Pro
     const events = [{ key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } }]
     return {
       ...emptyEnd(ready),
-      ...{ state: 'dead', reason, leadState: 'dead', leadReason: reason, taskState: 'failed', events },
+      state: 'dead',
+      reason,
+      leadState: 'dead',
+      leadReason: reason,
+      taskState: 'failed',
+      events,
       run: { ...naturalEnd, status: 'failed', stopReason: reason },
     }
   }
@@ -171,9 +186,15 @@ function logLaneFailure(deps: GatewayDeps, { lane, ready, error }: Failed, attem
   deps.log.error(
     'message_failed',
     {
-      ...{ connection: lane.connection, conversation: lane.conversationId, agent: lane.agent },
-      ...{ inbox: row?.id ?? null, trace: row?.traceId ?? null, turn: (ready?.turn ?? lane.openTurn)?.id ?? null },
-      ...{ ...errorLogFields(error, 'internal'), attempt, next },
+      connection: lane.connection,
+      conversation: lane.conversationId,
+      agent: lane.agent,
+      inbox: row?.id ?? null,
+      trace: row?.traceId ?? null,
+      turn: (ready?.turn ?? lane.openTurn)?.id ?? null,
+      ...errorLogFields(error, 'internal'),
+      attempt,
+      next,
     },
     describeError(error, deps.secretValues),
   )

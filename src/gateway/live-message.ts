@@ -44,8 +44,15 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
   if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
   const { promise: ended, resolve: tellEnd } = Promise.withResolvers<void>()
   const state: Growing = {
-    ...{ live, lease, words: createWakeup(), over: new AbortController(), ended },
-    ...{ text: '', shown: '', mayBeOpen: !isFirstTry(ready), isShown: false },
+    live,
+    lease,
+    words: createWakeup(),
+    over: new AbortController(),
+    ended,
+    text: '',
+    shown: '',
+    mayBeOpen: !isFirstTry(ready),
+    isShown: false,
   }
   let following: Promise<void> | undefined
   let ending: Promise<LiveEnd | undefined> | undefined

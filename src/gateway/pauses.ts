@@ -159,7 +159,10 @@ function askedApproval({ deps, ready, runId }: PauseContext, wish: ApprovalWish,
     agent: lane.agent,
     ...(turn.principal === null || turn.principal === '' ? {} : { creator: turn.principal }),
     metadata: {
-      ...{ ...named, run_id: runId, session_id: turn.sessionId, ...approvers },
+      ...named,
+      run_id: runId,
+      session_id: turn.sessionId,
+      ...approvers,
       ...(askedBy === undefined ? {} : { asked_by: askedBy }),
     },
   })

@@ -140,7 +140,11 @@ async function resumeOpenTurn(
   const hasMembers = turn.kind !== 'signal' && turn.kind !== 'amendment'
   const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
   const ready = {
-    ...{ lane: answering(lane, lane.signal), at, turn, signal: lane.signal, edit },
+    lane: answering(lane, lane.signal),
+    at,
+    turn,
+    signal: lane.signal,
+    edit,
     ...(hasMembers ? takenRows(lane.messages) : { members: [], joined: new Map() }),
     ...takenUp(past),
     view: past.view,

@@ -30,7 +30,13 @@ export async function reachedLimit(
   const limits = (await Promise.all(counted.map((limit) => listCountedReplies(deps, limit, lane, lead)))).flat()
   if (limits.length === 0) return undefined
   const reached = await deps.replyLimits.spend({
-    ...{ connection: key, agent, conversationId, inboxId: first.row.id, subject, traceId, limits },
+    connection: key,
+    agent,
+    conversationId,
+    inboxId: first.row.id,
+    subject,
+    traceId,
+    limits,
     isAdmitted: isAdmitted(lead.row, decided.get(lead.row.id)),
   })
   for (const { rule, isNews } of reached)

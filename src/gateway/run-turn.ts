@@ -189,7 +189,9 @@ async function runWith(
   const { agent, control, facts, pauses, occasion, chain, signal } = running
   const remembered = await readTurnTranscript(deps, ready)
   const bringing = {
-    ...{ deps, ready, step },
+    deps,
+    ready,
+    step,
     // Made for those who bring something: most turns have no files.
     get signal() {
       return AbortSignal.any([signal, control.stop])

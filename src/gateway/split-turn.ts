@@ -13,7 +13,10 @@ export async function splitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: nu
   if (live === undefined) return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code })
   const { threadId, inReplyTo, agent } = replyFacts(ready)
   const reply: NormalizedResponse = {
-    ...{ thread_id: threadId, in_reply_to: inReplyTo, agent, status: 'completed' },
+    thread_id: threadId,
+    in_reply_to: inReplyTo,
+    agent,
+    status: 'completed',
     parts: [textPart(words)],
   }
   const calls = await renderOutgoing(deps, { ...ready, live }, [{ reply, purpose: 'notice' }])

@@ -175,14 +175,12 @@ export function linesWithMetadata(lines: readonly ThreadLine[]): readonly Fields
       isKnownPart(part) && part.kind === 'policy' ? [policyView(part.policy, line.waits ?? [])] : [],
     )
     return {
-      ...{
-        id: threadLineId(line),
-        seq,
-        role: envelope.role,
-        content,
-        metadata,
-        timestamp: envelope.created_at ?? null,
-      },
+      id: threadLineId(line),
+      seq,
+      role: envelope.role,
+      content,
+      metadata,
+      timestamp: envelope.created_at ?? null,
       ...(policies.length === 0 ? {} : { policies }),
       ...toolCallsView(line, parts),
     }

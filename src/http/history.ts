@@ -31,7 +31,9 @@ export function addHistoryRoute(app: Hono, deps: Deps): void {
       connection: caller.at.key,
       agents: deps.agents.map(({ slug }) => slug),
       subject: caller.subject,
-      ...{ threadId, before, limit },
+      threadId,
+      before,
+      limit,
     })
     if (lines === undefined)
       throw new GatewayError('not_found', 'no such thread of yours; give the threadId you talked to the agent with')

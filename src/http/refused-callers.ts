@@ -17,7 +17,11 @@ export async function recordRefusedCallers(deps: Deps, context: Context, next: N
   deps.log.warn('caller_refused', { trace, reason })
   deps.rejections.add({
     at: new Date(deps.now()).toISOString(),
-    ...{ trace, reason, connection: 'admin', bytes: null, isLocal: deps.sourceOf(context) !== 'remote' },
+    trace,
+    reason,
+    connection: 'admin',
+    bytes: null,
+    isLocal: deps.sourceOf(context) !== 'remote',
   })
   const told = await addTraceToProblem(context.res, trace)
   // Headers of an answer that is there already would win over those of the one that takes its place.

@@ -143,7 +143,9 @@ function toAcceptResult(outcome: InboxOutcome): AcceptResult {
   switch (outcome.kind) {
     case 'accepted':
       return {
-        ...{ kind: 'accepted', inboxId: outcome.inboxId, flagged: outcome.flagged },
+        kind: 'accepted',
+        inboxId: outcome.inboxId,
+        flagged: outcome.flagged,
         ...(outcome.taskId === undefined ? {} : { taskId: outcome.taskId }),
         ...(outcome.task === undefined ? {} : { task: outcome.task }),
       }

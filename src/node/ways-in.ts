@@ -51,7 +51,9 @@ export function createNodeIngress(
       const opened = listeners.start()
       probes ??= runProbes({
         ...deps,
-        ...{ everyMs, publicUrl, toldWithinMs },
+        everyMs,
+        publicUrl,
+        toldWithinMs,
         probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: probeOnceOpened(adapter, opened) })),
         seenHere: (connection) => observedProblems(connection, sources.signs(), listeners.signs()),
         async lastInboundAt(connection) {
@@ -61,7 +63,10 @@ export function createNodeIngress(
       })
       const byName = new Map(agents.flatMap(({ modelProbes = [] }) => modelProbes.map((each) => [each.name, each])))
       models ??= runProbes({
-        ...{ ...deps, everyMs, toldWithinMs, about: 'model' as const },
+        ...deps,
+        everyMs,
+        toldWithinMs,
+        about: 'model' as const,
         probed: [...byName.values()].map(({ name, probe }) => ({ key: `model ${name}`, probe })),
         seenHere: () => [],
         lastInboundAt: async () => undefined,

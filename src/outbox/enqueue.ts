@@ -63,7 +63,9 @@ export async function renderCalls(
     const calls = await expandCalls(context, await renderBounded(context, said, finishes !== undefined, place))
     for (const [part, { call, primary, orderKey, question }] of calls.entries())
       rendered.push({
-        ...{ call, primary: primary && purpose === 'reply', purpose },
+        call,
+        primary: primary && purpose === 'reply',
+        purpose,
         orderKey: chooseSendLane(context, orderKey),
         ...(question === undefined ? {} : { question }),
         ...(part === 0 && finishes !== undefined ? { liveReference: finishes } : {}),
@@ -71,8 +73,12 @@ export async function renderCalls(
   }
   const calls = rendered.map(
     (call, at): QueuedCall => ({
-      ...{ id: context.newId(), ordinal: first + at },
-      ...{ ...call, clientId: `${origin}:${first + at}`, notBefore: null, expiresAt: null },
+      id: context.newId(),
+      ordinal: first + at,
+      ...call,
+      clientId: `${origin}:${first + at}`,
+      notBefore: null,
+      expiresAt: null,
       ...(context.adapter.capabilities.appends === true ? { isAppended: true } : {}),
     }),
   )
@@ -92,7 +98,8 @@ async function renderBounded(
   if (maxParts === undefined || calls.length <= maxParts || appends === true) return calls
   const cutToLimit = (reply: NormalizedResponse): Promise<NormalizedResponse> =>
     cutReply(reply, {
-      ...{ maxParts, count: calls.length },
+      maxParts,
+      count: calls.length,
       render: (shorter) => renderReply(context, { ...said, reply: shorter }, hasLive),
       whole: async () => context.keepWhole?.(textOf(said.reply.parts), place),
     })

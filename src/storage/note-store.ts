@@ -33,7 +33,10 @@ export function createTtlStore(database: Database, { tenant, connection, seal }:
     },
     async take(family, key) {
       const taken = await database.query<{ value: Value; isInTime: boolean }>(takeTtlValue, [
-        ...[tenant, connection, family, key],
+        tenant,
+        connection,
+        family,
+        key,
       ])
       const [row] = taken
       return row === undefined || !row.isInTime ? undefined : openNote(row.value, family, key)

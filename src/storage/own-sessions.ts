@@ -65,7 +65,9 @@ function notOpened(databaseUrl: string, error: unknown): GatewayError {
     code,
     `[storage] the database at ${where} cannot be opened (${sqlstate || 'no code'}); ${remedy}`,
     {
-      ...{ retryable, details, cause },
+      retryable,
+      details,
+      cause,
     },
   )
 }

@@ -53,8 +53,12 @@ export function createPendingActionStore(database: Database): PendingActionStore
       const more = isOutside ? { by: 'an operator', ...told } : told
       const params = [id, status, name, isOperator, hash ?? null, storableJson(more)]
       const [row] = await database.query<Row>(resolveAction, [
-        ...[...actionScopeParams(scope), ...params, database.isShared],
-        ...[role, assurance, isOutside],
+        ...actionScopeParams(scope),
+        ...params,
+        database.isShared,
+        role,
+        assurance,
+        isOutside,
       ])
       if (row !== undefined) return { kind: 'resolved', action: toActionLine(row), isDuplicate: false }
       return explained(await readActionRow(scope, id), verdict, resolver)

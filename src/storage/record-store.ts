@@ -27,7 +27,10 @@ export function createRecords(
     list: (family, { after, limit, agent }) =>
       queryRecords<ChannelRecord>(
         listRecords,
-        ...[family, after ?? null, Math.max(0, Math.min(limit, maxPage)), agent ?? null],
+        family,
+        after ?? null,
+        Math.max(0, Math.min(limit, maxPage)),
+        agent ?? null,
       ),
     async count(family, { agent } = {}) {
       return (await queryRecords<{ n: number }>(countRecords, family, agent ?? null))[0]?.n ?? 0

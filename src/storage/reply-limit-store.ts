@@ -12,7 +12,12 @@ export function createReplyLimitStore(database: Database, tenant: string): Reply
       for (;;) {
         const rows = await database.query<SpentRow>(spendReplies, [
           ...counted,
-          ...[inboxId, subject, agent, conversationId, traceId, isAdmitted],
+          inboxId,
+          subject,
+          agent,
+          conversationId,
+          traceId,
+          isAdmitted,
         ])
         if (!rows.some(({ isMissing }) => isMissing)) return rows
         await database.query(makeReplyWindows, [...counted, subject, isAdmitted])

@@ -50,7 +50,10 @@ const noUuid = '00000000-0000-0000-0000-000000000000'
 
 export const sealedTables: Readonly<Record<string, SealedTable>> = {
   connections: {
-    ...{ list: listOlderConnections, save: resealConnection, first: [''], isJson: true },
+    list: listOlderConnections,
+    save: resealConnection,
+    first: [''],
+    isJson: true,
     keyOf: ({ id }) => [valueToText(id)],
     placeOf(tenant, { id, account }) {
       const [connection = '', ...name] = valueToText(id).split('#')
@@ -60,17 +63,26 @@ export const sealedTables: Readonly<Record<string, SealedTable>> = {
     },
   },
   connection_notes: {
-    ...{ list: listOlderNotes, save: resealNote, first: ['', '', ''], isJson: true },
+    list: listOlderNotes,
+    save: resealNote,
+    first: ['', '', ''],
+    isJson: true,
     keyOf: ({ connection, family, key }) => [valueToText(connection), valueToText(family), valueToText(key)],
     placeOf: (tenant, { connection, family, key }) => JSON.stringify([tenant, connection, 'note', family, key]),
   },
   push_configs: {
-    ...{ list: listOlderPushes, save: resealPush, first: [noUuid, ''], isJson: true },
+    list: listOlderPushes,
+    save: resealPush,
+    first: [noUuid, ''],
+    isJson: true,
     keyOf: ({ taskId, id }) => [valueToText(taskId), valueToText(id)],
     placeOf: (tenant, { connection, taskId, id }) => JSON.stringify([tenant, connection, 'push', taskId, id]),
   },
   signing_keys: {
-    ...{ list: listOlderSigningKeys, save: resealSigningKey, first: [noUuid], isJson: false },
+    list: listOlderSigningKeys,
+    save: resealSigningKey,
+    first: [noUuid],
+    isJson: false,
     keyOf: ({ id }) => [valueToText(id)],
     placeOf: (tenant, { id }) => signingKeySealContext(tenant, valueToText(id)),
   },

@@ -10,8 +10,15 @@ export function createUnprovenSenderStore(database: Database, tenant: string): U
     async charge({ connection, kind, messages, receivedBytes, storedBytes }, limits): Promise<Charged> {
       const { messagesPerDay, receivedBytesPerDay, storedBytesPerDay } = limits
       const [row] = await database.query<Row>(chargeUnprovenSenders, [
-        ...[tenant, connection, kind, receivedBytes, storedBytes],
-        ...[messagesPerDay, receivedBytesPerDay, storedBytesPerDay, messages],
+        tenant,
+        connection,
+        kind,
+        receivedBytes,
+        storedBytes,
+        messagesPerDay,
+        receivedBytesPerDay,
+        storedBytesPerDay,
+        messages,
       ])
       if (row === undefined || row.isWithin) return { kind: 'within' }
       return { kind: 'spent', isFirst: row.isFirst, secondsLeft: Math.max(1, row.secondsLeft) }

@@ -61,14 +61,12 @@ const keptAsReceipts = [
   deleteExpiredThreadAgents,
 ]
 const keptAWhile = [
-  ...[
-    deleteExpiredLimits,
-    deleteIdleLanes,
-    deleteExpiredReplyWindows,
-    deleteExpiredUsedTokens,
-    deleteExpiredEventClaims,
-    deleteExpiredTtlValues,
-  ],
+  deleteExpiredLimits,
+  deleteIdleLanes,
+  deleteExpiredReplyWindows,
+  deleteExpiredUsedTokens,
+  deleteExpiredEventClaims,
+  deleteExpiredTtlValues,
   sweepErasedContent,
 ]
 

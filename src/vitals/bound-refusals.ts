@@ -57,8 +57,11 @@ export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiter
     if (open !== undefined && open.endsAt <= monotonicMs()) writeCount(name, open)
     if (!kinds.has(name) && kinds.size >= maxKinds) name = event
     const kind = kinds.get(name) ?? {
-      ...{ event, facts: name === event ? {} : { connection, reason, code } },
-      ...{ endsAt: monotonicMs() + minuteMs, told: 0, untold: 0 },
+      event,
+      facts: name === event ? {} : { connection, reason, code },
+      endsAt: monotonicMs() + minuteMs,
+      told: 0,
+      untold: 0,
     }
     kinds.set(name, kind)
     if (kind.told < perMinute) {

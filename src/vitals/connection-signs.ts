@@ -61,7 +61,8 @@ function sourceProblems({ failures, code = 'internal', problem }: SourceHealth):
   const remedy = rest.join('; ')
   return [
     {
-      ...{ state: 'failed', reason: 'source_failing' },
+      state: 'failed',
+      reason: 'source_failing',
       problem: what === '' ? `messages cannot be fetched (${code})` : what,
       remedy: remedy === '' ? 'look for source_failed in the log; it is tried again' : remedy,
     },
@@ -92,11 +93,15 @@ export function connectionMetrics(signs: readonly ConnectionProbeState[]): reado
     known.map(({ connection, state }) => ({ labels: { connection }, value: isTrue(state) ? 1 : 0 }))
   return [
     {
-      ...{ name: 'parley_connection_up', type: 'gauge', samples: samples((state) => state !== 'failed') },
+      name: 'parley_connection_up',
+      type: 'gauge',
+      samples: samples((state) => state !== 'failed'),
       help: 'Whether a connection works, as its platform and this process tell; 0: nothing comes in, or nothing goes out.',
     },
     {
-      ...{ name: 'parley_connection_degraded', type: 'gauge', samples: samples((state) => state === 'degraded') },
+      name: 'parley_connection_degraded',
+      type: 'gauge',
+      samples: samples((state) => state === 'degraded'),
       help: 'Whether a part of a connection does not work, or its platform did not answer.',
     },
   ]

@@ -234,7 +234,8 @@ function connectionStanding(sign: ConnectionProbeState | undefined): Partial<Con
   const { state, since, checkedAt, summary } = sign
   const worst = worstProblem(sign)
   return {
-    ...{ state, since },
+    state,
+    since,
     ...(checkedAt === undefined ? {} : { checkedAt }),
     ...(summary === '' ? {} : { summary }),
     ...(worst === undefined ? {} : { reason: worst.reason, problem: worst.problem, remedy: worst.remedy }),

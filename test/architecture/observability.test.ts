@@ -40,7 +40,14 @@ test('every metric from the rows is described with its type', () => {
   const kinds = ['message', 'call', 'lane', 'send_lane', 'timer', 'drift', 'retention'] as const
   const signs = kinds.flatMap((kind) =>
     ['queued', 'in_turn', 'delivered'].map((state) => ({
-      ...{ kind, state, connection: 'c', reason: '', standing: 1, ever: 1, oldestMs: 1, lastMs: 1 },
+      kind,
+      state,
+      connection: 'c',
+      reason: '',
+      standing: 1,
+      ever: 1,
+      oldestMs: 1,
+      lastMs: 1,
     })),
   )
   const exposed = healthMetrics(signs, []).map(({ name, type }) => `${name} ${type}`)

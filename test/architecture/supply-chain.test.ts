@@ -15,8 +15,10 @@ type Lock = { readonly packages: Readonly<Record<string, Entry>> }
 
 const readJson = (path: string) => JSON.parse(readFileSync(join(checkoutRoot, path), 'utf8'))
 const lockFiles = [
-  ...['package-lock.json', 'bench/package-lock.json'],
-  ...['test/interop/package-lock.json', 'test/interop/copilotkit/package-lock.json'],
+  'package-lock.json',
+  'bench/package-lock.json',
+  'test/interop/package-lock.json',
+  'test/interop/copilotkit/package-lock.json',
 ]
 const nameIn = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 

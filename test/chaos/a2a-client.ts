@@ -136,7 +136,12 @@ export function startClient(options: ClientOptions): ResumingClient {
     }
   }
   return {
-    ...{ name, binding, back, seen, refusals, shown },
+    name,
+    binding,
+    back,
+    seen,
+    refusals,
+    shown,
     taskId: () => taskId,
     replaced: () => counts.replaced,
     resumed: () => counts.resumed,

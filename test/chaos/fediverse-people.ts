@@ -87,7 +87,14 @@ export async function settlePeople(actor: string): Promise<People> {
   }
   return {
     origin: server.origin('127.0.0.1'),
-    ...{ deeds, answerable, deleted, followers, leavers, blockers, watcher, hand },
+    deeds,
+    answerable,
+    deleted,
+    followers,
+    leavers,
+    blockers,
+    watcher,
+    hand,
     async watch() {
       const follow = act(watcher, 'Follow', actor)
       followers.push(follow)

@@ -31,10 +31,14 @@ const around = (...names: readonly string[]): readonly string[] =>
 const steps = [
   ...around('accept', 'claim_lanes', 'open_turn', 'record_step', 'list_records', 'complete_turn'),
   ...around('claim_sends', 'start_send', 'put_record', 'settle_send'),
-  ...['before:answer', 'before:deliver', 'after:deliver'],
+  'before:answer',
+  'before:deliver',
+  'after:deliver',
 ]
 const few = [
-  ...['after:deliver', 'before:settle_send', 'after:put_record'],
+  'after:deliver',
+  'before:settle_send',
+  'after:put_record',
   ...around('accept', 'record_step', 'complete_turn'),
 ]
 const roundsAtFull = 3
@@ -49,7 +53,11 @@ export const fediverse: CrashTest = async (options) => {
   const actor = `http://127.0.0.1:${port}/ap/garden`
   const people = await settlePeople(actor)
   const scene = await createScene(options, {
-    ...{ connections: [], leaseMs, toolLatencyMs: 0, port, fediverse: people.origin },
+    connections: [],
+    leaseMs,
+    toolLatencyMs: 0,
+    port,
+    fediverse: people.origin,
   })
   const startedAt = Date.now()
   try {
@@ -80,9 +88,11 @@ export const fediverse: CrashTest = async (options) => {
     await last.stop()
     return [
       equal('steps crashed at', reached.size, new Set(lives).size),
-      ...[fact('activities', people.deeds.length), fact('tries of the other servers', people.tries())],
+      fact('activities', people.deeds.length),
+      fact('tries of the other servers', people.tries()),
       check('nothing is left to do', isQuiet ? 'yes' : 'no', 'yes', isQuiet),
-      ...[...lines, ...again],
+      ...lines,
+      ...again,
       zero('transcripts that hold what was deleted', await deletedIn(scene)),
     ]
   } finally {

@@ -17,7 +17,9 @@ const statements = [
 ]
 const steps = [
   ...statements.flatMap((name) => [`before:${name}`, `after:${name}`]),
-  ...['before:answer', 'before:deliver', 'after:deliver'],
+  'before:answer',
+  'before:deliver',
+  'after:deliver',
 ]
 
 /** How often every step is gone through. */

@@ -101,8 +101,11 @@ async function sendActivity({ gateway, fediverse, keys, agent }: Inbox, index: n
   fediverse.put(strangersHost, `/users/stranger-${index - 200}`, { status: 404 })
   if (kind === 1) fediverse.put(strangersHost, `/users/stranger-${index}`, { status: 404 })
   const follow = {
-    ...{ '@context': 'https://www.w3.org/ns/activitystreams', id: `${who.id}/follow`, type: 'Follow' },
-    ...{ actor: who.id, object: actor },
+    '@context': 'https://www.w3.org/ns/activitystreams',
+    id: `${who.id}/follow`,
+    type: 'Follow',
+    actor: who.id,
+    object: actor,
   }
   const activity = index % 2 === 0 ? follow : aMention(who, actor, `Something for ${crypto.randomUUID()}.`)
   const bytes = Buffer.from(JSON.stringify(activity))
@@ -129,7 +132,9 @@ async function sendWebhook({ url }: StrangersGateway, agent: Agent, index: numbe
     {
       path: '/hooks/email/default',
       headers: {
-        ...{ 'content-type': 'message/rfc822', 'x-mail-timestamp': seconds, 'x-mail-nonce': crypto.randomUUID() },
+        'content-type': 'message/rfc822',
+        'x-mail-timestamp': seconds,
+        'x-mail-nonce': crypto.randomUUID(),
         'x-mail-signature': `sha256=${bad}`,
       },
       body: 'x'.repeat(2000),

@@ -108,11 +108,21 @@ async function writeSlack({ url }: StrangersGateway, number: number): Promise<vo
   const seconds = Math.floor(Date.now() / 1000)
   const ts = `${seconds}.${String(number).padStart(6, '0')}`
   const body = JSON.stringify({
-    ...{ token: 'unused', team_id: team, api_app_id: appId, type: 'event_callback', event_time: seconds },
+    token: 'unused',
+    team_id: team,
+    api_app_id: appId,
+    type: 'event_callback',
+    event_time: seconds,
     event_id: `Ev${String(number).padStart(9, '0')}`,
     event: {
-      ...{ type: 'message', channel_type: 'im', channel: slackPlace(number), team, ts, event_ts: ts },
-      ...{ user: `U0PERSON${String(number).padStart(4, '0')}`, text: `How is number ${number}?` },
+      type: 'message',
+      channel_type: 'im',
+      channel: slackPlace(number),
+      team,
+      ts,
+      event_ts: ts,
+      user: `U0PERSON${String(number).padStart(4, '0')}`,
+      text: `How is number ${number}?`,
       client_msg_id: crypto.randomUUID(),
     },
     authorizations: [
@@ -129,7 +139,9 @@ async function writeSlack({ url }: StrangersGateway, number: number): Promise<vo
 async function writeTelegram({ url }: StrangersGateway, number: number): Promise<void> {
   const who = { id: telegramId(number), first_name: 'Ada' }
   const message = {
-    ...{ message_id: 1, date: Math.floor(Date.now() / 1000), text: `How is number ${number}?` },
+    message_id: 1,
+    date: Math.floor(Date.now() / 1000),
+    text: `How is number ${number}?`,
     from: { ...who, is_bot: false, language_code: 'en' },
     chat: { ...who, type: 'private' },
   }

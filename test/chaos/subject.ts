@@ -121,7 +121,8 @@ function ofOneHost(channel: ChannelDefinition): ChannelDefinition {
 
 function fediverseConnection(origin: string): ConnectionConfig {
   return activitypub({
-    ...{ agent: 'garden', insecureLoopback: [origin] },
+    agent: 'garden',
+    insecureLoopback: [origin],
     callTimeoutMs: Math.floor(settings.leaseMs / 3),
     // One server is many people here.
     hostLimit: { count: 100_000, perMs: 600_000 },

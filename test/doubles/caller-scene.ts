@@ -33,8 +33,12 @@ export async function startCallerScene(adminUrl: string, env: Record<string, str
   })
   const config = loadConfig(
     {
-      ...{ PARLEY_PORT: '0', DATABASE_URL: clone.url, PARLEY_ADMIN_TOKEN: adminToken, PARLEY_DATA_DIR: dataDir },
-      ...{ EMAIL_DOMAIN: 'agents.example', ...env },
+      PARLEY_PORT: '0',
+      DATABASE_URL: clone.url,
+      PARLEY_ADMIN_TOKEN: adminToken,
+      PARLEY_DATA_DIR: dataDir,
+      EMAIL_DOMAIN: 'agents.example',
+      ...env,
     },
     { agents: [demo] },
     [aguiChannel, a2aChannel, emailChannel],

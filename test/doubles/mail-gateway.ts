@@ -34,7 +34,11 @@ export async function startMailGateway(options: MailGatewayOptions): Promise<Mai
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-mail-gateway-'))
   const port = await freePort()
   const connection = {
-    ...{ domain, smtpUrl, dnsServers: [dnsServer], smtp: { port }, access: { mode: 'public', allow: [] } },
+    domain,
+    smtpUrl,
+    dnsServers: [dnsServer],
+    smtp: { port },
+    access: { mode: 'public', allow: [] },
     dkimKeys: [{ selector: 's1', privateKey: key.privateKey }],
     ...settings,
   }

@@ -83,7 +83,11 @@ export function mailDeps(more: Partial<DeliveryDeps> = {}): DeliveryDeps {
 
 export function attemptOf(more: Partial<Attempt> = {}): Attempt {
   return {
-    ...{ outboxId: 'o1', runId: 'r1', number: 1, clientId: 'turn-1:0', isMaybeRepeat: false },
+    outboxId: 'o1',
+    runId: 'r1',
+    number: 1,
+    clientId: 'turn-1:0',
+    isMaybeRepeat: false,
     signal: AbortSignal.timeout(10_000),
     ...more,
   }

@@ -102,7 +102,8 @@ export async function startParley({
   void ended.then(bridge.close)
   const { url } = bridge
   return {
-    ...{ url, tcp },
+    url,
+    tcp,
     pid: child.pid ?? 0,
     output: () => output,
     ask: (runId, content, threadId = 't1') => ask(url, { runId, content, threadId }),

@@ -35,11 +35,25 @@ export type SlackApi = Pick<
 }
 
 const methods = new Set([
-  ...['auth.test', 'chat.postMessage', 'chat.update', 'chat.postEphemeral', 'files.info'],
-  ...['chat.startStream', 'chat.appendStream', 'chat.stopStream', 'conversations.history', 'conversations.replies'],
-  ...['files.getUploadURLExternal', 'files.completeUploadExternal', 'assistant.threads.setStatus'],
-  ...['assistant.threads.setTitle', 'assistant.threads.setSuggestedPrompts', 'agents.sessions.setStatus'],
-  ...['reactions.add', 'reactions.remove', 'users.info'],
+  'auth.test',
+  'chat.postMessage',
+  'chat.update',
+  'chat.postEphemeral',
+  'files.info',
+  'chat.startStream',
+  'chat.appendStream',
+  'chat.stopStream',
+  'conversations.history',
+  'conversations.replies',
+  'files.getUploadURLExternal',
+  'files.completeUploadExternal',
+  'assistant.threads.setStatus',
+  'assistant.threads.setTitle',
+  'assistant.threads.setSuggestedPrompts',
+  'agents.sessions.setStatus',
+  'reactions.add',
+  'reactions.remove',
+  'users.info',
 ])
 
 type State = {

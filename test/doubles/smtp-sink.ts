@@ -64,7 +64,8 @@ export async function startSmtpSink(
   })
   return {
     url: `smtp://127.0.0.1:${port}`,
-    ...{ mails, unexpected },
+    mails,
+    unexpected,
     loseAnswerOnce: () => {
       isSilent = true
     },

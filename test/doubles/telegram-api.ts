@@ -38,13 +38,38 @@ export type TelegramApi = Pick<ScriptedServer, 'calls' | 'unexpected' | 'failNex
 export const testBotToken = '7000001:AAE-test-token-of-the-double-000000000'
 
 const methods = new Set([
-  ...['sendMessage', 'editMessageText', 'editMessageReplyMarkup', 'sendPhoto', 'sendDocument', 'getFile', 'getMe'],
-  ...['answerCallbackQuery', 'answerGuestQuery', 'setWebhook', 'deleteWebhook', 'getWebhookInfo', 'setMyCommands'],
-  ...['sendVideo', 'sendAnimation', 'sendAudio', 'sendVoice', 'sendMediaGroup'],
-  ...['getUpdates', 'sendChatAction', 'setMessageReaction', 'sendMessageDraft', 'sendRichMessage'],
+  'sendMessage',
+  'editMessageText',
+  'editMessageReplyMarkup',
+  'sendPhoto',
+  'sendDocument',
+  'getFile',
+  'getMe',
+  'answerCallbackQuery',
+  'answerGuestQuery',
+  'setWebhook',
+  'deleteWebhook',
+  'getWebhookInfo',
+  'setMyCommands',
+  'sendVideo',
+  'sendAnimation',
+  'sendAudio',
+  'sendVoice',
+  'sendMediaGroup',
+  'getUpdates',
+  'sendChatAction',
+  'setMessageReaction',
+  'sendMessageDraft',
+  'sendRichMessage',
 ])
 const uploads = new Set([
-  ...['sendPhoto', 'sendDocument', 'sendVideo', 'sendAnimation', 'sendAudio', 'sendVoice', 'sendMediaGroup'],
+  'sendPhoto',
+  'sendDocument',
+  'sendVideo',
+  'sendAnimation',
+  'sendAudio',
+  'sendVoice',
+  'sendMediaGroup',
 ])
 const maxDownload = 20 * 1024 * 1024
 

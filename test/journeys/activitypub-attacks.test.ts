@@ -63,7 +63,9 @@ describeOnDatabase('under attack', (database) => {
       },
     })
     bot = await startFediverseGateway(database(), fediverse, {
-      ...{ agents: [concierge], hosts: [], publicUrl: ourOrigin },
+      agents: [concierge],
+      hosts: [],
+      publicUrl: ourOrigin,
       settings: { hostLimit: { count: 10_000, perMs: 600_000 } },
       runtime: { now: () => nowMs, guardedFetch: behindTls(fediverse, ...hosts) },
     })
@@ -127,7 +129,10 @@ describeOnDatabase('under attack', (database) => {
   test('nobody is somebody else by a document, a redirect or what lies inside', async () => {
     const pem = pemOf(mallory.rsa.key.spki)
     const claiming = (keyId: string) => ({
-      ...{ id: victim.id, type: 'Person', preferredUsername: 'victim', inbox: `${mallory.id}/inbox` },
+      id: victim.id,
+      type: 'Person',
+      preferredUsername: 'victim',
+      inbox: `${mallory.id}/inbox`,
       publicKey: { id: keyId, owner: victim.id, publicKeyPem: pem },
     })
     const [fake, upload, away, back] = [
@@ -199,6 +204,9 @@ describeOnDatabase('under attack', (database) => {
 })
 
 const groupOf = ({ id, rsa }: Peer, publicKeyPem: string) => ({
-  ...{ id, type: 'Group', preferredUsername: 'mallory', inbox: `${id}/inbox` },
+  id,
+  type: 'Group',
+  preferredUsername: 'mallory',
+  inbox: `${id}/inbox`,
   publicKey: { id: rsa.key.id, owner: id, publicKeyPem },
 })

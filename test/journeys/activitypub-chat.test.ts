@@ -84,8 +84,13 @@ describeOnDatabase('a chat in the fediverse', (database) => {
     const { object, ...create } = await say(1)
     expect(create).toMatchObject({ type: 'Create', actor: bot.actor('demo'), to: [alice.id], cc: [] })
     expect(object).toEqual({
-      ...{ id: expect.stringContaining('/ap/demo/notes/'), type: 'ChatMessage', attributedTo: bot.actor('demo') },
-      ...{ to: [alice.id], content: '<p>answer 1</p>', published: expect.any(String), url: object.id },
+      id: expect.stringContaining('/ap/demo/notes/'),
+      type: 'ChatMessage',
+      attributedTo: bot.actor('demo'),
+      to: [alice.id],
+      content: '<p>answer 1</p>',
+      published: expect.any(String),
+      url: object.id,
       source: { content: 'answer 1', mediaType: 'text/markdown' },
     })
     expect(alice.received[0]?.path).toBe(new URL(`${alice.id}/inbox`).pathname)

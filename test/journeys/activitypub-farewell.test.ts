@@ -69,13 +69,11 @@ describeOnDatabase('an account that is deleted', (database) => {
   }
   const counted = async () => (await database().query<Record<string, number>>(counts, []))[0]
   const leaving = ({ id }: Person) => ({
-    ...{
-      '@context': 'https://www.w3.org/ns/activitystreams',
-      id: `${id}#delete`,
-      type: 'Delete',
-      actor: id,
-      object: id,
-    },
+    '@context': 'https://www.w3.org/ns/activitystreams',
+    id: `${id}#delete`,
+    type: 'Delete',
+    actor: id,
+    object: id,
   })
   const direct = (us: string) => ({ to: [us], cc: [] })
   /** A public thread of both, and something that each of them said to the agent alone. */
@@ -126,7 +124,9 @@ describeOnDatabase('an account that is deleted', (database) => {
     await talk(here)
     await here.stop()
     bot = await startFediverseGateway(database(), fediverse, {
-      ...{ hosts: [social, other], agents: [discreet], settings: { block: [new URL(alice.id).hostname] } },
+      hosts: [social, other],
+      agents: [discreet],
+      settings: { block: [new URL(alice.id).hostname] },
     })
     expect(await alice.post(bot.inbox('demo'), aMention(alice, bot.actor('demo'), 'alice-canary more'))).toBe(403)
     expect(await alice.post(bot.sharedInbox, leaving(alice))).toBe(202)

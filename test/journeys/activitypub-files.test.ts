@@ -20,11 +20,15 @@ const painter = defineAgent({
     parts: [
       { kind: 'text', mime: 'text/markdown', content: 'Here: ![A red square](square.png)' },
       {
-        ...{ kind: 'file', mime: 'image/png', name: 'square.png' },
+        kind: 'file',
+        mime: 'image/png',
+        name: 'square.png',
         bytes_ref: { kind: 'inline', data_base64: base64(png) },
       },
       {
-        ...{ kind: 'file', mime: 'text/html', name: 'page.html' },
+        kind: 'file',
+        mime: 'text/html',
+        name: 'page.html',
         bytes_ref: { kind: 'inline', data_base64: base64(page) },
       },
     ],
@@ -70,7 +74,9 @@ describeOnDatabase('files into the fediverse', (database) => {
     const { attached } = await answered()
     expect(attached).toEqual([
       {
-        ...{ type: 'Image', mediaType: 'image/png', name: 'A red square' },
+        type: 'Image',
+        mediaType: 'image/png',
+        name: 'A red square',
         url: expect.stringMatching(/\/ap\/demo\/media\/[0-9a-f]{32}-[0-9a-f]{32}$/),
       },
       { type: 'Document', mediaType: 'text/html', name: 'page.html', url: expect.stringContaining('/ap/demo/media/') },

@@ -86,7 +86,10 @@ describeOnDatabase('what comes later', (database) => {
     const answers = settlePeer(fediverse, proving)
     settlePeer(fediverse, mallory)
     bot = await startFediverseGateway(database(), fediverse, {
-      ...{ hosts: [], agents, publicUrl: ourOrigin, settings: { acceptProofs: true } },
+      hosts: [],
+      agents,
+      publicUrl: ourOrigin,
+      settings: { acceptProofs: true },
       runtime: { now: () => nowMs, guardedFetch: behindTls(fediverse, 'remote.example', 'evil.example') },
     })
     const note = proven(createNote(proving))

@@ -58,7 +58,8 @@ describeOnDatabase('the limits of the fediverse', (database) => {
     const all = await database().query<{ fate: string }>(fates, [])
     expect(all.map(({ fate }) => fate)).toEqual([
       ...Array.from({ length: 10 }, () => 'answered'),
-      ...['reply_limit', 'reply_limit'],
+      'reply_limit',
+      'reply_limit',
     ])
     await settleUntil(gateway, () => robot.received.length >= 10)
     expect(robot.received).toHaveLength(10)
@@ -116,7 +117,8 @@ describeOnDatabase('the limits of the fediverse', (database) => {
     for (const peer of [alice, bob, mallory]) settlePeer(fediverse, peer)
     const hosts = ['remote.example', 'evil.example']
     bot = await startFediverseGateway(database(), fediverse, {
-      ...{ hosts: [], publicUrl: ourOrigin },
+      hosts: [],
+      publicUrl: ourOrigin,
       runtime: { now: () => nowMs, guardedFetch: behindTls(fediverse, ...hosts) },
     })
     const like = (peer: Peer, at: number) =>

@@ -45,7 +45,9 @@ describeOnDatabase('a post that is only named', (database) => {
     await bot.stop()
     const insecureLoopback = [...fediverse.origins(social), origin]
     bot = await startFediverseGateway(database(), fediverse, {
-      ...{ hosts: [social], publicUrl: origin, settings: { insecureLoopback } },
+      hosts: [social],
+      publicUrl: origin,
+      settings: { insecureLoopback },
     })
     await settleUntil(bot.gateway, () => alice.received.length >= 1)
     expect(alice.received[0]?.body.object.content).toContain('heard: what is the time?')

@@ -32,7 +32,10 @@ describeOnDatabase('a signed follow', (database) => {
 
   const follow = (object: string) => ({
     '@context': 'https://www.w3.org/ns/activitystreams',
-    ...{ id: `${alice.id}#follow/1`, type: 'Follow', actor: alice.id, object },
+    id: `${alice.id}#follow/1`,
+    type: 'Follow',
+    actor: alice.id,
+    object,
   })
   const bytesOf = (activity: object) => Buffer.from(JSON.stringify(activity))
   const followers = async () => (await bot.document(`${bot.actor('demo')}/followers`)).body['totalItems']
@@ -65,7 +68,10 @@ describeOnDatabase('a signed follow', (database) => {
     await alice.send(bot.inbox('demo'), bytes)
     await settleUntil(bot.gateway, () => alice.received.length === 1)
     await alice.post(bot.inbox('demo'), {
-      ...{ id: `${alice.id}#undo/1`, type: 'Undo', actor: alice.id, object: `${alice.id}#follow/1` },
+      id: `${alice.id}#undo/1`,
+      type: 'Undo',
+      actor: alice.id,
+      object: `${alice.id}#follow/1`,
     })
     aheadMs += 2 * 60_000
     // To the inbox of all, which is another address to sign.

@@ -71,8 +71,16 @@ describeOnDatabase('a key of defineAgent:', (database) => {
   test('slug, label, description and provenance name it in lists', () => {
     const provenance = { sourceType: 'bundled-agent', sourcePackage: 'p', sourceVersion: '1.2.3', sourceRef: 'r' }
     expect(agentLine(agent({ label: 'Demo', description: 'Shows.', provenance, busy: 'steer' }))).toEqual({
-      ...{ slug: 'demo', label: 'Demo', description: 'Shows.', busy: 'steer', access: null },
-      ...{ source_type: 'bundled-agent', source_package: 'p', source_version: '1.2.3', source_ref: 'r', siblings: [] },
+      slug: 'demo',
+      label: 'Demo',
+      description: 'Shows.',
+      busy: 'steer',
+      access: null,
+      source_type: 'bundled-agent',
+      source_package: 'p',
+      source_version: '1.2.3',
+      source_ref: 'r',
+      siblings: [],
     })
     expect(agentLine(agent({}))).toMatchObject({ label: 'demo', busy: 'queue', source_type: null })
   })

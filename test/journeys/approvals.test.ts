@@ -323,7 +323,8 @@ describeOnDatabase('an approval', (database) => {
     const [action] = await stored()
     const app = createTestApp(gateway, database())
     const decided = await app.request(`/admin/approvals/${action?.id}/resolve`, {
-      ...{ method: 'POST', body: '{"decision":"accepted"}' },
+      method: 'POST',
+      body: '{"decision":"accepted"}',
       headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     })
     expect(decided.status).toBe(200)
@@ -340,7 +341,8 @@ describeOnDatabase('an approval', (database) => {
     const resolve = async (principal: string) => {
       const { clear } = await madeToken(database(), { scopes: ['own'], principal })
       const answer = await app.request(`/api/v1/agent/approvals/${action?.id}/resolve`, {
-        ...{ method: 'POST', body: '{"decision":"accepted"}' },
+        method: 'POST',
+        body: '{"decision":"accepted"}',
         headers: { authorization: `Bearer ${clear}`, 'content-type': 'application/json' },
       })
       return [answer.status, await answer.text()] as const

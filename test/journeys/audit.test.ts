@@ -58,7 +58,11 @@ describeOnDatabase('the audit log of a journey', (database) => {
   const settled = () => settleUntil(gateway, async () => (await database().query(unsettled, [])).length === 0, 60_000)
   const lines = async (action: string) =>
     (await gateway.deps.audit.list({ action }, { limit: 100 })).lines.toReversed().map((line) => ({
-      ...{ outcome: line.outcome, code: line.code, actor: line.actor, person: line.person, object: line.objectId },
+      outcome: line.outcome,
+      code: line.code,
+      actor: line.actor,
+      person: line.person,
+      object: line.objectId,
     }))
   const ask = async (method: string, path: string, body?: unknown, token = operatorToken) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -95,8 +99,15 @@ describeOnDatabase('the audit log of a journey', (database) => {
       const [first] = await idsOf()
       expect(all).toHaveLength(4)
       expect(all.find((line) => line.inboxId === first)).toMatchObject({
-        ...{ outcome: 'admitted', code: null, rule: 'allow_list', person: 'loopback:ada', actor: null, evidence },
-        ...{ connection: 'loopback-client-id/loopback-client-id', agent: 'demo', traceId: expect.any(String) },
+        outcome: 'admitted',
+        code: null,
+        rule: 'allow_list',
+        person: 'loopback:ada',
+        actor: null,
+        evidence,
+        connection: 'loopback-client-id/loopback-client-id',
+        agent: 'demo',
+        traceId: expect.any(String),
       })
       expect(all.map(({ person, outcome, code, rule }) => `${person} ${outcome} ${code} ${rule}`).toSorted()).toEqual([
         'loopback:ada admitted null allow_list',

@@ -35,7 +35,9 @@ const agent = defineAgent({
 })
 
 const hello = (runId: string, content = 'hello', threadId = 't1'): RunInput => ({
-  ...{ threadId, runId, messages: [{ id: `m-${runId}`, role: 'user', content }] },
+  threadId,
+  runId,
+  messages: [{ id: `m-${runId}`, role: 'user', content }],
 })
 
 describeOnDatabase('the client of the API', (database) => {

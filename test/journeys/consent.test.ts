@@ -242,7 +242,10 @@ describeOnDatabase('consent', (database) => {
     const { status, body } = await act(id, 'export')
     expect(status).toBe(200)
     expect((body['messages'] as { content: string }[]).map(({ content }) => content)).toEqual([
-      ...['hello', 're: found hello', 'hi', 're: found hi'],
+      'hello',
+      're: found hello',
+      'hi',
+      're: found hi',
     ])
     expect((await act(id, 'export?format=markdown')).body['markdown']).toMatch(/## 0 user, .*\n\n> hello\n/)
     const refused = {
@@ -280,14 +283,15 @@ describeOnDatabase('consent', (database) => {
       (await database().query<{ action: string; outcome: string }>(acts, [])).map(
         ({ action, outcome }) => `${action} ${outcome}`,
       ),
-    ).toEqual([
-      ...['session.take_over refused', 'session.take_over allowed', 'session.say done', 'session.give_back done'],
-    ])
+    ).toEqual(['session.take_over refused', 'session.take_over allowed', 'session.say done', 'session.give_back done'])
   }, 60_000)
 
   test('is decided by the host where it brings a policy of its own', async () => {
     const allow: NonNullable<NonNullable<ParleyConfig['ports']>['consent']> = (operation) => ({
-      ...{ operation, allowed: true, reason: 'explicit_consent', audit_metadata: { policy: 'host' } },
+      operation,
+      allowed: true,
+      reason: 'explicit_consent',
+      audit_metadata: { policy: 'host' },
     })
     start({}, { ports: { consent: allow } })
     await say('hello')

@@ -49,7 +49,9 @@ describeOnDatabase('an approval by mail', (database) => {
   const write = (id: string, body: string, head: readonly string[] = [], to = `demo@${localDomain}`) =>
     scene.send(
       draftMail({
-        ...{ from: 'Ada <ada@people.example>', to, body },
+        from: 'Ada <ada@people.example>',
+        to,
+        body,
         head: [`Date: ${new Date().toUTCString()}`, `Message-ID: <${id}@people.example>`, 'Subject: Rent', ...head],
       }),
       { to: [to] },

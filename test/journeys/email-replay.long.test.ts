@@ -54,8 +54,11 @@ describeOnDatabase('genuine mail', (database) => {
       agents: [listener('demo'), listener('other')],
       ...options,
       settings: {
-        ...{ trustLoopback: false, dnsServers: [names.address], trustedSealers: ['list.example'] },
-        ...{ webhookSecret: secret(hookSecret), unnamedRecipients: [] },
+        trustLoopback: false,
+        dnsServers: [names.address],
+        trustedSealers: ['list.example'],
+        webhookSecret: secret(hookSecret),
+        unnamedRecipients: [],
         ...options.settings,
       } as NonNullable<SceneOptions['settings']>,
     })
@@ -78,7 +81,9 @@ describeOnDatabase('genuine mail', (database) => {
   const now = () => new Date().toISOString()
   const draft = (id: string, body: string, head: readonly string[] = [], to = `demo@${localDomain}`) =>
     draftMail({
-      ...{ from: 'Ada <ada@people.example>', to, body },
+      from: 'Ada <ada@people.example>',
+      to,
+      body,
       head: [`Date: ${new Date().toUTCString()}`, `Message-ID: <${id}@people.example>`, ...head],
     })
   const sign = (mail: string, signing: Signing = {}) =>
@@ -234,7 +239,8 @@ describeOnDatabase('genuine mail', (database) => {
     const mac = toHex(await webHmac().sha256(hookSecret, new TextEncoder().encode(text)))
     const app = createTestApp(scene.gateway, database())
     const posted = await app.request('/hooks/email/default', {
-      ...{ method: 'POST', body: copy },
+      method: 'POST',
+      body: copy,
       headers: { ...headers, [webhookHeaders.signature]: `sha256=${mac}` },
     })
     expect(posted.status).toBe(200)
@@ -465,7 +471,9 @@ describeOnDatabase('an approval by mail', (database) => {
   const write = async (id: string, body: string, to = `demo@${localDomain}`) => {
     const head = [`Date: ${new Date().toUTCString()}`, `Message-ID: <${id}@people.example>`, 'Subject: Re: Shopping']
     const mail = await signMail(draftMail({ from: 'Ada <ada@people.example>', to, body, head }), {
-      ...{ domain, headers: few, signTime: new Date().toISOString() },
+      domain,
+      headers: few,
+      signTime: new Date().toISOString(),
     })
     expect(await scene.send(mail, { to: [to] })).toMatch(/^250 /)
     return mail

@@ -113,7 +113,8 @@ describeOnDatabase('a mail', (database) => {
     try {
       const to = 'demo@bots.example.org'
       const mail = await signMail(draftMail({ from, to, head: [now()] }), {
-        ...{ domain: 'people.example', signTime: new Date().toISOString() },
+        domain: 'people.example',
+        signTime: new Date().toISOString(),
       })
       expect(await open.send(mail, { to: [to] })).toMatch(/^250 /)
       expect(await open.send(mail, { to: ['nobody@bots.example.org'] })).toMatch(/^550 5\.1\.1/)

@@ -114,8 +114,12 @@ describeOnDatabase('a message the gateway fails on', (database) => {
     expect(failures[0]).toMatchObject({
       level: 'error',
       facts: {
-        ...{ connection: 'loopback-client-id/loopback-client-id', inbox: found[1]?.id, code: 'internal' },
-        ...{ error: 'TypeError', at: expect.stringContaining('failing-messages.test.ts'), attempt: 1 },
+        connection: 'loopback-client-id/loopback-client-id',
+        inbox: found[1]?.id,
+        code: 'internal',
+        error: 'TypeError',
+        at: expect.stringContaining('failing-messages.test.ts'),
+        attempt: 1,
       },
     })
     expect(gateway.logged.filter(({ event }) => event === 'drain_failed')).toEqual([])

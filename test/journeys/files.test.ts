@@ -311,7 +311,9 @@ describeOnDatabase('files', (database) => {
     const [at] = gateway.gateway.connections
     if (at === undefined) expect.unreachable('no connection')
     const message = {
-      ...{ message_id: 3, date: Math.floor(Date.now() / 1000), chat: { id: 5, type: 'private' } },
+      message_id: 3,
+      date: Math.floor(Date.now() / 1000),
+      chat: { id: 5, type: 'private' },
       from: { id: 5, is_bot: false, first_name: 'Ada' },
       photo: [{ file_id: 'small' }, { file_id: 'large', file_size: 16 }],
       caption: 'look',

@@ -136,7 +136,10 @@ describeOnDatabase('a forgotten person', (database) => {
       await say(who, 'let me in', {}, 'loopback-none')
       await settled()
       await gateway.deliver({
-        ...{ id: `m1-${who}`, from: who, text: `hello ${who}`, conversation: `dm-${who}` },
+        id: `m1-${who}`,
+        from: who,
+        text: `hello ${who}`,
+        conversation: `dm-${who}`,
         deliveryId: `again-${who}`,
       })
     }

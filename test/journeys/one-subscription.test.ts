@@ -87,8 +87,13 @@ describeOnDatabase('whoever watches the gateway', (database) => {
       'channel.completed',
     ])
     const places = events.map(({ agent, connection, conversationId, messageIds, ...more }) => ({
-      ...{ agent, connection, conversationId, messageIds },
-      ...{ turnId: more.turnId, runId: more.runId, sessionId: more.sessionId },
+      agent,
+      connection,
+      conversationId,
+      messageIds,
+      turnId: more.turnId,
+      runId: more.runId,
+      sessionId: more.sessionId,
     }))
     expect(places[0]).toMatchObject({ agent: 'demo', connection: 'loopback-client-id/loopback-client-id' })
     expect(Object.values(places[0] ?? {}).every((value) => value !== undefined && value.length > 0)).toBe(true)

@@ -53,7 +53,9 @@ describeOnDatabase('a caller with a token of another issuer', (database) => {
       exp: at + 60,
     })
     const body = JSON.stringify({
-      ...{ threadId: 't1', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'hi', name: 'root' }] },
+      threadId: 't1',
+      runId: 'r1',
+      messages: [{ id: 'm1', role: 'user', content: 'hi', name: 'root' }],
       metadata: { mentionable: { identity_evidence: [{ subject: 'gw:user/root' }] } },
       forwardedProps: { sender: { verified: true } },
     })
@@ -79,7 +81,10 @@ describeOnDatabase('a caller with a token of another issuer', (database) => {
       ],
     })
     expect(who[0]?.['who']).toMatchObject({
-      ...{ auth_source: 'audience', owner_key: `${place}ada#app`, client_id: 'app', token_id: null },
+      auth_source: 'audience',
+      owner_key: `${place}ada#app`,
+      client_id: 'app',
+      token_id: null,
     })
   })
 

@@ -31,7 +31,9 @@ const caller = (depth: number) => ({
 const nextOf = (chain: Parameters<typeof createRemoteAgentCaller>[2]['chain'], address?: string) => {
   const attestor = { attest: async () => [], card: async () => undefined }
   const deps = {
-    ...{ attestor, fenceFetch: () => fetch, guardedFetch: createUnpinnedFetch(fetch) },
+    attestor,
+    fenceFetch: () => fetch,
+    guardedFetch: createUnpinnedFetch(fetch),
     host: async () => 'https://here.example.org',
   }
   return createRemoteAgentCaller(

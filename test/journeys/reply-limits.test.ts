@@ -157,8 +157,13 @@ describeOnDatabase('an answer', (database) => {
       said.push(await say(gateway, id, { from, conversation: id }))
     // Those who were answered before have a share of their own; only strangers share that of their domain.
     expect(said).toEqual([
-      ...['answered', 'answered', 'refused(reply_limit)', 'answered', 'answered'],
-      ...['answered', 'refused(reply_limit)'],
+      'answered',
+      'answered',
+      'refused(reply_limit)',
+      'answered',
+      'answered',
+      'answered',
+      'refused(reply_limit)',
     ])
     const alike: string[] = []
     for (const n of [1, 2, 3, 4, 5, 6]) {
@@ -203,15 +208,14 @@ describeOnDatabase('an answer', (database) => {
   test('is never counted among strangers for those whom an operator admitted', async () => {
     const gateway = start([{ per: 'domain', count: 1, perMs: hour }])
     await gateway.deps.people.grants.add({
-      ...{
-        subject: 'loopback:ada-at-big',
-        effect: 'allow',
-        role: null,
-        connection: null,
-        agent: null,
-        workspaceId: null,
-      },
-      ...{ expiresInMs: null, createdBy: 'operator:test' },
+      subject: 'loopback:ada-at-big',
+      effect: 'allow',
+      role: null,
+      connection: null,
+      agent: null,
+      workspaceId: null,
+      expiresInMs: null,
+      createdBy: 'operator:test',
     })
     expect(await say(gateway, 's1', { from: 'eve-at-big', conversation: 's1' })).toBe('answered')
     expect(await say(gateway, 's2', { from: 'eva-at-big', conversation: 's2' })).toBe('refused(reply_limit)')

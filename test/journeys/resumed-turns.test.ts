@@ -405,8 +405,11 @@ describeOnDatabase('a turn of several messages', (database) => {
     await deliver(second, 'two')
     await settleUntil(second, () => texts().length > 1)
     expect(offered.map((names) => names.join())).toEqual([
-      ...['shop/order', 'shop/order', 'shop/order'],
-      ...['shop/order,shop/new', 'shop/order,shop/new'],
+      'shop/order',
+      'shop/order',
+      'shop/order',
+      'shop/order,shop/new',
+      'shop/order,shop/new',
     ])
     expect(effects).toEqual(['shop/order', 'shop/order'])
   })

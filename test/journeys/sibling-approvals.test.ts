@@ -262,7 +262,10 @@ describeOnDatabase('an approval for an agent that another one asked', (database)
     await functions.deliver({ id: 'other', from: 'eve', text: 'pay', conversation: 'elsewhere' })
     await settleUntil(functions, isSettled)
     await functions.deliver({
-      ...{ id: 'yes', from: 'eve', text: '/approve', conversation: 'elsewhere' },
+      id: 'yes',
+      from: 'eve',
+      text: '/approve',
+      conversation: 'elsewhere',
       command: { name: 'approve', args: '' },
     })
     await settleUntil(functions, isSettled)
@@ -422,7 +425,8 @@ describeOnDatabase('an approval for an agent that another one asked', (database)
     const next = start(agents)
     const app = createTestApp(next, database())
     const decided = await app.request(`/admin/approvals/${action?.id}/resolve`, {
-      ...{ method: 'POST', body: '{"decision":"accepted"}' },
+      method: 'POST',
+      body: '{"decision":"accepted"}',
       headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     })
     expect(decided.status).toBe(200)
@@ -470,7 +474,8 @@ describeOnDatabase('an approval for an agent that another one asked', (database)
       expect(texts().at(-1)).toBe('You cannot decide this. It takes an operator.')
       const waiting = (await actions()).find(({ status }) => status === 'pending')
       const decided = await app.request(`/admin/approvals/${waiting?.id}/resolve`, {
-        ...{ method: 'POST', body: '{"decision":"accepted"}' },
+        method: 'POST',
+        body: '{"decision":"accepted"}',
         headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
       })
       expect(decided.status).toBe(200)

@@ -151,7 +151,8 @@ describeOnDatabase('strangers', (database) => {
 
   test('who flood a connection are told to come later or dropped; admitted people and people answered before go on', async () => {
     const gateway = start({
-      ...{ messages: { count: 10, perMs: 60_000 }, messagesPerSender: { count: 3, perMs: 60_000 } },
+      messages: { count: 10, perMs: 60_000 },
+      messagesPerSender: { count: 3, perMs: 60_000 },
       pairings: 2,
     })
     const taken = async (id: string, from: string) =>
@@ -165,8 +166,14 @@ describeOnDatabase('strangers', (database) => {
     for (let at = 0; at < 8; at += 1) expect(await taken(`a${at}`, 'ada')).toBe('stored')
     expect(await taken('b0', 'bob')).toBe('limited')
     await gateway.deps.people.grants.add({
-      ...{ subject: 'loopback:cid', effect: 'allow', role: null, connection: null, agent: null, workspaceId: null },
-      ...{ expiresInMs: null, createdBy: 'operator:test' },
+      subject: 'loopback:cid',
+      effect: 'allow',
+      role: null,
+      connection: null,
+      agent: null,
+      workspaceId: null,
+      expiresInMs: null,
+      createdBy: 'operator:test',
     })
     for (let at = 0; at < 8; at += 1) expect(await taken(`g${at}`, 'cid')).toBe('stored')
     await settleUntil(gateway, isDone)

@@ -72,7 +72,9 @@ describeOnDatabase('mail of people who were not let in', (database) => {
     scene = await openMailScene(database(), {
       ...options,
       settings: {
-        ...{ trustLoopback: false, domain, dnsServers: [names.address] },
+        trustLoopback: false,
+        domain,
+        dnsServers: [names.address],
         access: { mode: 'pairing', allow: ['mailto:ada@sender.example'] },
         ...options.settings,
       },
@@ -120,8 +122,10 @@ describeOnDatabase('mail of people who were not let in', (database) => {
     await start()
     const many = Array.from({ length: 300 }, (_, at) => `person-${at}-${'n'.repeat(60)}@people.example`)
     const head = [
-      ...[`Date: ${new Date().toUTCString()}`, 'Message-ID: <many@people.example>'],
-      ...[`Cc: ${many.slice(0, 100).join(',\r\n ')}`, `References: ${many.map((each) => `<${each}>`).join('\r\n ')}`],
+      `Date: ${new Date().toUTCString()}`,
+      'Message-ID: <many@people.example>',
+      `Cc: ${many.slice(0, 100).join(',\r\n ')}`,
+      `References: ${many.map((each) => `<${each}>`).join('\r\n ')}`,
     ]
     const mail = draftMail({ from: 'eve@people.example', to, head, body: 'ü'.repeat(60_000) })
     expect(await scene.send(mail, { from: 'eve@people.example', to: [to] })).toMatch(/^250 /)

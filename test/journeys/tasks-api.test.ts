@@ -18,12 +18,13 @@ const clerk = defineAgent({
   run: () =>
     JSON.stringify({
       schema: 'agents-api/task-result/v1',
-      ...{ run_id: 'stolen', session_id: 'stolen', executor_id: 'stolen', status: 'FAILED' },
-      ...{
-        output: { invoice: 7 },
-        execution_metrics: { tool_call_count: 3, wall_time_ms: -1 },
-        diagnostics: { summary: 'no paper' },
-      },
+      run_id: 'stolen',
+      session_id: 'stolen',
+      executor_id: 'stolen',
+      status: 'FAILED',
+      output: { invoice: 7 },
+      execution_metrics: { tool_call_count: 3, wall_time_ms: -1 },
+      diagnostics: { summary: 'no paper' },
     }),
 })
 
@@ -60,8 +61,13 @@ describeOnDatabase('a task over the API', (database) => {
       expect(done).toMatchObject({
         status: 200,
         body: {
-          ...{ schema: 'agents-api/task-result/v1', run_id: 'run-7', session_id: 'orders', status: 'succeeded' },
-          ...{ executor_id: 'echo', output: { text: 'echo: say hello' }, metadata: { shop: 1 } },
+          schema: 'agents-api/task-result/v1',
+          run_id: 'run-7',
+          session_id: 'orders',
+          status: 'succeeded',
+          executor_id: 'echo',
+          output: { text: 'echo: say hello' },
+          metadata: { shop: 1 },
           execution_metrics: { environment: 'parley', executor_id: 'echo', wall_time_ms: expect.any(Number) },
           provenance: { gateway: 'parley', task_id: 'order-7' },
         },
@@ -130,8 +136,12 @@ describeOnDatabase('a task over the API', (database) => {
     await withApi([clerk], async (api) => {
       const done = await ask(api, 'run-task', await caller(), task({ run_id: 'r3' }), { prefer: 'wait=20' })
       expect(done.body).toMatchObject({
-        ...{ run_id: 'r3', executor_id: 'clerk', status: 'failed', output: { invoice: 7 } },
-        ...{ diagnostics: { summary: 'no paper' }, session_id: expect.stringMatching(/^task_session_/) },
+        run_id: 'r3',
+        executor_id: 'clerk',
+        status: 'failed',
+        output: { invoice: 7 },
+        diagnostics: { summary: 'no paper' },
+        session_id: expect.stringMatching(/^task_session_/),
         execution_metrics: { tool_call_count: 3, wall_time_ms: expect.any(Number), executor_id: 'clerk' },
       })
       expect(done.body.execution_metrics.wall_time_ms).toBeGreaterThanOrEqual(0)

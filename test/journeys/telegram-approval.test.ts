@@ -41,7 +41,10 @@ describeOnDatabase('an approval on Telegram', (database) => {
     id: 'default',
     access: { mode: 'public' as const, allow: [] },
     settings: {
-      ...{ botToken: api.token, webhookSecret, apiRoot: api.apiRoot, botUsername: 'gw_bot' },
+      botToken: api.token,
+      webhookSecret,
+      apiRoot: api.apiRoot,
+      botUsername: 'gw_bot',
       limits: { conversation: { count: 100, perMs: 1000 } },
     },
   })

@@ -79,7 +79,10 @@ describeOnDatabase('what was thrown', (database) => {
   const call = (name: string, args: object) => ({ id: 'c1', name, arguments: JSON.stringify(args) })
   const order = (execute: (args: { item: string }) => unknown, more: object = {}) =>
     defineTool({
-      ...{ name: 'shop/order', description: 'Orders.', parameters: z.object({ item: z.string() }), ...more },
+      name: 'shop/order',
+      description: 'Orders.',
+      parameters: z.object({ item: z.string() }),
+      ...more,
       execute,
     })
 
@@ -289,7 +292,10 @@ describeOnDatabase('what was thrown', (database) => {
   test('a denied call is in the audit log with the rule that denied it', async () => {
     const forbidden = order(() => 'ordered', { action_policy: 'forbidden' })
     const capable = defineTool({
-      ...{ name: 'shop/refund', description: 'Refunds.', parameters: z.object({}), required_capability: 'refunds' },
+      name: 'shop/refund',
+      description: 'Refunds.',
+      parameters: z.object({}),
+      required_capability: 'refunds',
       execute: () => 'refunded',
     })
     const checked = defineTool({ name: 'shop/look', description: 'Looks.', parameters: z.object({}), execute: () => 1 })

@@ -103,7 +103,10 @@ describeOnDatabase('a gateway that forwards', (database) => {
       const heard = await say()
       expect(heard?.sender.dropped_evidence).toBeUndefined()
       expect(heard?.sender.identities?.at(-1)).toMatchObject({
-        ...{ subject: 'loopback:ada', issuer, audience, assurance: 'platform' },
+        subject: 'loopback:ada',
+        issuer,
+        audience,
+        assurance: 'platform',
         proof: { type: 'signed-attestation', alg: 'EdDSA' },
       })
       const card: Body = await (await hereApp.request('/.well-known/adapter-card')).json()

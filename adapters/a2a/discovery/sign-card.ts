@@ -60,10 +60,33 @@ function parseJwk(text: string): JWK {
 
 /** Members of a card and of what stands in it that are there even when they are empty: REQUIRED, or `optional` and set. */
 const kept = new Set([
-  ...['name', 'description', 'supportedInterfaces', 'version', 'capabilities', 'defaultInputModes'],
-  ...['defaultOutputModes', 'skills', 'documentationUrl', 'iconUrl', 'streaming', 'pushNotifications'],
-  ...['extendedAgentCard', 'url', 'protocolBinding', 'protocolVersion', 'organization', 'id', 'tags', 'scheme'],
-  ...['location', 'openIdConnectUrl', 'flows', 'authorizationUrl', 'tokenUrl', 'scopes', 'deviceAuthorizationUrl'],
+  'name',
+  'description',
+  'supportedInterfaces',
+  'version',
+  'capabilities',
+  'defaultInputModes',
+  'defaultOutputModes',
+  'skills',
+  'documentationUrl',
+  'iconUrl',
+  'streaming',
+  'pushNotifications',
+  'extendedAgentCard',
+  'url',
+  'protocolBinding',
+  'protocolVersion',
+  'organization',
+  'id',
+  'tags',
+  'scheme',
+  'location',
+  'openIdConnectUrl',
+  'flows',
+  'authorizationUrl',
+  'tokenUrl',
+  'scopes',
+  'deviceAuthorizationUrl',
 ])
 
 /** What a signature is over: without `signatures`, without what is empty and need not be there, in one spelling. */

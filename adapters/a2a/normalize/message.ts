@@ -160,7 +160,13 @@ export function normalizeA2a(
   const { messageId, contextId = messageId, taskId } = message
   const arrived = sendToMessage(
     {
-      ...{ message, caller, contextId, forwarded, relay, chain: chain.chain, receivedAt: arrival.receivedAt },
+      message,
+      caller,
+      contextId,
+      forwarded,
+      relay,
+      chain: chain.chain,
+      receivedAt: arrival.receivedAt,
       agent: caller.bearer?.agent ?? connection.agent,
       isNamed: false,
       semanticId: messageId,

@@ -99,7 +99,11 @@ export function admitCall(
   if (named !== undefined && isA2aFault(named)) return named
   const lastEventId = request.headers.get('last-event-id') ?? undefined
   const call = {
-    ...{ door, caller, origin, dialect, signal },
+    door,
+    caller,
+    origin,
+    dialect,
+    signal,
     extensions: extensions.active,
     named: named?.agent,
     agent: named?.agent ?? caller.bearer?.agent ?? firstAgent(deps),

@@ -118,7 +118,13 @@ async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendReq
   const references = await readReferences(deps, call, message.referenceTaskIds ?? [])
   const [about] = place.before === undefined ? references : [place.before]
   return {
-    ...{ message, caller, dialect, forwarded, relay, chain: chain.chain, before: place.before },
+    message,
+    caller,
+    dialect,
+    forwarded,
+    relay,
+    chain: chain.chain,
+    before: place.before,
     // A task goes on with the agent it began with, whichever agent the text names.
     agent: place.before?.task.agent ?? agent,
     isNamed: named !== undefined || place.before !== undefined,

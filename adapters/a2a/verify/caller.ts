@@ -30,7 +30,8 @@ export async function verifyCaller(
 ): Promise<A2aCallerResult> {
   const [resource] = urls
   const rejectedCaller = (reason: RejectReason, challenge?: string): A2aCallerResult => ({
-    ...{ kind: 'rejected', reason },
+    kind: 'rejected',
+    reason,
     challenge: challenge ?? callers.challenge(reason, resource === undefined ? {} : { resource }),
   })
   const headers = withKeyAsBearer(given, keyHeader)

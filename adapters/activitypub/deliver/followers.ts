@@ -11,7 +11,8 @@ export async function listFollowerInboxes(records: Records, agent: string): Prom
   let after: string | undefined
   while (found.length < maxFollowers) {
     const page = await records.list(followerFamily, {
-      ...{ limit: pageSize, agent },
+      limit: pageSize,
+      agent,
       ...(after === undefined ? {} : { after }),
     })
     for (const { value } of page) {

@@ -69,7 +69,10 @@ function toNoteRecord(activity: JsonObject, { visibility, recipients, files }: K
   const note = activity['object'] as JsonObject
   const audience = [activity['to'], activity['cc']].flatMap((each) => (Array.isArray(each) ? each : []))
   return {
-    ...{ note, visibility, recipients, audience: audience.filter((each) => typeof each === 'string') },
+    note,
+    visibility,
+    recipients,
+    audience: audience.filter((each) => typeof each === 'string'),
     ...(files === undefined ? {} : { files }),
   }
 }

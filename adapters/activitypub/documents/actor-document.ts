@@ -92,7 +92,10 @@ function publicKeyMembers(owner: string, { rsa, ed25519, former }: KeyRing): Jso
   return {
     publicKey: { id: rsa.id, type: 'CryptographicKey', owner, publicKeyPem: rsa.pem },
     assertionMethod: [ed25519, ...(former === undefined ? [] : [former])].map(({ id, multibase }) => ({
-      ...{ id, type: 'Multikey', controller: owner, publicKeyMultibase: multibase },
+      id,
+      type: 'Multikey',
+      controller: owner,
+      publicKeyMultibase: multibase,
     })),
   }
 }

@@ -142,8 +142,15 @@ function provenAnnounce(
   { type, object }: { readonly type: string; readonly object: ReadObject | string },
 ): AnnounceResult {
   const shown: ReadActivity = {
-    ...{ ...activity, type, object, actor: author.id, inner: undefined },
-    ...{ to: [], cc: [], target: undefined, published: undefined },
+    ...activity,
+    type,
+    object,
+    actor: author.id,
+    inner: undefined,
+    to: [],
+    cc: [],
+    target: undefined,
+    published: undefined,
   }
   const how = { method: 'ap-origin-fetch', keyId: undefined, community: signer.id } as const
   return { kind: 'proven', gated: { activity: shown, signer: author, inboxOf, ...how } }

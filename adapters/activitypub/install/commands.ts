@@ -81,7 +81,9 @@ function reportFindings(
   const [first] = problems
   return {
     value: {
-      ...{ handle: `@${user}@${host}`, actor: actor ?? null, isFine: problems.length === 0 },
+      handle: `@${user}@${host}`,
+      actor: actor ?? null,
+      isFine: problems.length === 0,
       checks: findings.map(({ check: name, isFine, said, remedy }) => ({
         check: name,
         isFine,

@@ -34,7 +34,10 @@ export async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at
   const effects: readonly RecordWrite[] = [
     ...added.map(
       ({ peer, severity, comment }): RecordWrite => ({
-        ...{ kind: 'put', family: blockFamilies.peer, key: peer, value: { severity, comment } },
+        kind: 'put',
+        family: blockFamilies.peer,
+        key: peer,
+        value: { severity, comment },
       }),
     ),
     ...leaving,

@@ -67,7 +67,8 @@ function reportImport({ rows, refused }: BlockList, all: boolean, counts: Counts
   ]
   return {
     value: {
-      ...{ ...counts, isDryRun },
+      ...counts,
+      isDryRun,
       notTaken: left.map(({ line, host, severity }) => ({ line, host, severity })),
       refused: refused.map(({ line, why }) => ({ line, why })),
     },

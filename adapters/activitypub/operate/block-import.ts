@@ -27,7 +27,9 @@ export async function importBlocks(deps: BlockDeps, input: JsonObject, at: strin
   const { value, change } = await addBlocks(deps, blocks, at)
   const told = {
     ...value,
-    ...{ notTaken: left.length, refused: refused.length, isDryRun: dryRun },
+    notTaken: left.length,
+    refused: refused.length,
+    isDryRun: dryRun,
     notTakenRows: left.slice(0, shownRows).map(({ line, host, severity }) => ({ line, host, severity })),
     refusedRows: refused.slice(0, shownRows).map(({ line, why }) => ({ line, why })),
   }

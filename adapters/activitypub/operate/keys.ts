@@ -62,8 +62,12 @@ async function keyChangeUpdates(
   const actor = deps.places.actor(agent)
   const activity: JsonObject = {
     ...(context === undefined ? {} : { '@context': context }),
-    ...{ id: `${actor}#keys-${generation}`, type: 'Update', actor, to: [publicAudience] },
-    ...{ cc: [deps.places.collection(agent, 'followers')], object },
+    id: `${actor}#keys-${generation}`,
+    type: 'Update',
+    actor,
+    to: [publicAudience],
+    cc: [deps.places.collection(agent, 'followers')],
+    object,
   }
   const inboxes = new Map<string, boolean>()
   for (const { inbox, shared_inbox: shared } of await listFollowerInboxes(deps.records, agent))

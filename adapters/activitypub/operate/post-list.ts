@@ -43,7 +43,10 @@ async function toListedPost(
   const { note, visibility, recipients, files = [] } = record
   const mayShow = visibility !== 'direct' || isWhole
   return {
-    ...{ id, visibility, published: note['published'] ?? null, updated: note['updated'] ?? null },
+    id,
+    visibility,
+    published: note['published'] ?? null,
+    updated: note['updated'] ?? null,
     to: mayShow ? recipients.map(({ actor }) => actor) : null,
     words: mayShow ? htmlToText(String(note['content'] ?? ''), { maxLength: maxWords }) : null,
     files: files.length,

@@ -70,8 +70,14 @@ function toReport({ places, agents }: OperateDeps, id: string, value: JsonObject
   const posts = named.filter((iri) => slugs.some((slug) => iri.startsWith(places.note(slug, ''))))
   const words = typeof complaint === 'string' ? complaint : ''
   return {
-    ...{ id, reporter: String(actor), at: at ?? null, closedAt: closedAt ?? null, agents: accused, posts },
-    ...{ about: named, complaint: words },
+    id,
+    reporter: String(actor),
+    at: at ?? null,
+    closedAt: closedAt ?? null,
+    agents: accused,
+    posts,
+    about: named,
+    complaint: words,
   }
 }
 

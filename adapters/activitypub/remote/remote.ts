@@ -43,7 +43,9 @@ export function createRemoteLookup(deps: RemoteLookupDeps): RemoteLookup {
   const fetchDocument = createFetchDocument({ ...deps, origins })
   const cache = createRemoteCache(deps)
   const posts = {
-    ...{ cache: withPostKeys(cache), origins, pace: createRateLimiter(now, postPace) },
+    cache: withPostKeys(cache),
+    origins,
+    pace: createRateLimiter(now, postPace),
     fetchDocument: createFetchDocument({ ...deps, origins, maxBytes: postBytes }),
   }
   const askers = createRateLimiter(now, askerPace)

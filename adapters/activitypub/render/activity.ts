@@ -59,13 +59,13 @@ export function updateNoteActivity(
     ...(languages.length === 0 ? {} : { contentMap: Object.fromEntries(languages.map((each) => [each, content])) }),
   }
   return {
-    ...{
-      ...noteVocabulary(note),
-      id: `${stringOrEmpty(note['id'])}#update-${version}`,
-      type: 'Update',
-      actor: note['attributedTo'] ?? null,
-    },
-    ...{ ...audienceMembers(note), updated, object: changed },
+    ...noteVocabulary(note),
+    id: `${stringOrEmpty(note['id'])}#update-${version}`,
+    type: 'Update',
+    actor: note['attributedTo'] ?? null,
+    ...audienceMembers(note),
+    updated,
+    object: changed,
   }
 }
 

@@ -8,8 +8,12 @@ import { listInlines } from './tree.ts'
 const maxAttachments = 4
 const maxAlt = 1500
 const pictureType: Readonly<Record<string, string>> = {
-  ...{ png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif' },
-  ...{ webp: 'image/webp', avif: 'image/avif' },
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
 }
 // Only where to look: whether it is a picture is known by what the Markdown was read as.
 const picture = /!\[([^\]\n]{0,1500})\]\(<?([^\s)>]{1,2000})/g

@@ -48,7 +48,9 @@ export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): Js
 /** To one person, in a chat with them. Servers take one file there, and no list without any. Undefined words: only the file. */
 export function draftChat(note: Note | undefined, person: string, attachment: JsonObject | undefined): JsonObject {
   const small: JsonObject = {
-    ...{ type: chatType, to: [person], content: note?.html ?? '' },
+    type: chatType,
+    to: [person],
+    content: note?.html ?? '',
     ...(attachment === undefined ? {} : { attachment: [attachment] }),
   }
   if (note === undefined) return small

@@ -67,7 +67,9 @@ function renderNotes(
   const people = notifiablePeople(settings, to, isAlone)
   const { attachments, reply: words } = renderAttachments(reply, settings.servesFiles)
   const { notes, called } = renderReplyText(words, {
-    ...{ people, limit: noteLengthLimit(settings.limit, to.is_chat === true), hasFiles: attachments.length > 0 },
+    people,
+    limit: noteLengthLimit(settings.limit, to.is_chat === true),
+    hasFiles: attachments.length > 0,
     // A question that only one person may see mentions no other.
     mayNotify: isAlone ? new Set() : mayNotify,
     isUncalled: to.is_chat === true,
@@ -77,7 +79,11 @@ function renderNotes(
     ? renderChatMessages(notes, to.actor, attachments)
     : notes.map((note, at) =>
         draftNote(note, {
-          ...{ to, visibility, called, origin: settings.origin, isFirst: at === 0 },
+          to,
+          visibility,
+          called,
+          origin: settings.origin,
+          isFirst: at === 0,
           attachments: at === 0 ? attachments : [],
         }),
       )

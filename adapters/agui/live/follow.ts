@@ -25,7 +25,10 @@ export async function followRequest(tasks: TaskService, asked: FollowRequest): P
   const { threadId, runId, protocolVersion, parentRunId } = request
   // A run that goes on with a paused one is told from where that one stopped.
   const run = {
-    ...{ taskId, threadId, runId, from: await tasks.cursorBefore(acceptance.inboxId) },
+    taskId,
+    threadId,
+    runId,
+    from: await tasks.cursorBefore(acceptance.inboxId),
     ...(protocolVersion ? { protocolVersion } : {}),
     ...(parentRunId ? { parentRunId } : {}),
     // Sent by the client itself, and read as JSON.

@@ -93,7 +93,9 @@ function isPlainObject(value: Json | undefined): value is JsonObject {
 
 function runStartedEvent({ threadId, runId, protocolVersion, parentRunId }: RunFacts): AguiEvent {
   return {
-    ...{ type: 'RUN_STARTED', threadId, runId },
+    type: 'RUN_STARTED',
+    threadId,
+    runId,
     ...(protocolVersion === undefined ? {} : { protocolVersion: '1.0' }),
     ...(parentRunId === undefined ? {} : { parentRunId }),
   }

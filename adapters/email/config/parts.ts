@@ -60,7 +60,11 @@ export function deliverySettings(settings: EmailSettings, carrier?: Mailer): Del
   const carried = carrier === undefined ? Number.POSITIVE_INFINITY : Math.floor(carrier.maxBytes / encodedShare)
   const maxMailBytes = Math.min(settings.maxMailBytes, carried)
   return {
-    ...{ domain, dkimKeys, maxMailBytes, siblings, callTimeoutMs: settings.callTimeoutMs },
+    domain,
+    dkimKeys,
+    maxMailBytes,
+    siblings,
+    callTimeoutMs: settings.callTimeoutMs,
     ...(mailbox === undefined ? {} : { mailbox }),
     ...(smtpUrl === undefined ? {} : { smtpUrl }),
     ...(dkimKeyFile === undefined ? {} : { dkimKeyFile }),

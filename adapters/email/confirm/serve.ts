@@ -87,7 +87,7 @@ async function takeDecision(
   if (link.kind !== 'open') return showDecisionLink(link, token)
   const { key, note } = link
   const { receivedAt } = door
-  const message = decisionMessage({ ...{ decision, key, note, receivedAt }, connection: deps.connection })
+  const message = decisionMessage({ decision, key, note, receivedAt, connection: deps.connection })
   const [acceptance] = await door.take([message])
   if (acceptance === undefined) throw new GatewayError('storage_unavailable', '[email] the decision was not stored')
   if (acceptance.kind === 'refused' || acceptance.kind === 'stale') return messagePage(pages.refused)

@@ -41,8 +41,12 @@ export async function createDecisionLinks(
     }
     const key = await sha256Hex(token)
     await notes.keep({
-      ...{ family: decisionFamily, key, value, isOnce: true },
-      ...{ lifeMs: noteLifeMs(decision, deps.now()), subject: mailSubject(person.address) },
+      family: decisionFamily,
+      key,
+      value,
+      isOnce: true,
+      lifeMs: noteLifeMs(decision, deps.now()),
+      subject: mailSubject(person.address),
     })
     links.push({ ...decision, url: `${publicUrl}${decisionPath(connection.id)}/${token}` })
   }

@@ -5,8 +5,19 @@ import type { DkimKey } from './settings.ts'
 
 /** In the order in which they are signed. */
 const covered = [
-  ...['from', 'to', 'cc', 'subject', 'date', 'message-id', 'in-reply-to', 'references', 'reply-to', 'content-type'],
-  ...['mime-version', 'auto-submitted', 'x-agent-hop'],
+  'from',
+  'to',
+  'cc',
+  'subject',
+  'date',
+  'message-id',
+  'in-reply-to',
+  'references',
+  'reply-to',
+  'content-type',
+  'mime-version',
+  'auto-submitted',
+  'x-agent-hop',
 ]
 const [tab, lf, cr, space] = [9, 10, 13, 32]
 

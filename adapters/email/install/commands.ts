@@ -65,7 +65,9 @@ const setupCommand: ChannelCommand = {
       `Then: parley email check ${domain}`,
     ].join('\n')
     const value = {
-      ...{ domain, keyFile: path, isNew },
+      domain,
+      keyFile: path,
+      isNew,
       records: records.map((record) => ({ ...record, zone: formatZoneLine(record) })),
       optional: more.map((record) => ({ ...record, zone: formatZoneLine(record) })),
     }
@@ -95,7 +97,9 @@ export async function runDomainCheck(
   const keys = file === undefined ? [] : await dkimRecords(file)
   const found = await checkDomain(domain, keys, await lookUp())
   const noKeys: Finding = {
-    ...{ what: 'Keys', state: 'missing', found: path },
+    what: 'Keys',
+    state: 'missing',
+    found: path,
     remedy: `replies are not signed; run: parley email setup ${domain}`,
   }
   const findings = file === undefined ? [noKeys, ...found] : found

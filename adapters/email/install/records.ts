@@ -15,11 +15,15 @@ export function requiredRecords({ domain, host, keys }: Zone): readonly ZoneReco
     { type: 'MX', name: domain, value: `10 ${host}`, why: 'mail for the agents comes here' },
     { type: 'TXT', name: domain, value: 'v=spf1 mx ~all', why: 'who may send for it (SPF)' },
     ...keys.map(({ selector, value }) => ({
-      ...{ type: 'TXT' as const, name: `${selector}._domainkey.${domain}`, value },
+      type: 'TXT' as const,
+      name: `${selector}._domainkey.${domain}`,
+      value,
       why: 'what its signatures are checked with (DKIM)',
     })),
     {
-      ...{ type: 'TXT' as const, name: `_dmarc.${domain}`, value: 'v=DMARC1; p=quarantine; adkim=s' },
+      type: 'TXT' as const,
+      name: `_dmarc.${domain}`,
+      value: 'v=DMARC1; p=quarantine; adkim=s',
       why: 'what to do with mail that is not signed so (DMARC)',
     },
   ]

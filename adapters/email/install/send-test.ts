@@ -19,7 +19,11 @@ export async function sendTestMail(given: DeliverySettings, to: string): Promise
     tokens: async () => ({ mint: async (name) => `${name}${key}` }),
   })
   const outcome = await deliver(testMailCall(settings, to, randomKey()), {
-    ...{ outboxId: key, runId: undefined, number: 1, clientId: `send-test:${key}`, isMaybeRepeat: false },
+    outboxId: key,
+    runId: undefined,
+    number: 1,
+    clientId: `send-test:${key}`,
+    isMaybeRepeat: false,
     signal: AbortSignal.timeout(settings.callTimeoutMs),
   })
   const way = describeMailer(settings)
@@ -48,7 +52,14 @@ function testMailCall({ domain, mailbox }: DeliverySettings, to: string, thread:
     subject: `Test mail from ${mailbox ?? domain}`,
     text: words,
     html: `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"></head><body><p>${words}</p></body></html>\n`,
-    ...{ quote: null, in_reply_to: null, references: [], thread, files: [], decisions: [], decided: null, hop: 1 },
+    quote: null,
+    in_reply_to: null,
+    references: [],
+    thread,
+    files: [],
+    decisions: [],
+    decided: null,
+    hop: 1,
   }
 }
 

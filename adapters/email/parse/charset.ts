@@ -3,8 +3,16 @@ import { cleanText } from '../../../src/contract/index.ts'
 
 /** Names in mails that mean an encoding the platform knows under another one. */
 const otherNames: Readonly<Record<string, string>> = {
-  ...{ cp932: 'shift_jis', 'ansi_x3.4-1968': 'us-ascii', 'cp-850': 'ibm866', latin1: 'windows-1252', utf: 'utf-8' },
-  ...{ cp949: 'euc-kr', uhc: 'euc-kr', cp936: 'gbk', cp950: 'big5', 'iso-8859-8-e': 'iso-8859-8' },
+  cp932: 'shift_jis',
+  'ansi_x3.4-1968': 'us-ascii',
+  'cp-850': 'ibm866',
+  latin1: 'windows-1252',
+  utf: 'utf-8',
+  cp949: 'euc-kr',
+  uhc: 'euc-kr',
+  cp936: 'gbk',
+  cp950: 'big5',
+  'iso-8859-8-e': 'iso-8859-8',
 }
 const asciiNames = new Set(['', 'us-ascii', 'ascii', 'ansi_x3.4-1968', 'unknown-8bit', 'x-unknown', 'default'])
 /** Not by the sender's word: UTF-16 in a mail is a mistake or a trick, and "replacement" would give nothing at all. */

@@ -10,17 +10,25 @@ export type FileName = {
 
 const maxDeclared = 500
 const usualFileNames: Readonly<Record<string, string>> = {
-  ...{ 'text/calendar': 'invitation.ics', 'text/vcard': 'contact.vcf', 'text/x-vcard': 'contact.vcf' },
-  ...{ 'message/rfc822': 'message.eml', 'message/global': 'message.eml', 'text/plain': 'text.txt' },
-  ...{
-    'text/html': 'page.html',
-    'application/pgp-signature': 'signature.asc',
-    'application/pgp-encrypted': 'version.asc',
-  },
-  ...{ 'application/pkcs7-signature': 'smime.p7s', 'application/pkcs7-mime': 'smime.p7m', 'image/jpeg': 'image.jpg' },
-  ...{ 'application/ms-tnef': 'winmail.dat', 'text/rfc822-headers': 'headers.txt', 'image/svg+xml': 'image.svg' },
-  ...{ 'message/delivery-status': 'delivery-status.txt', 'message/feedback-report': 'feedback-report.txt' },
-  ...{ 'message/disposition-notification': 'receipt.txt', 'application/pdf': 'document.pdf' },
+  'text/calendar': 'invitation.ics',
+  'text/vcard': 'contact.vcf',
+  'text/x-vcard': 'contact.vcf',
+  'message/rfc822': 'message.eml',
+  'message/global': 'message.eml',
+  'text/plain': 'text.txt',
+  'text/html': 'page.html',
+  'application/pgp-signature': 'signature.asc',
+  'application/pgp-encrypted': 'version.asc',
+  'application/pkcs7-signature': 'smime.p7s',
+  'application/pkcs7-mime': 'smime.p7m',
+  'image/jpeg': 'image.jpg',
+  'application/ms-tnef': 'winmail.dat',
+  'text/rfc822-headers': 'headers.txt',
+  'image/svg+xml': 'image.svg',
+  'message/delivery-status': 'delivery-status.txt',
+  'message/feedback-report': 'feedback-report.txt',
+  'message/disposition-notification': 'receipt.txt',
+  'application/pdf': 'document.pdf',
 }
 
 export async function partFileName({ disposition, type }: PartHead): Promise<FileName> {

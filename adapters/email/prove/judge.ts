@@ -30,8 +30,16 @@ type JudgeOutcome = Pick<MailProof, 'standing' | 'method'> & {
 
 /** Fields whose value means more when it is signed. */
 const worthSigning = [
-  ...['subject', 'date', 'to', 'cc', 'reply-to', 'message-id', 'in-reply-to', 'references'],
-  ...['content-type', 'content-transfer-encoding'],
+  'subject',
+  'date',
+  'to',
+  'cc',
+  'reply-to',
+  'message-id',
+  'in-reply-to',
+  'references',
+  'content-type',
+  'content-transfer-encoding',
 ]
 
 export async function judgeAuthor(

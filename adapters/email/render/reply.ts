@@ -42,7 +42,8 @@ export function renderMailReply(
     // A link decides for every reader who has it, so that mail goes to the authenticated address alone.
     cc: decisions.length > 0 ? [] : [...copyRecipients(place, mayNotify)],
     subject: replySubject(place.reply_to_subject),
-    ...{ text, html },
+    text,
+    html,
     quote: replyQuote(place),
     in_reply_to: answeredMessageId(place) ?? null,
     references: [...replyReferences(place)],
@@ -50,9 +51,7 @@ export function renderMailReply(
     files: sent.map((file) => mailFileCall(file, pictures.cids)),
     decisions: [...decisions],
     decided:
-      decisions.length === 0
-        ? null
-        : { ...{ agent: reply.agent, thread_id: reply.thread_id }, reply_to: withoutQuote(to) },
+      decisions.length === 0 ? null : { agent: reply.agent, thread_id: reply.thread_id, reply_to: withoutQuote(to) },
     hop: place.reply_to_hop + 1,
   }
   return [{ call, primary: true }]

@@ -6,8 +6,17 @@ export const quoteMark = '\u0001'
 
 const ids = new Set(['divrplyfwdmsg', 'appendonsend', 'mail-editor-reference-message-container', 'orimsghtmlseperator'])
 const classes = new Set([
-  ...['gmail_quote', 'gmail_quote_container', 'yahoo_quoted', 'moz-cite-prefix', 'protonmail_quote', 'zmail_extra'],
-  ...['ms-outlook-mobile-reference-message', 'tutanota_quote', 'mail_quote', 'ydpyahoo_quoted', 'front-blockquote'],
+  'gmail_quote',
+  'gmail_quote_container',
+  'yahoo_quoted',
+  'moz-cite-prefix',
+  'protonmail_quote',
+  'zmail_extra',
+  'ms-outlook-mobile-reference-message',
+  'tutanota_quote',
+  'mail_quote',
+  'ydpyahoo_quoted',
+  'front-blockquote',
 ])
 
 export const markQuote: NonNullable<HtmlTextOptions['mark']> = (name, attributes) => {

@@ -72,7 +72,9 @@ async function probeBot({ call }: SlackProbeDeps, token: Secret, signal: AbortSi
       value: { name: workspace, id: printableAnswerField(team_id) },
     },
     {
-      ...{ key: 'missingScopes', title: 'Scopes', value: missing === undefined ? null : [...missing] },
+      key: 'missingScopes',
+      title: 'Scopes',
+      value: missing === undefined ? null : [...missing],
       text: missing === undefined ? 'Slack does not say' : missing.length === 0 ? 'all there' : 'some are missing',
     },
   ]

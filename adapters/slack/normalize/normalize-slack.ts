@@ -42,8 +42,15 @@ type Incoming = {
 /** Passwords for a while, and an old shared one: what is kept does without them. */
 const secretFields: ReadonlySet<string> = new Set(['token', 'response_url', 'response_urls', 'trigger_id'])
 const orderTypes: ReadonlySet<unknown> = new Set([
-  ...['block_actions', 'block_suggestion', 'view_submission', 'view_closed', 'shortcut', 'message_action'],
-  ...['interactive_message', 'dialog_submission', 'workflow_step_edit'],
+  'block_actions',
+  'block_suggestion',
+  'view_submission',
+  'view_closed',
+  'shortcut',
+  'message_action',
+  'interactive_message',
+  'dialog_submission',
+  'workflow_step_edit',
 ])
 
 export function normalizeSlack(incoming: Incoming, value: Fields): readonly InboundEvent[] {

@@ -128,7 +128,10 @@ export const noiseEvents: ReadonlySet<string> = new Set(
 
 /** What happened to the installation itself. */
 export const installationEvents: ReadonlySet<string> = new Set([
-  ...['app_uninstalled', 'tokens_revoked', 'team_access_granted', 'team_access_revoked'],
+  'app_uninstalled',
+  'tokens_revoked',
+  'team_access_granted',
+  'team_access_revoked',
 ])
 
 export const fileSchema = z.looseObject({

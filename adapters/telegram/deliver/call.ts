@@ -38,7 +38,8 @@ export function deliverTelegram(
       if (isUnmodifiedError(error)) return { kind: 'delivered', ...editedMessageId(call, edited) }
       const taken = fallbacks.taken(attempt.outboxId)
       const made = {
-        ...{ call, isEdit: edited !== undefined },
+        call,
+        isEdit: edited !== undefined,
         taken: attempt.mustEdit === true ? new Set<Fallback>([...taken, 'as_new']) : taken,
       }
       return (

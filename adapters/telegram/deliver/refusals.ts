@@ -19,7 +19,10 @@ export type Refusal = {
 }
 
 const refusalRow = (code: number, said: RegExp, reason: string, ...instead: readonly Fallback[]): Refusal => ({
-  ...{ code, said, means: 'refused', reason },
+  code,
+  said,
+  means: 'refused',
+  reason,
   ...(instead.length === 0 ? {} : { instead }),
 })
 

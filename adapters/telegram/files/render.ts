@@ -50,9 +50,13 @@ function toUpload(part: Part): Upload | undefined {
 }
 
 const albumFamilies: Readonly<Record<FileKind, string | undefined>> = {
-  ...{ photo: 'seen', video: 'seen', audio: 'heard', document: 'read' },
+  photo: 'seen',
+  video: 'seen',
+  audio: 'heard',
+  document: 'read',
   // Telegram shows these by themselves only.
-  ...{ animation: undefined, voice: undefined },
+  animation: undefined,
+  voice: undefined,
 }
 
 /** Neighbours that Telegram shows together, ten at most. */

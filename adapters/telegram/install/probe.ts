@@ -82,21 +82,29 @@ function botProbeFacts(facts: Facts, { mode }: TelegramSettings): readonly Probe
   const { username, id, readsAll, url, waiting, lastError } = facts
   return [
     {
-      ...{ key: 'bot', title: 'Bot', text: `@${username} (${id})` },
+      key: 'bot',
+      title: 'Bot',
+      text: `@${username} (${id})`,
       value: { id, username, readsAllGroupMessages: readsAll },
     },
     { key: 'mode', title: 'Mode', text: mode, value: mode },
     {
-      ...{ key: 'webhook', title: 'Delivery', value: url === '' ? null : url },
+      key: 'webhook',
+      title: 'Delivery',
+      value: url === '' ? null : url,
       text: url === '' ? 'no webhook: Telegram waits to be asked' : url,
     },
     {
-      ...{ key: 'waiting', title: 'Waiting', value: waiting },
+      key: 'waiting',
+      title: 'Waiting',
+      value: waiting,
       text: `${waiting} ${waiting === 1 ? 'update' : 'updates'}`,
     },
     { key: 'lastError', title: 'Last error', text: lastError ?? 'none', value: lastError ?? null },
     {
-      ...{ key: 'groups', title: 'In groups', value: readsAll ? 'all' : 'addressed' },
+      key: 'groups',
+      title: 'In groups',
+      value: readsAll ? 'all' : 'addressed',
       text: readsAll ? 'sees every message' : 'sees commands, replies and mentions (BotFather: /setprivacy)',
     },
   ]

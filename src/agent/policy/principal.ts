@@ -3,8 +3,14 @@ import { autonomousSources, type Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, ownField } from '../fields.ts'
 
 const safeKeys = [
-  ...['effective_agent_id', 'auth_source', 'request_context', 'acting_user_id'],
-  ...['workspace_id', 'client_id', 'audience_id', 'owner_type'],
+  'effective_agent_id',
+  'auth_source',
+  'request_context',
+  'acting_user_id',
+  'workspace_id',
+  'client_id',
+  'audience_id',
+  'owner_type',
 ]
 
 /** Taken from `principal`, else from fields that lie flat in the context. */

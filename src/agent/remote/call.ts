@@ -49,7 +49,12 @@ export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<
     createRemoteClient({ egress, limits, headers: next.headers, ...means }, at)
   let cancel: Parameters<RemoteCall['onStop']>[0] | undefined
   return {
-    ...{ peer, context, next, egress, signal, allowance },
+    peer,
+    context,
+    next,
+    egress,
+    signal,
+    allowance,
     isLate: () => late.signal.aborted && !context.stop.aborted && !context.signal.aborted,
     clientOf: (at) => client(at, { signal, allowance }),
     sendingClientOf: (at) => client(at, { signal: at.dialect === '0.3' ? naming.signal : signal, allowance }),

@@ -173,7 +173,14 @@ function plainBase64(text: string): string {
 }
 
 const states: ReadonlySet<string> = new Set([
-  ...['submitted', 'working', 'input_required', 'auth_required', 'completed', 'failed', 'cancelled', 'rejected'],
+  'submitted',
+  'working',
+  'input_required',
+  'auth_required',
+  'completed',
+  'failed',
+  'cancelled',
+  'rejected',
 ])
 
 /** `TASK_STATE_INPUT_REQUIRED`, `input-required`: one state. `canceled` is spelled in two ways. */

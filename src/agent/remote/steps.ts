@@ -94,7 +94,9 @@ export async function askStep(
   let live: Asked['live']
   const metadata = forwardedMetadata(message, next.chain, await attestEvidence(call, plan))
   const asking = {
-    ...{ plan, isAgain: opened.isAgain, mayResend: peer.mayResend },
+    plan,
+    isAgain: opened.isAgain,
+    mayResend: peer.mayResend,
     message: { parts: await outboundParts(message.parts, context.attachments), metadata },
   }
   call.onStop(async (other) => {

@@ -28,9 +28,20 @@ const maxNameLength = 128
 
 /** Fields with rules of their own; every other field is an extension. */
 const ruledFields = new Set([
-  ...['name', 'source', 'description', 'parameters', 'executor', 'scope', 'runtime'],
-  ...['parameter_bindings', 'parameter_defaults', 'required_capability', 'provider_safe_name', 'provider_aliases'],
-  ...['idempotent', 'timeout_ms'],
+  'name',
+  'source',
+  'description',
+  'parameters',
+  'executor',
+  'scope',
+  'runtime',
+  'parameter_bindings',
+  'parameter_defaults',
+  'required_capability',
+  'provider_safe_name',
+  'provider_aliases',
+  'idempotent',
+  'timeout_ms',
 ])
 /** All that a stranger may add: hints about its own tool, and secrecy. */
 const outsideRuntime = new Set(['duplicate_policy', 'completion_signal'])

@@ -68,7 +68,9 @@ async function decideByCommand(scene: ApprovalContext, { name, args }: ControlCo
   if (found.length > 1 && action.status === 'pending') return chooseApprovalNotice(choices(scene, name, found))
   const reason = rest.trim().slice(0, 200)
   const verdict = {
-    ...{ status, hash: action.hash, origin: scene.turnId },
+    status,
+    hash: action.hash,
+    origin: scene.turnId,
     ...(reason === '' ? {} : { reason }),
     ...(scene.by === undefined ? {} : { by: scene.by }),
     ...(scene.isShown ? { isShown: true as const } : {}),

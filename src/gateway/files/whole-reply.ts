@@ -30,7 +30,8 @@ export async function keepWholeReply(
     const stored = await deps.attachments.store({
       id: await deriveAttachmentId(deps.hash, ['whole', turn.id, place, text]),
       body: new Blob([text]).stream(),
-      ...{ declaredMime: mime, name },
+      declaredMime: mime,
+      name,
       owner: { principal, threadId: replyFacts(ready).threadId },
       origin: { receivedVia: 'agent', nativeId: null },
     })

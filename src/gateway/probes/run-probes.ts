@@ -151,7 +151,9 @@ const noAnswer: ProbeResult = {
   summary: '',
   problems: [
     {
-      ...{ state: 'degraded', reason: 'no_answer', problem: `no answer within ${timeoutMs / 1000} s` },
+      state: 'degraded',
+      reason: 'no_answer',
+      problem: `no answer within ${timeoutMs / 1000} s`,
       remedy: 'check the network; it is asked again',
     },
   ],
@@ -161,7 +163,9 @@ const brokenProbe: ProbeResult = {
   summary: '',
   problems: [
     {
-      ...{ state: 'degraded', reason: 'probe_failed', problem: 'it could not be found out how it stands' },
+      state: 'degraded',
+      reason: 'probe_failed',
+      problem: 'it could not be found out how it stands',
       remedy: 'look for probe_failed in the log; it is asked again',
     },
   ],

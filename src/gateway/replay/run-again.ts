@@ -87,7 +87,12 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   return {
     ready: {
       lane: { ...lane, replyTo },
-      ...{ at, turn, ...begun(turn.id), members: [...plan.members], signal: null, edit: null },
+      at,
+      turn,
+      ...begun(turn.id),
+      members: [...plan.members],
+      signal: null,
+      edit: null,
     },
     notes,
   }
@@ -120,7 +125,10 @@ function replayAccessChallenge(admission: Admission | undefined): Account {
 async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
   // No other process wants this turn: the lease only carries the stop.
   const lease: Lease = {
-    ...{ signal: stop, isHeld: () => true, assertHeld: () => {}, end: () => {} },
+    signal: stop,
+    isHeld: () => true,
+    assertHeld: () => {},
+    end: () => {},
     untilHeld: async () => {},
   }
   try {

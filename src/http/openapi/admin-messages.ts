@@ -15,9 +15,12 @@ import {
 
 const endedMessageRoutes = ['dead', 'refused', 'ignored'].map(
   (state): AdminRoute => ({
-    ...{ method: 'get', path: `/admin/${state}`, id: `list${state[0]?.toUpperCase()}${state.slice(1)}` },
+    method: 'get',
+    path: `/admin/${state}`,
+    id: `list${state[0]?.toUpperCase()}${state.slice(1)}`,
     summary: `Lists messages that ended ${state}`,
-    ...{ query: seqPage, answers: listAnswers(state) },
+    query: seqPage,
+    answers: listAnswers(state),
   }),
 )
 
@@ -37,7 +40,10 @@ export const messageRoutes: readonly AdminRoute[] = [
     answers: itemAnswers('agents', rowsSchema),
   },
   {
-    ...{ method: 'get', path: '/admin/explain/:id', id: 'explainMessage', summary: 'The whole life of one message' },
+    method: 'get',
+    path: '/admin/explain/:id',
+    id: 'explainMessage',
+    summary: 'The whole life of one message',
     params: { id: 'Any id it goes by: of the inbox, of the platform, of a trace' },
     query: z.object({ connection: z.string().optional() }),
     answers: {
@@ -72,12 +78,10 @@ export const messageRoutes: readonly AdminRoute[] = [
     problems: [409],
   },
   {
-    ...{
-      method: 'get',
-      path: '/admin/deliveries',
-      id: 'listDeliveries',
-      summary: 'Lists deliveries, those that failed unless told otherwise',
-    },
+    method: 'get',
+    path: '/admin/deliveries',
+    id: 'listDeliveries',
+    summary: 'Lists deliveries, those that failed unless told otherwise',
     query: seqPage.extend({ state: z.string().optional().meta({ description: 'Several with commas' }) }),
     answers: listAnswers('deliveries'),
   },
@@ -98,7 +102,9 @@ export const messageRoutes: readonly AdminRoute[] = [
     problems: [409],
   },
   {
-    ...{ method: 'post', path: '/admin/deliveries/retry', id: 'retryDeliveries' },
+    method: 'post',
+    path: '/admin/deliveries/retry',
+    id: 'retryDeliveries',
     summary: 'Sends failed calls of one state again, the oldest first',
     about: 'Each as by itself: one whose outcome is unknown goes out marked as possibly repeated.',
     body: { ...retryBody, example: { state: 'unknown', since: '2026-01-31T08:00:00Z', limit: 100 } },
@@ -113,17 +119,19 @@ export const messageRoutes: readonly AdminRoute[] = [
     problems: [409],
   },
   {
-    ...{
-      method: 'post',
-      path: '/admin/replay/:id',
-      id: 'replayMessage',
-      summary: 'Runs a stored message again and sends nothing',
-    },
+    method: 'post',
+    path: '/admin/replay/:id',
+    id: 'replayMessage',
+    summary: 'Runs a stored message again and sends nothing',
     query: z.object({ fixture: z.enum(['with_text', 'cleaned', 'none']).optional() }),
-    ...{ answers: itemAnswers('replay'), problems: [404, 409, 410] },
+    answers: itemAnswers('replay'),
+    problems: [404, 409, 410],
   },
   {
-    ...{ method: 'get', path: '/admin/rejected', id: 'listRejected', summary: 'What this process turned away lately' },
+    method: 'get',
+    path: '/admin/rejected',
+    id: 'listRejected',
+    summary: 'What this process turned away lately',
     query: z.object({ limit: seqPage.shape.limit, connection: z.string().optional(), trace: z.string().optional() }),
     answers: itemAnswers('rejected', rowsSchema),
   },
@@ -131,8 +139,12 @@ export const messageRoutes: readonly AdminRoute[] = [
 
 export const runRoutes: readonly AdminRoute[] = [
   {
-    ...{ method: 'get', path: '/admin/runs', id: 'listRuns', summary: 'Lists runs, newest first' },
-    ...{ query: idPage.extend({ status: z.string().optional() }), answers: listAnswers('runs') },
+    method: 'get',
+    path: '/admin/runs',
+    id: 'listRuns',
+    summary: 'Lists runs, newest first',
+    query: idPage.extend({ status: z.string().optional() }),
+    answers: listAnswers('runs'),
   },
   {
     method: 'get',
@@ -143,12 +155,10 @@ export const runRoutes: readonly AdminRoute[] = [
     problems: [404, 409],
   },
   {
-    ...{
-      method: 'get',
-      path: '/admin/runs/:id/events',
-      id: 'followRun',
-      summary: 'The log of a run, as a page or as a stream',
-    },
+    method: 'get',
+    path: '/admin/runs/:id/events',
+    id: 'followRun',
+    summary: 'The log of a run, as a page or as a stream',
     query: z.object({
       limit: seqPage.shape.limit,
       after: z.string().optional().meta({ description: 'The number of the last event seen' }),
@@ -165,8 +175,12 @@ export const runRoutes: readonly AdminRoute[] = [
   },
   ...['cancel', 'stop'].map(
     (verb): AdminRoute => ({
-      ...{ method: 'post', path: `/admin/runs/:id/${verb}`, id: `${verb}AnyRun`, summary: 'Stops a run' },
-      ...{ answers: { 200: { what: 'What became of it', schema: cancelledSchema } }, problems: [404, 409] },
+      method: 'post',
+      path: `/admin/runs/:id/${verb}`,
+      id: `${verb}AnyRun`,
+      summary: 'Stops a run',
+      answers: { 200: { what: 'What became of it', schema: cancelledSchema } },
+      problems: [404, 409],
     }),
   ),
 ]

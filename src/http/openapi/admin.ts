@@ -11,14 +11,13 @@ import { ownerOperations } from './waits.ts'
 
 const sessionRoutes: readonly AdminRoute[] = [
   {
-    ...{
-      method: 'post',
-      path: '/admin/sessions/:id/export',
-      id: 'exportSession',
-      summary: 'Hands out a transcript, with consent',
-    },
+    method: 'post',
+    path: '/admin/sessions/:id/export',
+    id: 'exportSession',
+    summary: 'Hands out a transcript, with consent',
     query: z.object({ format: z.enum(['json', 'markdown']).optional() }),
-    ...{ answers: itemAnswers('session'), problems: [403, 404] },
+    answers: itemAnswers('session'),
+    problems: [403, 404],
   },
   {
     method: 'post',
@@ -37,13 +36,13 @@ const sessionRoutes: readonly AdminRoute[] = [
     problems: [403, 404, 409],
   },
   {
-    ...{
-      method: 'post',
-      path: '/admin/sessions/:id/say',
-      id: 'sayInSession',
-      summary: 'Says something in place of the agent',
-    },
-    ...{ body: { ...sayBody, example: { text: 'I look into it.' } }, answers: doneAnswers, problems: [403, 404, 409] },
+    method: 'post',
+    path: '/admin/sessions/:id/say',
+    id: 'sayInSession',
+    summary: 'Says something in place of the agent',
+    body: { ...sayBody, example: { text: 'I look into it.' } },
+    answers: doneAnswers,
+    problems: [403, 404, 409],
   },
 ]
 
@@ -83,10 +82,14 @@ const fileRoutes: readonly AdminRoute[] = [
 
 const auditRoutes: readonly AdminRoute[] = [
   {
-    ...{ method: 'get', path: '/admin/audit', id: 'readAuditLog', summary: 'Who decided what, on which ground' },
+    method: 'get',
+    path: '/admin/audit',
+    id: 'readAuditLog',
+    summary: 'Who decided what, on which ground',
     query: z.object({
       limit: seqPage.shape.limit,
-      ...{ before: seqPage.shape.before, after: z.coerce.number().int().min(0).optional() },
+      before: seqPage.shape.before,
+      after: z.coerce.number().int().min(0).optional(),
       ...Object.fromEntries(
         ['connection', 'agent', 'actor', 'action', 'outcome', 'code', 'principal', 'inbox', 'since', 'until'].map(
           (word) => [word, z.string().optional()],
@@ -109,13 +112,19 @@ const auditRoutes: readonly AdminRoute[] = [
 
 const channelRoutes: readonly AdminRoute[] = [
   {
-    ...{ method: 'get', path: '/admin/connections', id: 'listConnections', summary: 'How each connection stands' },
+    method: 'get',
+    path: '/admin/connections',
+    id: 'listConnections',
+    summary: 'How each connection stands',
     about:
       'State (checking, ok, degraded, failed), since when, what is wrong and what to do, as the platform and the answering process tell; ages in seconds.',
     answers: itemAnswers('connections', rowsSchema),
   },
   {
-    ...{ method: 'post', path: operationPath, id: 'operateChannel', summary: 'Asks something of a channel as it runs' },
+    method: 'post',
+    path: operationPath,
+    id: 'operateChannel',
+    summary: 'Asks something of a channel as it runs',
     about:
       'What it changes is one row, done once by its name and found with parley explain. A name the channel does not know is answered with those it knows.',
     params: { channel: 'A channel', connection: 'The id of a connection of it', name: 'Such as reports.list' },
@@ -133,32 +142,26 @@ const channelRoutes: readonly AdminRoute[] = [
 
 const secretRoutes: readonly AdminRoute[] = [
   {
-    ...{
-      method: 'get',
-      path: '/admin/secrets',
-      id: 'listSecrets',
-      summary: 'Lists the gateway’s own keys; shows none',
-    },
+    method: 'get',
+    path: '/admin/secrets',
+    id: 'listSecrets',
+    summary: 'Lists the gateway’s own keys; shows none',
     answers: itemAnswers('secrets', rowsSchema),
   },
   {
-    ...{
-      method: 'post',
-      path: '/admin/secrets/rotate',
-      id: 'rotateSecret',
-      summary: 'Makes a new key in place of one',
-    },
+    method: 'post',
+    path: '/admin/secrets/rotate',
+    id: 'rotateSecret',
+    summary: 'Makes a new key in place of one',
     body: { schema: z.object({ name: z.string().max(300) }), example: { name: 'file-handles' } },
     answers: { 200: { what: 'Done; a new token is shown this once', schema: z.looseObject({ name: z.string() }) } },
     problems: [400, 404],
   },
   {
-    ...{
-      method: 'post',
-      path: '/admin/secrets/reseal',
-      id: 'resealSecrets',
-      summary: 'Seals anew what an older key sealed',
-    },
+    method: 'post',
+    path: '/admin/secrets/reseal',
+    id: 'resealSecrets',
+    summary: 'Seals anew what an older key sealed',
     answers: {
       200: {
         what: 'How many rows; whether that was all',
@@ -181,48 +184,40 @@ const tags: readonly (readonly [tag: string, lines: readonly AdminRoute[]])[] = 
 
 const healthOperations: readonly Operation[] = [
   {
-    ...{
-      method: 'get',
-      path: '/healthz',
-      id: 'isUp',
-      tag: 'About the gateway',
-      opens: 'anybody',
-      summary: 'Whether the process runs',
-    },
+    method: 'get',
+    path: '/healthz',
+    id: 'isUp',
+    tag: 'About the gateway',
+    opens: 'anybody',
+    summary: 'Whether the process runs',
     answers: { 200: { what: 'It does', schema: z.object({ status: z.literal('up') }), example: { status: 'up' } } },
   },
   {
-    ...{
-      method: 'get',
-      path: '/readyz',
-      id: 'isReady',
-      tag: 'About the gateway',
-      opens: 'anybody',
-      summary: 'Whether it can do its work',
-    },
+    method: 'get',
+    path: '/readyz',
+    id: 'isReady',
+    tag: 'About the gateway',
+    opens: 'anybody',
+    summary: 'Whether it can do its work',
     answers: { 200: { what: 'It can', schema: z.looseObject({ status: z.enum(['ready', 'degraded']) }) } },
     problems: [503],
   },
   {
-    ...{
-      method: 'get',
-      path: '/metrics',
-      id: 'readMetrics',
-      tag: 'About the gateway',
-      opens: 'operator',
-      summary: 'Counters in the Prometheus text format',
-    },
+    method: 'get',
+    path: '/metrics',
+    id: 'readMetrics',
+    tag: 'About the gateway',
+    opens: 'operator',
+    summary: 'Counters in the Prometheus text format',
     answers: { 200: { what: 'Metrics', mediaType: 'text/plain' } },
   },
   {
-    ...{
-      method: 'get',
-      path: '/',
-      id: 'readWelcome',
-      tag: 'About the gateway',
-      opens: 'anybody',
-      summary: 'That it runs, and what to try first',
-    },
+    method: 'get',
+    path: '/',
+    id: 'readWelcome',
+    tag: 'About the gateway',
+    opens: 'anybody',
+    summary: 'That it runs, and what to try first',
     answers: { 200: { what: 'A few lines', mediaType: 'text/plain' } },
   },
 ]

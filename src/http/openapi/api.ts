@@ -11,7 +11,10 @@ import { ownerOperations } from './waits.ts'
 
 const fileOperations: readonly Operation[] = [
   {
-    ...{ method: 'post', path: '/api/v1/agent/attachments', id: 'uploadAttachment', tag: 'Talking to agents' },
+    method: 'post',
+    path: '/api/v1/agent/attachments',
+    id: 'uploadAttachment',
+    tag: 'Talking to agents',
     opens: 'caller',
     summary: 'Stores a file, to be sent with a message',
     about: 'Fields come before the file: threadId and runId, both optional.',
@@ -28,7 +31,9 @@ const fileOperations: readonly Operation[] = [
         what: 'Where it is, and a URL for the message that refers to it',
         schema: uploadedSchema,
         example: {
-          ...{ bucket: 'agent-files', path: 'default/t1/r1/0198.png', mime_type: 'image/png' },
+          bucket: 'agent-files',
+          path: 'default/t1/r1/0198.png',
+          mime_type: 'image/png',
           url: 'https://bot.example.org/storage/v1/object/sign/agent-files/default/t1/r1/0198.png?token=…',
         },
       },
@@ -36,12 +41,10 @@ const fileOperations: readonly Operation[] = [
     problems: [400, 403, 413, 415, 501],
   },
   {
-    ...{
-      method: 'get',
-      path: '/api/v1/agent/attachments/signed-url',
-      id: 'signAttachmentUrl',
-      tag: 'Talking to agents',
-    },
+    method: 'get',
+    path: '/api/v1/agent/attachments/signed-url',
+    id: 'signAttachmentUrl',
+    tag: 'Talking to agents',
     opens: 'caller',
     summary: 'Gives a fresh URL of a file of your own',
     query: z.object({ bucket: z.string(), path: z.string() }),
@@ -49,7 +52,10 @@ const fileOperations: readonly Operation[] = [
     problems: [403, 404],
   },
   {
-    ...{ method: 'get', path: '/storage/v1/object/sign/*', id: 'getFile', tag: 'Talking to agents' },
+    method: 'get',
+    path: '/storage/v1/object/sign/*',
+    id: 'getFile',
+    tag: 'Talking to agents',
     opens: 'anybody',
     summary: 'The bytes behind a URL that was handed out',
     params: { '*': 'Bucket and path of the file' },
@@ -67,7 +73,10 @@ const fileOperations: readonly Operation[] = [
 ]
 
 const historyOperation: Operation = {
-  ...{ method: 'get', path: '/api/v1/agent/history', id: 'getHistory', tag: 'Talking to agents' },
+  method: 'get',
+  path: '/api/v1/agent/history',
+  id: 'getHistory',
+  tag: 'Talking to agents',
   opens: 'caller',
   summary: 'What was said in a thread of your own',
   query: historyQuery,
@@ -82,7 +91,10 @@ const historyOperation: Operation = {
 }
 
 const cancelOperation: Operation = {
-  ...{ method: 'post', path: `${ownBase}/runs/:id/cancel`, id: 'cancelRun', tag: 'What is yours' },
+  method: 'post',
+  path: `${ownBase}/runs/:id/cancel`,
+  id: 'cancelRun',
+  tag: 'What is yours',
   opens: 'owner',
   summary: 'Stops a run of your own',
   params: { id: 'The runId it was sent with' },
@@ -98,13 +110,19 @@ const cancelOperation: Operation = {
 
 const documentOperations: readonly Operation[] = [
   {
-    ...{ method: 'get', path: '/openapi.json', id: 'getOpenApi', tag: 'About the gateway' },
+    method: 'get',
+    path: '/openapi.json',
+    id: 'getOpenApi',
+    tag: 'About the gateway',
     opens: 'anybody',
     summary: 'This document',
     answers: { 200: { what: 'OpenAPI 3.1', schema: z.looseObject({ openapi: z.string() }) } },
   },
   {
-    ...{ method: 'get', path: '/docs/api', id: 'readApiPage', tag: 'About the gateway' },
+    method: 'get',
+    path: '/docs/api',
+    id: 'readApiPage',
+    tag: 'About the gateway',
     opens: 'anybody',
     summary: 'This document, for people',
     answers: { 200: { what: 'A page', mediaType: 'text/html' } },
@@ -113,12 +131,12 @@ const documentOperations: readonly Operation[] = [
 
 /** Only there where the operator named issuers of tokens. */
 export const issuerOperations: readonly Operation[] = ['', '/*'].map((rest) => ({
-  ...{
-    method: 'get',
-    path: `${resourcePath}${rest}`,
-    id: rest === '' ? 'getProtectedResource' : 'getProtectedResourceAt',
-  },
-  ...{ tag: 'About the gateway', opens: 'anybody', summary: 'Who issues tokens for this gateway (RFC 9728)' },
+  method: 'get',
+  path: `${resourcePath}${rest}`,
+  id: rest === '' ? 'getProtectedResource' : 'getProtectedResourceAt',
+  tag: 'About the gateway',
+  opens: 'anybody',
+  summary: 'Who issues tokens for this gateway (RFC 9728)',
   ...(rest === '' ? {} : { params: { '*': 'The path of what is protected' } }),
   answers: { 200: { what: 'Its metadata', schema: z.looseObject({ resource: z.string() }) } },
 }))
@@ -126,7 +144,11 @@ export const issuerOperations: readonly Operation[] = ['', '/*'].map((rest) => (
 /** Only there where a channel says where agents are found. */
 export const discoveryOperations: readonly Operation[] = [
   {
-    ...{ method: 'get', path: webfingerPath, id: 'findAgent', tag: 'About the gateway', opens: 'anybody' },
+    method: 'get',
+    path: webfingerPath,
+    id: 'findAgent',
+    tag: 'About the gateway',
+    opens: 'anybody',
     summary: 'Where an agent is found, by its address (RFC 7033)',
     query: z.object({ resource: z.string(), rel: z.string().optional() }),
     answers: {

@@ -4,7 +4,11 @@ import type { Operation } from './operation.ts'
 
 const webhookOperations: readonly Operation[] = [
   {
-    ...{ method: 'post', path: '/hooks/:channel/:connection', id: 'receiveWebhook', tag: 'Channels', opens: 'channel' },
+    method: 'post',
+    path: '/hooks/:channel/:connection',
+    id: 'receiveWebhook',
+    tag: 'Channels',
+    opens: 'channel',
     summary: 'Takes what a platform delivers',
     about:
       'Signed as the platform signs. A success means stored; delivering it again changes nothing. More than strangers may send is 429, or, where the platform would stop, a success with the outcome `limited`.',
@@ -13,13 +17,11 @@ const webhookOperations: readonly Operation[] = [
     problems: [429],
   },
   {
-    ...{
-      method: 'get',
-      path: '/hooks/:channel/:connection/*',
-      id: 'getChannelPage',
-      tag: 'Channels',
-      opens: 'channel',
-    },
+    method: 'get',
+    path: '/hooks/:channel/:connection/*',
+    id: 'getChannelPage',
+    tag: 'Channels',
+    opens: 'channel',
     summary: 'Pages that a channel serves itself',
     params: { channel: 'A channel', connection: 'The id of a connection of it', '*': 'What the channel calls it' },
     answers: { 200: { what: 'A page, or what the channel says there' } },

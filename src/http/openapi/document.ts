@@ -161,11 +161,18 @@ function documentedParameters(
     readonly required?: readonly string[]
   }
   const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    ...{ name, in: 'query', required: required.includes(name), schema },
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
     ...(typeof description === 'string' ? { description } : {}),
   }))
   const inHeader = Object.entries(headers).map(([name, description]) => ({
-    ...{ name, in: 'header', required: false, description, schema: { type: 'string' } },
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
   }))
   return [...inPath, ...inQuery, ...inHeader]
 }

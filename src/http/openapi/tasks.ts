@@ -13,32 +13,29 @@ import type { Operation } from './operation.ts'
 const shared = { tag: 'Tasks', opens: 'caller' } as const
 
 const example = {
-  ...{
-    schema: 'agents-api/task-result/v1',
-    run_id: 'run-7',
-    session_id: 'orders',
-    status: 'succeeded',
-    executor_id: 'demo',
-  },
-  ...{
-    execution_metrics: { wall_time_ms: 412 },
-    artifact_refs: [],
-    diagnostics: {},
-    events: [],
-    provenance: { gateway: 'parley' },
-  },
-  ...{
-    output: { text: 'Done.' },
-    started_at: '2026-01-31T08:00:00.000Z',
-    updated_at: '2026-01-31T08:00:00.412Z',
-    metadata: {},
-  },
+  schema: 'agents-api/task-result/v1',
+  run_id: 'run-7',
+  session_id: 'orders',
+  status: 'succeeded',
+  executor_id: 'demo',
+  execution_metrics: { wall_time_ms: 412 },
+  artifact_refs: [],
+  diagnostics: {},
+  events: [],
+  provenance: { gateway: 'parley' },
+  output: { text: 'Done.' },
+  started_at: '2026-01-31T08:00:00.000Z',
+  updated_at: '2026-01-31T08:00:00.412Z',
+  metadata: {},
 }
 
 export const taskOperations: readonly Operation[] = [
   {
     ...shared,
-    ...{ method: 'post', path: '/api/v1/tasks/run-task', id: 'runTask', summary: 'Hands a task to an agent' },
+    method: 'post',
+    path: '/api/v1/tasks/run-task',
+    id: 'runTask',
+    summary: 'Hands a task to an agent',
     about:
       'Idempotent by run_id: sent twice it runs once, and the second answer is 409 agents_task_run_already_started with the result so far. Placement keys may also stand at the top level.',
     headers: { prefer: 'wait=20: answer when it is done, at most so many seconds later (RFC 7240)' },
@@ -58,35 +55,29 @@ export const taskOperations: readonly Operation[] = [
   },
   {
     ...shared,
-    ...{
-      method: 'get',
-      path: '/api/v1/tasks/list-execution-targets',
-      id: 'listExecutionTargets',
-      summary: 'Who executes tasks: every agent',
-    },
+    method: 'get',
+    path: '/api/v1/tasks/list-execution-targets',
+    id: 'listExecutionTargets',
+    summary: 'Who executes tasks: every agent',
     query: targetsQuery,
     answers: { 200: { what: 'Those that fit, the preferred one first', schema: targetsSchema } },
   },
   {
     ...shared,
-    ...{
-      method: 'get',
-      path: '/api/v1/tasks/get-task-run',
-      id: 'getTaskRun',
-      summary: 'How a task run of your own stands',
-    },
+    method: 'get',
+    path: '/api/v1/tasks/get-task-run',
+    id: 'getTaskRun',
+    summary: 'How a task run of your own stands',
     query: taskRunQuery,
     answers: { 200: { what: 'Its result so far', schema: taskResultSchema, example } },
     problems: [404],
   },
   {
     ...shared,
-    ...{
-      method: 'post',
-      path: '/api/v1/tasks/cancel-task-run',
-      id: 'cancelTaskRun',
-      summary: 'Stops a task run of your own',
-    },
+    method: 'post',
+    path: '/api/v1/tasks/cancel-task-run',
+    id: 'cancelTaskRun',
+    summary: 'Stops a task run of your own',
     body: { ...cancelTaskBody, example: { run_id: 'run-7' } },
     answers: { 200: { what: 'Whether there was anything to stop', schema: cancelledTaskSchema } },
     problems: [404],

@@ -14,7 +14,10 @@ export type Placement = {
 export function executionTarget({ slug, label = slug, description = '', skills = [] }: AgentFacts): ExecutionTarget {
   return {
     schema: taskSchemaIds.target,
-    ...{ id: slug, label, kind: 'agent', description },
+    id: slug,
+    label,
+    kind: 'agent',
+    description,
     capabilities: ['tasks.run', 'tasks.cancel', 'artifacts.reference', ...skills.map(({ id }) => id)],
     resource_classes: ['generic'],
     metadata: {

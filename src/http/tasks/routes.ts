@@ -152,7 +152,11 @@ function runRequest(wish: TaskOrder | undefined): JsonObject {
     attachments: [],
   }
   const files = attachments.map(({ mime_type: mimeType, url = null, data = null, name = null }) => ({
-    ...{ type: 'binary', mimeType, url, data, filename: name },
+    type: 'binary',
+    mimeType,
+    url,
+    data,
+    filename: name,
   }))
   const content = [...(words === '' ? [] : [{ type: 'text', text: words }]), ...files]
   return { threadId: sessionId, runId, messages: [{ id: taskMessageId(runId), role: 'user', content }] }
@@ -175,7 +179,8 @@ function toTaskMessage(arrived: InboundMessage, wish: TaskOrder, target: Executi
     isExclusive: false,
     task: {
       contextId: sessionId,
-      ...{ payload, dialect },
+      payload,
+      dialect,
       metadata: { run_id: runId, session_id: sessionId, task_id: taskId, metadata: payload['metadata'] ?? {} },
     },
   }

@@ -35,7 +35,11 @@ export function readTaskInput(given: unknown, newId: () => string): TaskOrderRes
   const runId = top.run_id ?? `task_run_${newId()}`
   const sessionId = top.session_id ?? `task_session_${newId()}`
   return {
-    ...{ taskId, runId, sessionId, words, attachments },
+    taskId,
+    runId,
+    sessionId,
+    words,
+    attachments,
     placement: {
       preferred: placement.preferred_target ?? top.preferred_target,
       allowed: placement.allowed_targets ?? top.allowed_targets ?? [],
@@ -44,7 +48,9 @@ export function readTaskInput(given: unknown, newId: () => string): TaskOrderRes
     },
     payload: {
       schema: taskSchemaIds.input,
-      ...{ task_id: taskId, run_id: runId, session_id: sessionId },
+      task_id: taskId,
+      run_id: runId,
+      session_id: sessionId,
       instructions: task.instructions ?? top.instructions ?? '',
       input: task.input ?? top.input ?? null,
       client_context: top.client_context ?? {},

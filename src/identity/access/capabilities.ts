@@ -5,8 +5,21 @@ import type { ExecutionPrincipal } from '../principal/principal.ts'
 
 /** Verbs an autonomous principal is not given unless its ceiling lists them. Each also covers `verb_…` and `verb:…`. */
 const autonomousDenials: readonly string[] = [
-  ...['write', 'create', 'edit', 'update', 'publish', 'delete', 'remove', 'send', 'pay'],
-  ...['approve', 'grant', 'install', 'activate', 'manage', 'admin'],
+  'write',
+  'create',
+  'edit',
+  'update',
+  'publish',
+  'delete',
+  'remove',
+  'send',
+  'pay',
+  'approve',
+  'grant',
+  'install',
+  'activate',
+  'manage',
+  'admin',
 ]
 
 /** Port: whether a user of the host has a capability at all. */

@@ -57,7 +57,12 @@ export function createAttestor({ issuer, readKeys, newId, now }: AttestorDeps): 
       const signed = evidence.slice(0, mostAtOnce).map(async ({ subject, method, assurance }) => {
         const head = { type: 'signed-attestation', alg: algorithm, kid: own.kid, canonicalization: 'jcs' }
         const said = {
-          ...{ id: newId(), subject, issuer, method, assurance, audience },
+          id: newId(),
+          subject,
+          issuer,
+          method,
+          assurance,
+          audience,
           issued_at: new Date(at).toISOString(),
           expires_at: new Date(at + lifeMs).toISOString(),
           claims: { message_id: messageId },

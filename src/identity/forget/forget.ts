@@ -20,9 +20,28 @@ export type EraseResult = {
 }
 
 export const noneErased: ErasedCounts = {
-  ...{ receipts: 0, inFlight: 0, lines: 0, conversations: 0, sharedConversations: 0, sessions: 0, turns: 0, calls: 0 },
-  ...{ unsent: 0, waits: 0, timers: 0, grants: 0, pairings: 0, tokens: 0, consents: 0, tombstones: 0, chains: 0 },
-  ...{ links: 0, principals: 0, attachments: 0, overheard: 0, records: 0 },
+  receipts: 0,
+  inFlight: 0,
+  lines: 0,
+  conversations: 0,
+  sharedConversations: 0,
+  sessions: 0,
+  turns: 0,
+  calls: 0,
+  unsent: 0,
+  waits: 0,
+  timers: 0,
+  grants: 0,
+  pairings: 0,
+  tokens: 0,
+  consents: 0,
+  tombstones: 0,
+  chains: 0,
+  links: 0,
+  principals: 0,
+  attachments: 0,
+  overheard: 0,
+  records: 0,
 }
 
 export function addErasedCounts(sum: ErasedCounts, part: PartialErasedCounts): ErasedCounts {

@@ -200,7 +200,9 @@ async function writeFiles(
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
     const page = await sql.query<{ id: string; bucket: string; path: string }>(listStoredFiles, [
-      ...[folderStoreName, after, filesPerList],
+      folderStoreName,
+      after,
+      filesPerList,
     ])
     const lines: string[] = []
     for (const { bucket, path } of page) {

@@ -12,7 +12,9 @@ function connectionFindings(connection: ConnectionFacts, facts: ConfigFacts): re
   const found: Finding[] = []
   if (access.mode === 'public')
     found.push({
-      ...{ id: 'AC-001', severity: isOpenToStrangers(connection) ? 'warning' : 'info', where: key },
+      id: 'AC-001',
+      severity: isOpenToStrangers(connection) ? 'warning' : 'info',
+      where: key,
       weak: isOpenToStrangers(connection)
         ? connection.isAnonymous
           ? 'every sender may write to it, without any credential'
@@ -22,19 +24,25 @@ function connectionFindings(connection: ConnectionFacts, facts: ConfigFacts): re
     })
   if (access.mode === 'allow_list' && (access.allow ?? []).length === 0 && !hasAllowRule(access))
     found.push({
-      ...{ id: 'AC-002', severity: 'warning', where: key },
+      id: 'AC-002',
+      severity: 'warning',
+      where: key,
       weak: 'its allow list is empty: only a stored grant lets a sender in',
       remedy: 'add subjects to access.allow, or say access: closed',
     })
   if (access.mode === 'pairing' && !hasOperator(facts))
     found.push({
-      ...{ id: 'AC-003', severity: 'warning', where: key },
+      id: 'AC-003',
+      severity: 'warning',
+      where: key,
       weak: 'strangers are held for a pairing that no operator can approve',
       remedy: 'set PARLEY_ADMIN_TOKEN, or make a token with parley tokens create',
     })
   if (mentionHumans === 'anyone')
     found.push({
-      ...{ id: 'AC-007', severity: 'warning', where: key },
+      id: 'AC-007',
+      severity: 'warning',
+      where: key,
       weak: 'a sender who makes the agent write a name can have that person notified',
       remedy: "set mentionHumans to 'participants'",
     })
@@ -68,13 +76,17 @@ function ruleFindings(rule: AccessEntry, where: string, access: AccessRule): rea
   const found: Finding[] = []
   if (rule.subject_prefix !== undefined && /^[^:/#]+[:/#]$/.test(rule.subject_prefix))
     found.push({
-      ...{ id: 'AC-004', severity: 'critical', where },
+      id: 'AC-004',
+      severity: 'critical',
+      where,
       weak: `"${rule.subject_prefix}" is every user of that namespace, in every workspace`,
       remedy: 'name the workspace as well, such as space:T123/',
     })
   if (isWeakRule(rule))
     found.push({
-      ...{ id: 'AC-005', severity: 'warning', where },
+      id: 'AC-005',
+      severity: 'warning',
+      where,
       weak: `it lets people in on ${rule.min_assurance === undefined ? 'any' : rule.min_assurance} evidence`,
       remedy: "set min_assurance to 'address' or stronger, or name the subject",
     })
@@ -96,5 +108,5 @@ function unmatchableRuleFindings(rule: AccessEntry, where: string, access: Acces
         ? `"${named}" has no namespace, and every subject has one`
         : undefined
   if (why === undefined) return []
-  return [{ ...{ id: 'AC-006', severity: 'warning', where }, weak: why, remedy: 'correct the rule, or remove it' }]
+  return [{ id: 'AC-006', severity: 'warning', where, weak: why, remedy: 'correct the rule, or remove it' }]
 }

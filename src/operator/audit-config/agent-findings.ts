@@ -15,20 +15,26 @@ function strangerReachFindings({ agents, connections }: ConfigFacts): readonly F
     const through = open.map(({ key }) => key).join(', ')
     if (isOpen && writingTools.length > 0)
       found.push({
-        ...{ id: 'AC-008', severity: open.some(isOpenToStrangers) ? 'critical' : 'info', where },
+        id: 'AC-008',
+        severity: open.some(isOpenToStrangers) ? 'critical' : 'info',
+        where,
         weak: `every sender reaches it through ${through}, and it writes without asking: ${writingTools.join(', ')}`,
         remedy: "give the agent an access rule of its own, or its tools action_policy: 'preview'",
       })
     if (unaskedTools.length > 0)
       found.push({
-        ...{ id: 'AC-016', severity: 'warning', where },
+        id: 'AC-016',
+        severity: 'warning',
+        where,
         weak: `no person is asked before these run, although they have approval terms: ${unaskedTools.join(', ')}`,
         remedy:
           "remove 'direct' from the tool's action_policy or the agent's actionPolicy, or the approval from the tool",
       })
     if (isOpen && mcpServers.length > 0)
       found.push({
-        ...{ id: 'AC-009', severity: open.some(isOpenToStrangers) ? 'warning' : 'info', where },
+        id: 'AC-009',
+        severity: open.some(isOpenToStrangers) ? 'warning' : 'info',
+        where,
         weak: `every sender reaches it through ${through}, with whatever ${mcpServers.join(', ')} offers`,
         remedy: 'give the agent an access rule of its own, or allow the tools one by one',
       })
@@ -46,13 +52,17 @@ function trustedIssuerFindings({ trustedIssuers }: ConfigFacts): readonly Findin
     const found: Finding[] = []
     if (each.max_ttl_seconds === undefined)
       found.push({
-        ...{ id: 'AC-010', severity: 'info', where: `issuer ${each.issuer}` },
+        id: 'AC-010',
+        severity: 'info',
+        where: `issuer ${each.issuer}`,
         weak: 'its evidence counts for as long as any may, ten minutes',
         remedy: 'set max_ttl_seconds to what it needs, such as 120',
       })
     if (each.allow_on_behalf_of === true)
       found.push({
-        ...{ id: 'AC-011', severity: 'warning', where: `issuer ${each.issuer}` },
+        id: 'AC-011',
+        severity: 'warning',
+        where: `issuer ${each.issuer}`,
         weak: 'its word is enough that a caller acts for a person of its namespace',
         remedy: 'leave allow_on_behalf_of out unless that gateway is run by you',
       })

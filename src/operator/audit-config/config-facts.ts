@@ -13,10 +13,17 @@ export function readConfigFacts(config: Config, around: ConfigSurroundings): Con
   const { host, publicUrl, metrics, retention, adminToken } = config
   return {
     ...around,
-    ...{ host, publicUrl, metrics, retention },
+    host,
+    publicUrl,
+    metrics,
+    retention,
     databaseServer: readDatabaseServer(config.databaseUrl),
     connections: config.connections.map(({ channel, id, agent, isShared, access, mentionHumans, settings }) => ({
-      ...{ key: `${channel.channel}/${id}`, agent, isShared, access, mentionHumans },
+      key: `${channel.channel}/${id}`,
+      agent,
+      isShared,
+      access,
+      mentionHumans,
       webhookSecrets: measureSecrets(settings),
       isAnonymous: isSettingOn(settings, 'anonymous'),
       takesGuests: channel.takesGuests === true,
@@ -24,7 +31,10 @@ export function readConfigFacts(config: Config, around: ConfigSurroundings): Con
       talksPlainly: hasSetting(settings, 'insecureLoopback'),
     })),
     agents: config.agents.map(({ slug, access, writingTools = [], unaskedTools = [], mcpServers = [] }) => ({
-      ...{ slug, access, writingTools, unaskedTools },
+      slug,
+      access,
+      writingTools,
+      unaskedTools,
       mcpServers: mcpServers.map(({ name }) => name),
     })),
     trustedIssuers: [...config.trustedIssuers.values()].flat(),

@@ -19,19 +19,25 @@ function findingsForToken(
   const found: Finding[] = []
   if (expiresAt === null)
     found.push({
-      ...{ id: 'AC-201', severity: scopes.includes('admin') ? 'warning' : 'info', where },
+      id: 'AC-201',
+      severity: scopes.includes('admin') ? 'warning' : 'info',
+      where,
       weak: 'it is valid until an operator revokes it',
       remedy: `make one that ends (parley tokens create --expires 90d), then ${revoke}`,
     })
   if (now - Date.parse(lastUsedAt ?? createdAt) > unusedMs)
     found.push({
-      ...{ id: 'AC-202', severity: 'warning', where },
+      id: 'AC-202',
+      severity: 'warning',
+      where,
       weak: 'it was not used for 90 days',
       remedy: revoke,
     })
   if (scopes.includes('admin') && emptyLabel.test(label.trim()))
     found.push({
-      ...{ id: 'AC-203', severity: 'warning', where },
+      id: 'AC-203',
+      severity: 'warning',
+      where,
       weak: 'it may do everything, and its label does not say for whom',
       remedy: `make one with a label that names its user, then ${revoke}`,
     })

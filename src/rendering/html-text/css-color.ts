@@ -8,10 +8,29 @@ export const white: Color = { red: 255, green: 255, blue: 255, alpha: 1 }
 const nearest = 24
 const faintest = 0.06
 const named: Readonly<Record<string, string>> = {
-  ...{ white: 'ffffff', black: '000000', transparent: '00000000', snow: 'fffafa', ivory: 'fffff0', azure: 'f0ffff' },
-  ...{ whitesmoke: 'f5f5f5', ghostwhite: 'f8f8ff', floralwhite: 'fffaf0', mintcream: 'f5fffa', red: 'ff0000' },
-  ...{ silver: 'c0c0c0', lightgray: 'd3d3d3', lightgrey: 'd3d3d3', gray: '808080', grey: '808080', navy: '000080' },
-  ...{ blue: '0000ff', green: '008000', yellow: 'ffff00', orange: 'ffa500', maroon: '800000', purple: '800080' },
+  white: 'ffffff',
+  black: '000000',
+  transparent: '00000000',
+  snow: 'fffafa',
+  ivory: 'fffff0',
+  azure: 'f0ffff',
+  whitesmoke: 'f5f5f5',
+  ghostwhite: 'f8f8ff',
+  floralwhite: 'fffaf0',
+  mintcream: 'f5fffa',
+  red: 'ff0000',
+  silver: 'c0c0c0',
+  lightgray: 'd3d3d3',
+  lightgrey: 'd3d3d3',
+  gray: '808080',
+  grey: '808080',
+  navy: '000080',
+  blue: '0000ff',
+  green: '008000',
+  yellow: 'ffff00',
+  orange: 'ffa500',
+  maroon: '800000',
+  purple: '800080',
 }
 
 /** Undefined for what cannot be told without a browser: pictures, gradients, variables. */

@@ -63,8 +63,17 @@ const link: ImpliedEnd = { closes: elementNames('a'), within: scopeTags }
 const choice: ImpliedEnd = { closes: elementNames('option'), within: elementNames('select datalist') }
 
 const special: Readonly<Record<string, readonly ImpliedEnd[]>> = {
-  ...{ li: [paragraph, item], dt: [paragraph, term], dd: [paragraph, term], td: [cell], th: [cell], tr: [cell, row] },
-  ...{ tbody: [cell, row, rows], thead: [cell, row, rows], tfoot: [cell, row, rows], a: [link], option: [choice] },
+  li: [paragraph, item],
+  dt: [paragraph, term],
+  dd: [paragraph, term],
+  td: [cell],
+  th: [cell],
+  tr: [cell, row],
+  tbody: [cell, row, rows],
+  thead: [cell, row, rows],
+  tfoot: [cell, row, rows],
+  a: [link],
+  option: [choice],
 }
 const plain: readonly ImpliedEnd[] = []
 const blocks: readonly ImpliedEnd[] = [paragraph]

@@ -34,7 +34,17 @@ export function pixels(value: string | undefined): number | undefined {
 }
 
 const unitPixels: Readonly<Record<string, number>> = {
-  ...{ px: 1, pt: 4 / 3, em: 16, rem: 16, ex: 8, ch: 8, vw: 8, vh: 8, in: 96, cm: 38, mm: 3.8 },
+  px: 1,
+  pt: 4 / 3,
+  em: 16,
+  rem: 16,
+  ex: 8,
+  ch: 8,
+  vw: 8,
+  vh: 8,
+  in: 96,
+  cm: 38,
+  mm: 3.8,
   // Of something unknown: a percentage only counts when it is nothing or far away.
   '%': 8,
 }

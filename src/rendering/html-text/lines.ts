@@ -30,8 +30,19 @@ const maxRecorded = 2_048
 
 export function newLines(maxLength: number): Lines {
   return {
-    ...{ maxLength, parts: [], length: 0, isFull: false, breaks: 0, isSpacePending: false, isFresh: false },
-    ...{ containers: [], sharedContainers: 0, rowDepth: 0, rowsWithText: 0, separators: 0, recorded: undefined },
+    maxLength,
+    parts: [],
+    length: 0,
+    isFull: false,
+    breaks: 0,
+    isSpacePending: false,
+    isFresh: false,
+    containers: [],
+    sharedContainers: 0,
+    rowDepth: 0,
+    rowsWithText: 0,
+    separators: 0,
+    recorded: undefined,
   }
 }
 

@@ -56,7 +56,8 @@ export const auditedMessages = auditLines({
   from: 'decided',
   subject: 'd.subject',
   columns: {
-    ...{ action: `'message.admit'`, outcome: 'd.outcome' },
+    action: `'message.admit'`,
+    outcome: 'd.outcome',
     ...own('code', 'rule', 'evidence', 'connection', 'agent', 'conversation_id', 'inbox_id', 'trace_id'),
   },
   order: 'd.inbox_id',
@@ -70,7 +71,8 @@ export const auditedActs = auditLines({
   from: 'acted',
   subject: 'd.subject',
   columns: {
-    ...{ action: 'd.action', outcome: 'd.outcome' },
+    action: 'd.action',
+    outcome: 'd.outcome',
     ...own('rule', 'actor', 'evidence', 'connection', 'agent', 'conversation_id', 'object_id'),
   },
   order: 'd.object_id',

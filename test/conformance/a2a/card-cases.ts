@@ -18,13 +18,30 @@ async function card(scene: Scene, path = cardPath, headers: Readonly<Record<stri
 }
 
 const members = [
-  ...['name', 'description', 'supportedInterfaces', 'provider', 'version', 'documentationUrl', 'capabilities'],
-  ...['securitySchemes', 'securityRequirements', 'defaultInputModes', 'defaultOutputModes', 'skills', 'signatures'],
+  'name',
+  'description',
+  'supportedInterfaces',
+  'provider',
+  'version',
+  'documentationUrl',
+  'capabilities',
+  'securitySchemes',
+  'securityRequirements',
+  'defaultInputModes',
+  'defaultOutputModes',
+  'skills',
+  'signatures',
   'iconUrl',
 ]
 const required = [
-  ...['name', 'description', 'supportedInterfaces', 'version', 'capabilities'],
-  ...['defaultInputModes', 'defaultOutputModes', 'skills'],
+  'name',
+  'description',
+  'supportedInterfaces',
+  'version',
+  'capabilities',
+  'defaultInputModes',
+  'defaultOutputModes',
+  'skills',
 ]
 const terms = { tokenUrl: 'https://as.example/token', scopes: { run: 'talk' } }
 const schemes: readonly SchemeFacts[] = [

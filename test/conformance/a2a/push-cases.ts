@@ -89,8 +89,22 @@ export const pushCases: readonly A2aCase[] = [
     claim: 'addresses near by are refused in every spelling, unless they are written down',
     async run(scene, binding) {
       const near = [
-        ...['127.0.0.1', '10.0.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '[::1]', '[fe80::1]', '[fd00::1]'],
-        ...['[::ffff:127.0.0.1]', '2130706433', '0177.0.0.1', '0x7f.1', '127.1', 'localhost', 'db.internal', '0.0.0.0'],
+        '127.0.0.1',
+        '10.0.0.1',
+        '192.168.1.1',
+        '169.254.169.254',
+        '100.64.0.1',
+        '[::1]',
+        '[fe80::1]',
+        '[fd00::1]',
+        '[::ffff:127.0.0.1]',
+        '2130706433',
+        '0177.0.0.1',
+        '0x7f.1',
+        '127.1',
+        'localhost',
+        'db.internal',
+        '0.0.0.0',
       ]
       for (const host of near) expect(pushTargetProblem(`https://${host}/x`, []), host).toMatch(/private|scheme/)
       expect(pushTargetProblem('https://93.184.216.34/x', [])).toBeUndefined()

@@ -303,8 +303,13 @@ export const messageCases: readonly Case[] = [
     claim: 'a deletion of the account takes all of it back, and ends what waits for them',
     run: () => readAs(anActivity('Delete', alice)),
     expected: ['demo', 'helper'].map((agent) => ({
-      ...{ kind: 'ignored', reason: 'actor_deleted', isNoise: false, subject: alice, isFarewell: true },
-      ...{ cancels: { orderKeyPrefix: `${agent} ${alice} >` }, reach: { closed: 'actor_deleted' } },
+      kind: 'ignored',
+      reason: 'actor_deleted',
+      isNoise: false,
+      subject: alice,
+      isFarewell: true,
+      cancels: { orderKeyPrefix: `${agent} ${alice} >` },
+      reach: { closed: 'actor_deleted' },
     })),
   },
   {

@@ -19,8 +19,10 @@ describe('what is said', () => {
   test('AP-130: a public mention is answered unlisted, and whoever wrote is named, addressed and called', () => {
     const [draft] = drafts(saying('Hello'))
     expect(draft?.note).toMatchObject({
-      ...{ type: 'Note', inReplyTo: 'https://social.example/notes/1' },
-      ...{ to: [alice.actor, `${demo}/followers`], cc: [publicAudience] },
+      type: 'Note',
+      inReplyTo: 'https://social.example/notes/1',
+      to: [alice.actor, `${demo}/followers`],
+      cc: [publicAudience],
       tag: [{ type: 'Mention', href: alice.actor, name: alice.handle }],
       content: `<p>${anchor}@<span>alice@social.example</span></a></span> Hello</p>`,
       context: 'https://social.example/contexts/9',
@@ -78,7 +80,8 @@ describe('what is said', () => {
 
   test('X-003: what asks somebody for something goes to nobody but them, whatever was public before', () => {
     const policy = {
-      ...{ kind: 'consent_required', message: 'May I read your calendar?' },
+      kind: 'consent_required',
+      message: 'May I read your calendar?',
       url: 'https://bots.example/consent/1',
     }
     const parts: NormalizedResponse['parts'] = [

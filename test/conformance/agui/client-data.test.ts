@@ -191,7 +191,11 @@ describeOnDatabase('a stock AG-UI client', (database) => {
     )
     const context = [{ description: 'page', value: 'checkout' }]
     const first = await stream(scene, {
-      ...{ threadId: 't1', runId: 'r1', state: { counter: 41 }, context, forwardedProps: { a: 1 } },
+      threadId: 't1',
+      runId: 'r1',
+      state: { counter: 41 },
+      context,
+      forwardedProps: { a: 1 },
     })
     expect(seen).toEqual([{ counter: 41 }, context, { a: 1 }])
     const stateOf = (frames: readonly Frame[]) =>

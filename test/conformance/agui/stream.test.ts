@@ -35,7 +35,9 @@ describeOnDatabase('an AG-UI stream', (database) => {
     expect(frames[0]?.event).toEqual({ type: 'RUN_STARTED', threadId: 't1', runId: 'r1', protocolVersion: '1.0' })
     expect(textIn(frames)).toBe('Good morning to you.')
     expect(frames.at(-1)?.event).toEqual({
-      ...{ type: 'RUN_FINISHED', threadId: 't1', runId: 'r1' },
+      type: 'RUN_FINISHED',
+      threadId: 't1',
+      runId: 'r1',
       outcome: { type: 'success' },
     })
   })
@@ -63,15 +65,16 @@ describeOnDatabase('an AG-UI stream', (database) => {
     scene.model.script({ text: 'Let me look.', calls: [glance] }, { text: 'Twelve.' })
     const { frames } = await stream(scene, { threadId: 't1', runId: 'r1' })
     expect(typesOf(frames).filter((type) => type !== 'TEXT_MESSAGE_CONTENT')).toEqual([
-      ...[
-        'RUN_STARTED',
-        'TEXT_MESSAGE_START',
-        'TEXT_MESSAGE_END',
-        'TOOL_CALL_START',
-        'TOOL_CALL_ARGS',
-        'TOOL_CALL_END',
-      ],
-      ...['TOOL_CALL_RESULT', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_END', 'RUN_FINISHED'],
+      'RUN_STARTED',
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_END',
+      'TOOL_CALL_START',
+      'TOOL_CALL_ARGS',
+      'TOOL_CALL_END',
+      'TOOL_CALL_RESULT',
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_END',
+      'RUN_FINISHED',
     ])
     const started = frames.filter(({ event }) => event.type === 'TEXT_MESSAGE_START')
     expect(new Set(started.map(({ event }) => event['messageId'])).size).toBe(2)
@@ -210,7 +213,9 @@ describeOnDatabase('an AG-UI stream of a function', (database) => {
         method: 'POST',
         headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
         body: JSON.stringify({
-          ...{ threadId: 't1', runId: 'r1', protocolVersion: '1.0' },
+          threadId: 't1',
+          runId: 'r1',
+          protocolVersion: '1.0',
           messages: [{ id: 'm-r1', role: 'user', content: 'hello' }],
         }),
       },

@@ -102,8 +102,16 @@ export const signedUrlCases: readonly Case[] = [
         ].map(bySign),
       ),
     equals: [
-      ...['SU_TRAVERSAL', 'SU_TRAVERSAL', 'SU_TRAVERSAL', 'SU_PATH_ENCODING', 'SU_PATH_ENCODING'],
-      ...['SU_PATH_ENCODING', 'SU_PATH_ENCODING', 'SU_PATH_ENCODING', 'SU_PATH_ENCODING', 'SU_PATH_ENCODING'],
+      'SU_TRAVERSAL',
+      'SU_TRAVERSAL',
+      'SU_TRAVERSAL',
+      'SU_PATH_ENCODING',
+      'SU_PATH_ENCODING',
+      'SU_PATH_ENCODING',
+      'SU_PATH_ENCODING',
+      'SU_PATH_ENCODING',
+      'SU_PATH_ENCODING',
+      'SU_PATH_ENCODING',
     ],
   },
   {

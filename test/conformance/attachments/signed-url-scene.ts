@@ -31,7 +31,11 @@ const stores: readonly [BlobStore, ...BlobStore[]] = [
   }),
   createS3Store({ ...credentials, bucket: 'agent-inbox', region: 'eu-central-1', fetch: neverFetch }),
   createS3Store({
-    ...{ ...credentials, name: 'r2', bucket: 'agent-r2', region: 'auto', fetch: neverFetch },
+    ...credentials,
+    name: 'r2',
+    bucket: 'agent-r2',
+    region: 'auto',
+    fetch: neverFetch,
     endpoint: 'https://acc.r2.cloudflarestorage.com',
   }),
 ]
@@ -45,7 +49,11 @@ export function openScene() {
   const lines: string[] = []
   const note = (event: string, facts?: unknown) => void lines.push(JSON.stringify([event, facts]))
   const desk = createAttachmentService({
-    ...{ tenant: 'default', attachments: rows, keys, stores, now: () => nowMs },
+    tenant: 'default',
+    attachments: rows,
+    keys,
+    stores,
+    now: () => nowMs,
     publicOrigin: 'http://127.0.0.1:8787',
     newId: () => crypto.randomUUID(),
     log: { info: note, warn: note, error: note },

@@ -17,7 +17,10 @@ const delivery = (recipient: string, enclosed = original): Uint8Array =>
   report('delivery-status', `Reporting-MTA: dns; mx.x.example\nArrival-Date: now\n\n${recipient}`, enclosed)
 
 const recipient = (more: Partial<MailReport['recipients'][number]>) => ({
-  ...{ address: 'ann@x.example', action: undefined, status: undefined, diagnostic: undefined },
+  address: 'ann@x.example',
+  action: undefined,
+  status: undefined,
+  diagnostic: undefined,
   ...more,
 })
 

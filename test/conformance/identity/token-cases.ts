@@ -31,13 +31,21 @@ export function tokenCases(database: () => Database): readonly Case[] {
         const principal = evidence && bearerPrincipal(evidence, 'demo')
         const owner = principal && conversationOwner(principal)
         return {
-          ...{ other, malformed, good, status },
-          ...{ isItsOwn: owner?.key === line.id.slice(-8), depth: api.heard[0]?.channel?.caller?.chain_depth },
+          other,
+          malformed,
+          good,
+          status,
+          isItsOwn: owner?.key === line.id.slice(-8),
+          depth: api.heard[0]?.channel?.caller?.chain_depth,
         }
       },
       equals: {
-        ...{ other: ['rejected', false], malformed: ['unreadable', false], good: ['identified', true], status: 200 },
-        ...{ isItsOwn: true, depth: 1 },
+        other: ['rejected', false],
+        malformed: ['unreadable', false],
+        good: ['identified', true],
+        status: 200,
+        isItsOwn: true,
+        depth: 1,
       },
     },
     {
@@ -60,8 +68,11 @@ export function tokenCases(database: () => Database): readonly Case[] {
           const verdict = await desk().identify({ authorization: `Bearer ${token}` }, 'demo')
           const direct = verdict.kind === 'rejected' ? verdict.reason : verdict.kind
           const attested = JSON.stringify({
-            ...{ threadId: name, runId: name, messages: [{ id: 'm', role: 'user', content: 'hi' }] },
-            ...{ principal: { auth_source: 'user', acting_user_id: 1 }, forwardedProps: { scopes: ['admin'] } },
+            threadId: name,
+            runId: name,
+            messages: [{ id: 'm', role: 'user', content: 'hi' }],
+            principal: { auth_source: 'user', acting_user_id: 1 },
+            forwardedProps: { scopes: ['admin'] },
           })
           const over = [
             await api.run(name, { token, threadId: name, body: attested }),

@@ -158,7 +158,10 @@ const kindCases: readonly Case[] = [
     equals: [
       'T0PARLEY1:D0ADA0001',
       {
-        ...{ account: 'T0PARLEY1', channel: 'D0ADA0001', reply_to_user: ada, reply_to_team: 'T0PARLEY1' },
+        account: 'T0PARLEY1',
+        channel: 'D0ADA0001',
+        reply_to_user: ada,
+        reply_to_team: 'T0PARLEY1',
         reply_to_ts: '1763300000.000100',
       },
     ],

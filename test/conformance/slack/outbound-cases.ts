@@ -375,14 +375,12 @@ const pressed = (origin: string, container: object) => ({
 })
 const ordered = (origin: string, text: string) =>
   new URLSearchParams({
-    ...{
-      command: '/parley',
-      text,
-      user_id: 'U0ADA0001',
-      team_id: 'T0PARLEY1',
-      channel_id: 'C0SECRET01',
-      trigger_id: '1.2',
-    },
+    command: '/parley',
+    text,
+    user_id: 'U0ADA0001',
+    team_id: 'T0PARLEY1',
+    channel_id: 'C0SECRET01',
+    trigger_id: '1.2',
     response_url: `${origin}/response/secret-of-the-command`,
   }).toString()
 const form = { type: 'application/x-www-form-urlencoded' }
@@ -405,11 +403,9 @@ const answerTo = (
       const stored = JSON.stringify([first, call])
       const tokens = api.calls.filter(({ route, headers }) => route === 'response' && 'authorization' in headers)
       return {
-        ...{
-          kind,
-          methods: api.methods(),
-          said: api.responses.map((body) => (typeof body === 'string' ? JSON.parse(body) : body)),
-        },
+        kind,
+        methods: api.methods(),
+        said: api.responses.map((body) => (typeof body === 'string' ? JSON.parse(body) : body)),
         isLeaked: stored.includes('secret-of-the') || tokens.length > 0,
       }
     },
@@ -497,5 +493,9 @@ function lettersIn(value: unknown): number {
 }
 
 export const outboundCases: readonly Case[] = [
-  ...[...renderCases, ...outcomeCases, ...fileCases, ...approvalCases, ...responseCases],
+  ...renderCases,
+  ...outcomeCases,
+  ...fileCases,
+  ...approvalCases,
+  ...responseCases,
 ]

@@ -14,7 +14,12 @@ const failures: readonly ErrorCode[] = [
 ]
 
 const line = {
-  ...{ action_id: 'x', summary: 'delete it', status: 'accepted', agent: 'demo', resolvers: 'other', hash: 'h' },
+  action_id: 'x',
+  summary: 'delete it',
+  status: 'accepted',
+  agent: 'demo',
+  resolvers: 'other',
+  hash: 'h',
   resolution_metadata: {},
 }
 type Resolution = Parameters<typeof resolutionSentence>[0]
@@ -84,8 +89,13 @@ export const ingressCases: readonly Case[] = [
       notFound: removesButtons(refused('not_found')),
     }),
     equals: {
-      ...{ accepted: true, rejected: true, already: true, expired: true, changed: true },
-      ...{ notAllowed: false, notFound: false },
+      accepted: true,
+      rejected: true,
+      already: true,
+      expired: true,
+      changed: true,
+      notAllowed: false,
+      notFound: false,
     },
   },
 ]

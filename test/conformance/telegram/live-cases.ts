@@ -91,7 +91,12 @@ export const liveCases: readonly Case[] = [
       { kind: 'shown' },
       [
         {
-          ...{ chat_id: 5, draft_id: 17, text: 'Hello wor', message_thread_id: 9, can_stop: true, keep_on_stop: true },
+          chat_id: 5,
+          draft_id: 17,
+          text: 'Hello wor',
+          message_thread_id: 9,
+          can_stop: true,
+          keep_on_stop: true,
           entities: [{ type: 'bold', offset: 6, length: 3 }],
         },
       ],

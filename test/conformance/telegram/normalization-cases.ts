@@ -245,7 +245,9 @@ const contexts: readonly Case[] = [
       (
         await read(
           message({
-            ...{ text: undefined, caption: 'see it', photo: [{ file_id: 'p' }] },
+            text: undefined,
+            caption: 'see it',
+            photo: [{ file_id: 'p' }],
             caption_entities: [{ type: 'bold', offset: 4, length: 2 }],
           }),
         )
@@ -357,7 +359,10 @@ const rooms: readonly Case[] = [
       (
         await Promise.all(
           [
-            ...[member(dm, 'kicked'), member(dm, 'member'), member(group, 'member'), member(group, 'left')],
+            member(dm, 'kicked'),
+            member(dm, 'member'),
+            member(group, 'member'),
+            member(group, 'left'),
             member(group, 'restricted', { is_member: true, can_send_messages: false }),
           ].map((each) => arrivals(each)),
         )

@@ -56,14 +56,14 @@ describeOnDatabase('a signed request of Slack', (database) => {
   const command = (fields: Record<string, string> = {}): string => {
     used += 1
     return new URLSearchParams({
-      ...{
-        team_id: 'T0PARLEY1',
-        channel_id: 'D0ADA0001',
-        user_id: 'U0ADA0001',
-        command: '/parley',
-        text: `say ${used}`,
-      },
-      ...{ api_app_id: 'A0PARLEY1', trigger_id: `1.${used}`, response_url: 'https://hooks.slack.com/commands/1' },
+      team_id: 'T0PARLEY1',
+      channel_id: 'D0ADA0001',
+      user_id: 'U0ADA0001',
+      command: '/parley',
+      text: `say ${used}`,
+      api_app_id: 'A0PARLEY1',
+      trigger_id: `1.${used}`,
+      response_url: 'https://hooks.slack.com/commands/1',
       ...fields,
     }).toString()
   }

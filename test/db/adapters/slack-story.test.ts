@@ -128,8 +128,13 @@ describeOnDatabase('a slash command on Slack', (database) => {
   })
   let asked = 100
   const slash = (text: string) => ({
-    ...{ command: '/parley', text, user_id: ada, team_id: 'T0PARLEY1', channel_id: 'C0GENERAL1' },
-    ...{ trigger_id: `1.${asked}.${text}`, response_url: `${api.origin}/response/of-the-command` },
+    command: '/parley',
+    text,
+    user_id: ada,
+    team_id: 'T0PARLEY1',
+    channel_id: 'C0GENERAL1',
+    trigger_id: `1.${asked}.${text}`,
+    response_url: `${api.origin}/response/of-the-command`,
   })
   const answers = () => api.responses.map((body) => (body as { readonly text: string }).text)
 
@@ -194,8 +199,14 @@ describeOnDatabase('a question on Slack', (database) => {
   })
   let asked = 300
   const slash = (text: string) => ({
-    ...{ command: '/parley', text, user_id: ada, user_name: 'ada.l', team_id: 'T0PARLEY1', channel_id: 'C0GENERAL1' },
-    ...{ trigger_id: `3.${asked}`, response_url: `${api.origin}/response/of-the-command` },
+    command: '/parley',
+    text,
+    user_id: ada,
+    user_name: 'ada.l',
+    team_id: 'T0PARLEY1',
+    channel_id: 'C0GENERAL1',
+    trigger_id: `3.${asked}`,
+    response_url: `${api.origin}/response/of-the-command`,
   })
   /** Asked in a thread; shown is the message with the question. */
   const ask = async (words: string) => {

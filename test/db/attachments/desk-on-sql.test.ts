@@ -32,7 +32,11 @@ describeOnDatabase('the attachment desk', (database) => {
     const seal = createSeal(async () => [new Uint8Array(32).fill(7)])
     const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(bytes)
     return createAttachmentService({
-      ...{ tenant, newId, now: Date.now, publicOrigin: 'https://parley.example', options: { orphanHours } },
+      tenant,
+      newId,
+      now: Date.now,
+      publicOrigin: 'https://parley.example',
+      options: { orphanHours },
       attachments: createAttachmentStore(database(), tenant),
       keys: createSigningKeys(database(), { tenant, newId, fillRandom, seal }),
       stores: [await createFolderStore({ folder })],

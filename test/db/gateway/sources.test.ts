@@ -124,7 +124,9 @@ describeOnDatabase('a pull source', (database) => {
     // Promised in 5 s; the slack is for machines that run other tests on the same cores.
     await expect.poll(problems, { timeout: 10_000, interval: 50 }).toEqual([
       {
-        ...{ state: 'failed', reason: 'source_failing', problem: 'messages cannot be fetched (storage_unavailable)' },
+        state: 'failed',
+        reason: 'source_failing',
+        problem: 'messages cannot be fetched (storage_unavailable)',
         remedy: expect.stringContaining('source_failed'),
       },
     ])

@@ -24,7 +24,10 @@ const later: Judge = (event) =>
 const turnedAway: Judge = (event) =>
   event.id.startsWith('spoof')
     ? {
-        ...{ kind: 'turned_away', reason: 'spoofed', remedy: 'send it from where it is from', deliveryId: event.id },
+        kind: 'turned_away',
+        reason: 'spoofed',
+        remedy: 'send it from where it is from',
+        deliveryId: event.id,
         ...(event.id === 'spoof-2' ? { subject: 'mailto:eve@mail.test' } : {}),
       }
     : undefined
@@ -91,7 +94,11 @@ describeOnDatabase('an arrival', (database) => {
     await gateway.deliver({ id: 'spoof-2', from: 'ada', text: 'and more' })
     expect(await database().query(rows, [])).toMatchObject([
       {
-        ...{ state: 'ignored', reason: 'spoofed', subject: null, deliveryId: 'spoof-1', conversation: null },
+        state: 'ignored',
+        reason: 'spoofed',
+        subject: null,
+        deliveryId: 'spoof-1',
+        conversation: null,
         raw: { turned_away: expect.stringContaining('wire me money') },
       },
       { state: 'ignored', subject: 'mailto:eve@mail.test', deliveryId: 'spoof-2' },

@@ -86,14 +86,16 @@ describeOnDatabase('the operator routes', (database) => {
     expect((await ask('GET', '/admin/agents')).body).toEqual({
       agents: [
         {
-          ...{ slug: 'demo', label: 'demo', description: '', busy: 'queue', access: 'public' },
-          ...{
-            source_type: 'bundled-agent',
-            source_package: null,
-            source_version: '1.2.3',
-            source_ref: null,
-            siblings: null,
-          },
+          slug: 'demo',
+          label: 'demo',
+          description: '',
+          busy: 'queue',
+          access: 'public',
+          source_type: 'bundled-agent',
+          source_package: null,
+          source_version: '1.2.3',
+          source_ref: null,
+          siblings: null,
           address: '@demo@parley.localhost',
           connections: loopbackChannels.map(({ channel }) => ({ connection: `${channel}/${channel}`, by: 'own' })),
         },

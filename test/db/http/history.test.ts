@@ -168,9 +168,14 @@ describeOnDatabase('the history of a thread', (database) => {
     await say('m1', '/order two apples')
     const [, asked] = await messages()
     const policy = {
-      ...{ kind: 'approval_required', state: 'pending', summary: 'order two apples', choices: ['approve', 'reject'] },
-      ...{ action_id: expect.any(String), code: expect.stringMatching(/^[0-9a-f]{6}$/) },
-      ...{ message: expect.stringContaining('/approve'), question: expect.not.stringContaining('/approve') },
+      kind: 'approval_required',
+      state: 'pending',
+      summary: 'order two apples',
+      choices: ['approve', 'reject'],
+      action_id: expect.any(String),
+      code: expect.stringMatching(/^[0-9a-f]{6}$/),
+      message: expect.stringContaining('/approve'),
+      question: expect.not.stringContaining('/approve'),
       expires_at: expect.any(String),
     }
     expect(asked?.content).toEqual([{ type: 'text', text: expect.stringContaining('/approve'), policy }])
@@ -179,7 +184,10 @@ describeOnDatabase('the history of a thread', (database) => {
     await say('m2', '/approve')
     const [, approved, result] = await messages()
     expect(approved?.content[0]?.['policy']).toEqual({
-      ...{ ...policy, state: 'approved', decided_by: 'gw:user/local', decided_at: expect.any(String) },
+      ...policy,
+      state: 'approved',
+      decided_by: 'gw:user/local',
+      decided_at: expect.any(String),
     })
     expect(result?.content).toEqual([{ type: 'text', text: expect.stringContaining('Ordered: two apples.') }])
     expect(result?.toolCalls).toEqual([

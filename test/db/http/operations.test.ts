@@ -30,7 +30,8 @@ const admit: Operation = async ({ name, round = 1, many = 1 }, { at }) => {
       subject: name,
       effects: [{ kind: 'put', family: 'guest', key: name, value: { at }, subject: name }],
       sends: Array.from({ length: Number(many) }, (_, index) => ({
-        ...{ call: { conversation: name, text: `welcome ${name}` }, orderKey: name },
+        call: { conversation: name, text: `welcome ${name}` },
+        orderKey: name,
         clientId: `admit:${name}:${index}`,
       })),
     },
@@ -46,7 +47,11 @@ const operations: Operations = {
 
 /** Whatever arrives goes by the name of an operation. */
 const namesake: IgnoredEvent = {
-  ...{ kind: 'ignored', reason: 'ping', isNoise: false, deliveryId: 'admit ada 1', raw: {} },
+  kind: 'ignored',
+  reason: 'ping',
+  isNoise: false,
+  deliveryId: 'admit ada 1',
+  raw: {},
 }
 
 describeOnDatabase('what an operator asks of a channel', (database) => {
@@ -110,7 +115,11 @@ describeOnDatabase('what an operator asks of a channel', (database) => {
     expect(await guests()).toEqual(['ada'])
     expect(await stored()).toMatchObject([
       {
-        ...{ id: body['id'], kind: 'operation', state: 'ignored', reason: 'admitted', subject: 'ada' },
+        id: body['id'],
+        kind: 'operation',
+        state: 'ignored',
+        reason: 'admitted',
+        subject: 'ada',
         raw: { operation: 'guests.admit', by: 'operator:first token', input: { name: 'ada', token: '[redacted]' } },
       },
     ])
@@ -156,7 +165,9 @@ describeOnDatabase('what an operator asks of a channel', (database) => {
 
   test('leaves no row and no line of the log where it only looked', async () => {
     expect((await ask('guests.look', { of: 1 })).body).toEqual({
-      ...{ value: { input: { of: 1 } }, id: null, isRepeat: false },
+      value: { input: { of: 1 } },
+      id: null,
+      isRepeat: false,
     })
     expect([await stored(), await audited()]).toEqual([[], []])
   })

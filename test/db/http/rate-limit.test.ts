@@ -52,7 +52,9 @@ describeOnDatabase('a limit of the API', (database) => {
     expect(wait).toBeGreaterThan(0)
     expect(wait).toBeLessThanOrEqual(3600)
     expect(Object.fromEntries(refused.headers)).toMatchObject({
-      ...{ 'ratelimit-limit': '3', 'ratelimit-remaining': '0', 'ratelimit-policy': '3;w=3600' },
+      'ratelimit-limit': '3',
+      'ratelimit-remaining': '0',
+      'ratelimit-policy': '3;w=3600',
       'content-type': 'application/problem+json',
     })
     expect(await refused.json()).toMatchObject({

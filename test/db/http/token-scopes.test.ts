@@ -9,10 +9,23 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 /** Nothing in them was said by anybody or given to a tool. */
 const readable = [
-  ...['/admin/books', '/admin/agents', '/admin/explain/:id', '/admin/dead', '/admin/refused', '/admin/ignored'],
-  ...['/admin/deliveries', '/admin/runs', '/admin/runs/:id', '/admin/sessions', '/admin/tokens'],
-  ...['/admin/audit', '/admin/rejected', '/admin/grants', '/admin/pairings'],
-  ...['/admin/principals', '/admin/principals/links'],
+  '/admin/books',
+  '/admin/agents',
+  '/admin/explain/:id',
+  '/admin/dead',
+  '/admin/refused',
+  '/admin/ignored',
+  '/admin/deliveries',
+  '/admin/runs',
+  '/admin/runs/:id',
+  '/admin/sessions',
+  '/admin/tokens',
+  '/admin/audit',
+  '/admin/rejected',
+  '/admin/grants',
+  '/admin/pairings',
+  '/admin/principals',
+  '/admin/principals/links',
   '/admin/approvals/summary',
 ].map((path) => `GET ${path}`)
 

@@ -10,7 +10,8 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const origin = 'https://gw.example'
 const card = {
-  ...{ rel: 'https://mentionable.dev/ns/rel/agent-card', type: 'application/json' },
+  rel: 'https://mentionable.dev/ns/rel/agent-card',
+  type: 'application/json',
   href: `${origin}/.well-known/agent-card/demo`,
 }
 

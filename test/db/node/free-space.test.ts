@@ -16,7 +16,9 @@ afterAll(() => Promise.all(folders.map((each) => rm(each, { recursive: true, for
 
 type DiskConfig = Parameters<typeof createFreeSpaceCheck>[0]
 const config = (dataDir: string, disk: DiskConfig['disk'] = {}): DiskConfig => ({
-  ...{ dataDir, disk, databaseUrl: undefined },
+  dataDir,
+  disk,
+  databaseUrl: undefined,
   attachments: { store: undefined } as DiskConfig['attachments'],
 })
 const far = Number.MAX_SAFE_INTEGER

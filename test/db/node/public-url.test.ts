@@ -126,9 +126,12 @@ describeOnPostgres('the public URL', (adminUrl) => {
       .toEqual(['a2a/default failed public_url_wrong', 'agui/demo failed public_url_wrong'])
     expect(asked).toBe(1)
     expect(logged).toContainEqual({
-      ...{ level: 'warn', event: 'connection_checked' },
+      level: 'warn',
+      event: 'connection_checked',
       facts: expect.objectContaining({
-        ...{ connection: 'agui/demo', state: 'failed', reason: 'public_url_wrong' },
+        connection: 'agui/demo',
+        state: 'failed',
+        reason: 'public_url_wrong',
         problem: expect.stringMatching(/^another server answers at 127.0.0.1:\d+; correct PARLEY_PUBLIC_URL/),
       }),
     })

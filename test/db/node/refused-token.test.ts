@@ -17,7 +17,10 @@ describeOnPostgres('a refused token', (adminUrl) => {
     const clone = await takeDatabase(adminUrl)
     const api = await startTelegramApi()
     const env = {
-      ...{ PARLEY_PORT: '0', DATABASE_URL: clone.url, PARLEY_ADMIN_TOKEN: token, TELEGRAM_API_ROOT: api.apiRoot },
+      PARLEY_PORT: '0',
+      DATABASE_URL: clone.url,
+      PARLEY_ADMIN_TOKEN: token,
+      TELEGRAM_API_ROOT: api.apiRoot,
       TELEGRAM_BOT_TOKEN: '7000001:AAE-revoked-token-000000000000000',
       TELEGRAM_MODE: 'polling',
     }

@@ -29,7 +29,10 @@ const aDayLater = statement('test_day_later', `update send_lanes set next_at = n
 const follow = (key: string): RecordWrite => ({ kind: 'put', family: 'follower', key, value: { key }, subject: ada })
 const unfollow = (key: string): RecordWrite => ({ kind: 'remove', family: 'follower', key })
 const send = (clientId: string, lane = 'to:https://peer.test/inbox') => ({
-  ...{ id: randomUUID(), call: { accept: clientId }, orderKey: lane, clientId },
+  id: randomUUID(),
+  call: { accept: clientId },
+  orderKey: lane,
+  clientId,
 })
 
 function activity(id: string, changes: Partial<InboxDraft> = {}): InboxDraft {

@@ -32,11 +32,22 @@ describeOnDatabase('the audit log', (database) => {
     expect(next).toBeNull()
     expect(lines).toEqual([
       {
-        ...{ seq: 1, at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) },
-        ...{ action: 'message.admit', outcome: 'admitted', code: null, rule: 'public' },
-        ...{ person: 'space:ada', actor: null, evidence: admitted.evidence },
-        ...{ connection: 'space/main', agent: 'demo', conversationId: null, inboxId },
-        ...{ objectId: null, traceId: 'trace', detail: { count: 2 } },
+        seq: 1,
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        action: 'message.admit',
+        outcome: 'admitted',
+        code: null,
+        rule: 'public',
+        person: 'space:ada',
+        actor: null,
+        evidence: admitted.evidence,
+        connection: 'space/main',
+        agent: 'demo',
+        conversationId: null,
+        inboxId,
+        objectId: null,
+        traceId: 'trace',
+        detail: { count: 2 },
       },
     ])
   })

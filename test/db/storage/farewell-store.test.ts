@@ -200,14 +200,12 @@ describeOnDatabase('a farewell', (database) => {
   })
 
   const commits = [
-    ...[
-      'stop_forgotten',
-      'forget_lines',
-      'forget_runs',
-      'forget_their_turns',
-      'leave_conversation',
-      'forget_receipt_page',
-    ],
+    'stop_forgotten',
+    'forget_lines',
+    'forget_runs',
+    'forget_their_turns',
+    'leave_conversation',
+    'forget_receipt_page',
   ].map((name) => `${name}_of_address`)
   const last = ['claim_farewell', 'leave_pairings', 'leave_their_talk', 'leave_attachments', 'leave_written']
   test.each([...commits, ...last, 'end_farewell'])(

@@ -22,9 +22,26 @@ import { openRoomTurn, openTurn } from '../../../src/storage/statements/turns.ts
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const hot: readonly Statement[] = [
-  ...[acceptOnce, acceptWithMore, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
-  ...[resolveAction, fireTimers, startSend, settleSend],
-  ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, logPositionBefore, claimAccountDeletion],
+  acceptOnce,
+  acceptWithMore,
+  openTurn,
+  openRoomTurn,
+  cancelRun,
+  listRunEvents,
+  findReceipt,
+  findPush,
+  savePush,
+  resolveAction,
+  fireTimers,
+  startSend,
+  settleSend,
+  cancelTask,
+  findTask,
+  readTask,
+  taskNews,
+  taskOfMessage,
+  logPositionBefore,
+  claimAccountDeletion,
 ]
 
 /** Looks through everything that a tenant or a connection has. */

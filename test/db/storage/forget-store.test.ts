@@ -129,8 +129,14 @@ describeOnDatabase('forgetting', (database) => {
   })
 
   const commits = [
-    ...['stop_forgotten', 'forget_lines', 'forget_runs', 'forget_their_turns', 'leave_conversation'],
-    ...['forget_pairings', 'forget_receipt_page', 'forget_written'],
+    'stop_forgotten',
+    'forget_lines',
+    'forget_runs',
+    'forget_their_turns',
+    'leave_conversation',
+    'forget_pairings',
+    'forget_receipt_page',
+    'forget_written',
   ]
   test.each(commits)('that dies after %s is finished by doing it again', async (name) => {
     await database().query(link, ['default', 'mail:ada-canary', ada])

@@ -13,7 +13,10 @@ const seal = createSeal(async () => [new Uint8Array(32).fill(1)])
 const notesOf = (database: Database, { tenant = 'default', connection = 'loop/main' } = {}) =>
   createTtlStore(database, { tenant, connection, seal })
 const note = (changes: Partial<TtlEntry> = {}): TtlEntry => ({
-  ...{ family: 'place', key: 'a', value: { said: 'canary' }, lifeMs: 60_000 },
+  family: 'place',
+  key: 'a',
+  value: { said: 'canary' },
+  lifeMs: 60_000,
   ...changes,
 })
 
@@ -42,7 +45,8 @@ describeOnDatabase('notes', (database) => {
     await notesOf(database()).keep(note({ lifeMs: -1 }))
     await notesOf(database()).keep(note({ key: 'b' }))
     expect([await notesOf(database()).read('place', 'a'), await notesOf(database()).take('place', 'c')]).toEqual([
-      ...[undefined, undefined],
+      undefined,
+      undefined,
     ])
     await createSweepStore(database(), 'default').sweep({
       contentDays: 90,

@@ -10,8 +10,14 @@ describeOnDatabase('limits of answers', (database) => {
       { per: 'sender' as const, count: 1, perMs: 60_000, scope: 'sender', share: 'own' as const, group: null },
     ]
     const ask = () => ({
-      ...{ connection: 'loopback/default', agent: 'demo', subject: null, traceId: 'trace', isAdmitted: false, limits },
-      ...{ inboxId: crypto.randomUUID(), conversationId: crypto.randomUUID() },
+      connection: 'loopback/default',
+      agent: 'demo',
+      subject: null,
+      traceId: 'trace',
+      isAdmitted: false,
+      limits,
+      inboxId: crypto.randomUUID(),
+      conversationId: crypto.randomUUID(),
     })
     let other: Promise<readonly unknown[]> = Promise.resolve([])
     await database().transaction(async (sql) => {

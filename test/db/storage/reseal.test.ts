@@ -44,7 +44,9 @@ describeOnDatabase('rows that are sealed', (database) => {
   const options = () => ({ tenant, connection, agent: 'demo', seal })
   const signing = (sealing = seal) =>
     createSigningKeys(database(), {
-      ...{ tenant, newId: newUuid, seal: sealing },
+      tenant,
+      newId: newUuid,
+      seal: sealing,
       fillRandom: (bytes) => void crypto.getRandomValues(bytes),
     })
   const reseal = (maxMs = 60_000) => resealEverySecret(database(), { tenant, seal, now: Date.now, maxMs })
@@ -56,7 +58,10 @@ describeOnDatabase('rows that are sealed', (database) => {
     seal = createSeal(async () => keys)
     for (const account of ['T1', 'T2', 'T/3'])
       await createInstallations(database(), options()).save({
-        ...{ account, status: 'active', credentials: { token: `of ${account}` }, facts: { v: 'v1.00000000.fact' } },
+        account,
+        status: 'active',
+        credentials: { token: `of ${account}` },
+        facts: { v: 'v1.00000000.fact' },
       })
     await createOwnKeyStore(database(), options()).keep('card', async () => 'a card key')
     await createOwnKeyStore(database(), options()).keep('host', async () => 'a plain name', 'plain')
@@ -64,7 +69,11 @@ describeOnDatabase('rows that are sealed', (database) => {
     await signing().rotate('operator')
     for (let at = 0; at < 450; at += 1)
       await createTtlStore(database(), options()).keep({
-        ...{ family: 'f', key: `k${at}`, value: { at }, lifeMs: 600_000, isSecret: at % 3 !== 0 },
+        family: 'f',
+        key: `k${at}`,
+        value: { at },
+        lifeMs: 600_000,
+        isSecret: at % 3 !== 0,
       })
     await database().query(makeTask, [taskId, connection])
     const about = JSON.stringify([tenant, connection, 'push', taskId, 'p1'])
@@ -141,7 +150,11 @@ describeOnDatabase('rows that are sealed', (database) => {
     const writing = (async () => {
       for (let at = 0; at < 40; at += 1)
         await createTtlStore(database(), { ...options(), seal: writer }).keep({
-          ...{ family: 'f', key: `k${at}`, value: { at, round: 2 }, lifeMs: 600_000, isSecret: true },
+          family: 'f',
+          key: `k${at}`,
+          value: { at, round: 2 },
+          lifeMs: 600_000,
+          isSecret: true,
         })
     })()
     const [one, other] = await Promise.all([reseal(), reseal(), writing])

@@ -15,7 +15,9 @@ const audited = statement('test_audited', 'select action, actor from audit_log')
 describeOnDatabase('signing keys', (database) => {
   const keys = (tenant = 'default') =>
     createSigningKeys(database(), {
-      ...{ tenant, newId: newUuid, seal: createSeal(async () => [new Uint8Array(32).fill(7)]) },
+      tenant,
+      newId: newUuid,
+      seal: createSeal(async () => [new Uint8Array(32).fill(7)]),
       fillRandom: (bytes) => void crypto.getRandomValues(bytes),
     })
 

@@ -26,7 +26,8 @@ describeOnDatabase('a list of ten thousand tasks', (database) => {
     await database().query(fill, [])
     await database().query(analyze, [])
     const store = createTaskStore(database(), {
-      ...{ tenant: 'default', connection: 'peer/main' },
+      tenant: 'default',
+      connection: 'peer/main',
       seal: createSeal(async () => []),
     })
     const page = await store.list({ limit: 50 }, 'test:1')
@@ -74,7 +75,8 @@ describeOnDatabase('a list of ten thousand tasks', (database) => {
   test('has every task that was not merely said on one of its pages', async () => {
     await database().query(fill, [])
     const store = createTaskStore(database(), {
-      ...{ tenant: 'default', connection: 'peer/main' },
+      tenant: 'default',
+      connection: 'peer/main',
       seal: createSeal(async () => []),
     })
     const seen = new Set<string>()

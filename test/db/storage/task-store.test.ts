@@ -196,17 +196,23 @@ describeOnDatabase('tasks', (database) => {
 function turnFor(lane: HeldLane, inboxId: string, taskId: string | null): NewTurn {
   const ground = { accessRule: null, subject: null, evidence: null }
   return {
-    ...{ id: randomUUID(), kind: 'messages', attempt: 1, sessionId: lane.sessionId ?? randomUUID(), keeping: null },
-    ...{
-      isNewSession: lane.sessionId === null,
-      parentTurn: null,
-      goesOn: false,
-      history: null,
-      principal: alice,
-      runId: null,
-      traceId: 'trace',
-    },
-    ...{ deadlineMs: 60_000, replyTo: null, signalId: null, resumes: null, taskId },
+    id: randomUUID(),
+    kind: 'messages',
+    attempt: 1,
+    sessionId: lane.sessionId ?? randomUUID(),
+    keeping: null,
+    isNewSession: lane.sessionId === null,
+    parentTurn: null,
+    goesOn: false,
+    history: null,
+    principal: alice,
+    runId: null,
+    traceId: 'trace',
+    deadlineMs: 60_000,
+    replyTo: null,
+    signalId: null,
+    resumes: null,
+    taskId,
     members: [{ ...ground, id: inboxId, ord: 0, principal: alice }],
   }
 }

@@ -102,7 +102,9 @@ describeBeside('the SDK’s client', sdk, (loaded) => {
           const asking = await client()
           const { id: taskId } = shown('Task', await asking.sendMessage(request('hello')))
           const config = loaded().types.TaskPushNotificationConfig.fromJSON({
-            ...{ taskId, id: 'c1', url: 'https://hooks.example/a' },
+            taskId,
+            id: 'c1',
+            url: 'https://hooks.example/a',
           })
           const url = { url: 'https://hooks.example/a' }
           expect(await asking.createTaskPushNotificationConfig(config)).toMatchObject(url)

@@ -12,10 +12,20 @@ const createApex = require('activitypub-express')
 const express = createRequire(require.resolve('activitypub-express'))('express')
 
 const routes = {
-  ...{ actor: '/u/:actor', object: '/o/:id', activity: '/s/:id', inbox: '/u/:actor/inbox', outbox: '/u/:actor/outbox' },
-  ...{ followers: '/u/:actor/followers', following: '/u/:actor/following', liked: '/u/:actor/liked' },
-  ...{ collections: '/u/:actor/c/:id', blocked: '/u/:actor/blocked', rejections: '/u/:actor/rejections' },
-  ...{ rejected: '/u/:actor/rejected', shares: '/s/:id/shares', likes: '/s/:id/likes' },
+  actor: '/u/:actor',
+  object: '/o/:id',
+  activity: '/s/:id',
+  inbox: '/u/:actor/inbox',
+  outbox: '/u/:actor/outbox',
+  followers: '/u/:actor/followers',
+  following: '/u/:actor/following',
+  liked: '/u/:actor/liked',
+  collections: '/u/:actor/c/:id',
+  blocked: '/u/:actor/blocked',
+  rejections: '/u/:actor/rejections',
+  rejected: '/u/:actor/rejected',
+  shares: '/s/:id/shares',
+  likes: '/s/:id/likes',
 }
 
 const app = express()
@@ -27,8 +37,15 @@ const { port } = server.address()
 
 const quiet = { warn: () => {}, error: () => {}, info: () => {}, log: () => {} }
 const apex = createApex({
-  ...{ name: 'Apex peer', version: '1.0.0', baseUrl: `http://127.0.0.1:${port}`, actorParam: 'actor' },
-  ...{ objectParam: 'id', activityParam: 'id', routes, store: memoryStore(preloadedContexts), logger: quiet },
+  name: 'Apex peer',
+  version: '1.0.0',
+  baseUrl: `http://127.0.0.1:${port}`,
+  actorParam: 'actor',
+  objectParam: 'id',
+  activityParam: 'id',
+  routes,
+  store: memoryStore(preloadedContexts),
+  logger: quiet,
 })
 // It prints what it fetches; what is printed here is for whoever started it.
 console.log = () => {}

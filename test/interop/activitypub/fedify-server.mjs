@@ -15,9 +15,13 @@ federation
     if (identifier !== 'bob') return null
     const [first, second] = await context.getActorKeyPairs(identifier)
     return new Person({
-      ...{ id: context.getActorUri(identifier), preferredUsername: identifier, name: 'Bob' },
-      ...{ inbox: context.getInboxUri(identifier), endpoints: new Endpoints({ sharedInbox: context.getInboxUri() }) },
-      ...{ publicKey: first.cryptographicKey, assertionMethods: [first.multikey, second.multikey] },
+      id: context.getActorUri(identifier),
+      preferredUsername: identifier,
+      name: 'Bob',
+      inbox: context.getInboxUri(identifier),
+      endpoints: new Endpoints({ sharedInbox: context.getInboxUri() }),
+      publicKey: first.cryptographicKey,
+      assertionMethods: [first.multikey, second.multikey],
     })
   })
   .setKeyPairsDispatcher(async (_context, identifier) => (identifier === 'bob' ? keys : []))
@@ -33,8 +37,13 @@ async function tell(type, activity, object) {
   const tags = []
   if (object !== null) for await (const tag of object.getTags()) tags.push(tag.href?.href)
   told.push({
-    ...{ type, id: activity.id?.href, actor: activity.actorId?.href, object: object?.id?.href, tags },
-    ...{ content: object?.content?.toString(), inReplyTo: object?.replyTargetId?.href },
+    type,
+    id: activity.id?.href,
+    actor: activity.actorId?.href,
+    object: object?.id?.href,
+    tags,
+    content: object?.content?.toString(),
+    inReplyTo: object?.replyTargetId?.href,
     to: [object?.toIds ?? [], object?.ccIds ?? []].flat().map(({ href }) => href),
     isTombstone: object instanceof Tombstone,
   })

@@ -33,13 +33,20 @@ export async function startOurServer(): Promise<OurServer> {
       'https://www.w3.org/ns/did/v1',
       'https://w3id.org/security/multikey/v1',
     ],
-    ...{ id: actor, type: 'Service', preferredUsername: 'demo', inbox: `${actor}/inbox`, outbox: `${actor}/outbox` },
+    id: actor,
+    type: 'Service',
+    preferredUsername: 'demo',
+    inbox: `${actor}/inbox`,
+    outbox: `${actor}/outbox`,
     followers: `${actor}/followers`,
     publicKey: { id: rsa.id, owner: actor, publicKeyPem: rsa.publicPem },
     assertionMethod: [{ id: ed25519.id, type: 'Multikey', controller: actor, publicKeyMultibase: ed25519.multibase }],
   }
   return {
-    ...{ origin, actor, keys, document },
+    origin,
+    actor,
+    keys,
+    document,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

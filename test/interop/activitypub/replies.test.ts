@@ -25,23 +25,21 @@ type Answer = { readonly scene: DeliveryScene; readonly calls: readonly Rendered
 async function answerTo(peer: ServerPeer, user: string, changes: Partial<DeliverDeps> = {}): Promise<Answer> {
   const scene = deliveryScene(ours.keys, [peer.origin], { origin: ours.origin, now: Date.now, ...changes })
   const expand = createRecipientExpander({
-    ...{ origin: ours.origin, records: scene.records, now: Date.now },
+    origin: ours.origin,
+    records: scene.records,
+    now: Date.now,
     newId: () => crypto.randomUUID(),
   })
   const actor = `${peer.origin}/${user}`
   const to = replyTo({
-    ...{
-      actor,
-      inbox: `${actor}/inbox`,
-      shared_inbox: null,
-      handle: `@${user.split('/')[1]}@${new URL(peer.origin).host}`,
-    },
-    ...{
-      visibility: 'direct',
-      reply_to_object: `${peer.origin}/o/1`,
-      reply_to_context: null,
-      reply_to_conversation: null,
-    },
+    actor,
+    inbox: `${actor}/inbox`,
+    shared_inbox: null,
+    handle: `@${user.split('/')[1]}@${new URL(peer.origin).host}`,
+    visibility: 'direct',
+    reply_to_object: `${peer.origin}/o/1`,
+    reply_to_context: null,
+    reply_to_conversation: null,
   })
   const settings = { ...home, origin: ours.origin }
   const calls = await expand(

@@ -106,7 +106,9 @@ describeBeside('Fedify', fedify, (module) => {
   describe('proofs inside activities', () => {
     const activity = () => ({
       '@context': ['https://www.w3.org/ns/activitystreams', 'https://w3id.org/security/data-integrity/v1'],
-      ...{ id: `${ours.actor}/notes/1#create`, type: 'Create', actor: ours.actor },
+      id: `${ours.actor}/notes/1#create`,
+      type: 'Create',
+      actor: ours.actor,
       object: { id: `${ours.actor}/notes/1`, type: 'Note', attributedTo: ours.actor, content: '<p>ä €</p>' },
     })
 

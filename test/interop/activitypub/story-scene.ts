@@ -31,8 +31,12 @@ export type Story = {
 
 /** What is asked in public, what stays between them, and what it was changed into; `left`: words that were changed before they were read. */
 export const words = {
-  ...{ secret: 'marmalade', changed: 'persimmon', answer: 'quince', open: 'apricot' },
-  ...{ left: 'gooseberry', instead: 'elderberry' },
+  secret: 'marmalade',
+  changed: 'persimmon',
+  answer: 'quince',
+  open: 'apricot',
+  left: 'gooseberry',
+  instead: 'elderberry',
 } as const
 
 export const slugs = ['demo', 'helper'] as const
@@ -54,7 +58,11 @@ export async function startStory(peers: readonly string[], postgresUrl: string):
     return { received, answered, merged, refused, dead, inFlight }
   }
   return {
-    ...{ origin, posted, turns: desk.turns, hold: desk.hold, books },
+    origin,
+    posted,
+    turns: desk.turns,
+    hold: desk.hold,
+    books,
     actor: (agent) => `${origin}/ap/${agent}`,
     async isQuiet() {
       if ((await books()).inFlight > 0) return false

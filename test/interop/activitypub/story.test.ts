@@ -116,7 +116,9 @@ for (const { name, found, person, form } of peers)
     /** As it is changed: the same note, other words, later. */
     const edited = (note: object, id: string, said: string) => ({
       ...note,
-      ...{ id, content: `<p>${said}</p>`, updated: new Date().toISOString() },
+      id,
+      content: `<p>${said}</p>`,
+      updated: new Date().toISOString(),
     })
     const expectNothingHidden = async (step: string): Promise<string> => {
       const read = await publicPlaces(story.origin, slugs, [...notes])

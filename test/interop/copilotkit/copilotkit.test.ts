@@ -51,8 +51,10 @@ const imported = await importPeer('CopilotKit', async () => {
   const problem = process.env['PARLEY_COPILOTKIT_PROBLEM']
   if (problem !== undefined) throw new Error(problem)
   const [core, runtime, client, z] = await Promise.all([
-    ...[load('@copilotkit/core'), load('@copilotkit/runtime/v2')],
-    ...[load('@ag-ui/client'), load('zod')],
+    load('@copilotkit/core'),
+    load('@copilotkit/runtime/v2'),
+    load('@ag-ui/client'),
+    load('zod'),
   ])
   return { ...core, ...runtime, HttpAgent: client.HttpAgent, z: z.z } as CopilotKit
 })

@@ -92,8 +92,17 @@ export async function write(program: Program, fetched: Fetched, words: string, f
 
 /** Thread-Index, too, as servers do that sign every field: what is not signed joins nothing without our reply token. */
 const signedFields = [
-  ...['From', 'To', 'Subject', 'Date', 'Message-ID', 'In-Reply-To', 'References', 'Thread-Topic', 'Thread-Index'],
-  ...['MIME-Version', 'Content-Type'],
+  'From',
+  'To',
+  'Subject',
+  'Date',
+  'Message-ID',
+  'In-Reply-To',
+  'References',
+  'Thread-Topic',
+  'Thread-Index',
+  'MIME-Version',
+  'Content-Type',
 ]
 
 function enclose(body: string, { name, mime, bytes }: File): { head: readonly string[]; body: string } {

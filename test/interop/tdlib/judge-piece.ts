@@ -34,8 +34,13 @@ export function comesAlive(tdlib: Tdlib, piece: EntityPiece): readonly string[] 
 }
 
 const types: Readonly<Record<string, string>> = {
-  ...{ bold: 'Bold', italic: 'Italic', strikethrough: 'Strikethrough', code: 'Code', blockquote: 'BlockQuote' },
-  ...{ text_link: 'TextUrl', pre: 'Pre' },
+  bold: 'Bold',
+  italic: 'Italic',
+  strikethrough: 'Strikethrough',
+  code: 'Code',
+  blockquote: 'BlockQuote',
+  text_link: 'TextUrl',
+  pre: 'Pre',
 }
 
 function told(entity: EntityPiece['entities'][number]): string {

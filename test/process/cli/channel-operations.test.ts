@@ -63,13 +63,17 @@ test('change a running gateway once, say which row it was, and go on without it'
   await gateway.kill()
   const offline = await rotate('--again')
   expect(offline).toMatchObject({
-    ...{ code: 0, stderr: '' },
+    code: 0,
+    stderr: '',
     stdout: expect.stringMatching(/#main-key-3 from now on.*What is to be sent waits for a gateway\.\n$/),
   })
   const { lines } = (await home.json(['audit', 'list', '--action', 'channel.operate'])) as {
     lines: readonly { outcome: string; code: string | null }[]
   }
   expect(lines.filter(({ code }) => code !== 'bad_request').map(({ outcome }) => outcome)).toEqual([
-    ...['done', 'refused', 'done', 'refused'],
+    'done',
+    'refused',
+    'done',
+    'refused',
   ])
 }, 180_000)

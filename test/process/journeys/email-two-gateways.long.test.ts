@@ -47,7 +47,10 @@ async function startBoth(
 ): Promise<readonly [MailGateway, MailGateway]> {
   const start = (domain: Domain, other: Domain) =>
     startMailGateway({
-      ...{ domain, key: keys[domain], dnsServer: names.address, smtpUrl: post.url },
+      domain,
+      key: keys[domain],
+      dnsServer: names.address,
+      smtpUrl: post.url,
       settings: settings(other),
     })
   gateways = await Promise.all([start('a.example', 'b.example'), start('b.example', 'a.example')])
@@ -60,7 +63,9 @@ async function begin(a: MailGateway): Promise<void> {
   const [from, to, now] = ['desk@b.example', 'desk@a.example', new Date()]
   const head = [`Date: ${now.toUTCString()}`, 'Message-ID: <first@b.example>', 'Subject: A question']
   const mail = await signMail(draftMail({ from, to, head, body: 'Who are you?' }), {
-    ...{ domain: 'b.example', key: keys['b.example'], signTime: now.toISOString() },
+    domain: 'b.example',
+    key: keys['b.example'],
+    signTime: now.toISOString(),
   })
   await hand(a, { from, to: [to] }, Buffer.from(mail, 'latin1'))
 }

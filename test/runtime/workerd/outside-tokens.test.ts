@@ -25,7 +25,9 @@ function invocation() {
     fetch: { own, guarded: own },
     memory,
     used: { use: async () => true },
-    ...{ hash: sha256Hex, now: Date.now, log: { warn() {} } },
+    hash: sha256Hex,
+    now: Date.now,
+    log: { warn() {} },
   })
 }
 

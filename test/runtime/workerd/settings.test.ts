@@ -67,10 +67,8 @@ describeInWorkerd('the settings of a Worker', () => {
     const here = 'activitypub/default'
     expect(await ask(here, 'followers.list', {})).toMatchObject({ status: 200, body: { value: { followers: [] } } })
     expect(await ask(here, 'keys.rotate', { owner: 'instance' })).toMatchObject({
-      ...{
-        status: 200,
-        body: { value: { owner: 'instance', generation: 2 }, id: expect.any(String), isRepeat: false },
-      },
+      status: 200,
+      body: { value: { owner: 'instance', generation: 2 }, id: expect.any(String), isRepeat: false },
     })
     expect(await ask(here, 'keys.rotate', { owner: 'instance' })).toMatchObject({ status: 409 })
     expect(await ask('activitypub/other', 'followers.list', {})).toMatchObject({ status: 404 })

@@ -19,8 +19,16 @@ import { idleDoor } from '../../doubles/serve-door.ts'
 
 const snapshot: TaskSnapshot = {
   task: {
-    ...{ id: 't1', contextId: 'c1', agent: 'demo', owner: 'gw:user/local', state: 'working', said: null },
-    ...{ stateAt: '2026-11-17T12:00:00.000Z', createdAt: '2026-11-17T12:00:00.000Z', dialect: '1.0', metadata: {} },
+    id: 't1',
+    contextId: 'c1',
+    agent: 'demo',
+    owner: 'gw:user/local',
+    state: 'working',
+    said: null,
+    stateAt: '2026-11-17T12:00:00.000Z',
+    createdAt: '2026-11-17T12:00:00.000Z',
+    dialect: '1.0',
+    metadata: {},
   },
   messages: [],
   outputs: [],
@@ -29,7 +37,11 @@ const snapshot: TaskSnapshot = {
 
 function adapter(tasks: Partial<TaskService>, settings: object = {}): Adapter {
   return a2aChannel.create(settings, {
-    ...{ connection: fixtures.connection, fetch, now: Date.now, hmac: webHmac(), tasks: { ...noTasks, ...tasks } },
+    connection: fixtures.connection,
+    fetch,
+    now: Date.now,
+    hmac: webHmac(),
+    tasks: { ...noTasks, ...tasks },
     guardedFetch: createUnpinnedFetch(fetch),
     runLog: { append: async () => {} },
     callers: {
@@ -134,7 +146,9 @@ test('a link says what it is called and what it is about: in words, or beside an
   expect(renderParts([link, { ...link, mime: 'application/pdf' }], [])).toEqual([
     { text: 'The docs (https://e.example/docs) – How to begin.' },
     {
-      ...{ url: 'https://e.example/docs', filename: 'The docs', mediaType: 'application/pdf' },
+      url: 'https://e.example/docs',
+      filename: 'The docs',
+      mediaType: 'application/pdf',
       metadata: { mentionable: { description: 'How to begin.' } },
     },
   ])

@@ -133,7 +133,9 @@ describe('what is kept of a request', () => {
 
   test('is read again as this machine’s own, with the chain it named', async () => {
     const caller = {
-      ...{ caller_agent: 'a', caller_user: 0, caller_host: 'https://a.example' },
+      caller_agent: 'a',
+      caller_user: 0,
+      caller_host: 'https://a.example',
       chain_depth: 1,
       chain_root: 'r',
     }

@@ -121,7 +121,9 @@ describe('activitypub', () => {
     const silent = await listen(() => {})
     const request = { signal: AbortSignal.timeout(200) }
     const result = await ask(activitypubFixtures, {
-      ...{ settings: { insecureLoopback: [] }, deps: { publicUrl: silent }, request },
+      settings: { insecureLoopback: [] },
+      deps: { publicUrl: silent },
+      request,
     })
     expect(result.problems[0]?.problem).toContain('cannot be reached (no answer)')
   })
@@ -225,7 +227,9 @@ describe.each([
 test('mail that only this machine can send is known as such, and mail behind a mail server is not', () => {
   const deps: ChannelDeps = {
     connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
-    ...{ fetch, now: Date.now, hmac: { sha256: () => new Uint8Array(32) } },
+    fetch,
+    now: Date.now,
+    hmac: { sha256: () => new Uint8Array(32) },
   }
   const isLocalOnly = (env: Record<string, string>): boolean | undefined => {
     const read = emailChannel.fromEnvironment(env)

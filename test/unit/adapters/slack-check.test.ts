@@ -33,7 +33,9 @@ function settingsOf(env: Record<string, string>): unknown {
 function adapterOf(env: Record<string, string>, publicUrl?: string): Adapter {
   const deps: ChannelDeps = {
     connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
-    ...{ fetch, now: Date.now, hmac: webHmac() },
+    fetch,
+    now: Date.now,
+    hmac: webHmac(),
     ...(publicUrl === undefined ? {} : { publicUrl }),
   }
   return slackChannel.create(settingsOf(env), deps)
@@ -58,7 +60,9 @@ describe('the probe', () => {
         summary: '',
         problems: [
           {
-            ...{ state: 'failed', reason: 'token_refused', problem: 'token refused (invalid_auth)' },
+            state: 'failed',
+            reason: 'token_refused',
+            problem: 'token refused (invalid_auth)',
             remedy: tokenRemedy,
           },
         ],
@@ -138,7 +142,8 @@ describe('parley slack check', () => {
   const check = async (env: Record<string, string>, connection = 'default') => {
     const command = slackCommands.commands.find(({ name }) => name === 'check') ?? expect.unreachable('no check')
     const desk: CommandContext = {
-      ...{ environment: {}, fetch },
+      environment: {},
+      fetch,
       settings: async (id) => (id === 'default' ? { settings: settingsOf(env), publicUrl: undefined } : undefined),
     }
     return command.run({ connection }, desk)

@@ -37,7 +37,10 @@ describe('emoji on a message', () => {
       await adapter.transient?.(asked, 'seen')
       await adapter.transient?.(asked, 'ended', { outcome: 'replied' })
       expect(reactions(api)).toEqual([
-        ...['add hourglass_flowing_sand', 'add eyes', 'remove hourglass_flowing_sand', 'remove eyes'],
+        'add hourglass_flowing_sand',
+        'add eyes',
+        'remove hourglass_flowing_sand',
+        'remove eyes',
       ])
     }))
 
@@ -49,7 +52,11 @@ describe('emoji on a message', () => {
         await adapter.transient?.(asked, 'typing')
         await adapter.transient?.(asked, 'ended', { outcome: 'replied' })
         expect(reactions(api)).toEqual([
-          ...['add eyes', 'add hourglass', 'remove eyes', 'add white_check_mark', 'remove hourglass'],
+          'add eyes',
+          'add hourglass',
+          'remove eyes',
+          'add white_check_mark',
+          'remove hourglass',
         ])
       },
       { settings: { signs: { busy: ':hourglass:', done: 'white_check_mark', status: false } } },

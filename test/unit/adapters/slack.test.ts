@@ -23,8 +23,12 @@ import { apiError, startSlackApi } from '../../doubles/slack-api.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
 
 const appFacts = {
-  ...{ botUserId: undefined, appId: undefined, allowBots: new Set<string>(), botHops: 4 },
-  ...{ slashCommand: 'parley', relaysNames: false },
+  botUserId: undefined,
+  appId: undefined,
+  allowBots: new Set<string>(),
+  botHops: 4,
+  slashCommand: 'parley',
+  relaysNames: false,
 }
 const form = 'application/x-www-form-urlencoded'
 const command = {

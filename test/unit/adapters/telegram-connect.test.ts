@@ -27,7 +27,9 @@ const hook = `${url}/hooks/telegram/default`
 
 const channelDeps: ChannelDeps = {
   connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
-  ...{ fetch, now: Date.now, hmac: webHmac() },
+  fetch,
+  now: Date.now,
+  hmac: webHmac(),
 }
 
 let api: TelegramApi
@@ -252,7 +254,10 @@ test('a group’s mention is known by a name that nobody set, which is asked for
   const say = async (id: number) => {
     const chat = { id: -5, type: 'supergroup', title: 'Team' }
     const message = {
-      ...{ message_id: id, date: Math.floor(Date.now() / 1000), chat, text: '@gw_bot hello' },
+      message_id: id,
+      date: Math.floor(Date.now() / 1000),
+      chat,
+      text: '@gw_bot hello',
       from: { id: 9, is_bot: false, first_name: 'Ada' },
       entities: [{ type: 'mention', offset: 0, length: 7 }],
     }

@@ -231,7 +231,9 @@ describe('sending', () => {
     api.failNext('sendMediaGroup', apiFault(400, 'Bad Request: PHOTO_INVALID_DIMENSIONS'))
     api.failNext('sendMediaGroup', apiFault(400, 'Bad Request: MEDIA_INVALID'))
     expect([await send('o2'), await send('o2'), await send('o2')].map(({ kind }) => kind)).toEqual([
-      ...['retry', 'retry', 'delivered'],
+      'retry',
+      'retry',
+      'delivered',
     ])
     expect(api.sent.at(-1)?.text).toBe('here\n[The file a.png, b.mp4 could not be sent: Telegram did not take it.]')
     await api.close()
@@ -252,7 +254,9 @@ describe('sending', () => {
     const [album] = adapter.render(replySaying('', { parts: pictures }), { chat_id: '-5' })
     const send = () => adapter.deliver(album?.call ?? {}, attemptAt(1))
     expect([await send(), await send(), await send()].map(({ kind }) => kind)).toEqual([
-      ...['delivered', 'delivered', 'retry'],
+      'delivered',
+      'delivered',
+      'retry',
     ])
     expect(api.sent).toHaveLength(20)
     await api.close()

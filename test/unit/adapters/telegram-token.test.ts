@@ -47,7 +47,9 @@ const calls: readonly JsonObject[] = [
   { method: 'sendMessage', payload: text, rich },
   { method: 'editMessageText', payload: { ...text, message_id: 7 } },
   ...['sendPhoto', 'sendVideo', 'sendAnimation', 'sendAudio', 'sendVoice', 'sendDocument'].map((method) => ({
-    ...{ method, payload: place, file },
+    method,
+    payload: place,
+    file,
   })),
   {
     method: 'sendMediaGroup',

@@ -11,7 +11,10 @@ afterEach(() => void vi.useRealTimers())
 
 test('a tool acts as its policy says for the mode of the run', async () => {
   const pay = defineTool({
-    ...{ name: 'demo/pay', description: 'Pays.', parameters: z.object({}), execute: () => 'paid' },
+    name: 'demo/pay',
+    description: 'Pays.',
+    parameters: z.object({}),
+    execute: () => 'paid',
     action_policy_pipeline: 'forbidden',
   })
   const outcomeIn = async (mode: string) => {

@@ -7,13 +7,22 @@ import { defineTool } from '../../../src/agent/tools/define-tool.ts'
 import { type NormalizedMessage, textPart, unverifiedSender } from '../../../src/contract/index.ts'
 
 const caller = {
-  ...{ caller_agent: 'bob', caller_user: 0, caller_host: 'https://elsewhere.example' },
-  ...{ chain_depth: 1, chain_root: 'root-1' },
+  caller_agent: 'bob',
+  caller_user: 0,
+  caller_host: 'https://elsewhere.example',
+  chain_depth: 1,
+  chain_root: 'root-1',
 }
 const relay = { mention_relay: { kind: 'none' as const } }
 const message: NormalizedMessage = {
-  ...{ id: 'm1', thread_id: 't1', sender: unverifiedSender('agents.example'), recipient: '@demo@agents.example' },
-  ...{ parts: [textPart('hello')], recipient_capabilities: relay, received_via: 'a2a', raw: null },
+  id: 'm1',
+  thread_id: 't1',
+  sender: unverifiedSender('agents.example'),
+  recipient: '@demo@agents.example',
+  parts: [textPart('hello')],
+  recipient_capabilities: relay,
+  received_via: 'a2a',
+  raw: null,
   received_at: '2026-11-18T00:00:00Z',
 }
 const fromAgent: NormalizedMessage = {
@@ -22,14 +31,23 @@ const fromAgent: NormalizedMessage = {
 }
 // The facts of a turn, and nothing that does work.
 const context = {
-  ...{ principal: 'p', who: { caller_context: caller }, evidence: [], runId: 'r1', sessionId: 's1', agent: 'demo' },
+  principal: 'p',
+  who: { caller_context: caller },
+  evidence: [],
+  runId: 'r1',
+  sessionId: 's1',
+  agent: 'demo',
 } as unknown as AgentContext
 
 test('bindings find the caller under caller_context, and the run under runtime_context', () => {
   const facts = turnFacts(message, context)
   expect(facts['caller_context']).toEqual(caller)
   expect(facts['runtime_context']).toEqual({
-    ...{ agent: 'demo', run_id: 'r1', session_id: 's1', thread_id: 't1', mode: 'chat' },
+    agent: 'demo',
+    run_id: 'r1',
+    session_id: 's1',
+    thread_id: 't1',
+    mode: 'chat',
   })
 })
 

@@ -6,9 +6,32 @@ import { isPlainMessage } from '../../../src/contract/plain-message.ts'
 import { type RepairCode, repairMessage } from '../../../src/contract/repair-message.ts'
 
 const oddities: readonly unknown[] = [
-  ...[undefined, null, '', ' padded ', 'UPPER_case', 'e\u0301', 'a\u0000b', '\ud800', '\u202egnp', 0, -1, 1.5],
-  ...[Number.NaN, true, false, [], {}, ['x'], { kind: 'text' }, '2026-02-30T00:00:00.000Z', '2024-02-29T00:00:00.000Z'],
-  ...['2026-13-01T00:00:00.000Z', '2026-11-17T24:00:00.000Z', '2026-11-17T10:00:00Z', 'none', 'x'.repeat(2000)],
+  undefined,
+  null,
+  '',
+  ' padded ',
+  'UPPER_case',
+  'e\u0301',
+  'a\u0000b',
+  '\ud800',
+  '\u202egnp',
+  0,
+  -1,
+  1.5,
+  Number.NaN,
+  true,
+  false,
+  [],
+  {},
+  ['x'],
+  { kind: 'text' },
+  '2026-02-30T00:00:00.000Z',
+  '2024-02-29T00:00:00.000Z',
+  '2026-13-01T00:00:00.000Z',
+  '2026-11-17T24:00:00.000Z',
+  '2026-11-17T10:00:00Z',
+  'none',
+  'x'.repeat(2000),
 ]
 
 test('messages of text that adapters make are recognized, so that the short way is the usual one', () => {

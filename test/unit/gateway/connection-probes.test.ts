@@ -104,7 +104,9 @@ describe('probes', () => {
       {
         event: 'connection_checked',
         facts: {
-          ...{ connection: 'telegram/default', state: 'failed', reason: 'token_refused' },
+          connection: 'telegram/default',
+          state: 'failed',
+          reason: 'token_refused',
           problem: 'token refused (invalid_auth); set the token',
         },
       },
@@ -223,7 +225,9 @@ describe('what a process sees itself', () => {
     [
       'wrong settings are told at once, in the words of the source',
       {
-        ...{ ...source, code: 'config_invalid', failures: 1 },
+        ...source,
+        code: 'config_invalid',
+        failures: 1,
         problem: '[slack] the app-level token was refused; set SLACK_APP_TOKEN',
       },
       [{ state: 'failed', problem: 'the app-level token was refused', remedy: 'set SLACK_APP_TOKEN' }],

@@ -26,7 +26,9 @@ describe('W-01 a task', () => {
     ['keys at the top', { task_id: 'a', instructions: 'go', input: { n: 1 }, preferred_target: 'x' }],
   ])('with %s is the same task', (_what, given) => {
     expect(readTaskInput(given, newId)).toMatchObject({
-      ...{ taskId: 'a', runId: 'task_run_made', sessionId: 'task_session_made' },
+      taskId: 'a',
+      runId: 'task_run_made',
+      sessionId: 'task_session_made',
       words: 'go\n\n```json\n{\n  "n": 1\n}\n```',
       placement: { preferred: 'x', allowed: [], resourceClass: 'generic', capabilities: [] },
       payload: { schema: 'agents-api/task-input/v1', task_id: 'a', input: { n: 1 } },

@@ -66,8 +66,16 @@ test('files go, with their bytes and the original, and at most ten are named', (
 test('what stands beside the words is small as well: calls of tools, links, history, mentions, the task, the raw form', () => {
   const long = 'y'.repeat(50_000)
   const channel = {
-    ...{ connector_id: 'c', external_provider: 'p', external_conversation_id: null, external_message_id: null },
-    ...{ sender_id: null, room_kind: 'dm', from_self: false, addressed: 'dm', visibility: 'private', event: 'new' },
+    connector_id: 'c',
+    external_provider: 'p',
+    external_conversation_id: null,
+    external_message_id: null,
+    sender_id: null,
+    room_kind: 'dm',
+    from_self: false,
+    addressed: 'dm',
+    visibility: 'private',
+    event: 'new',
     mentions: Array.from({ length: 500 }, () => ({ text: long.slice(0, 100) })),
     client_tools: [{ description: long }],
     command: { name: 'new', args: long },

@@ -10,8 +10,15 @@ import { until } from '../../doubles/at-work.ts'
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const mebibyte = 1024 * 1024
 const short = {
-  ...{ bodyBytes: 4 * mebibyte, maxConnections: 40, maxHalfOpen: 20, headersTimeoutMs: 600, bodyTimeoutMs: 600 },
-  ...{ requestTimeoutMs: 3_000, keepAliveTimeoutMs: 600, maxHeaders: 20, maxHeaderBytes: 4096 },
+  bodyBytes: 4 * mebibyte,
+  maxConnections: 40,
+  maxHalfOpen: 20,
+  headersTimeoutMs: 600,
+  bodyTimeoutMs: 600,
+  requestTimeoutMs: 3_000,
+  keepAliveTimeoutMs: 600,
+  maxHeaders: 20,
+  maxHeaderBytes: 4096,
 }
 
 /** Reads the body and says how long it was. */

@@ -80,9 +80,18 @@ const call = async (
 test('a program is started at its first use, once, and its tools have names of ours', async () => {
   const server = files()
   expect(await names(server)).toEqual([
-    ...['files/read_file', 'files/write', 'files/hang', 'files/huge', 'files/flood'],
-    ...['files/fail', 'files/grow', 'files/shrink', 'files/get-sum', 'files/get__sum'],
-    ...['files/parts', 'files/structured'],
+    'files/read_file',
+    'files/write',
+    'files/hang',
+    'files/huge',
+    'files/flood',
+    'files/fail',
+    'files/grow',
+    'files/shrink',
+    'files/get-sum',
+    'files/get__sum',
+    'files/parts',
+    'files/structured',
   ])
   const result = await call(server, 'files/read_file', { path: 'a.txt' })
   expect(result).toMatchObject({ success: true, tool_name: 'files/read_file', result: 'contents of a.txt' })
@@ -390,17 +399,33 @@ test.each([
 test('tools that lie about themselves are rejected one by one', async () => {
   const long = `a${'b'.repeat(90)}`
   const listed = [
-    ...[tool('good'), tool('good'), tool('GOOD'), tool(''), tool('list', { inputSchema: [] }), { name: 'bare' }],
+    tool('good'),
+    tool('good'),
+    tool('GOOD'),
+    tool(''),
+    tool('list', { inputSchema: [] }),
+    { name: 'bare' },
     tool('text', { inputSchema: { type: 'string' } }),
     tool('odd', { inputSchema: { type: 'object', properties: { a: 'string' } } }),
     tool('req', { inputSchema: { type: 'object', required: 'a' } }),
-    ...['seven', null, tool('1st'), tool(long)],
+    'seven',
+    null,
+    tool('1st'),
+    tool(long),
   ]
   const { tools, rejected } = await offered(await raw(() => ({ tools: listed })))
   expect(tools.map((each) => each.tool)).toEqual(['good', 'GOOD', '1st', long])
   expect(tools.at(-1)?.declaration.provider_safe_name).toMatch(/^web_ab+_X[0-9a-f]{16}$/)
   expect(rejected.map(({ name }) => name)).toEqual([
-    ...['web/good', 'web/', 'web/list', 'web/bare', 'web/text', 'web/odd', 'web/req', 'web/', 'web/'],
+    'web/good',
+    'web/',
+    'web/list',
+    'web/bare',
+    'web/text',
+    'web/odd',
+    'web/req',
+    'web/',
+    'web/',
   ])
 })
 

@@ -28,7 +28,9 @@ function open(limits: Partial<PoolLimits> = {}): WorkerPool {
 
 const module = new URL('./pool-jobs.mjs', import.meta.url)
 const job = (name: string, value: unknown = {}, bytes = 0): OffloadCall => ({
-  ...{ module, name, bytes },
+  module,
+  name,
+  bytes,
   input: () => ({ value }),
 })
 const failureOf = (work: Promise<unknown>): Promise<string> =>

@@ -16,7 +16,10 @@ const file: WholeReply = {
 const link: WholeReply = { url: `https://parley.example/storage/v1/object/sign/a/b?token=${'t'.repeat(500)}` }
 
 const replyOf = (text: string): NormalizedResponse => ({
-  ...{ thread_id: 't', in_reply_to: 'm', agent: 'demo', status: 'completed' },
+  thread_id: 't',
+  in_reply_to: 'm',
+  agent: 'demo',
+  status: 'completed',
   parts: [textPart(text, 'text/markdown')],
 })
 
@@ -35,7 +38,11 @@ const sent = async (render: Render, maxParts: number, whole: WholeReply | undefi
   const adapter = { channel: 'test', capabilities: { maxParts }, render } as unknown as Adapter
   return renderCalls(
     {
-      ...{ adapter, newId: () => crypto.randomUUID(), origin: 'turn', orderKey: 'c', to: {} },
+      adapter,
+      newId: () => crypto.randomUUID(),
+      origin: 'turn',
+      orderKey: 'c',
+      to: {},
       keepWhole: async (kept) => (kept === text ? whole : undefined),
     },
     [{ reply: replyOf(text), purpose: 'reply' }],

@@ -25,8 +25,11 @@ test.each(verbs)('a connection with %s, since it %s', (verb, words) => {
   )
   const silent = { info() {}, warn() {}, error() {} }
   const options = {
-    ...{ connectionString: 'postgres://127.0.0.1:9/none', maxConnections: 1, log: silent },
-    ...{ files: undefined, carrier: undefined },
+    connectionString: 'postgres://127.0.0.1:9/none',
+    maxConnections: 1,
+    log: silent,
+    files: undefined,
+    carrier: undefined,
     issuerMemory: createIssuerCache(),
   }
   expect(() => openInvocation(config, options)).toThrow(

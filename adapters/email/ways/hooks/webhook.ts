@@ -22,8 +22,12 @@ const recipients = z.array(z.string().min(3).max(320)).min(1).max(50)
 const noncePattern = /^[\w.~+/=-]{16,128}$/
 /** In this order; those that were not sent are left out. */
 const signedHeaders = [
-  ...[webhookHeaders.timestamp, webhookHeaders.nonce],
-  ...[envelopeHeaders.from, envelopeHeaders.to, envelopeHeaders.clientIp, envelopeHeaders.helo],
+  webhookHeaders.timestamp,
+  webhookHeaders.nonce,
+  envelopeHeaders.from,
+  envelopeHeaders.to,
+  envelopeHeaders.clientIp,
+  envelopeHeaders.helo,
 ]
 
 /** One line for the version, one for each header, one for the body. */

@@ -223,7 +223,11 @@ describeOnPostgres('a backup', (adminUrl) => {
     const file = scene.path('one.tar.gz')
     const { manifest, contents } = await backUp(from, file)
     expect({ sealKey: manifest.sealKey, ...contents.files }).toEqual({
-      ...{ sealKey: 'included', count: 1, bytes: big.length, lists: 1, missing: 1 },
+      sealKey: 'included',
+      count: 1,
+      bytes: big.length,
+      lists: 1,
+      missing: 1,
     })
     await restore(file, into)
     const moved = kept.replace(from.dataDir, into.dataDir)

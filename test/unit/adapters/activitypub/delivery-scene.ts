@@ -39,8 +39,14 @@ export function deliveryScene(
   let ids = 0
   const guardedFetch = createPinnedFetch({ isPublic: (address) => origins.length > 0 && address === '127.0.0.1' })
   const deliver = deliverActivityPub({
-    ...{ guardedFetch, origins, origin, now, ...stores },
-    ...{ ownKeysOf: async () => keys, userAgent: 'Parley test', timeoutMs: 4000 },
+    guardedFetch,
+    origins,
+    origin,
+    now,
+    ...stores,
+    ownKeysOf: async () => keys,
+    userAgent: 'Parley test',
+    timeoutMs: 4000,
     ...changes,
   })
   const agents = () => [{ slug: 'demo', label: 'Demo', description: '', skills: [] }]
@@ -57,7 +63,11 @@ export function deliveryScene(
 
 function attemptOf(changes: Partial<Attempt>): Attempt {
   return {
-    ...{ outboxId: 'outbox-1', runId: 'run-1', number: 1, clientId: 'turn-1:0', isMaybeRepeat: false },
+    outboxId: 'outbox-1',
+    runId: 'run-1',
+    number: 1,
+    clientId: 'turn-1:0',
+    isMaybeRepeat: false,
     signal: AbortSignal.timeout(10_000),
     ...changes,
   }
@@ -66,7 +76,10 @@ function attemptOf(changes: Partial<Attempt>): Attempt {
 /** Any activity, to this inbox. */
 export function plainCall(inbox: string, activity: JsonObject = {}): InboxCall {
   return {
-    ...{ op: 'deliver', agent: 'demo', inbox, is_shared: false },
+    op: 'deliver',
+    agent: 'demo',
+    inbox,
+    is_shared: false,
     activity: { id: `${origin}/ap/demo#accepts/1`, type: 'Accept', actor: `${origin}/ap/demo`, ...activity },
   }
 }

@@ -10,7 +10,9 @@ export type TestKeys = AgentKeys & {
 export async function testKeys(actor: string): Promise<TestKeys> {
   const rsa = (await crypto.subtle.generateKey(
     {
-      ...{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048 },
+      name: 'RSASSA-PKCS1-v1_5',
+      hash: 'SHA-256',
+      modulusLength: 2048,
       publicExponent: new Uint8Array([1, 0, 1]),
     },
     true,
@@ -22,11 +24,15 @@ export async function testKeys(actor: string): Promise<TestKeys> {
   const raw = new Uint8Array((await crypto.subtle.exportKey('raw', ed25519.publicKey)) as ArrayBuffer)
   return {
     rsa: {
-      ...{ id: `${actor}#main-key`, privateKey: rsa.privateKey, publicKey: rsa.publicKey },
+      id: `${actor}#main-key`,
+      privateKey: rsa.privateKey,
+      publicKey: rsa.publicKey,
       publicPem: `-----BEGIN PUBLIC KEY-----\n${spki.match(/.{1,64}/g)?.join('\n')}\n-----END PUBLIC KEY-----\n`,
     },
     ed25519: {
-      ...{ id: `${actor}#ed25519-key`, privateKey: ed25519.privateKey, publicKey: ed25519.publicKey },
+      id: `${actor}#ed25519-key`,
+      privateKey: ed25519.privateKey,
+      publicKey: ed25519.publicKey,
       multibase: encodeMultibase(new Uint8Array([0xed, 0x01, ...raw])),
     },
   }

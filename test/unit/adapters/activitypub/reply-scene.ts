@@ -50,7 +50,10 @@ export function replyTo(changes: JsonObject = {}): JsonObject {
 
 export function saying(text: string, changes: Partial<NormalizedResponse> = {}): NormalizedResponse {
   return {
-    ...{ thread_id: 'thread', in_reply_to: 'message', agent: 'demo', status: 'completed' },
+    thread_id: 'thread',
+    in_reply_to: 'message',
+    agent: 'demo',
+    status: 'completed',
     parts: text === '' ? [] : [{ kind: 'text', mime: 'text/markdown', content: text }],
     ...changes,
   }

@@ -52,7 +52,9 @@ test('a server that is not there is told with what the network says', async () =
   const { result } = await ask(`http://127.0.0.1:${await freePort()}/v1`)
   expect(result?.problems).toEqual([
     {
-      ...{ state: 'degraded', reason: 'unreachable', problem: 'its server cannot be reached (ECONNREFUSED)' },
+      state: 'degraded',
+      reason: 'unreachable',
+      problem: 'its server cannot be reached (ECONNREFUSED)',
       remedy: 'check the network and PARLEY_MODEL_URL',
     },
   ])

@@ -10,14 +10,48 @@ const secret = 'zq-SECRET-qz'
 const keys = fc.string({ minLength: 1, maxLength: 8 }).filter((key) => !/[.*]/.test(key) && key.trim() === key)
 
 test.each([
-  ...['token', 'api_key', 'apiKey', 'X-Api-Key', 'APIKEY', 'userpassword', 'password_confirmation', 'Authorization'],
-  ...['accessToken', 'refresh_token', 'csrf-token', 'clientSecret', 'aws_secret_access_key', 'Set-Cookie', 'nonce'],
-  ...['session_id', 'sessionId', 'private_key_pem', 'credentials', 'bearer', 'id_token', 'webhook_token', 'idToken'],
+  'token',
+  'api_key',
+  'apiKey',
+  'X-Api-Key',
+  'APIKEY',
+  'userpassword',
+  'password_confirmation',
+  'Authorization',
+  'accessToken',
+  'refresh_token',
+  'csrf-token',
+  'clientSecret',
+  'aws_secret_access_key',
+  'Set-Cookie',
+  'nonce',
+  'session_id',
+  'sessionId',
+  'private_key_pem',
+  'credentials',
+  'bearer',
+  'id_token',
+  'webhook_token',
+  'idToken',
 ])('%s is a secret by its name', (key) => expect(isSensitiveKey(key)).toBe(true))
 
 test.each([
-  ...['max_tokens', 'maxTokens', 'next_page_token', 'nextPageToken', 'continuation_token', 'prompt_tokens', 'tokens'],
-  ...['secretary', 'tokenizer', 'token_count', 'cookiecutter', 'announcement', 'author', 'key', 'session', 'valid_to'],
+  'max_tokens',
+  'maxTokens',
+  'next_page_token',
+  'nextPageToken',
+  'continuation_token',
+  'prompt_tokens',
+  'tokens',
+  'secretary',
+  'tokenizer',
+  'token_count',
+  'cookiecutter',
+  'announcement',
+  'author',
+  'key',
+  'session',
+  'valid_to',
 ])('%s is no secret by its name', (key) => expect(isSensitiveKey(key)).toBe(false))
 
 test('a key of a million capitals is judged at once', () => {
@@ -65,7 +99,11 @@ test('graded sensitivity and sensitive bindings hide, public grades do not', () 
     parameter_bindings: { e: { source: 'context', path: 'e', sensitive: true } },
   }
   expect(redactParameters({ a: 1, b: 2, c: 3, d: 4, e: 5 }, declared)).toEqual({
-    ...{ a: '[redacted]', b: 2, c: '[redacted]', d: 4, e: '[redacted]' },
+    a: '[redacted]',
+    b: 2,
+    c: '[redacted]',
+    d: 4,
+    e: '[redacted]',
   })
 })
 

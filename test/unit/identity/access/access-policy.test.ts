@@ -140,8 +140,13 @@ describe('a role', () => {
   const [own] = sender.identities ?? []
   if (own === undefined) throw new Error('no evidence')
   const admin: StoredGrant = {
-    ...{ id: 'g1', subject: 'test:root', effect: 'allow', role: 'admin' },
-    ...{ connection: null, agent: null, workspaceId: null },
+    id: 'g1',
+    subject: 'test:root',
+    effect: 'allow',
+    role: 'admin',
+    connection: null,
+    agent: null,
+    workspaceId: null,
   }
   const scene = accessScene({ rule: open, stored: { ...noStoredAccess, grants: [admin] } })
   const roleOf = (...others: NonNullable<Sender['identities']>) =>

@@ -22,11 +22,18 @@ function deskOf(issuer: TokenIssuerDouble, changes: Partial<TokenIssuerSettings>
     fetch: { own: createUnpinnedFetch(fetch), guarded: createUnpinnedFetch(fetch) },
     memory: createIssuerCache(),
     used: { use: async () => true },
-    ...{ hash: sha256Hex, now: Date.now, log: { warn() {} } },
+    hash: sha256Hex,
+    now: Date.now,
+    log: { warn() {} },
   })
   expect(problems).toEqual([])
   return createCallerService({
-    ...{ tokens, hash: sha256Hex, isShared: true, agents: ['one', 'two'], outside, realm: 'gateway.example' },
+    tokens,
+    hash: sha256Hex,
+    isShared: true,
+    agents: ['one', 'two'],
+    outside,
+    realm: 'gateway.example',
     metadataUrl: (resource) => metadataUrl('https://gateway.example', resource),
   })
 }

@@ -19,8 +19,13 @@ const asker = (changes: { clientSecret?: string; cacheSeconds?: number } = {}) =
     log: { warn() {} },
   }
   return createIntrospection(deps, {
-    ...{ issuer: issuer.origin, audience: [audience], scopes: {}, subjectPrefix: 'iss:x/' },
-    ...{ introspectionUrl: `${issuer.origin}/introspect`, clientId: client.clientId, cacheSeconds: 30 },
+    issuer: issuer.origin,
+    audience: [audience],
+    scopes: {},
+    subjectPrefix: 'iss:x/',
+    introspectionUrl: `${issuer.origin}/introspect`,
+    clientId: client.clientId,
+    cacheSeconds: 30,
     ...changes,
     clientSecret: secret(changes.clientSecret ?? client.clientSecret),
   })

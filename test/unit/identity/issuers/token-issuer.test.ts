@@ -22,9 +22,15 @@ const problem = (tokenIssuers: readonly unknown[], env: Environment = {}): strin
 test('what is left out is the careful choice', () => {
   expect(load([{ issuer, audience }]).jwt).toEqual([
     {
-      ...{ issuer, audience: [audience], scopes: {}, subjectPrefix: 'iss:login.example.com/realms/one/' },
-      ...{ algorithms: ['EdDSA', 'ES256', 'RS256', 'PS256'], typ: ['at+jwt'], maxLifetimeSeconds: 3600 },
-      ...{ oneShot: false, proves: 'agent' },
+      issuer,
+      audience: [audience],
+      scopes: {},
+      subjectPrefix: 'iss:login.example.com/realms/one/',
+      algorithms: ['EdDSA', 'ES256', 'RS256', 'PS256'],
+      typ: ['at+jwt'],
+      maxLifetimeSeconds: 3600,
+      oneShot: false,
+      proves: 'agent',
     },
   ])
   const { introspected } = load([{ issuer, audience, ...asked }])

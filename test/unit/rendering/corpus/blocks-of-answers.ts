@@ -105,7 +105,20 @@ const slip: Make = (random) =>
   ])
 
 export const makers: readonly Make[] = [
-  ...[paragraph, paragraph, paragraph, paragraph, heading, heading, list, list, list, table, fence, fence, quote, note],
+  paragraph,
+  paragraph,
+  paragraph,
+  paragraph,
+  heading,
+  heading,
+  list,
+  list,
+  list,
+  table,
+  fence,
+  fence,
+  quote,
+  note,
   slip,
 ]
 export const makeParagraph: Make = paragraph

@@ -27,7 +27,10 @@ describeOnDatabase('new keys', (database) => {
     bot = await startFediverseGateway(database(), fediverse, { hosts: [social, other] })
     for (const who of [alice, bob])
       await who.post(bot.inbox('demo'), {
-        ...{ id: `${who.id}#follow`, type: 'Follow', actor: who.id, object: bot.actor('demo') },
+        id: `${who.id}#follow`,
+        type: 'Follow',
+        actor: who.id,
+        object: bot.actor('demo'),
       })
     await settleUntil(bot.gateway, () => alice.received.length > 0 && bob.received.length > 0)
   })
@@ -57,7 +60,8 @@ describeOnDatabase('new keys', (database) => {
     await bot.gateway.settle()
     const update = alice.received[1]
     expect(update?.body).toMatchObject({
-      ...{ type: 'Update', actor: bot.actor('demo') },
+      type: 'Update',
+      actor: bot.actor('demo'),
       object: { id: bot.actor('demo'), publicKey: { id: key, owner: bot.actor('demo') } },
     })
     expect(update?.body.object.assertionMethod).toHaveLength(2)

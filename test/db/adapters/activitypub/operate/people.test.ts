@@ -45,7 +45,8 @@ describeOnDatabase('followers of an agent', (database) => {
     const desk = await start('manual')
     await ask(alice)
     expect(bot.gateway.logged).toContainEqual({
-      ...{ level: 'warn', event: 'operator_needed' },
+      level: 'warn',
+      event: 'operator_needed',
       facts: { connection: 'activitypub/default', inbox: expect.any(String), reason: 'follow_requested' },
     })
     expect((await command(desk, 'requests', 'list', { limit: '50' })).value).toMatchObject({

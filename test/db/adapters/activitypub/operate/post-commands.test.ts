@@ -60,7 +60,8 @@ describeOnDatabase('commands about posts and blocks', (database) => {
     expect(taken.problem).toBeDefined()
     expect(taken.text).toContain('line 2503')
     expect((await command(desk, 'blocks', 'import', { file: 'blocks.csv' })).value).toMatchObject({
-      ...{ added: 0, already: 2500 },
+      added: 0,
+      already: 2500,
     })
     const { value } = await command(desk, 'blocks', 'export')
     expect(

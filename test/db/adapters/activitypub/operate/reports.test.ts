@@ -25,7 +25,10 @@ describeOnDatabase('a report about an agent', (database) => {
   })
   const report = (id: string, ...about: readonly string[]) =>
     alice.post(bot.sharedInbox, {
-      ...{ id, type: 'Flag', actor: alice.id, object: about },
+      id,
+      type: 'Flag',
+      actor: alice.id,
+      object: about,
       content: 'it <b>lies</b>\u001b[2J',
     })
 

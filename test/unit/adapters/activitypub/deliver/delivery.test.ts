@@ -32,7 +32,9 @@ describe('a delivery', () => {
     expect(await scene.deliver(here())).toEqual({ kind: 'refused', reason: 'inbox_redirect' })
     const [got] = inbox.received
     expect(got?.headers).toMatchObject({
-      ...{ 'content-type': 'application/activity+json', 'user-agent': 'Parley test', host: new URL(inbox.origin).host },
+      'content-type': 'application/activity+json',
+      'user-agent': 'Parley test',
+      host: new URL(inbox.origin).host,
       digest: expect.stringMatching(/^SHA-256=/),
       signature: expect.stringContaining(
         `keyId="${keys.rsa.id}",algorithm="rsa-sha256",headers="(request-target) host date digest"`,
@@ -71,7 +73,8 @@ describe('a delivery', () => {
   test('waits for keys that are not there yet', async () => {
     const ownKeysOf = () => Promise.reject(new Error('sealed'))
     expect(await deliveryScene(keys, [inbox.origin], { ownKeysOf }).deliver(here())).toEqual({
-      ...{ kind: 'retry', reason: 'keys_unavailable' },
+      kind: 'retry',
+      reason: 'keys_unavailable',
     })
   })
 
@@ -101,7 +104,8 @@ describe('a delivery', () => {
     expect(scene.records.keys('outbox')).toHaveLength(1)
     const [id = ''] = scene.records.keys('note')
     expect(await scene.records.get('note', id)).toMatchObject({
-      ...{ visibility: 'direct', audience: ['https://social.example/users/alice'] },
+      visibility: 'direct',
+      audience: ['https://social.example/users/alice'],
       note: { id, type: 'Note', attributedTo: demo },
     })
   })
@@ -168,7 +172,8 @@ describe('a server that is down', () => {
       inbox.answer = () => ({ status: 429, headers: { 'retry-after': said } })
       const outcome = await scene.deliver(here())
       expect(outcome).toEqual({
-        ...{ kind: 'retry', reason: 'inbox_http_429' },
+        kind: 'retry',
+        reason: 'inbox_http_429',
         ...(afterMs === undefined ? {} : { afterMs, scope: 'conversation' }),
       })
     }

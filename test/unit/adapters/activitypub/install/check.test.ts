@@ -77,8 +77,13 @@ function asItShouldBe(): Pages {
 
 function actor() {
   return {
-    ...{ id: demo, type: 'Service', preferredUsername: 'demo', inbox: `${demo}/inbox`, outbox: `${demo}/outbox` },
-    ...{ followers: `${demo}/followers`, endpoints: { sharedInbox: `${origin}/ap/inbox` } },
+    id: demo,
+    type: 'Service',
+    preferredUsername: 'demo',
+    inbox: `${demo}/inbox`,
+    outbox: `${demo}/outbox`,
+    followers: `${demo}/followers`,
+    endpoints: { sharedInbox: `${origin}/ap/inbox` },
     publicKey: { id: keys.rsa.id, owner: demo, publicKeyPem: keys.rsa.publicPem },
     assertionMethod: [{ id: keys.ed25519.id, type: 'Multikey', publicKeyMultibase: keys.ed25519.multibase }],
   }

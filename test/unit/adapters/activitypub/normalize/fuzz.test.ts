@@ -17,8 +17,27 @@ const scope = {
 describe('an activity of anybody', () => {
   test('becomes valid messages or none', () => {
     const fields = [
-      ...['id', 'type', 'content', 'contentMap', 'summary', 'tag', 'to', 'cc', 'inReplyTo', 'context', 'conversation'],
-      ...['attachment', 'oneOf', 'anyOf', 'quote', 'url', 'published', 'updated', 'name', 'attributedTo', 'language'],
+      'id',
+      'type',
+      'content',
+      'contentMap',
+      'summary',
+      'tag',
+      'to',
+      'cc',
+      'inReplyTo',
+      'context',
+      'conversation',
+      'attachment',
+      'oneOf',
+      'anyOf',
+      'quote',
+      'url',
+      'published',
+      'updated',
+      'name',
+      'attributedTo',
+      'language',
     ]
     const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.webUrl(), fc.constantFrom(us, alice, 'Public', '@demo'))
     const type = fc.constantFrom('Create', 'Update', 'Delete', 'Follow', 'Undo', 'Block', 'Flag', 'Announce', 'Odd')

@@ -26,7 +26,10 @@ const follow = (agent: string, actor: string) =>
 describe('a server that is turned away', () => {
   test('stands in the list with why, and a second time changes nothing', async () => {
     expect((await ask('blocks.add', { peer: '@Bad.Example', comment: 'spam\u0007' })).value).toEqual({
-      ...{ added: 1, already: 0, followers: 0, isComplete: true },
+      added: 1,
+      already: 0,
+      followers: 0,
+      isComplete: true,
     })
     const again = await ask('blocks.add', { peer: 'bad.example' })
     expect([again.value['already'], again.deliveryId]).toEqual([1, undefined])
@@ -165,14 +168,18 @@ describe('a list of others', () => {
     expect(String(value['csv']).split('\n')[0]).toBe(header)
     expect(listed.refused).toEqual([])
     expect(listed.rows.map(({ host, severity }) => `${host} ${severity}`)).toEqual([
-      ...['bad.example suspend', 'loud.example silence', 'watched.example noop', 'worse.example suspend'],
+      'bad.example suspend',
+      'loud.example silence',
+      'watched.example noop',
+      'worse.example suspend',
     ])
     expect(listed.rows[0]?.comment).toBe('spam, and "worse" for years')
   })
 
   test('that is only hosts, one to a line, blocks them', () => {
     expect(readBlockList('bad.example\n\nworse.example\n').rows.map(({ severity }) => severity)).toEqual([
-      ...['suspend', 'suspend'],
+      'suspend',
+      'suspend',
     ])
   })
 

@@ -120,7 +120,9 @@ describe('other words', () => {
     const { id } = await posted('Hello')
     for (const markdown of ['Hello', '@alice@social.example Hello'])
       expect(await scene.operate('posts.edit', { id, markdown })).toEqual({
-        ...{ value: { id, told: 0, isChanged: false }, sends: [], deliveryId: undefined },
+        value: { id, told: 0, isChanged: false },
+        sends: [],
+        deliveryId: undefined,
       })
   })
 

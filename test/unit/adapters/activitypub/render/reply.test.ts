@@ -67,14 +67,19 @@ describe('what stands in a note', () => {
 
   test('files with an address are attached with their names, four at most; the fifth stays a line', () => {
     const parts = [1, 2, 3, 4, 5].map((each) => ({
-      ...{ kind: 'file' as const, mime: 'image/png', name: `chart ${each}.png` },
+      kind: 'file' as const,
+      mime: 'image/png',
+      name: `chart ${each}.png`,
       bytes_ref: { kind: 'url' as const, url: `https://files.example/${each}.png` },
     }))
     const [draft] = drafts(saying('', { parts }))
     const attachment = draft?.note['attachment']
     expect(attachment).toHaveLength(4)
     expect(attachment).toContainEqual({
-      ...{ type: 'Image', mediaType: 'image/png', url: 'https://files.example/1.png', name: 'chart 1.png' },
+      type: 'Image',
+      mediaType: 'image/png',
+      url: 'https://files.example/1.png',
+      name: 'chart 1.png',
     })
     expect(draft?.note['content']).toContain('chart 5.png')
     expect(draft?.note['content']).not.toContain('chart 4.png')
@@ -82,14 +87,18 @@ describe('what stands in a note', () => {
 
   test('stored files are attached too, unless nobody could ask for them here', () => {
     const parts = [1, 2, 3, 4, 5].map((each) => ({
-      ...{ kind: 'file' as const, mime: 'video/mp4', name: `${each}.mp4` },
+      kind: 'file' as const,
+      mime: 'video/mp4',
+      name: `${each}.mp4`,
       bytes_ref: { kind: 'content_addressed' as const, algo: 'sha256' as const, digest: 'a'.repeat(64) },
       attachment: { id: `00000000-0000-4000-8000-00000000000${each}`, bucket: 'files', path: `${each}` },
     }))
     const [draft] = drafts(saying('', { parts }))
     expect(draft?.note['attachment']).toHaveLength(4)
     expect(draft?.note['attachment']).toContainEqual({
-      ...{ type: 'Video', mediaType: 'video/mp4', name: '1.mp4' },
+      type: 'Video',
+      mediaType: 'video/mp4',
+      name: '1.mp4',
       url: 'attachment:00000000-0000-4000-8000-000000000001',
     })
     expect(draft?.note['content']).toContain('5.mp4')
@@ -130,7 +139,9 @@ describe('a long answer to few', () => {
   test('in a chat words of many lines stay together, files go one by one, and nobody is called', () => {
     const chat = replyTo({ visibility: 'direct', is_chat: true, reply_to_as_summary: 'food' })
     const file = (at: number) => ({
-      ...{ kind: 'file', mime: 'image/png', name: `${at}.png` },
+      kind: 'file',
+      mime: 'image/png',
+      name: `${at}.png`,
       bytes_ref: { kind: 'url', url: `https://files.example/${at}.png` },
     })
     const text = { kind: 'text', mime: 'text/markdown', content: `Over to @scribe ${'word '.repeat(300)}` }

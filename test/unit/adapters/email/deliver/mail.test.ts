@@ -116,7 +116,8 @@ describe('the header', () => {
     expect(sink.mails[0]).toMatchObject({ from: from.address, to: ['ann@example.org'] })
     const head = scanHead(Buffer.from(sink.mails[0]?.raw ?? '', 'latin1'))
     expect(head).toMatchObject({
-      ...{ from: { address: from.address }, replyTo: [{ address: from.address }] },
+      from: { address: from.address },
+      replyTo: [{ address: from.address }],
       messageId: `${out.threadKey}${'m'.repeat(16)}.${key}@provider.example`,
     })
   })
@@ -241,7 +242,10 @@ describe('the signature', () => {
   test('a key that cannot sign sends nothing', async () => {
     const dkimKeys = [{ selector: 's1', privateKey: secret('no key') }]
     expect(await send(callOf(), throughSink({ dkimKeys }))).toEqual({
-      ...{ kind: 'retry', reason: 'dkim_key_unusable', afterMs: 60_000, scope: 'connection' },
+      kind: 'retry',
+      reason: 'dkim_key_unusable',
+      afterMs: 60_000,
+      scope: 'connection',
     })
     expect(await send(callOf(), throughSink({ dkimKeyFile: '/nowhere/at/all' }))).toMatchObject({
       reason: 'dkim_key_unusable',
@@ -475,7 +479,8 @@ describe('the binding of a Worker', () => {
     const secretless = { carrier, tokens: () => Promise.reject(unsealed) }
     const paused = { afterMs: 60_000, scope: 'connection' }
     expect(await send(callOf(), out.mailSettings(), out.mailDeps(secretless))).toEqual({
-      ...{ kind: 'retry', reason: 'secret_unusable' },
+      kind: 'retry',
+      reason: 'secret_unusable',
       ...paused,
     })
     const id = '0190a000-0000-7000-8000-000000000003'
@@ -483,7 +488,8 @@ describe('the binding of a Worker', () => {
     const files = { open: async () => ({ body: torn, size: 3, mimeType: 'text/plain', name: 'a.txt' }) }
     const reply = out.replyOf('', { parts: [out.storedFile(id, 'a.txt', 'text/plain', 3)] })
     expect(await send(callOf(reply), out.mailSettings(), out.mailDeps({ carrier, files }))).toEqual({
-      ...{ kind: 'retry', reason: 'file_unavailable' },
+      kind: 'retry',
+      reason: 'file_unavailable',
     })
   })
 

@@ -16,7 +16,9 @@ afterEach(async () => {
 async function ask(settings: Record<string, unknown>, signal = AbortSignal.timeout(5_000)): Promise<ProbeResult> {
   const deps: ChannelDeps = {
     connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
-    ...{ fetch, now: Date.now, hmac: webHmac() },
+    fetch,
+    now: Date.now,
+    hmac: webHmac(),
   }
   const result = await emailChannel.create({ domain: 'agents.example.org', ...settings }, deps).probe?.({ signal })
   expect(JSON.stringify(result)).not.toContain(password)
@@ -27,7 +29,10 @@ async function ask(settings: Record<string, unknown>, signal = AbortSignal.timeo
 async function startRelay(): Promise<{ readonly urlFor: (word: string) => string; readonly mails: () => number }> {
   let mails = 0
   const server = new SMTPServer({
-    ...{ disabledCommands: ['STARTTLS'], allowInsecureAuth: true, logger: false, closeTimeout: 50 },
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    logger: false,
+    closeTimeout: 50,
     onAuth(auth, _session, done) {
       if (auth.password === password) return done(null, { user: 'parley' })
       return done(Object.assign(new Error('5.7.8 no such account here'), { responseCode: 535 }))
@@ -118,7 +123,9 @@ describe('a mailbox', () => {
       summary: 'agents.example.org, imap reader@127.0.0.1, no relay',
       problems: [
         {
-          ...{ state: 'failed', reason: 'imap_login_refused', problem: 'the mailbox refused the login' },
+          state: 'failed',
+          reason: 'imap_login_refused',
+          problem: 'the mailbox refused the login',
           remedy: 'check the name and the password in EMAIL_IMAP_URL',
         },
       ],
@@ -148,7 +155,9 @@ describe('a relay', () => {
     const relay = await startRelay()
     expect((await ask({ smtpUrl: relay.urlFor('another-word') })).problems).toEqual([
       {
-        ...{ state: 'failed', reason: 'relay_login_refused', problem: 'the relay refused the login (535)' },
+        state: 'failed',
+        reason: 'relay_login_refused',
+        problem: 'the relay refused the login (535)',
         remedy: 'check the name and the password in SMTP_URL',
       },
     ])

@@ -10,8 +10,19 @@ const fieldsOf = (...lines: readonly string[]): readonly HeaderField[] =>
     return { name: name.toLowerCase(), value: value.join(':').trim() }
   })
 const head = (changes: Partial<MailHead> = {}): MailHead => ({
-  ...{ fields: [], bodyStart: 0, faults: [], from: alice, to: [], cc: [], replyTo: [], subject: 'Hello' },
-  ...{ messageId: 'one@sender.example', inReplyTo: [], references: [], threadIndex: undefined, date: undefined },
+  fields: [],
+  bodyStart: 0,
+  faults: [],
+  from: alice,
+  to: [],
+  cc: [],
+  replyTo: [],
+  subject: 'Hello',
+  messageId: 'one@sender.example',
+  inReplyTo: [],
+  references: [],
+  threadIndex: undefined,
+  date: undefined,
   ...changes,
 })
 const why = (changes: Partial<MailHead>, mailFrom: string | undefined = alice.address, hop?: number) =>

@@ -183,7 +183,8 @@ describe('when a mail was written', () => {
     const mail = await make()
     const zone = () =>
       senderZone(senderZone(senderZone(), { selector: 's2' }), {
-        ...{ domain: 'list.example', key: mailKey('rsa-2048', 'list') },
+        domain: 'list.example',
+        key: mailKey('rsa-2048', 'list'),
       })
     const prove = (text: string, day: number) =>
       provenMail(text, { zone: zone(), receivedAt: onDay(day), settings: { trustedSealers: ['list.example'] } })

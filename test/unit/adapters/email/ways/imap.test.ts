@@ -93,8 +93,16 @@ function read(
   changes: Partial<ImapSettings> = {},
 ): { readonly taken: () => number; readonly error: () => unknown } {
   const settings: ImapSettings = {
-    ...{ host: '127.0.0.1', port, secure: false, allowPlain: true, user: 'desk', password: secret('hunter2') },
-    ...{ address: 'desk@agents.example', startAt: 'all', firstPauseMs: 20, ...changes },
+    host: '127.0.0.1',
+    port,
+    secure: false,
+    allowPlain: true,
+    user: 'desk',
+    password: secret('hunter2'),
+    address: 'desk@agents.example',
+    startAt: 'all',
+    firstPauseMs: 20,
+    ...changes,
   }
   const deps = { own: createOwnMailRegistry(), recipientOf: () => 'agent' as const, maxBytes: 10_000, now: Date.now }
   const stopping = new AbortController()

@@ -27,7 +27,10 @@ function entitiesShown(pieces: readonly Ranged[]): Shown {
 
 export function rangedPieces(markdown: string, mayNotify?: ReadonlySet<string>): readonly Ranged[] {
   const reply: NormalizedResponse = {
-    ...{ status: 'completed', thread_id: 't', in_reply_to: 'm', agent: '@demo@parley.localhost' },
+    status: 'completed',
+    thread_id: 't',
+    in_reply_to: 'm',
+    agent: '@demo@parley.localhost',
     parts: [{ kind: 'text', mime: 'text/markdown', content: markdown }],
   }
   // What the channel sends is the platform's JSON, which has ranges of this shape.

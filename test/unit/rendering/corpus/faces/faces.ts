@@ -6,5 +6,13 @@ import { markdown, plain } from './markdown-faces.ts'
 import type { Face } from './shown.ts'
 
 export const faces: Readonly<Record<string, Face>> = {
-  ...{ blocks, mrkdwn, markdownText, entities, mailHtml, mailText, note, markdown, plain },
+  blocks,
+  mrkdwn,
+  markdownText,
+  entities,
+  mailHtml,
+  mailText,
+  note,
+  markdown,
+  plain,
 }
