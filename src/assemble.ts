@@ -38,6 +38,7 @@ import { createEvidenceResolver } from './identity/principal/resolver.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
 import type { InboxStore } from './inbound/inbox-store.ts'
 import type { SourceStore } from './inbound/source-store.ts'
+import { createUnpinnedFetch, sha256Hex } from './lib/index.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { createWakeup, type Wakeup } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
@@ -50,7 +51,6 @@ import { createUnprovenSenderStore } from './storage/stranger-store.ts'
 import { createTakeOver } from './storage/take-over.ts'
 import { createTurnStore } from './storage/turn-store.ts'
 import { createTaskWatchers } from './tasks/watchers.ts'
-import { createUnpinnedFetch, sha256Hex } from './verification/index.ts'
 
 export type Runtime = {
   readonly fetch: typeof fetch

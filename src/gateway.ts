@@ -31,13 +31,13 @@ import { takeTurn } from './gateway/take-turn.ts'
 import { waitForAnswer } from './gateway/watch.ts'
 import { pairingWelcome } from './identity/pairing/door-words.ts'
 import type { Resubmission } from './inbound/receipt-store.ts'
+import { isStandstill, type SlotUse } from './observability/process-metrics.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
 import type { HeldSendLane } from './outbox/outbox-store.ts'
 import { createQuiet, runWorkerLoop, type WorkerLoop } from './pump.ts'
 import type { FullSlots } from './sessions/full-slots.ts'
 import type { RunStore } from './sessions/run-store.ts'
 import type { HeldLane } from './sessions/turn-store.ts'
-import { isStandstill, type SlotUse } from './vitals/slot-use.ts'
 
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]

@@ -1,7 +1,7 @@
 // Fixtures of A2A for the adapter kit: messages from this machine and with a token, and payloads with their twins; there is no
 // vendor, and the answers of its own paths are tested in test/conformance/a2a.
 import type { CallerResult, JsonObject, RawRequest } from '../../src/contract/index.ts'
-import { partsText } from '../../src/rendering/index.ts'
+import { partsText } from '../../src/markdown/index.ts'
 import bearer from './fixtures/bearer.json' with { type: 'json' }
 import everyPart from './fixtures/every-part.json' with { type: 'json' }
 import followUp from './fixtures/follow-up.json' with { type: 'json' }

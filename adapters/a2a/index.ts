@@ -16,7 +16,7 @@ import {
   requirePort,
   wrongAnswer,
 } from '../../src/contract/index.ts'
-import { createUnpinnedFetch, readOwnDocument } from '../../src/verification/index.ts'
+import { createUnpinnedFetch, readOwnDocument } from '../../src/lib/index.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendReply } from './deliver/append.ts'
 import { deliverPush } from './deliver/push.ts'

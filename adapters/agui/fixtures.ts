@@ -1,7 +1,7 @@
 // Fixtures of the run API for the adapter kit: requests from this machine and with a token, and payloads with their twins; there
 // is no vendor.
 import type { CallerResult, JsonObject, RawRequest } from '../../src/contract/index.ts'
-import { partsText } from '../../src/rendering/index.ts'
+import { partsText } from '../../src/markdown/index.ts'
 import bearer from './fixtures/bearer.json' with { type: 'json' }
 import laterTurn from './fixtures/later-turn.json' with { type: 'json' }
 import plainText from './fixtures/plain-text.json' with { type: 'json' }

@@ -22,7 +22,7 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import { parseBoundedJson } from '../../src/verification/index.ts'
+import { parseBoundedJson } from '../../src/lib/index.ts'
 import { uniqueParts, userMessageParts } from './files.ts'
 import {
   type AguiPayload,

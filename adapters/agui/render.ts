@@ -9,7 +9,7 @@ import {
   textPart,
   type WatchResult,
 } from '../../src/contract/index.ts'
-import { plainText, safeMarkdown } from '../../src/rendering/index.ts'
+import { plainText, safeMarkdown } from '../../src/markdown/index.ts'
 import type { AguiCall, Interrupt } from './wire.ts'
 
 type Problem = { readonly status: number; readonly message: string; readonly remedy: string }

@@ -8,7 +8,7 @@ import {
   type TaskService,
   type VerifyResult,
 } from '../../src/contract/index.ts'
-import { parseBoundedJson, sha256Hex } from '../../src/verification/index.ts'
+import { parseBoundedJson, sha256Hex } from '../../src/lib/index.ts'
 import { checkOpenInterrupts } from './live/interrupts.ts'
 import { type AguiPayload, aguiSubject, guestPrefix, threadIdSchema } from './wire.ts'
 

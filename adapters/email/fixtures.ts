@@ -1,7 +1,7 @@
 // Fixtures of email for the adapter kit: signed posts of whole mails, and mails with their twins. Their signatures are real and
 // DNS answers as their domain would.
 import type { ChannelDeps, JsonObject, RawRequest } from '../../src/contract/index.ts'
-import { toHex, webHmac } from '../../src/verification/index.ts'
+import { toHex, webHmac } from '../../src/lib/index.ts'
 import autoReply from './fixtures/auto-reply.json' with { type: 'json' }
 import groupReply from './fixtures/group-reply.json' with { type: 'json' }
 import plainText from './fixtures/plain-text.json' with { type: 'json' }

@@ -17,7 +17,7 @@ import {
   UnparsableEventError,
   type VerifyResult,
 } from '../../src/contract/index.ts'
-import { misfit } from '../../src/verification/index.ts'
+import { misfit } from '../../src/lib/index.ts'
 import { allowedResponseOrigins, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
 import { createWebApiCaller } from './deliver/call-slack.ts'
 import { deliverSlack } from './deliver/deliver-slack.ts'

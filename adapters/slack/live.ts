@@ -1,7 +1,7 @@
 // A reply while it grows: a native stream in a thread, else a message that is edited. One message either way: a
 // stream that nears its end is stopped and then edited, so nothing continues elsewhere.
 import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
-import { renderBlocks, streamTree } from '../../src/rendering/index.ts'
+import { renderBlocks, streamTree } from '../../src/markdown/index.ts'
 import type { WebApiAnswer } from './deliver/call-slack.ts'
 import { isErrorOfClass } from './deliver/outcome-of.ts'
 import type { LiveState, OutboundDeps } from './deliver/ports.ts'

@@ -13,7 +13,7 @@ import {
   renderBlocks,
   renderPlain,
   replyTree,
-} from '../../src/rendering/index.ts'
+} from '../../src/markdown/index.ts'
 import { isUploadable, uploadCall } from './files/render.ts'
 import {
   isForOnePerson,

@@ -1,6 +1,6 @@
 // Hop 2: the secret we gave Telegram with setWebhook must come back in its header. Not a byte of the body is read before.
 import type { RawRequest, RequestHead, Secret, VerifyResult } from '../../src/contract/index.ts'
-import { equalInConstantTime } from '../../src/verification/index.ts'
+import { equalInConstantTime } from '../../src/lib/index.ts'
 
 export const secretHeader = 'x-telegram-bot-api-secret-token'
 

@@ -8,7 +8,7 @@ import {
   renderMarkdown,
   renderMrkdwn,
   renderNote,
-} from '../../src/rendering/index.ts'
+} from '../../src/markdown/index.ts'
 
 export type Renderer = (markdown: string) => unknown
 

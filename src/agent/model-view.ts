@@ -1,6 +1,6 @@
 // What a model is shown of a conversation: what came before, with the speakers' names where there are several.
 import type { Envelope, HistoricalMessage } from '../contract/index.ts'
-import { partsText } from '../rendering/index.ts'
+import { partsText } from '../markdown/index.ts'
 import type { SignalContext } from './context.ts'
 import { asFields } from './fields.ts'
 import type { HistoryInput } from './history/sliding-window.ts'

@@ -1,7 +1,7 @@
 // Other agents of this gateway as tools of a model agent: `agent/<slug>`, one message in, its answer out.
 import * as z from 'zod'
 import { isGatewayError, type NormalizedResponse } from '../contract/index.ts'
-import { partsText } from '../rendering/index.ts'
+import { partsText } from '../markdown/index.ts'
 import type { SharedBudgets } from './loop/budget.ts'
 import type { AgentCalls, CallableAgent } from './siblings.ts'
 import { defineTool, type Tool } from './tools/define-tool.ts'

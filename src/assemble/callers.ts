@@ -5,10 +5,10 @@ import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-
 import { createExternalTokenVerifier, type ExternalTokenVerifier } from '../identity/issuers/outside-tokens.ts'
 import { hasTokenIssuers, metadataUrl } from '../identity/issuers/protected-resource.ts'
 import { createCallerService } from '../identity/tokens/callers.ts'
+import { createUnpinnedFetch, equalInConstantTime, sha256Hex } from '../lib/index.ts'
 import type { Database } from '../storage/database.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createUsedTokens } from '../storage/used-token-store.ts'
-import { createUnpinnedFetch, equalInConstantTime, sha256Hex } from '../verification/index.ts'
 
 export type CallerServiceDeps = {
   readonly fetch: typeof fetch

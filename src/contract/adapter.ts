@@ -1,21 +1,30 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities.
-import type { AncestorMessage, AncestorsRequest, ReferencedMessage } from './around.ts'
-import type { Connection, InboundEvent, OnceClaim, RawRequest, RequestHead, StoredEventFacts } from './arrival.ts'
-import type { Capabilities, OptionalVerb } from './capabilities.ts'
+
+import { GatewayError } from '../lib/errors.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import type { Capabilities, OptionalVerb, PresenceDetails, PresenceUpdate } from './capabilities.ts'
 import type { CallQuestion } from './delivery.ts'
-import type { DiscoveryVerbs } from './discovery.ts'
-import { GatewayError } from './errors.ts'
-import type { JsonObject } from './json.ts'
-import type { EmailEvent, EmailEventResult, IngressContext, OpenListener } from './listen.ts'
-import type { LiveVerbs } from './live.ts'
+import type { Connection, InboundEvent, OnceClaim, RawRequest, RequestHead, StoredEventFacts } from './inbound-event.ts'
 import type { NormalizedMessage } from './message.ts'
-import type { OpenedFile } from './opened-file.ts'
-import type { Operations } from './operate.ts'
-import type { AcceptResult, DeliveryOutcome, LookupOutcome, TransportAnswer, VerifyResult } from './outcomes.ts'
+import type {
+  AncestorMessage,
+  AncestorsRequest,
+  DiscoveryVerbs,
+  EmailEvent,
+  EmailEventResult,
+  Endpoint,
+  FollowRequest,
+  IngressContext,
+  LiveVerbs,
+  OpenedFile,
+  OpenListener,
+  Operations,
+  ReferencedMessage,
+  ServeContext,
+} from './optional-verbs.ts'
 import type { ProbeRequest, ProbeResult } from './probe.ts'
 import type { NormalizedResponse } from './response.ts'
-import type { Endpoint, FollowRequest, ServeContext } from './serve.ts'
-import type { PresenceDetails, PresenceUpdate } from './sign.ts'
+import type { AcceptResult, DeliveryOutcome, LookupOutcome, TransportAnswer, VerifyResult } from './results.ts'
 
 /** Hops 2 and 3 together: a verdict, and for a verified event what it says. */
 export type ReceiveResult =

@@ -1,7 +1,7 @@
 // Who calls one of our APIs (hop 2): the holder of a token or an anonymous caller, and how far along a chain of agents.
 import * as z from 'zod'
 import type { RecipientCapabilities } from './capabilities.ts'
-import type { RejectReason } from './outcomes.ts'
+import type { RejectReason } from './results.ts'
 
 /** Longer chains are refused, whichever side counts. */
 export const maxChainDepth = 16
@@ -90,3 +90,63 @@ export interface CallerVerifier {
    */
   challenge(reason: RejectReason, at?: { readonly scope?: string; readonly resource?: string }): string
 }
+
+// Ids that callers choose: threads, runs, messages, tasks. They are stored, compared, logged and shown, so nothing in them may end a line,
+// move a cursor, turn text around or be half a character. Checked when the request comes in, while the caller can still be told.
+
+/** Control characters (C0, DEL, C1), line and paragraph separators, and the embeddings, overrides and isolates of UAX 9. */
+const unfit = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u
+
+export const plainIdRemedy = 'use visible characters: no control characters, line breaks or changes of direction'
+
+export function isPlainId(text: string): boolean {
+  return !unfit.test(text) && text.isWellFormed()
+}
+
+/** Blanks at its ends do not count. */
+export function callerId(maxLength = 512): z.ZodString {
+  return z.string().trim().min(1).max(maxLength).refine(isPlainId, plainIdRemedy)
+}
+
+// What a caller is told about the token it needs, in one header (RFC 6750 section 3, RFC 9728 section 5.1).
+
+export type ChallengeFacts = {
+  readonly reason: RejectReason
+  readonly realm?: string
+  /** What the token would have to be good for. */
+  readonly scope?: string
+  /** Where it is written who issues tokens for this place. */
+  readonly resourceMetadata?: string
+}
+
+/** The word of RFC 6750 for it. Undefined: it says nothing about a token, or none came. */
+export function bearerErrorCode(
+  reason: RejectReason,
+): 'invalid_token' | 'insufficient_scope' | 'issuer_unavailable' | undefined {
+  if (reason === 'insufficient_scope' || reason === 'issuer_unavailable') return reason
+  return reason === 'invalid_token' || reason.startsWith('token_') ? 'invalid_token' : undefined
+}
+
+export function bearerChallenge({ reason, realm, scope, resourceMetadata }: ChallengeFacts): string {
+  const error = bearerErrorCode(reason)
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['realm', realm],
+    // Of a server that does not answer RFC 6750 knows nothing, and the token may be fine.
+    ['error', error === 'issuer_unavailable' ? undefined : error],
+    ['error_description', error === 'invalid_token' && reason !== error ? reason : undefined],
+    ['scope', scope],
+    ['resource_metadata', resourceMetadata],
+  ]
+  const told = facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${stripUnquotable(value)}"`]))
+  return ['Bearer', told.join(', ')].join(' ').trim()
+}
+
+/** What would end the quotes, or the header, has no place in it. */
+function stripUnquotable(text: string): string {
+  return text.replaceAll(/[^\u0020-\u007e]|["\\]/g, '')
+}
+
+// Authentication sources that act without a person: identity limits them, and the loop shows them fewer tools. One list for both.
+
+/** Sources of authority (`auth_source`) behind which no person sits. */
+export const autonomousSources: readonly string[] = ['system', 'runtime', 'agent_token']

@@ -1,5 +1,5 @@
 // A command that one channel adds to the command line: what its platform must be told, or asked.
-import type { Json, JsonObject } from './json.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 
 export type CommandFlag = {
   /** `positional`: a word of its own, in the order of the flags. */

@@ -1,15 +1,14 @@
 // A channel as the configuration knows it: how its settings are read and how an adapter is made from them (before hop 1).
-import type * as z from 'zod'
-import type { AccessRule } from './access.ts'
+import * as z from 'zod'
+import { GatewayError } from '../lib/errors.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import type { SafeFetch } from '../lib/safe-fetch-port.ts'
+import { type Secret, secret } from '../lib/secret.ts'
+import type { AccessRule, StrangerSettings } from './access.ts'
 import type { Adapter } from './adapter.ts'
-import type { Connection } from './arrival.ts'
 import type { CallerVerifier } from './caller.ts'
-import type { Mailer } from './carrier.ts'
-import type { SafeFetch } from './guarded-fetch.ts'
-import type { JsonObject } from './json.ts'
-import type { Offload } from './offload.ts'
+import type { Connection } from './inbound-event.ts'
 import type { Records } from './records.ts'
-import type { StrangerSettings } from './strangers.ts'
 import type { TaskService } from './tasks.ts'
 
 /** Which people a reply may notify by naming them. */
@@ -264,4 +263,111 @@ export interface ChannelDefinition {
   /** Undefined when the environment does not mention the channel. */
   fromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined
   create(settings: unknown, deps: ChannelDeps): Adapter
+}
+
+// The mailer port: what the runtime itself sends, where it has a transport of its own beside fetch.
+
+/**
+ * Port: the counterpart of `takeHanded`. The runtime makes the bytes out of what it is given, in a form that its adapter knows, and names
+ * them; its errors are thrown as they are.
+ */
+export interface Mailer {
+  /** Of one parcel, as it travels. */
+  readonly maxBytes: number
+  send(parcel: object): Promise<{ readonly messageId: string }>
+}
+
+// Work that only computes, done away from the event loop: a port of runtimes that have threads. Without it callers compute themselves.
+
+export type OffloadCall = {
+  /** A module whose exported functions may be called. */
+  readonly module: URL
+  readonly name: string
+  /** Made when the work begins, so that nothing is copied for what waits. Buffers in `transfer` are given away. */
+  readonly input: () => { readonly value: unknown; readonly transfer?: readonly ArrayBuffer[] }
+  /** Of the input. Large work leaves a thread to small work. */
+  readonly bytes: number
+}
+
+/** Answers what the function answers; rejects with what it threw, or with an `OffloadError`. */
+export type Offload = (call: OffloadCall) => Promise<unknown>
+
+/** busy: too much waits already; timeout: it was ended; crashed: its thread died, of memory or otherwise. */
+export type OffloadFailure = 'busy' | 'timeout' | 'crashed'
+
+export class OffloadError extends Error {
+  readonly failure: OffloadFailure
+
+  constructor(failure: OffloadFailure, cause?: unknown) {
+    super(`offloaded work: ${failure}`, cause === undefined ? undefined : { cause })
+    this.name = 'OffloadError'
+    this.failure = failure
+  }
+}
+
+// What an operator may say of any connection, beside its channel's own settings.
+
+/** `id`: `default` where it is left out. */
+export type ConnectionOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'>>
+
+/** What is not said of the connection is said of its channel. */
+export function connectionConfig(channel: string, options: ConnectionOptions): ConnectionConfig {
+  const {
+    id = 'default',
+    agent,
+    access,
+    mentionHumans,
+    attention,
+    consent,
+    strangers,
+    replyParts,
+    ...settings
+  } = options
+  return {
+    channel,
+    id,
+    ...(agent === undefined ? {} : { agent }),
+    ...(access === undefined ? {} : { access }),
+    ...(mentionHumans === undefined ? {} : { mentionHumans }),
+    ...(attention === undefined ? {} : { attention }),
+    ...(consent === undefined ? {} : { consent }),
+    ...(strangers === undefined ? {} : { strangers }),
+    ...(replyParts === undefined ? {} : { replyParts }),
+    settings,
+  }
+}
+
+// Checks an adapter makes when it is created: its settings against its schema, and the ports it needs.
+
+export function parseSettings<Settings>(channel: string, schema: z.ZodType<Settings>, settings: unknown): Settings {
+  const parsed = schema.safeParse(settings)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  throw new GatewayError('config_invalid', `[${channel}] ${problems.join('; ')}`)
+}
+
+/** `what`: the port in words, and how to pass it. */
+export function requirePort<Port>(channel: string, port: Port | undefined, what: string): Port {
+  if (port === undefined) throw new GatewayError('config_invalid', `[${channel}] needs ${what}`)
+  return port
+}
+
+// Settings that channels have in common, as schemas (before hop 1).
+
+const rateSchema = z.object({ count: z.number().int().positive(), perMs: z.number().int().positive() }).readonly()
+
+export const limitsSchema = z
+  .object({ connection: rateSchema.exactOptional(), conversation: rateSchema.exactOptional() })
+  .readonly()
+
+/** Takes a string or an already wrapped secret, so that checking twice does no harm. */
+export function secretSchema(pattern: RegExp, problem: string): z.ZodType<Secret, unknown> {
+  return z
+    .union([z.string(), z.custom<Secret>(isSecret)], { error: problem })
+    .transform((given) => (typeof given === 'string' ? secret(given) : given))
+    .refine((wrapped) => pattern.test(wrapped.reveal()), problem)
+}
+
+function isSecret(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'reveal' in value && typeof value.reveal === 'function'
 }

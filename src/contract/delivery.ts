@@ -1,5 +1,5 @@
 // A call on its way into the outbox; written by the turn that made it, in the same commit as its transcript.
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 
 /**
  * Why a call is made: the answer, an extra message, an apology for a dead turn, a notice about a failed part, opening a live

@@ -8,8 +8,39 @@
 //   call        one vendor request as data                delivery  a call on its way, with its attempts
 //   lane        a conversation's place in the turn queue  step      one journaled effect inside a turn
 
-export type { AccessEntry, AccessRule } from './access.ts'
-export { accessEntriesSchema, accessProblems, accessSchema } from './access.ts'
+export { cleanFileName, cleanName, cleanText, hasOnlyVisibleCharacters } from '../lib/clean-text.ts'
+export type { ErrorCode, ErrorSource, ThrownError } from '../lib/errors.ts'
+export { describeError, formatThrownError, GatewayError, isGatewayError } from '../lib/errors.ts'
+export type { IdSource } from '../lib/ids.ts'
+export { createIdSource } from '../lib/ids.ts'
+export { importOnNode } from '../lib/import-on-node.ts'
+export type { Json, JsonObject } from '../lib/json-value.ts'
+export type { Log, LogFields } from '../lib/log.ts'
+export { errorLogFields, sanitizeLogFields } from '../lib/log.ts'
+export type { FetchRefusal, SafeFetch, SafeFetchOptions, SafeFetchResult } from '../lib/safe-fetch-port.ts'
+export type { Secret } from '../lib/secret.ts'
+export { redactSecrets, secret, secretQuery, secretValue } from '../lib/secret.ts'
+export type {
+  AccessEntry,
+  AccessRule,
+  DayShare,
+  OpenPairing,
+  StoredAccess,
+  StoredGrant,
+  StrangerLimits,
+  StrangerSettings,
+} from './access.ts'
+export {
+  accessEntriesSchema,
+  accessProblems,
+  accessSchema,
+  delimitedPrefixSchema,
+  hasSubjectPrefix,
+  noStoredAccess,
+  strangerLimits,
+  strangerProblems,
+  wordSchema,
+} from './access.ts'
 export type {
   Adapter,
   AdapterDefinition,
@@ -21,8 +52,102 @@ export type {
 } from './adapter.ts'
 export { defineAdapter, UnparsableEventError } from './adapter.ts'
 export type { Address } from './address.ts'
-export { formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
-export type { AncestorMessage, AncestorsRequest, ReferencedMessage } from './around.ts'
+export { displayAddress, formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
+export type {
+  Bearer,
+  CallerContext,
+  CallerResult,
+  CallerVerifier,
+  ChallengeFacts,
+  ForeignTokenClaims,
+  TokenRequirements,
+} from './caller.ts'
+export {
+  autonomousSources,
+  bearerChallenge,
+  bearerErrorCode,
+  bearerMay,
+  callerContextSchema,
+  callerId,
+  isPlainId,
+  maxChainDepth,
+  plainIdRemedy,
+  runScope,
+} from './caller.ts'
+export type {
+  Capabilities,
+  CommandForm,
+  MentionRelay,
+  OptionalVerb,
+  PresenceDetails,
+  PresenceUpdate,
+  RateLimit,
+  RecipientCapabilities,
+  ReplyLimit,
+  Starter,
+} from './capabilities.ts'
+export { mentionRelaySchema, writeCommand } from './capabilities.ts'
+export type {
+  AgentProfile,
+  AgentSkill,
+  AttentionMode,
+  AttentionSettings,
+  ChannelDefinition,
+  ChannelDeps,
+  ChannelKeys,
+  ClosedRooms,
+  ConnectionConfig,
+  ConnectionOptions,
+  ConsentGrant,
+  EnvironmentReading,
+  FileLink,
+  FileSource,
+  Hmac,
+  Installation,
+  Installations,
+  KeyRing,
+  KnownPeople,
+  Mailer,
+  MentionHumans,
+  Offload,
+  OffloadCall,
+  OffloadFailure,
+  RawBlobs,
+  RoomMemory,
+  RunLog,
+  SourcedFile,
+  TtlEntry,
+  TtlStore,
+} from './channel.ts'
+export { connectionConfig, limitsSchema, OffloadError, parseSettings, requirePort, secretSchema } from './channel.ts'
+export type {
+  ChannelCommand,
+  ChannelCommandGroup,
+  ChannelCommands,
+  CommandContext,
+  CommandFlag,
+  CommandFlags,
+  CommandResult,
+  OperatingCommand,
+  OperatingContext,
+  OperationResponse,
+} from './channel-command.ts'
+export { cloneForObserver } from './copy-for-watcher.ts'
+export type { CallPurpose, CallQuestion, QueuedCall } from './delivery.ts'
+export { isOrderKey, recipientLane } from './delivery.ts'
+export type { IdentityEvidence } from './evidence.ts'
+export { identityEvidenceSchema } from './evidence.ts'
+export type {
+  ChannelEvent,
+  Envelope,
+  EnvelopeType,
+  Fields,
+  GatewayEvent,
+  LoopEvent,
+  Observer,
+  RuntimeToolEvent,
+} from './gateway-events.ts'
+export { envelopeSchemaId, envelopeTypes, envelopeVersion } from './gateway-events.ts'
 export type {
   Bounce,
   Connection,
@@ -38,122 +163,45 @@ export type {
   RoomStatusChange,
   StoredEventFacts,
   ThreadClaim,
-} from './arrival.ts'
-export { autonomousSources } from './autonomous-sources.ts'
-export type { ChallengeFacts } from './bearer-challenge.ts'
-export { bearerChallenge, bearerErrorCode } from './bearer-challenge.ts'
-export { bearerEvidenceFacts } from './bearer-facts.ts'
-export type {
-  Bearer,
-  CallerContext,
-  CallerResult,
-  CallerVerifier,
-  ForeignTokenClaims,
-  TokenRequirements,
-} from './caller.ts'
-export { bearerMay, callerContextSchema, maxChainDepth, runScope } from './caller.ts'
-export { callerId, isPlainId, plainIdRemedy } from './caller-id.ts'
-export type {
-  Capabilities,
-  CommandForm,
-  MentionRelay,
-  OptionalVerb,
-  RateLimit,
-  RecipientCapabilities,
-  ReplyLimit,
-} from './capabilities.ts'
-export { mentionRelaySchema, writeCommand } from './capabilities.ts'
-export type { Mailer } from './carrier.ts'
-export type {
-  AgentProfile,
-  AgentSkill,
-  AttentionMode,
-  AttentionSettings,
-  ChannelDefinition,
-  ChannelDeps,
-  ChannelKeys,
-  ClosedRooms,
-  ConnectionConfig,
-  ConsentGrant,
-  EnvironmentReading,
-  FileLink,
-  FileSource,
-  Hmac,
-  Installation,
-  Installations,
-  KeyRing,
-  KnownPeople,
-  MentionHumans,
-  RawBlobs,
-  RoomMemory,
-  RunLog,
-  SourcedFile,
-  TtlEntry,
-  TtlStore,
-} from './channel.ts'
-export type {
-  ChannelCommand,
-  ChannelCommandGroup,
-  ChannelCommands,
-  CommandContext,
-  CommandFlag,
-  CommandFlags,
-  CommandResult,
-  OperatingCommand,
-  OperatingContext,
-  OperationResponse,
-} from './channel-command.ts'
-export type { ChannelContext, ClientContext, ClientData } from './channel-context.ts'
-export { channelContextSchema, clientContext, maxClientDataBytes } from './channel-context.ts'
-export { parseSettings, requirePort } from './checked-settings.ts'
-export { cleanFileName } from './clean-file-name.ts'
-export { cleanName } from './clean-name.ts'
-export { cleanText } from './clean-text.ts'
-export type { ConnectionOptions } from './connection-options.ts'
-export { connectionConfig } from './connection-options.ts'
-export { cloneForObserver } from './copy-for-watcher.ts'
-export type { CallPurpose, CallQuestion, QueuedCall } from './delivery.ts'
-export { isOrderKey, recipientLane } from './delivery.ts'
-export type { AgentUrls, DiscoveryVerbs } from './discovery.ts'
-export { displayAddress } from './display-address.ts'
-export type { Envelope, EnvelopeType, Fields } from './envelope.ts'
-export { envelopeSchemaId, envelopeTypes, envelopeVersion } from './envelope.ts'
-export type { ErrorCode } from './errors.ts'
-export { GatewayError, isGatewayError } from './errors.ts'
-export type { ChannelEvent, GatewayEvent, LoopEvent, Observer, RuntimeToolEvent } from './events.ts'
-export type { IdentityEvidence } from './evidence.ts'
-export { identityEvidenceSchema } from './evidence.ts'
-export { errorLogFields } from './failure-facts.ts'
-export type { FetchRefusal, SafeFetch, SafeFetchOptions, SafeFetchResult } from './guarded-fetch.ts'
-export { redactSecrets, secretQuery, secretValue } from './hide-secrets.ts'
-export type { IdSource } from './ids.ts'
-export { createIdSource } from './ids.ts'
-export { importOnNode } from './import-on-node.ts'
-export type { Json, JsonObject } from './json.ts'
-export type { EmailEvent, EmailEventResult, IngressContext, ListenResult, OpenListener } from './listen.ts'
-export type { FrameOutcome, LiveFrame, LivePreview, LiveVerbs } from './live.ts'
-export type { Log, LogFields } from './log.ts'
-export { sanitizeLogFields } from './log.ts'
-export type { HistoricalMessage, NormalizedMessage } from './message.ts'
-export { historicalMessageSchema, normalizedMessageSchema } from './message.ts'
-export type { InboundOutcome, Meter, SendOutcome, ToolOutcome, TurnOutcome, WorkerLoopName } from './meter.ts'
-export { noMeter } from './meter.ts'
+} from './inbound-event.ts'
+export type { ChannelContext, ClientContext, ClientData, HistoricalMessage, NormalizedMessage } from './message.ts'
+export {
+  channelContextSchema,
+  clientContext,
+  historicalMessageSchema,
+  maxClientDataBytes,
+  normalizedMessageSchema,
+} from './message.ts'
+export type { InboundOutcome, Meter, SendOutcome, ToolOutcome, TurnOutcome, WorkerLoopName } from './metrics.ts'
+export { noMeter } from './metrics.ts'
 export type { AssuranceClass, ProvenFacts } from './mint-evidence.ts'
-export { assuranceClasses, isPlainSubject, mintEvidence } from './mint-evidence.ts'
-export type { Offload, OffloadCall, OffloadFailure } from './offload.ts'
-export { OffloadError } from './offload.ts'
-export type { OpenedFile } from './opened-file.ts'
-export type { Operation, OperationChange, OperationFacts, OperationResult, Operations } from './operate.ts'
+export { assuranceClasses, bearerEvidenceFacts, isPlainSubject, mintEvidence } from './mint-evidence.ts'
 export type {
-  AcceptResult,
-  DeliveryOutcome,
-  LookupOutcome,
-  RejectedEventFacts,
-  RejectReason,
-  TransportAnswer,
-  VerifyResult,
-} from './outcomes.ts'
-export { createRateLimiter, type RateLimiter } from './pace.ts'
+  AgentUrls,
+  AncestorMessage,
+  AncestorsRequest,
+  DescribedRequest,
+  DiscoveryVerbs,
+  EmailEvent,
+  EmailEventResult,
+  Endpoint,
+  FollowRequest,
+  FrameOutcome,
+  IngressContext,
+  ListenResult,
+  LiveFrame,
+  LivePreview,
+  LiveVerbs,
+  OpenedFile,
+  OpenListener,
+  Operation,
+  OperationChange,
+  OperationFacts,
+  OperationResult,
+  Operations,
+  ReferencedMessage,
+  ServeContext,
+} from './optional-verbs.ts'
 export type { Page } from './page.ts'
 export type { AttachmentRef, BytesRef, KnownPart, Part } from './parts.ts'
 export {
@@ -177,23 +225,22 @@ export type {
   PublicUrlState,
 } from './probe.ts'
 export { probeOwnAddress, probeReport, probeState, unreachableAddress, worstProblem, wrongAnswer } from './probe.ts'
+export { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
 export type { ChannelRecord, ProtocolReply, RecordFacts, Records, RecordWrite } from './records.ts'
 export type { ClientFacts, ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
 export { agentResponseSchema, normalizedResponseSchema } from './response.ts'
-export type { Secret } from './secret.ts'
-export { secret } from './secret.ts'
+export type {
+  AcceptResult,
+  DeliveryOutcome,
+  LookupOutcome,
+  RejectedEventFacts,
+  RejectReason,
+  TransportAnswer,
+  VerifyResult,
+} from './results.ts'
 export type { PolicySender, Sender, SenderProfile, UnverifiedSender, VerifiedSender } from './sender.ts'
-export { senderSchema, unverifiedSender, verifiedSender } from './sender.ts'
-export { registrableDomain, senderGroup } from './sender-group.ts'
-export type { DescribedRequest, Endpoint, FollowRequest, ServeContext } from './serve.ts'
-export { limitsSchema, secretSchema } from './setting-schemas.ts'
-export type { PresenceDetails, PresenceUpdate, Starter } from './sign.ts'
+export { registrableDomain, senderGroup, senderSchema, unverifiedSender, verifiedSender } from './sender.ts'
 export type { StoreWithRetry } from './store-result.ts'
-export type { OpenPairing, StoredAccess, StoredGrant } from './stored-access.ts'
-export { noStoredAccess } from './stored-access.ts'
-export type { DayShare, StrangerLimits, StrangerSettings } from './strangers.ts'
-export { strangerLimits, strangerProblems } from './strangers.ts'
-export { hasSubjectPrefix } from './subject-prefix.ts'
 export type {
   PushConfig,
   PushConfigService,
@@ -211,11 +258,7 @@ export type {
   TaskWait,
 } from './tasks.ts'
 export { isFinalState } from './tasks.ts'
-export type { ErrorSource, ThrownError } from './thrown-error.ts'
-export { describeError, formatThrownError } from './thrown-error.ts'
 export type { MessageCode, MessageValidation, ValidationScope } from './validate-message.ts'
 export { validateMessage } from './validate-message.ts'
-export { hasOnlyVisibleCharacters } from './visible-text.ts'
-export { delimitedPrefixSchema, wordSchema } from './word-schemas.ts'
 export type { WorkspaceScope } from './workspace-scope.ts'
 export { readWorkspaceScope, workspaceKey } from './workspace-scope.ts'

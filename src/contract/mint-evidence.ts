@@ -1,7 +1,9 @@
 // The one way an adapter writes evidence down (hop 3): what its transport proved, bound to the agent it was sent to.
+
+import { hasOnlyVisibleCharacters } from '../lib/clean-text.ts'
 import { UnparsableEventError } from './adapter.ts'
+import type { Bearer } from './caller.ts'
 import type { IdentityEvidence } from './evidence.ts'
-import { hasOnlyVisibleCharacters } from './visible-text.ts'
 
 /** Kinds of control a proof can show, weakest first; the order is what policies compare (docs/identity.md). */
 export const assuranceClasses = ['delegated', 'domain', 'address', 'platform', 'oauth', 'agent', 'wallet'] as const
@@ -57,4 +59,17 @@ export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
 function evidenceProof({ tokenId, keyId }: ProvenFacts): IdentityEvidence['proof'] {
   if (tokenId !== undefined) return { type: 'bearer-token', verified_by: 'parley', token_id: tokenId }
   return { type: 'transport', verified_by: 'parley', ...(keyId === undefined ? {} : { key_id: keyId }) }
+}
+
+// From a bearer to evidence (hop 3): the same facts whichever adapter mints it.
+
+/** What `mintEvidence` needs of a bearer; the adapter adds its own name of the method, and for whom it is. */
+export function bearerEvidenceFacts(
+  { tokenId, subject, claims, vouched }: Bearer,
+  here: { readonly domain: string; readonly receivedAt: string },
+): Omit<ProvenFacts, 'method' | 'recipient'> {
+  const known = { subject, tokenId, claims }
+  if (vouched === undefined) return { ...known, issuer: here.domain, assurance: 'oauth', issuedAt: here.receivedAt }
+  const { issuer, kind, issuedAt = here.receivedAt, ...more } = vouched
+  return { ...known, ...more, issuer, assurance: kind === 'jwt' ? 'agent' : 'oauth', issuedAt }
 }

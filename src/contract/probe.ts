@@ -1,7 +1,8 @@
 // The health probe of a connection with its platform, made without sending a message: at the start, on a schedule, and by `parley <channel>
 // check`.
+
+import type { Json } from '../lib/json-value.ts'
 import type { CommandResult } from './channel-command.ts'
-import type { Json } from './json.ts'
 
 /** `failed`: nothing comes in, or nothing goes out. `degraded`: a part of it does not work, or nothing could be learnt. */
 export type ProbeState = 'ok' | 'degraded' | 'failed'

@@ -1,6 +1,6 @@
 // NormalizedResponse: the one shape every agent writes back, and its stream.
 import * as z from 'zod'
-import { jsonSchema } from './json.ts'
+import { jsonSchema } from '../lib/json-value.ts'
 import { type KnownPart, partSchema } from './parts.ts'
 
 /**

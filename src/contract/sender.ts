@@ -1,7 +1,7 @@
 // Sender: the compact view (auth_method, verified) and the evidence it rests on.
 import * as z from 'zod'
+import { GatewayError } from '../lib/errors.ts'
 import { formatAddress } from './address.ts'
-import { GatewayError } from './errors.ts'
 import { type IdentityEvidence, identityEvidenceSchema } from './evidence.ts'
 
 /** Presentation only. Authorization never reads a profile. */
@@ -81,4 +81,63 @@ export function verifiedSender(
 /** A sender that could not be authenticated. What the sender claims to be stays in `raw`. */
 export function unverifiedSender(domain: string, shown: SenderPresentation = {}): UnverifiedSender {
   return { ...shown, address: formatAddress({ local: 'unverified', domain }), auth_method: 'none', verified: false }
+}
+
+// Which group a sender belongs to, where a limit counts strangers together: a mail domain, a fediverse server, a workspace,
+// an issuer of tokens.
+
+/** Second-level labels under which registries of two-letter domains sell names (`co.uk`, `com.au`). */
+const registryLabels: ReadonlySet<string> = new Set([
+  'ac',
+  'co',
+  'com',
+  'ed',
+  'edu',
+  'gen',
+  'go',
+  'gob',
+  'gov',
+  'govt',
+  'gv',
+  'id',
+  'idv',
+  'ind',
+  'info',
+  'int',
+  'k12',
+  'ltd',
+  'me',
+  'mil',
+  'ne',
+  'net',
+  'nhs',
+  'nom',
+  'or',
+  'org',
+  'plc',
+  'pub',
+  'res',
+  'sch',
+  'web',
+])
+
+/** Undefined where the subject names no group: such people are counted one by one. */
+export function senderGroup(subject: string): string | undefined {
+  if (subject.startsWith('mailto:')) return registrableDomain(subject.slice(subject.lastIndexOf('@') + 1))
+  const { hostname = '' } = /^https?:/i.test(subject) ? (URL.parse(subject) ?? {}) : {}
+  if (hostname !== '') return registrableDomain(hostname)
+  const end = Math.max(subject.lastIndexOf('/'), subject.lastIndexOf('#'))
+  return end > 0 ? subject.slice(0, end) : undefined
+}
+
+/**
+ * The part of a domain that is bought: who owns it makes as many names below it as they like. Near enough without the list of public
+ * suffixes, since only strangers are counted by it.
+ */
+export function registrableDomain(host: string): string {
+  const name = host.toLowerCase().replace(/\.$/, '')
+  const labels = name.split('.')
+  if (/^[\d.]+$/.test(name) || name.includes(':')) return name
+  const [second = '', top = ''] = labels.slice(-2)
+  return labels.slice(top.length === 2 && registryLabels.has(second) ? -3 : -2).join('.')
 }

@@ -1,5 +1,5 @@
 // How a result gets into the database: written again and again while the database is unavailable.
-import type { LogFields } from './log.ts'
+import type { LogFields } from '../lib/log.ts'
 
 /**
  * Resolves with what `write` answers once the database has answered it; throws what is no outage. `isRepeat`: an earlier try may

@@ -1,6 +1,6 @@
 // Tasks: work that a caller asked for under an id, looks at from outside, and may come back to. One task is one or
 // several runs of one conversation; its log is the logs of those runs, one after the other.
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import type { Part } from './parts.ts'
 import type { NormalizedResponse } from './response.ts'
 

@@ -1,7 +1,7 @@
 // Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it.
 import { steeredType } from '../agent/run-stop.ts'
 import type { Envelope } from '../contract/index.ts'
-import { partsText } from '../rendering/index.ts'
+import { partsText } from '../markdown/index.ts'
 import type { Absorbed } from '../sessions/absorb-edits.ts'
 import { userEnvelope } from '../sessions/codec.ts'
 import { mayJoin } from '../sessions/plan-turn.ts'

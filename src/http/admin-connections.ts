@@ -1,6 +1,6 @@
 // How the connections stand, for an operator: the same facts as the details of readiness, with whose they are.
 import type { Hono } from 'hono'
-import type { ConnectionHealth } from '../vitals/readiness.ts'
+import type { ConnectionHealth } from '../observability/readiness.ts'
 import type { AppDeps } from './deps.ts'
 
 export type ConnectionLine = ConnectionHealth & { readonly agent: string; readonly access: string }

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { GatewayError, type WorkspaceScope } from '../contract/index.ts'
 import type { TokenHolder } from '../identity/tokens/token-store.ts'
 import { authenticateToken, parseBearerHeader } from '../identity/tokens/tokens.ts'
-import { equalInConstantTime, sha256Hex } from '../verification/index.ts'
+import { equalInConstantTime, sha256Hex } from '../lib/index.ts'
 import type { AppDeps } from './deps.ts'
 
 export type Caller =

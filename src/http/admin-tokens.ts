@@ -12,7 +12,7 @@ import {
 } from '../contract/index.ts'
 import { type TokenScope, tokenScopes } from '../identity/tokens/token-store.ts'
 import { createToken, type TokenRequest } from '../identity/tokens/tokens.ts'
-import { sha256Hex } from '../verification/index.ts'
+import { sha256Hex } from '../lib/index.ts'
 import type { AppDeps } from './deps.ts'
 import { readJsonRequest } from './json-body.ts'
 import { actorName, recordAct } from './note-act.ts'

@@ -2,7 +2,7 @@
 import { type Context, Hono } from 'hono'
 import type { RawRequest, RequestHead, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
-import { readBody } from '../verification/index.ts'
+import { readBody } from '../lib/index.ts'
 import { addAdminRoutes } from './admin.ts'
 import { addAttachmentRoutes } from './attachments.ts'
 import { addAdapterCardRoute } from './connector-card.ts'

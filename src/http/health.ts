@@ -2,8 +2,8 @@
 // callers through the socket of the data folder, and callers with an operator's token, which may be one for reading.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
-import { formatPrometheus, prometheusContentType } from '../vitals/exposition.ts'
-import { healthMetrics } from '../vitals/vital-metrics.ts'
+import { healthMetrics } from '../observability/health-metrics.ts'
+import { formatPrometheus, prometheusContentType } from '../observability/prometheus.ts'
 import { holdsOperatorToken } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 import { jsonBodyAnswer, notReadyAnswer } from './status.ts'

@@ -2,7 +2,7 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
-import { readBody } from '../verification/index.ts'
+import { readBody } from '../lib/index.ts'
 
 export type BodyShape<Schema extends z.ZodType> = {
   readonly schema: Schema

@@ -3,7 +3,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { type ApiLimits, type Limit, limitPerDay } from '../config/limits.ts'
 import type { Counted, Spent } from '../identity/limits/limit-store.ts'
-import { sha256Hex } from '../verification/index.ts'
+import { sha256Hex } from '../lib/index.ts'
 import { readTokenCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 import { callerVerdict, type identifyApiCaller } from './identified.ts'

@@ -1,6 +1,6 @@
 // Cleans inbound messages: HTML is reduced to a safe subset before it is stored.
 import { isKnownPart, type KnownPart, type NormalizedMessage, type Part } from '../contract/index.ts'
-import { safeHtml } from '../rendering/index.ts'
+import { safeHtml } from '../markdown/index.ts'
 
 export function sanitizeMessage(message: NormalizedMessage): NormalizedMessage {
   return message.parts.some(isHtml) ? { ...message, parts: message.parts.map(sanitizePart) } : message

@@ -2,10 +2,10 @@
 import { stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import type { TokenLine } from '../identity/tokens/token-store.ts'
+import type { PublicUrlHealth } from '../observability/readiness.ts'
 import { auditConfig } from '../operator/audit-config/audit-config.ts'
 import { readConfigFacts } from '../operator/audit-config/config-facts.ts'
 import type { Finding } from '../operator/audit-config/finding.ts'
-import type { PublicUrlHealth } from '../vitals/readiness.ts'
 
 /** `tokens`, `publicUrlFound` undefined: no gateway runs that could look, so nothing is said about them. */
 export async function readConfigFindings(

@@ -1,7 +1,7 @@
 // How much room the disk of the data folder has left, and what there is still room for.
 import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.ts'
-import { cachePromise } from '../vitals/cached.ts'
+import { cachePromise } from '../lib/cached-promise.ts'
 
 /** `low`: nothing more of people who are not admitted. `full`: no mail and no file of any sender. Undefined: room for all. */
 export type FreeSpace = 'low' | 'full' | undefined

@@ -5,7 +5,7 @@ import { request as httpsRequest } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FetchRefusal, SafeFetch } from '../contract/index.ts'
-import { createSafeFetch, type DialRequest, isPublicAddress, tooLateError } from '../verification/index.ts'
+import { createSafeFetch, type DialRequest, isPublicAddress, tooLateError } from '../lib/index.ts'
 
 export type PinnedFetchOptions = {
   /** All addresses of a name; without it the system's resolver. */

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log, PublicUrlState } from '../contract/index.ts'
-import type { PublicUrlHealth } from '../vitals/readiness.ts'
+import type { PublicUrlHealth } from '../observability/readiness.ts'
 import { isForwardingHeader, isFromThisMachine } from './request-source.ts'
 
 export type PublicUrlCheck = {

@@ -1,11 +1,11 @@
 // Readiness of a process that stays: what it writes to the database, how often, and what it asks its own loops.
 import type { Assembled } from '../assemble.ts'
 import type { InboxStore } from '../inbound/inbox-store.ts'
+import { cachePromise } from '../lib/cached-promise.ts'
+import { withDatabaseTimeout } from '../observability/database-timeout.ts'
+import type { ReadinessDeps } from '../observability/readiness.ts'
 import type { Database } from '../storage/database.ts'
 import { probeStorage } from '../storage/storage-probe.ts'
-import { cachePromise } from '../vitals/cached.ts'
-import { withDatabaseTimeout } from '../vitals/in-time.ts'
-import type { ReadinessDeps } from '../vitals/readiness.ts'
 
 export type Probe = ReadinessDeps['probe']
 

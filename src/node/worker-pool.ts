@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { type Log, type Offload, type OffloadCall, OffloadError, type OffloadFailure } from '../contract/index.ts'
-import type { JobOutcome, JobUse } from '../vitals/job-use.ts'
+import type { JobOutcome, JobUse } from '../observability/process-metrics.ts'
 
 export type PoolLimits = {
   readonly threads: number

@@ -10,8 +10,8 @@ import { checkoutRoot, readSources, report, type SourceTree, type Violation } fr
 const cleanTree: Readonly<Record<string, string>> = {
   'src/contract/index.ts': "import * as z from 'zod'\nexport { textOf } from './parts.ts'\nexport type Id = z.ZodType",
   'src/contract/parts.ts': "export const textOf = () => ''",
-  'src/verification/index.ts': "import type { Id } from '../contract/index.ts'\nimport 'jose'\nexport type Key = Id",
-  'src/rendering/index.ts': "import { textOf } from '../contract/index.ts'\nimport 'markdown-it'\nexport { textOf }",
+  'src/lib/index.ts': "import type { Id } from '../contract/index.ts'\nimport 'jose'\nexport type Key = Id",
+  'src/markdown/index.ts': "import { textOf } from '../contract/index.ts'\nimport 'markdown-it'\nexport { textOf }",
   'src/inbound/accept.ts': "import { textOf } from '../contract/index.ts'\nexport const accept = textOf",
   'src/outbox/enqueue.ts': "import '../rendering/index.ts'\nexport const enqueue = 1",
   'src/storage/inbox-store.ts':
@@ -24,7 +24,7 @@ const cleanTree: Readonly<Record<string, string>> = {
   'src/cli/main.ts': "const { start } = await import('../node.ts')\nimport 'node:process'",
   'adapters/pigeon/index.ts':
     "import './normalize.ts'\nimport './verify.ts'\nimport type { Id } from '../../src/contract/index.ts'",
-  'adapters/pigeon/verify.ts': "import '../../src/verification/index.ts'\nimport './wire.ts'",
+  'adapters/pigeon/verify.ts': "import '../../src/lib/index.ts'\nimport './wire.ts'",
   'adapters/pigeon/normalize.ts': "import './wire.ts'\nexport const at = (ms: number) => new Date(ms)",
   'adapters/pigeon/wire.ts': 'export type Coo = { readonly process: string }',
   'adapters/pigeon/fixtures/index.ts': "import 'node:fs'\nimport '../wire.ts'",
@@ -91,10 +91,10 @@ describe('the walls', () => {
     ['contract-imports-nothing', 'src/contract/parts.ts', "import type { Key } from '../verification/index.ts'"],
     ['contract-imports-nothing', 'src/contract/parts.ts', "import 'jose'"],
     ['contract-imports-nothing', 'src/contract/parts.ts', "import 'node:crypto'"],
-    ['doors-look-only-at-contract', 'src/rendering/index.ts', "import type { Key } from '../verification/index.ts'"],
-    ['doors-look-only-at-contract', 'src/verification/index.ts', "import '../gateway.ts'"],
+    ['doors-look-only-at-contract', 'src/markdown/index.ts', "import type { Key } from '../verification/index.ts'"],
+    ['doors-look-only-at-contract', 'src/lib/index.ts', "import '../gateway.ts'"],
     ['doors-look-only-at-contract', 'src/tasks/index.ts', "import '../inbound/accept.ts'"],
-    ['doors-look-only-at-contract', 'src/rendering/index.ts', "import 'marked'"],
+    ['doors-look-only-at-contract', 'src/markdown/index.ts', "import 'marked'"],
     ['stages-are-strangers', 'src/outbox/enqueue.ts', "import type { accept } from '../inbound/accept.ts'"],
     ['stages-are-strangers', 'src/attachments/a.ts', "type A = import('../inbound/accept.ts').A"],
     ['stages-look-only-down', 'src/inbound/accept.ts', "import type { Db } from '../storage/postgres.ts'"],

@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createNodeMeter } from '../../src/node/meter.ts'
-import { connectionMetrics } from '../../src/vitals/connection-signs.ts'
-import { httpListenerMetrics } from '../../src/vitals/edge-use.ts'
-import { formatPrometheus } from '../../src/vitals/exposition.ts'
-import { jobMetrics } from '../../src/vitals/job-use.ts'
-import { slotMetrics } from '../../src/vitals/slot-use.ts'
-import { toolServerMetrics } from '../../src/vitals/tool-server-use.ts'
-import { healthMetrics } from '../../src/vitals/vital-metrics.ts'
+import { connectionMetrics } from '../../src/observability/connection-health.ts'
+import { healthMetrics } from '../../src/observability/health-metrics.ts'
+import {
+  httpListenerMetrics,
+  jobMetrics,
+  slotMetrics,
+  toolServerMetrics,
+} from '../../src/observability/process-metrics.ts'
+import { formatPrometheus } from '../../src/observability/prometheus.ts'
 import { readPrometheusText } from '../doubles/prometheus-text.ts'
 import { checkoutRoot, readSources } from './source-tree.ts'
 

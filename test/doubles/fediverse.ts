@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { SafeFetch } from '../../src/contract/index.ts'
+import { isPublicAddress } from '../../src/lib/index.ts'
 import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
-import { isPublicAddress } from '../../src/verification/index.ts'
 
 export type FediverseAnswer = {
   readonly status?: number

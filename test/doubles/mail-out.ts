@@ -1,7 +1,7 @@
 // What sending a mail needs, in memory: tokens that can be read, notes, files, and the reply of an agent to one person's mail.
 import type { DeliveryDeps, DeliverySettings } from '../../adapters/email/deliver/settings.ts'
 import type { Attempt, FileSource, JsonObject, NormalizedResponse } from '../../src/contract/index.ts'
-import { webHmac } from '../../src/verification/index.ts'
+import { webHmac } from '../../src/lib/index.ts'
 import { memoryNotes } from './memory-notes.ts'
 
 export const now = Date.parse('2026-11-17T12:00:00.000Z')

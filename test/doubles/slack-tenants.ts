@@ -9,7 +9,7 @@ import type {
   Installation,
   RawRequest,
 } from '../../src/contract/index.ts'
-import { webHmac } from '../../src/verification/index.ts'
+import { webHmac } from '../../src/lib/index.ts'
 import { attemptAt, replySaying } from '../unit/contract/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'
 import { memoryNotes } from './memory-notes.ts'

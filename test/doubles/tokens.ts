@@ -2,9 +2,9 @@
 import { createIdSource } from '../../src/contract/index.ts'
 import type { TokenLine } from '../../src/identity/tokens/token-store.ts'
 import { createToken, type TokenDeps, type TokenRequest } from '../../src/identity/tokens/tokens.ts'
+import { sha256Hex } from '../../src/lib/index.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
-import { sha256Hex } from '../../src/verification/index.ts'
 
 /** An operator's, for ever, of the default workspace. */
 export const plainTerms: TokenRequest = {

@@ -6,7 +6,7 @@ import { a2aAgent } from '../../src/agent/remote/remote-agent.ts'
 import { isGatewayError, textOf } from '../../src/contract/index.ts'
 import { createRemoteAgentCaller } from '../../src/gateway/elsewhere.ts'
 import { carriedChain, payloadWithChain } from '../../src/gateway/turn-chain.ts'
-import { createUnpinnedFetch } from '../../src/verification/index.ts'
+import { createUnpinnedFetch } from '../../src/lib/index.ts'
 import {
   artifactOf,
   type RemotePeerStub,

@@ -1,6 +1,6 @@
 // Bearer tokens of push notifications, for receivers that gave no credentials of their own: a JWT signed with our key, made out to the
 // receiver, over the very bytes that are sent, and good for this one try.
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 import type { OwnKey } from '../discovery/own-key.ts'
 
 export type PushTokenDeps = {

@@ -1,6 +1,6 @@
 // Public documents: built when asked for, signed once for as long as they say the same, cached by their readers.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { canonicalJson, sha256Hex } from '../../../src/verification/index.ts'
+import { canonicalJson, sha256Hex } from '../../../src/lib/index.ts'
 import { createFault } from '../wire/faults.ts'
 
 export type CardDocument = { readonly body: string; readonly etag: string; readonly modifiedMs: number }

@@ -1,7 +1,7 @@
 // Signatures of cards (A2A specification section 8.4): a JWS over the canonical form of the card without its signatures.
 import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
-import { canonicalJson } from '../../../src/verification/index.ts'
+import { canonicalJson } from '../../../src/lib/index.ts'
 import { isPlainObject } from '../wire/fields.ts'
 
 const algorithm = 'ES256'

@@ -10,7 +10,7 @@ import {
   type TaskClaim,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 import type { A2aCaller, A2aPayload, AgentChain } from '../wire/caller.ts'
 import type { A2aMessage } from '../wire/objects.ts'
 import type { Dialect } from '../wire/operations.ts'

@@ -1,6 +1,6 @@
 // Page tokens: where a list goes on, for this caller and this query alone. They are authenticated, so a caller cannot make one up.
 import type { Hmac, TaskQuery } from '../../../src/contract/index.ts'
-import { equalInConstantTime, toHex } from '../../../src/verification/index.ts'
+import { equalInConstantTime, toHex } from '../../../src/lib/index.ts'
 
 export type PageTokens = {
   write(after: NonNullable<TaskQuery['after']>, about: readonly unknown[]): Promise<string>

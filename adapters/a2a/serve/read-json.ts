@@ -1,5 +1,5 @@
 // The body of a request: of a type we read, never more of it than allowed, and a JSON object.
-import { parseBoundedJson, readBody } from '../../../src/verification/index.ts'
+import { parseBoundedJson, readBody } from '../../../src/lib/index.ts'
 import { parseJsonType } from '../verify/media-type.ts'
 import { createFault, type Fault } from '../wire/faults.ts'
 import type { Fields } from '../wire/fields.ts'

@@ -5,7 +5,7 @@
 // compared with what is stored there, and another body is refused. Comparing before the commit would leave a gap for two first
 // sends at once; flagging after it would have let the second one run.
 import { cleanText, type Task, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
-import { canonicalJson } from '../../../src/verification/index.ts'
+import { canonicalJson } from '../../../src/lib/index.ts'
 import { readCallChain } from '../normalize/mentionable.ts'
 import { cleanSend, type SendFacts, sendToMessage } from '../normalize/message.ts'
 import { referencePart } from '../normalize/parts.ts'

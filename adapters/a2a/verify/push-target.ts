@@ -1,5 +1,5 @@
 // Whether an address may receive notifications, as far as the address alone says. The sender checks again when it connects.
-import { checkTarget } from '../../../src/verification/index.ts'
+import { checkTarget } from '../../../src/lib/index.ts'
 
 const problems: Readonly<Record<string, string>> = {
   bad_url: 'must be an absolute URL',

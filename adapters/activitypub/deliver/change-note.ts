@@ -1,6 +1,6 @@
 // Changes or takes back a note that was sent: every server that got it is told.
 import type { JsonObject, Records, RenderedCall } from '../../../src/contract/index.ts'
-import { type Note, parseMarkdown, renderNote, writeMarkdown } from '../../../src/rendering/index.ts'
+import { type Note, parseMarkdown, renderNote, writeMarkdown } from '../../../src/markdown/index.ts'
 import { deleteNoteActivity, updateNoteActivity } from '../render/activity.ts'
 import { prependMentions } from '../render/words.ts'
 import type { KeptFacts, NoteRecord } from '../wire/call.ts'

@@ -1,6 +1,6 @@
 // Gives drafts their ids: all at once when a reply is queued, or alone where one is delivered as it is. The same on every try.
 import type { Records } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 import { createNoteActivity } from '../render/activity.ts'
 import { type DraftCall, type NoteCall, noteFamily } from '../wire/call.ts'
 import { noteIri } from '../wire/names.ts'

@@ -1,6 +1,6 @@
 // Stored files of a note get their addresses with its id: others fetch them hours later, and again. A reader needs only the address.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 import { type DraftCall, type NoteFile, storedScheme } from '../wire/call.ts'
 import { mediaIri } from '../wire/names.ts'
 

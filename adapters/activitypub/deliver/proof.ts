@@ -1,6 +1,6 @@
 // A proof inside the activity itself (FEP-8b32, eddsa-jcs-2022): it holds also where another server passes the activity on.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { canonicalJson } from '../../../src/verification/index.ts'
+import { canonicalJson } from '../../../src/lib/index.ts'
 import { encodeMultibase, encodeUtf8, hashSha256 } from './encode.ts'
 
 export type ProofKey = { readonly id: string; readonly privateKey: CryptoKey }

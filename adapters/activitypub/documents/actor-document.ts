@@ -1,6 +1,6 @@
 // The actor documents of an agent and of the instance. Every member is one that some server looks for.
 import type { AgentProfile, JsonObject } from '../../../src/contract/index.ts'
-import { escapeHtml } from '../../../src/rendering/index.ts'
+import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { KeyOwner, KeyRing } from './own-keys.ts'
 import type { DocumentUrls } from './places.ts'
 import type { DocumentSettings } from './settings.ts'

@@ -1,6 +1,6 @@
 // What servers and statistics ask about the instance: NodeInfo, and where WebFinger is.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { escapeHtml } from '../../../src/rendering/index.ts'
+import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { DocumentUrls } from './places.ts'
 import type { DocumentDeps } from './settings.ts'
 

@@ -1,6 +1,6 @@
 // Who signed an activity: by the request's own signature; by the activity's proof only where the operator lets proofs stand alone.
 import type { OnceClaim } from '../../../src/contract/index.ts'
-import { sha256Bytes, toHex } from '../../../src/verification/index.ts'
+import { sha256Bytes, toHex } from '../../../src/lib/index.ts'
 import type { ReadActivity, VerifiedActivity } from '../wire/activity.ts'
 import type { RemoteActor } from '../wire/actor.ts'
 import type { KeyVerifier } from './ask-key.ts'

@@ -1,5 +1,5 @@
 // When a signature counts. Clocks of servers differ by up to an hour; an end that its signer set is kept to the second.
-import { checkClockSkew } from '../../../src/verification/index.ts'
+import { checkClockSkew } from '../../../src/lib/index.ts'
 import type { SignatureRejectReason } from './refusal.ts'
 
 const second = 1000

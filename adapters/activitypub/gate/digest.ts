@@ -1,6 +1,6 @@
 // Checks that the body is the one that was signed: every digest that came with it must match. One whose
 // algorithm we cannot compute may be the wrong one of two, so it is not passed over.
-import { sha256Bytes } from '../../../src/verification/index.ts'
+import { sha256Bytes } from '../../../src/lib/index.ts'
 import { decodeStrictBase64 } from './base64.ts'
 import { type RejectedSignature, rejectSignature, type SignatureRejectReason } from './refusal.ts'
 import { parseDictionary } from './structured-fields.ts'

@@ -1,7 +1,7 @@
 // An activity that was verified when it came and is read again from what was kept: itself, and whose it was. The author must
 // still be known; they are never guessed, and no signature is looked for in what has none any more.
 import type { RawRequest, StoredEventFacts } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 import { isUnreadableActivity, readActivity } from '../read/read-activity.ts'
 import type { RemoteLookup } from '../remote/remote.ts'
 import type { VerifiedActivity } from '../wire/activity.ts'

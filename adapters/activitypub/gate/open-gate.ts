@@ -1,7 +1,7 @@
 // Hop 2: verifies that an activity comes from the actor it names. The order is the point: cheap checks come first,
 // and no other server is asked anything before all that can be judged here has been.
 import type { RawRequest, TransportAnswer, VerifyResult } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 import { isUnreadableActivity, readActivity } from '../read/read-activity.ts'
 import type { ReadActivity, VerifiedActivity } from '../wire/activity.ts'
 import { createKeyVerifier, type KeyVerifier } from './ask-key.ts'

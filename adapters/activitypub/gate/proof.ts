@@ -1,5 +1,5 @@
 // Object integrity proofs (FEP-8b32, eddsa-jcs-2022): the activity carries its signature, whichever server brings it.
-import { canonicalJson, sha256Bytes } from '../../../src/verification/index.ts'
+import { canonicalJson, sha256Bytes } from '../../../src/lib/index.ts'
 import { decodeBase58 } from './base64.ts'
 import { checkProofTimes } from './clock.ts'
 import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './refusal.ts'

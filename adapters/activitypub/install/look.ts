@@ -1,5 +1,5 @@
 // One request to a server from outside, as another server would make it: bounded, and told in our words.
-import { parseBoundedJson, readBody } from '../../../src/verification/index.ts'
+import { parseBoundedJson, readBody } from '../../../src/lib/index.ts'
 
 export type ProbeResponse = {
   /** Undefined: no answer. */

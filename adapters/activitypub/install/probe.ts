@@ -1,7 +1,7 @@
 // How the fediverse finds an agent of ours: its WebFinger and its actor are asked for at the public address, as other servers do.
 // `parley activitypub check` looks at everything else.
 import { type ProbeProblem, type ProbeRequest, type ProbeResult, wrongAnswer } from '../../../src/contract/index.ts'
-import { readOwnDocument } from '../../../src/verification/index.ts'
+import { readOwnDocument } from '../../../src/lib/index.ts'
 import type { DocumentUrls } from '../documents/places.ts'
 import { webFingerSelfLink } from './check-webfinger.ts'
 import { activityJson, jrdJson } from './look.ts'

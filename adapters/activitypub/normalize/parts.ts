@@ -1,8 +1,8 @@
 // What a note says, in reading order: its warning, its title, its words, what it offers to choose from, what it points to, its
 // files. Nothing of it is fetched. Pure.
 import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
-import { htmlToText } from '../../../src/rendering/index.ts'
-import { checkTarget } from '../../../src/verification/index.ts'
+import { checkTarget } from '../../../src/lib/index.ts'
+import { htmlToText } from '../../../src/markdown/index.ts'
 import type { ReadAttachment, ReadObject } from '../wire/activity.ts'
 import { noteMentions } from './audience.ts'
 import { withoutLeadingMention } from './leading-mention.ts'

@@ -1,6 +1,6 @@
 // Hop 3: what an actor does about an agent without saying anything to it: blocks it, or reports it. Pure.
 import type { IgnoredEvent, RecordWrite } from '../../../src/contract/index.ts'
-import { htmlToText } from '../../../src/rendering/index.ts'
+import { htmlToText } from '../../../src/markdown/index.ts'
 import { followerKey, ownFamilies } from '../wire/own-records.ts'
 import { peerFamilies, peerKey, personOrderKey } from '../wire/peer-records.ts'
 import { agentsByIri } from './audience.ts'

@@ -1,6 +1,6 @@
 // Blocks hosts and actors from now on: the records of it, and the followers that it removes.
 import { GatewayError, type OperationResult, type RecordWrite } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 import type { DocumentDeps } from '../documents/settings.ts'
 import { maxBlocks } from '../manners/blocks.ts'
 import { peerList } from '../manners/peer-list.ts'

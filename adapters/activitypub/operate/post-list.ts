@@ -1,7 +1,7 @@
 // What our agents have posted, the newest first. What was said to few is listed without its words, unless the operator asks for them.
 import * as z from 'zod'
 import type { ChannelRecord, JsonObject } from '../../../src/contract/index.ts'
-import { htmlToText } from '../../../src/rendering/index.ts'
+import { htmlToText } from '../../../src/markdown/index.ts'
 import { directFamily, isTombstone, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
 import { knownAgent, pageShape, parseOperationInput } from './asked.ts'
 import type { PostDeps } from './deps.ts'

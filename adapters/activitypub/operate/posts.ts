@@ -8,7 +8,7 @@ import type {
   RecordWrite,
 } from '../../../src/contract/index.ts'
 import { GatewayError } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 import { type ChangedNote, deleteNote, editNote, renderNoteEdit } from '../deliver/change-note.ts'
 import { noteListFamily, noteSubject } from '../deliver/keep-note.ts'
 import { deliveryOrderKey } from '../deliver/send-on.ts'

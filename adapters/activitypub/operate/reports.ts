@@ -1,7 +1,7 @@
 // What other servers reported to the operator: listed, shown with what it is about, and closed. The reporters are not told.
 import * as z from 'zod'
 import { GatewayError, type JsonObject, type Operations } from '../../../src/contract/index.ts'
-import { htmlToText } from '../../../src/rendering/index.ts'
+import { htmlToText } from '../../../src/markdown/index.ts'
 import { type NoteRecord, noteFamily } from '../wire/call.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
 import { pageShape, parseOperationInput, shortText } from './asked.ts'

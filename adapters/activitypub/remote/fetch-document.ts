@@ -1,6 +1,6 @@
 // One document of another server: at most 1 MB and 10 seconds, JSON of the kind that was asked for, signed for only where asked to.
 import { isGatewayError, type SafeFetch } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 import { isActivityMediaType } from '../gate/media-type.ts'
 import type { Fields } from './fields.ts'
 import { isSafeIri, isSameOrigin } from './iri.ts'

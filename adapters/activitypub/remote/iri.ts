@@ -1,5 +1,5 @@
 // Addresses that others write into their documents: which of them may be asked or kept, and what they have in common.
-import { checkTarget, isPublicAddress } from '../../../src/verification/index.ts'
+import { checkTarget, isPublicAddress } from '../../../src/lib/index.ts'
 
 const maxLength = 1024
 /** What a store can index and a header can carry. */

@@ -1,7 +1,7 @@
 // The guarded fetch, and beside it the machine's own addresses that the operator wrote down for tests: no others, and no names, since
 // a name leads wherever a resolver says.
 import type { SafeFetch } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch } from '../../../src/verification/index.ts'
+import { createUnpinnedFetch } from '../../../src/lib/index.ts'
 
 export type LoopbackFetchDeps = { readonly guardedFetch: SafeFetch; readonly fetch: typeof fetch }
 

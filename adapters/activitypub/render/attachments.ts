@@ -1,6 +1,6 @@
 // What goes beside the words: files that are stored or have an address, and pictures the words show. The rest stays a line of text. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
-import { replyTree } from '../../../src/rendering/index.ts'
+import { replyTree } from '../../../src/markdown/index.ts'
 import { storedScheme } from '../wire/call.ts'
 import { listInlines } from './tree.ts'
 

@@ -1,6 +1,6 @@
 // One note, all of it but its id and its time. Lists are lists also where they hold one thing: some readers insist. Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { type Note, writeMarkdown } from '../../../src/rendering/index.ts'
+import { type Note, writeMarkdown } from '../../../src/markdown/index.ts'
 import { type ActivityPubReplyTo, chatType, type Person, type ReplyVisibility } from '../wire/call.ts'
 import { replyAudience } from './audience.ts'
 

@@ -1,6 +1,6 @@
 // Hop 8: a reply to notes that have no id yet. A question of policy goes only to the person it asks. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
-import type { Note } from '../../../src/rendering/index.ts'
+import type { Note } from '../../../src/markdown/index.ts'
 import { type ActivityPubReplyTo, type DraftCall, type Person, replyToSchema } from '../wire/call.ts'
 import { renderAttachments } from './attachments.ts'
 import { replyVisibility } from './audience.ts'

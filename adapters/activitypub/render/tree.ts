@@ -1,5 +1,5 @@
 // All words of a tree, in reading order. Pure.
-import type { Block, Inline, Root } from '../../../src/rendering/index.ts'
+import type { Block, Inline, Root } from '../../../src/markdown/index.ts'
 
 export function listInlines({ children }: Root): readonly Inline[] {
   return children.flatMap(blockInlines)

@@ -1,6 +1,6 @@
 // The words of a reply as notes of a thread. Those who are notified are named visibly, in the first note. Pure.
 import type { NormalizedResponse } from '../../../src/contract/index.ts'
-import { type Block, type Inline, type Note, type Root, renderNote, replyTree } from '../../../src/rendering/index.ts'
+import { type Block, type Inline, type Note, type Root, renderNote, replyTree } from '../../../src/markdown/index.ts'
 import type { Person } from '../wire/call.ts'
 import type { People } from './people.ts'
 import { uniquePeople } from './people.ts'

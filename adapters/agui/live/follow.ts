@@ -1,7 +1,7 @@
 // Streams a run while it goes on: one stream of events per request, read from what is stored. A client that disconnects stops
 // the reading and nothing else; a client that asks for the same run again is told it from the beginning, or from the last number seen.
 import type { FollowRequest, Json, JsonObject, TaskEvent, TaskService } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 import { runRequestSchema } from '../wire.ts'
 import { sseFrame } from './events.ts'
 import { createRunEventWriter, type RunFacts } from './tell-run.ts'

@@ -1,7 +1,7 @@
 // Interrupts of a thread: what a run that paused waits for, and the decisions a request brings about them. One resume decides
 // about every one that is open; one that is over cannot be decided any more. A command decides in words, about the one it names.
 import type { TaskService, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 import { decisionId, parseRunCommand } from '../normalize.ts'
 import { confirmationInterrupt } from '../render.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'

@@ -9,7 +9,7 @@ import {
   type TaskEvent,
   type TaskState,
 } from '../../../src/contract/index.ts'
-import { safeMarkdown } from '../../../src/rendering/index.ts'
+import { safeMarkdown } from '../../../src/markdown/index.ts'
 import { callerToolName, listInterrupts, responseContent } from '../render.ts'
 import type { AguiEvent } from './events.ts'
 

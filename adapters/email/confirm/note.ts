@@ -1,7 +1,7 @@
 // What is known about a decision link: which question it is about, whose decision it is, and whether it was made.
 import * as z from 'zod'
 import type { JsonObject, TtlStore } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 import { decisionFamily } from '../deliver/links.ts'
 import { mailSubject } from '../wire/address.ts'
 

@@ -7,7 +7,7 @@ import {
   type ServeContext,
   type TtlStore,
 } from '../../../src/contract/index.ts'
-import { readBody } from '../../../src/verification/index.ts'
+import { readBody } from '../../../src/lib/index.ts'
 import { decisionPath } from '../deliver/links.ts'
 import { decisionMessage } from './decision.ts'
 import { type Decision, type FoundLink, findDecisionLink, markLinkUsed } from './note.ts'

@@ -1,5 +1,5 @@
 // The text and HTML bodies of a mail as they go out: what the agent says, how to decide, links to large files, and the quote.
-import { type Block, type Inline, renderMail } from '../../../src/rendering/index.ts'
+import { type Block, type Inline, renderMail } from '../../../src/markdown/index.ts'
 import type { MailCall, MailDecision } from '../wire/call.ts'
 import type { Linked } from './attach.ts'
 import type { DecisionLink } from './links.ts'

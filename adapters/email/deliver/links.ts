@@ -1,6 +1,6 @@
 // One link for each question: unguessable, made anew from the delivery at every try, and known by a note that ends (docs/approvals.md).
 import type { Attempt } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 import { base32 } from '../threads/key.ts'
 import { mailSubject } from '../wire/address.ts'
 import type { MailCall, MailDecision } from '../wire/call.ts'

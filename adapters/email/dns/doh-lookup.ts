@@ -7,7 +7,7 @@ import {
   wireNullish,
   wireObject,
   wireString,
-} from '../../../src/verification/index.ts'
+} from '../../../src/lib/index.ts'
 import type { Answer, DnsRecord, Lookup, RecordType } from './lookup.ts'
 
 const numbers: Readonly<Record<RecordType, number>> = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 }

@@ -1,6 +1,6 @@
 // Sends one test mail the way replies go: composed, signed and handed over as any other, with its outcome at once.
 import type { CommandResult, DeliveryOutcome } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/verification/index.ts'
+import { webHmac } from '../../../src/lib/index.ts'
 import { deliverMail } from '../deliver/mail.ts'
 import type { DeliverySettings } from '../deliver/settings.ts'
 import { base32 } from '../threads/key.ts'

@@ -1,7 +1,7 @@
 // The signed count of agents that answered each other to get here: without it two agents that answer no machines would never hear of each
 // other, and two that answer all would never stop. `X-Agent-Hop: 2; mac=…`, bound to the mail that carries it.
 import type { Hmac } from '../../../src/contract/index.ts'
-import { equalInConstantTime } from '../../../src/verification/index.ts'
+import { equalInConstantTime } from '../../../src/lib/index.ts'
 import { base32 } from '../threads/key.ts'
 
 export const hopHeader = 'X-Agent-Hop'

@@ -1,5 +1,5 @@
 // A file taken out of its mail again, by its place among the parts.
-import { readStream } from '../../../src/verification/index.ts'
+import { readStream } from '../../../src/lib/index.ts'
 import { decodePart } from './decode-part.ts'
 import { decodedSize } from './decoded-size.ts'
 import { partFileName } from './file-name.ts'

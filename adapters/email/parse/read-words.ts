@@ -1,5 +1,5 @@
 // The words of a mail as one text. Plain text is preferred; a page is read where there is no other, as its reader sees it.
-import { htmlToText, withoutInvisible } from '../../../src/rendering/index.ts'
+import { htmlToText, withoutInvisible } from '../../../src/markdown/index.ts'
 import { markQuote, withoutQuoteMarks } from '../trim/html-marks.ts'
 import { trimReply } from '../trim/trim-reply.ts'
 import type { BodyFlag } from '../wire/judged.ts'

@@ -1,6 +1,6 @@
 // ARC (RFC 8617): what relays that changed a mail say of how it reached them. Only relays that the operator named are heard, and
 // only where every one of the chain is such a relay.
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 import type { Resolve } from '../dns/resolver.ts'
 import type { ArcTag, CheckedArc, CheckedMail, MailChecks } from './library.ts'
 import { plainReason, readDkimSignature, type Signature } from './signatures.ts'

@@ -7,7 +7,7 @@ import {
   type MailBody,
   type Root,
   renderMail,
-} from '../../../src/rendering/index.ts'
+} from '../../../src/markdown/index.ts'
 
 /** Kinds that every mail program shows. */
 const shown: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])

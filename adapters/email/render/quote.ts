@@ -1,6 +1,6 @@
 // What an answer answers, below it: the last mail of the sender's and no older one, forty lines of it at most. Pure.
 import { cleanName } from '../../../src/contract/index.ts'
-import { type Block, plainTree, quoteText, renderMail } from '../../../src/rendering/index.ts'
+import { type Block, plainTree, quoteText, renderMail } from '../../../src/markdown/index.ts'
 import type { MailCall } from '../wire/call.ts'
 import type { MailReplyTo } from '../wire/reply-to.ts'
 

@@ -6,7 +6,7 @@ import {
   type NormalizedResponse,
   type Part,
 } from '../../../src/contract/index.ts'
-import { type FilePart, type Root, replyFiles, replyTree } from '../../../src/rendering/index.ts'
+import { type FilePart, type Root, replyFiles, replyTree } from '../../../src/markdown/index.ts'
 import { isMessageId } from '../wire/address.ts'
 import type { MailCall, MailDecision, MailFileCall } from '../wire/call.ts'
 import { type MailReplyTo, replyToSchema } from '../wire/reply-to.ts'

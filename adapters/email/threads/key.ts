@@ -1,5 +1,5 @@
 // Thread keys: a short hash of the id of a mail in the thread, so that ids of any length and shape make names of one kind.
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 

@@ -1,7 +1,7 @@
 // Reply tokens: a key of ours with a proof that we wrote it. They stand in addresses and in our Message-IDs. A person who was forwarded a
 // mail has its token too, so a token says which thread is meant and never who may read it.
 import type { Hmac } from '../../../src/contract/index.ts'
-import { equalInConstantTime } from '../../../src/verification/index.ts'
+import { equalInConstantTime } from '../../../src/lib/index.ts'
 import { base32, keyLength } from './key.ts'
 import type { MailSecrets } from './secret.ts'
 

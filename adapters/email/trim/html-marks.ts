@@ -1,5 +1,5 @@
 // Where a mail program's own markup says that the mail which is answered begins. In HTML that is surer than any words.
-import type { HtmlTextOptions } from '../../../src/rendering/index.ts'
+import type { HtmlTextOptions } from '../../../src/markdown/index.ts'
 
 /** No text has it: control characters are taken out of what people write. */
 export const quoteMark = '\u0001'

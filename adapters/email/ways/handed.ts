@@ -1,6 +1,6 @@
 // Mail that the runtime took in itself (a Worker's email event): one recipient, no client address, stored before it is accepted.
 import type { Adapter, ChannelDeps, EmailEventResult } from '../../../src/contract/index.ts'
-import { readStream } from '../../../src/verification/index.ts'
+import { readStream } from '../../../src/lib/index.ts'
 import type { OwnMailRegistry } from './own-arrivals.ts'
 import type { ClassifyRecipient } from './recipient.ts'
 import { answerReply, type Reply, recipientReply, replies } from './smtp/replies.ts'

@@ -1,7 +1,7 @@
 // How often bots have spoken to us in a thread since a person did, so that two bots cannot talk forever. Asked only
 // where the operator listens to bots at all.
 import type { TtlStore } from '../../../src/contract/index.ts'
-import { misfit } from '../../../src/verification/index.ts'
+import { misfit } from '../../../src/lib/index.ts'
 import type { AppFacts } from '../normalize/scene.ts'
 import { resolveInstallation } from '../normalize/scene.ts'
 import { readEnvelope, readMessage } from '../wire/event.ts'

@@ -1,7 +1,7 @@
 // The address Slack gives with a command or a press, for half an hour and five answers. It is a password: kept sealed, by a name of
 // our own, and only while it is good.
 import type { TtlStore } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/verification/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
 
 const family = 'response'
 /** A little less than Slack's own half hour. */

@@ -1,7 +1,7 @@
 // What a thread of the older assistant view was opened about. Slack says it in events of its own and not with the messages, so it
 // is kept until they come; each thread has its own, and none is in another's messages.
 import type { ChannelContext, TtlStore } from '../../../src/contract/index.ts'
-import { misfit } from '../../../src/verification/index.ts'
+import { misfit } from '../../../src/lib/index.ts'
 import { viewedAssistantChannel } from '../normalize/from-agent-view.ts'
 import {
   type AppFacts,

@@ -1,7 +1,7 @@
 // Hop 7: a file at Slack is opened with the bot's token, which goes to Slack's own file hosts and nowhere else.
 import * as z from 'zod'
 import type { ChannelDeps, JsonObject, OpenedFile, SafeFetch, Secret } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch } from '../../../src/verification/index.ts'
+import { createUnpinnedFetch } from '../../../src/lib/index.ts'
 import { allowedFileOrigins, type SlackSettings } from '../config.ts'
 import type { CallWebApi, WebApiAnswer } from '../deliver/call-slack.ts'
 import type { SlackTokenLookup } from '../deliver/token-of.ts'

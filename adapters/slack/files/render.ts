@@ -1,6 +1,6 @@
 // Hop 8: a file of a reply as one upload. Pure.
 import { isKnownPart, type Part } from '../../../src/contract/index.ts'
-import type { FilePart } from '../../../src/rendering/index.ts'
+import type { FilePart } from '../../../src/markdown/index.ts'
 import type { SlackCall, SlackReplyTo } from '../wire/call.ts'
 
 /** Held in memory while it is sent; Slack itself takes a gigabyte. */

@@ -1,7 +1,7 @@
 // Installs under way: each begun in one browser, ended once, within ten minutes. They are rows, so that an install may begin on one
 // replica and end on another; what is stored of a state is its hash, from which no state can be made.
 import type { TtlStore } from '../../../src/contract/index.ts'
-import { equalInConstantTime, sha256Hex } from '../../../src/verification/index.ts'
+import { equalInConstantTime, sha256Hex } from '../../../src/lib/index.ts'
 
 export type InstallStates = {
   /** Undefined: too many have begun and not ended. */

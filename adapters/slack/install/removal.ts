@@ -1,7 +1,7 @@
 // The two events that end an installation. They arrive when its token is dead already, so nothing is asked of Slack.
 import * as z from 'zod'
 import type { Installations } from '../../../src/contract/index.ts'
-import { misfit } from '../../../src/verification/index.ts'
+import { misfit } from '../../../src/lib/index.ts'
 import { type AppFacts, resolveInstallation } from '../normalize/scene.ts'
 import { readEnvelope, type SlackEnvelope } from '../wire/event.ts'
 

@@ -6,7 +6,7 @@ import {
   type RawRequest,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { misfit } from '../../../src/verification/index.ts'
+import { misfit } from '../../../src/lib/index.ts'
 import {
   installationEvents,
   noiseEvents,

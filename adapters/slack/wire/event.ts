@@ -1,6 +1,6 @@
 // Slack's events as far as Parley reads them (docs.slack.dev/reference/events).
 import * as z from 'zod'
-import * as rules from '../../../src/verification/index.ts'
+import * as rules from '../../../src/lib/index.ts'
 import { id, lenientField, plainId, plainTs, ts } from './field.ts'
 import { readAppContext } from './view.ts'
 

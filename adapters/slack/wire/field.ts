@@ -1,6 +1,6 @@
 // Schemas of single fields in Slack's payloads.
 import * as z from 'zod'
-import { wireStringMatching } from '../../../src/verification/index.ts'
+import { wireStringMatching } from '../../../src/lib/index.ts'
 
 const idPattern = /^[A-Z0-9]{2,32}$/
 /** An identifier that looks like a number and must never become one. */

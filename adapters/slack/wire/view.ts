@@ -6,7 +6,7 @@ import {
   wireArray,
   wireLooseObject,
   wireUnknown,
-} from '../../../src/verification/index.ts'
+} from '../../../src/lib/index.ts'
 import { id, lenientField, optionalField, ts } from './field.ts'
 
 export const assistantContextSchema = z.looseObject({ channel_id: lenientField(id), team_id: lenientField(id) })

@@ -2,7 +2,7 @@
 import { GrammyError } from 'grammy/web'
 import * as z from 'zod'
 import type { JsonObject, OpenedFile, SafeFetch } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch } from '../../../src/verification/index.ts'
+import { createUnpinnedFetch } from '../../../src/lib/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { clientSignal, createBotApi } from '../deliver/api.ts'
 

@@ -2,7 +2,7 @@
 // a minute after its last words, or when anything is sent; so nothing has to finish it, and the reply is a message of its own.
 import { type Api, GrammyError } from 'grammy/web'
 import type { FrameOutcome, JsonObject, LiveFrame, LivePreview } from '../../../src/contract/index.ts'
-import { streamTree } from '../../../src/rendering/index.ts'
+import { streamTree } from '../../../src/markdown/index.ts'
 import { clientSignal } from '../deliver/api.ts'
 import { retryAfterMs } from '../deliver/outcome.ts'
 import type { ChatRateLimit } from '../deliver/pace.ts'

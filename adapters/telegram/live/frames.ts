@@ -1,7 +1,7 @@
 // A reply shown while it grows: one message that is edited, or a draft where the operator wants it.
 import { GrammyError } from 'grammy/web'
 import type { ChannelDeps, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../../src/contract/index.ts'
-import { type EntityPiece, streamTree } from '../../../src/rendering/index.ts'
+import { type EntityPiece, streamTree } from '../../../src/markdown/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { clientSignal, createBotApi } from '../deliver/api.ts'
 import { containsBotToken } from '../deliver/credential.ts'

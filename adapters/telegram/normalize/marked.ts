@@ -1,6 +1,6 @@
 // Words with the formatting people gave them, as Markdown: links below words, code, quotes, emphasis. Pure.
 import { type KnownPart, textPart } from '../../../src/contract/index.ts'
-import { type Block, type Inline, writeMarkdown } from '../../../src/rendering/index.ts'
+import { type Block, type Inline, writeMarkdown } from '../../../src/markdown/index.ts'
 import type { TelegramEntity } from '../wire/message.ts'
 
 type Words = { readonly text: string; readonly entities: readonly TelegramEntity[] }

@@ -8,7 +8,7 @@ import {
   textPart,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { misfit, parseBoundedJson } from '../../../src/verification/index.ts'
+import { misfit, parseBoundedJson } from '../../../src/lib/index.ts'
 import { messageFields, noiseFields } from '../wire/fields.ts'
 import { readUpdate, type TelegramUpdate } from '../wire/message.ts'
 import { personAuthor } from './author.ts'

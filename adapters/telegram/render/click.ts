@@ -1,6 +1,6 @@
 // The answer to a press on a button: a word to the person who pressed, and the buttons gone once there is nothing left to decide. Pure.
 import type { NormalizedResponse } from '../../../src/contract/index.ts'
-import { replyTree } from '../../../src/rendering/index.ts'
+import { replyTree } from '../../../src/markdown/index.ts'
 import { type BareCall, maxToastLength, type TelegramCall, type TelegramReplyTo } from '../wire/call.ts'
 import { renderPieces, textMessageCall } from './text.ts'
 

@@ -1,6 +1,6 @@
 // Hop 8: a reply to Bot API calls as data. Pure.
 import type { JsonObject, NormalizedResponse } from '../../../src/contract/index.ts'
-import { type EntityChunk, plainTree, replyTree } from '../../../src/rendering/index.ts'
+import { type EntityChunk, plainTree, replyTree } from '../../../src/markdown/index.ts'
 import { maxTextLength, replyToSchema, type TelegramCall, type TelegramReplyTo, type TextCall } from '../wire/call.ts'
 import { type Card, renderButtons } from './buttons.ts'
 import { clickAnswerCalls } from './click.ts'

@@ -1,5 +1,5 @@
 // A piece of a reply as a rich message: blocks, so that no character of the words can become markup. Pure.
-import type { Block, Inline, ListItem, Table } from '../../../src/rendering/index.ts'
+import type { Block, Inline, ListItem, Table } from '../../../src/markdown/index.ts'
 import type { RichBlock, RichMessage, RichWords } from '../wire/rich.ts'
 
 /** For what: nothing, tables, or everything that has a form of its own there. */

@@ -1,6 +1,6 @@
 // Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
 import type { ControlFacts } from '../../../src/contract/index.ts'
-import { type EntityChunk, type EntityPiece, entityChunks, plainTree, type Root } from '../../../src/rendering/index.ts'
+import { type EntityChunk, type EntityPiece, entityChunks, plainTree, type Root } from '../../../src/markdown/index.ts'
 import {
   maxTextLength,
   type Place,

@@ -1,6 +1,6 @@
 // Bot API calls as data, and where an answer goes.
 import * as z from 'zod'
-import type { Entity } from '../../../src/rendering/index.ts'
+import type { Entity } from '../../../src/markdown/index.ts'
 import type { RichMessage } from './rich.ts'
 
 /** Longest text of one message; Telegram counts code points after parsing, UTF-16 units are never fewer. */

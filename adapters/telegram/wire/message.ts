@@ -1,6 +1,6 @@
 // Bot API payloads as far as Parley reads them (core.telegram.org/bots/api); with its neighbours the only home of Telegram's
 // field names.
-import * as rules from '../../../src/verification/index.ts'
+import * as rules from '../../../src/lib/index.ts'
 
 // Read before the acknowledgement: plain rules, which cost a fraction of a schema.
 

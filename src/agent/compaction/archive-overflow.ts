@@ -1,6 +1,6 @@
 // A transcript too large to summarize: its older part is set aside as it is, with a note in its place.
 import type { Envelope } from '../../contract/index.ts'
-import { sha256Hex } from '../../verification/index.ts'
+import { sha256Hex } from '../../lib/index.ts'
 import { textLine } from '../messages/create.ts'
 import { compactionProvenance, serializedBytes } from './conservation.ts'
 import type { CompactionPolicy } from './policy.ts'

@@ -1,6 +1,6 @@
 // The demo agent: needs no key, answers with what it received and how it knows, so that every path can be seen.
 import { isKnownPart, type NormalizedMessage, textOf, textPart } from '../../contract/index.ts'
-import { toHex } from '../../verification/index.ts'
+import { toHex } from '../../lib/index.ts'
 import { type Agent, type AgentContext, type AgentReply, defineAgent } from '../agent.ts'
 import { demoModel, parseDemoCommand } from './model.ts'
 import { dice, order } from './tools.ts'

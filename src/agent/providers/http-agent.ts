@@ -6,7 +6,7 @@ import {
   normalizedResponseSchema,
   type Secret,
 } from '../../contract/index.ts'
-import { toHex, webHmac } from '../../verification/index.ts'
+import { toHex, webHmac } from '../../lib/index.ts'
 import type { AgentContext, AgentReply } from '../context.ts'
 import { chainReply } from '../remote/reply.ts'
 import { readEvents } from './read-events.ts'

@@ -1,7 +1,7 @@
 // How a request to a remote agent leaves: to origins that the operator wrote down, or to public ones and nowhere else;
 // credentials go to the origin they were given for.
 import type { SafeFetchResult, Secret } from '../../contract/index.ts'
-import { createUnpinnedFetch } from '../../verification/index.ts'
+import { createUnpinnedFetch } from '../../lib/index.ts'
 import type { RemoteAccess } from '../elsewhere.ts'
 import { type FaultCode, RemoteFault } from './fault.ts'
 import type { WireRequest } from './wire.ts'

@@ -1,6 +1,6 @@
 // Parts to and from a remote agent. Files go as bytes: the URLs we have are good for a minute, and for us.
 import { isKnownPart, maxInlineBytes, maxTextLength, type Part, textPart } from '../../contract/index.ts'
-import { partsText } from '../../rendering/index.ts'
+import { partsText } from '../../markdown/index.ts'
 import type { AgentFiles } from '../context.ts'
 import type { RemotePart } from './task.ts'
 

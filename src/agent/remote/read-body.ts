@@ -1,6 +1,6 @@
 // The body of an answer within its bounds: as JSON, or as the events of a stream.
 import type { Fields } from '../../contract/index.ts'
-import { parseBoundedJson } from '../../verification/index.ts'
+import { parseBoundedJson } from '../../lib/index.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
 import type { RemoteLimits } from './limits.ts'
 import { malformedAnswer } from './read-wire.ts'

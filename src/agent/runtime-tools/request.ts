@@ -1,6 +1,6 @@
 // The request for a tool that a client runs: what the client is asked for, and what of it other readers may see.
 import type { JsonObject } from '../../contract/index.ts'
-import { sha256Hex } from '../../verification/index.ts'
+import { sha256Hex } from '../../lib/index.ts'
 import type { ToolRequestWish } from '../approvals/pauses.ts'
 
 type RequestFacts = { readonly requestId: string; readonly runId: string; readonly timeoutAt: string }

@@ -1,7 +1,7 @@
 // One text per value, so that equal values have equal hashes: JSON without blanks, keys in the order of their code
 // units at every level, lists in their own order, undefined left out. The hash says how it was made: `sha256:` and hex.
 import type { Json } from '../../contract/index.ts'
-import { sha256Hex } from '../../verification/index.ts'
+import { sha256Hex } from '../../lib/index.ts'
 
 export function canonicalJson(value: unknown): string {
   // The round trip settles what JSON makes of dates and undefined before anything is sorted.

@@ -1,7 +1,7 @@
 // The same call failing in the same way: the model is told, in a note that no person sees. Any success starts the
 // count anew. It never ends the run.
 import type { Fields } from '../../contract/index.ts'
-import { sha256Hex } from '../../verification/index.ts'
+import { sha256Hex } from '../../lib/index.ts'
 import { asFields } from '../fields.ts'
 import type { FailureGuard } from '../loop/options.ts'
 import { callSignature, type SignatureDeps } from './call-signature.ts'

@@ -1,6 +1,6 @@
 // The token of our own handles: one object, one reader, one tenant, for reading, for a short while.
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
-import { sha256Hex } from '../../verification/index.ts'
+import { sha256Hex } from '../../lib/index.ts'
 import type { AttachmentDescriptor } from '../descriptor.ts'
 import type { HandleReader } from '../desk.ts'
 import type { SignedUrlCode } from '../signed-url-code.ts'

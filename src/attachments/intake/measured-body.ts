@@ -1,7 +1,7 @@
 // A body on its way to a store: looked at, counted, capped and hashed while it flows, never held.
 import { sha256 } from '@noble/hashes/sha2.js'
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
-import { toHex } from '../../verification/index.ts'
+import { toHex } from '../../lib/index.ts'
 import { withTimeout } from '../in-time.ts'
 import { sniffBytes } from '../sniff/sniff.ts'
 

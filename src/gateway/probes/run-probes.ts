@@ -9,7 +9,7 @@ import {
   probeState,
   worstProblem,
 } from '../../contract/index.ts'
-import type { ConnectionProbeState } from '../../vitals/connection-signs.ts'
+import type { ConnectionProbeState } from '../../observability/connection-health.ts'
 import { sleep } from '../sleep.ts'
 
 export type Probed = {

@@ -1,6 +1,6 @@
 // The body of a task request as JSON, or as nothing: what is wrong with it is told once it is known who asks.
 import type { Context } from 'hono'
-import { parseBoundedJson, readBody } from '../../verification/index.ts'
+import { parseBoundedJson, readBody } from '../../lib/index.ts'
 import { isJsonType } from '../json-body.ts'
 
 export type TaskBody =

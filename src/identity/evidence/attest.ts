@@ -3,7 +3,7 @@
 // told no more than who speaks.
 import { exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { IdentityEvidence, JsonObject, KeyRing } from '../../contract/index.ts'
-import { canonicalJson, sha256Hex } from '../../verification/index.ts'
+import { canonicalJson, sha256Hex } from '../../lib/index.ts'
 
 const algorithm = 'EdDSA'
 const typ = 'identity-evidence+jws'

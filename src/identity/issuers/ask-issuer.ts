@@ -1,6 +1,6 @@
 // One bounded request to an issuer: seconds and kilobytes, and no redirect.
 import type { SafeFetch, SafeFetchOptions } from '../../contract/index.ts'
-import { parseBoundedJson } from '../../verification/index.ts'
+import { parseBoundedJson } from '../../lib/index.ts'
 
 const defaultTimeoutMs = 5000
 const maxBytes = 256 * 1024

@@ -3,7 +3,7 @@ import type { AccessRule } from '../../contract/index.ts'
 import type { TokenLine } from '../../identity/tokens/token-store.ts'
 import type { TrustedIssuer } from '../../identity/trust/trusted-issuers.ts'
 import type { RetentionPolicy } from '../../inbound/retention.ts'
-import type { PublicUrlHealth } from '../../vitals/readiness.ts'
+import type { PublicUrlHealth } from '../../observability/readiness.ts'
 
 export type SecretFacts = { readonly name: string; readonly length: number; readonly differentCharacters: number }
 

@@ -6,7 +6,7 @@ import { hybridSchemes, type SchemeFacts, securitySchemes } from '../../../adapt
 import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/discovery/sign-card.ts'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { canonicalJson } from '../../../src/verification/index.ts'
+import { canonicalJson } from '../../../src/lib/index.ts'
 import { aMessage, type Body } from '../../doubles/a2a-peer.ts'
 import { type A2aCase, refused, type Scene } from './scene.ts'
 

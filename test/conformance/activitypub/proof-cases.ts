@@ -1,6 +1,6 @@
 // Proofs that an activity carries itself (FEP-8b32).
 import { createHash, sign } from 'node:crypto'
-import { canonicalJson } from '../../../src/verification/index.ts'
+import { canonicalJson } from '../../../src/lib/index.ts'
 import { arrivalOf, createNote, peerNow, post, signCavage } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
 import { alice, askedFor, mallory, noteRequest } from './gate-scene.ts'

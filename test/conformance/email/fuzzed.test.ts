@@ -9,7 +9,7 @@ import { createReplyTokens } from '../../../adapters/email/threads/token.ts'
 import { type VerifyDeps, verifyMail } from '../../../adapters/email/verify.ts'
 import { mailAsRequest, type ReceivedMail } from '../../../adapters/email/wire/mail.ts'
 import { validateMessage } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/verification/index.ts'
+import { webHmac } from '../../../src/lib/index.ts'
 import { type SeededRandom, seededRandom } from '../../chaos/seeded-random.ts'
 import { draftMail } from '../../doubles/mail-maker.ts'
 

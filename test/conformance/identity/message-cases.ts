@@ -4,7 +4,7 @@ import { promptParts, type ValidationScope, validateMessage } from '../../../src
 import { createAccessPolicy } from '../../../src/identity/access/access-policy.ts'
 import { sanitizeMessage } from '../../../src/inbound/clean-message.ts'
 import { redactRaw } from '../../../src/inbound/redact.ts'
-import { assertDigest } from '../../../src/verification/index.ts'
+import { assertDigest } from '../../../src/lib/index.ts'
 import { branchingViolations } from '../../architecture/expression-rules.ts'
 import { accessScene } from '../../doubles/access-scene.ts'
 import { aMessage } from '../../doubles/drafts.ts'

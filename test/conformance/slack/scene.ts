@@ -9,7 +9,7 @@ import type {
   RawRequest,
   ReceiveResult,
 } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/verification/index.ts'
+import { webHmac } from '../../../src/lib/index.ts'
 import { type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
 import { type AdapterFixtures, adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 

@@ -8,7 +8,7 @@ import type {
   LookupOutcome,
   OpenedFile,
 } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch } from '../../../src/verification/index.ts'
+import { createUnpinnedFetch } from '../../../src/lib/index.ts'
 import type { LoopbackSettings } from './config.ts'
 import type { LoopbackCall } from './wire.ts'
 

@@ -13,7 +13,7 @@ import {
   unverifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 import { eventSchema } from './wire.ts'
 
 export const ownSender = 'parley'

@@ -1,6 +1,6 @@
 // Hop 8: a reply to loopback calls as data. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
-import { chunkText, plainText } from '../../../src/rendering/index.ts'
+import { chunkText, plainText } from '../../../src/markdown/index.ts'
 import { type LoopbackCall, replyToSchema } from './wire.ts'
 
 export function renderLoopback(

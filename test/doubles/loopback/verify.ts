@@ -1,6 +1,6 @@
 // Hop 2: an HMAC over the body, or over time and body where the sender states a time.
 import type { Hmac, RawRequest, Secret, VerifyResult } from '../../../src/contract/index.ts'
-import { checkClockSkew, toHex, verifyHmacSha256, webHmac } from '../../../src/verification/index.ts'
+import { checkClockSkew, toHex, verifyHmacSha256, webHmac } from '../../../src/lib/index.ts'
 
 const signatureHeader = 'x-loopback-signature'
 const timestampHeader = 'x-loopback-timestamp'

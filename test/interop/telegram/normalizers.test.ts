@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { telegramChannel } from '../../../adapters/telegram/index.ts'
 import { type InboundEvent, textOf } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/verification/index.ts'
+import { webHmac } from '../../../src/lib/index.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../../doubles/telegram-api.ts'
 import { chatSdk, type Reading, readByChatSdk, silent } from '../chat-sdk.ts'
 import { describeBeside } from '../peer.ts'

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/discovery/sign-card.ts'
 import { a2a } from '../../../adapters/a2a/index.ts'
 import { createPageTokens } from '../../../adapters/a2a/serve/page-token.ts'
-import { canonicalJson, webHmac } from '../../../src/verification/index.ts'
+import { canonicalJson, webHmac } from '../../../src/lib/index.ts'
 import { createWorker } from '../../../src/worker.ts'
 import { describeInWorkerd } from './harness.ts'
 

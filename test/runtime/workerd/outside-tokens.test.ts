@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createIssuerCache } from '../../../src/identity/issuers/issuer-memory.ts'
 import { createExternalTokenVerifier } from '../../../src/identity/issuers/outside-tokens.ts'
 import { readTokenIssuers } from '../../../src/identity/issuers/token-issuer.ts'
-import { createUnpinnedFetch, sha256Hex } from '../../../src/verification/index.ts'
+import { createUnpinnedFetch, sha256Hex } from '../../../src/lib/index.ts'
 
 const issuer = 'https://login.example'
 const audience = 'https://gateway.example'

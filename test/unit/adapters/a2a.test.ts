@@ -13,7 +13,7 @@ import {
   type TaskService,
   type TaskSnapshot,
 } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch, webHmac } from '../../../src/verification/index.ts'
+import { createUnpinnedFetch, webHmac } from '../../../src/lib/index.ts'
 import { noTasks } from '../../doubles/no-tasks.ts'
 import { idleDoor } from '../../doubles/serve-door.ts'
 

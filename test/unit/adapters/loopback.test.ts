@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Adapter, ChannelDefinition, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/verification/index.ts'
+import { webHmac } from '../../../src/lib/index.ts'
 import { loopbackArrival, loopbackSecret } from '../../doubles/loopback/fixtures.ts'
 import {
   type LoopbackEvent,

@@ -7,7 +7,7 @@ import { fixtures as activitypubFixtures } from '../../../adapters/activitypub/f
 import { fixtures as aguiFixtures } from '../../../adapters/agui/fixtures.ts'
 import { emailChannel } from '../../../adapters/email/index.ts'
 import type { ChannelDeps, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
-import { formatConnectionState } from '../../../src/vitals/connection-signs.ts'
+import { formatConnectionState } from '../../../src/observability/connection-health.ts'
 import { freePort } from '../../doubles/free-port.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
 

@@ -5,7 +5,7 @@ import { slackChannel } from '../../../adapters/slack/index.ts'
 import { createSocketRequests } from '../../../adapters/slack/source/own-arrivals.ts'
 import { createSocketSource } from '../../../adapters/slack/source/socket-source.ts'
 import { type RawRequest, type SourceBatch, secret, type TransportAnswer } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/verification/index.ts'
+import { webHmac } from '../../../src/lib/index.ts'
 import { type SocketPeer, startSlackSocket } from '../../doubles/slack-socket.ts'
 import { connection, messageEvent, signingSecret } from '../../doubles/slack-tenants.ts'
 

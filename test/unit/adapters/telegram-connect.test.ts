@@ -10,7 +10,7 @@ import type {
   CommandResult,
   ProbeRequest,
 } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/verification/index.ts'
+import { webHmac } from '../../../src/lib/index.ts'
 import type { Fault } from '../../doubles/scripted-server.ts'
 import {
   apiFault,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type OutcomeStatus, outcomeStatuses } from '../../../src/agent/loop/outcome.ts'
 import { normalizeResult } from '../../../src/agent/loop/result.ts'
 import { statusReply, stoppedReply } from '../../../src/agent/status-reply.ts'
-import { partsText } from '../../../src/rendering/index.ts'
+import { partsText } from '../../../src/markdown/index.ts'
 
 const approval = {
   payload: {

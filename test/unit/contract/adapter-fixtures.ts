@@ -11,7 +11,7 @@ import type {
   RawRequest,
   RunLog,
 } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch, webHmac } from '../../../src/verification/index.ts'
+import { createUnpinnedFetch, webHmac } from '../../../src/lib/index.ts'
 import { memoryRecords } from '../../doubles/memory-records.ts'
 import { noTasks } from '../../doubles/no-tasks.ts'
 

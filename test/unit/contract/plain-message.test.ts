@@ -2,8 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type NormalizedMessage, normalizedMessageSchema } from '../../../src/contract/message.ts'
-import { isPlainMessage } from '../../../src/contract/plain-message.ts'
-import { type RepairCode, repairMessage } from '../../../src/contract/repair-message.ts'
+import { isPlainMessage, type RepairCode, repairMessage } from '../../../src/contract/validate-message.ts'
 
 const oddities: readonly unknown[] = [
   undefined,

@@ -2,7 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LogFields, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
 import { type Probed, type ProbesDeps, type RunningProbes, runProbes } from '../../../src/gateway/probes/run-probes.ts'
-import { connectionMetrics, formatConnectionState, observedProblems } from '../../../src/vitals/connection-signs.ts'
+import {
+  connectionMetrics,
+  formatConnectionState,
+  observedProblems,
+} from '../../../src/observability/connection-health.ts'
 
 const well: ProbeResult = { summary: '@my_bot, polling', problems: [] }
 const refused: ProbeResult = {

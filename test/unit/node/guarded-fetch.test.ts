@@ -4,8 +4,8 @@ import { type AddressInfo, createServer as createTcpServer, type Server as TcpSe
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SafeFetchOptions, SafeFetchResult } from '../../../src/contract/index.ts'
+import { createUnpinnedFetch, isPublicAddress } from '../../../src/lib/index.ts'
 import { createPinnedFetch } from '../../../src/node/guarded-fetch.ts'
-import { createUnpinnedFetch, isPublicAddress } from '../../../src/verification/index.ts'
 
 const closing: (Server | TcpServer)[] = []
 const isPublic = (address: string): boolean => address === '127.0.0.1' || isPublicAddress(address)

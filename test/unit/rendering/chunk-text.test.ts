@@ -1,7 +1,7 @@
 // Cutting text: properties for any text, and the cutting cases that concern plain text.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chunkText } from '../../../src/rendering/index.ts'
+import { chunkText } from '../../../src/markdown/index.ts'
 import { scaled } from '../../setup/scale.ts'
 
 const fenceMarks = /^ {0,3}(?:`{3,}|~{3,}).*$/gm

@@ -11,8 +11,8 @@ import {
   renderNote,
   renderPlain,
   replyTree,
-} from '../../../src/rendering/index.ts'
-import type { Root } from '../../../src/rendering/tree.ts'
+} from '../../../src/markdown/index.ts'
+import type { Root } from '../../../src/markdown/tree.ts'
 
 export const faces = {
   blocks: (root) => shownBlocks(renderBlocks(root).flatMap(({ blocks }) => blocks)),

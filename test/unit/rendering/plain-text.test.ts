@@ -1,7 +1,7 @@
 // A reply as plain text: statuses, kinds of parts, and what is never shown.
 import { describe, expect, test } from 'vitest'
 import type { NormalizedResponse, Part } from '../../../src/contract/index.ts'
-import { partsText, plainText } from '../../../src/rendering/index.ts'
+import { partsText, plainText } from '../../../src/markdown/index.ts'
 
 const reply = (changes: Partial<NormalizedResponse>): NormalizedResponse => ({
   thread_id: 't',

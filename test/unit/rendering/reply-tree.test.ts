@@ -1,7 +1,7 @@
 // A reply as a tree: every kind of part, what its status says, and which files it carries.
 import { describe, expect, test } from 'vitest'
 import type { NormalizedResponse, Part } from '../../../src/contract/index.ts'
-import { plainText, replyFiles, replyTree } from '../../../src/rendering/index.ts'
+import { plainText, replyFiles, replyTree } from '../../../src/markdown/index.ts'
 import { plainOf } from './shown.ts'
 
 const reply = (changes: Partial<NormalizedResponse>): NormalizedResponse => ({

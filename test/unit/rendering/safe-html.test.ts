@@ -1,7 +1,7 @@
 // NM-18: HTML from outside becomes a safe subset, whatever it was.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { safeHtml } from '../../../src/rendering/index.ts'
+import { safeHtml } from '../../../src/markdown/index.ts'
 import { scaled } from '../../setup/scale.ts'
 
 describe('safe HTML', () => {

@@ -1,6 +1,6 @@
 // Any tree a parser could make, and more: nested, long, hostile. Its words are numbered, so that a lost one is noticed.
 import * as fc from 'fast-check'
-import type { Block, Inline, Link, Root, Table } from '../../../src/rendering/tree.ts'
+import type { Block, Inline, Link, Root, Table } from '../../../src/markdown/tree.ts'
 
 const word = fc.integer({ min: 0, max: 99 }).map((number) => ` word${number} `)
 const hostile = fc.constantFrom(

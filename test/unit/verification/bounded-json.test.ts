@@ -1,7 +1,7 @@
 // Reading JSON within limits.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`

@@ -1,6 +1,6 @@
 // A timestamp against our clock, both ways.
 import { expect, test } from 'vitest'
-import { checkClockSkew } from '../../../src/verification/index.ts'
+import { checkClockSkew } from '../../../src/lib/index.ts'
 
 const now = 1_000_000_000_000
 const tolerance = { maxAgeMs: 300_000, maxAheadMs: 60_000 }

@@ -1,7 +1,7 @@
 // Comparing secrets: right only when every unit is right.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { equalInConstantTime } from '../../../src/verification/index.ts'
+import { equalInConstantTime } from '../../../src/lib/index.ts'
 
 test('equals exactly when the strings are equal', () => {
   fc.assert(fc.property(fc.string(), fc.string(), (a, b) => equalInConstantTime(a, b) === (a === b)))

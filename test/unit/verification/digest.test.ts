@@ -1,7 +1,7 @@
 // Content-addressed bytes.
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { assertDigest, type ContentAddressed } from '../../../src/verification/index.ts'
+import { assertDigest, type ContentAddressed } from '../../../src/lib/index.ts'
 
 const bytes = new TextEncoder().encode('content')
 const reference: ContentAddressed = {

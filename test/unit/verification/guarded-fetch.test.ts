@@ -1,6 +1,6 @@
 // What follows a redirect and what stays at home, hop by hop; the network is a list of answers.
 import { expect, test } from 'vitest'
-import { createSafeFetch, type DialRequest } from '../../../src/verification/index.ts'
+import { createSafeFetch, type DialRequest } from '../../../src/lib/index.ts'
 
 function scripted(answers: Readonly<Record<string, () => Response>>) {
   const dialled: DialRequest[] = []

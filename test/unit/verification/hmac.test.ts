@@ -1,8 +1,8 @@
 // The generic webhook signature (`sha256=`), on WebCrypto and on Node, checked against node:crypto.
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { type HmacHeaderOptions, toHex, verifyHmacSha256, webHmac } from '../../../src/lib/index.ts'
 import { nodeHmac } from '../../../src/node/node-hmac.ts'
-import { type HmacHeaderOptions, toHex, verifyHmacSha256, webHmac } from '../../../src/verification/index.ts'
 
 const secret = 'a-shared-secret'
 const body = new TextEncoder().encode('{"hello":"wörld"}')

@@ -1,6 +1,6 @@
 // Public or not: the registries of special addresses, and every spelling of them that a URL may use.
 import { expect, test } from 'vitest'
-import { checkTarget, isPublicAddress } from '../../../src/verification/index.ts'
+import { checkTarget, isPublicAddress } from '../../../src/lib/index.ts'
 
 const inside = [
   '0.0.0.0',

@@ -1,6 +1,6 @@
 // A body that a caller sends, breaks off, or makes too long.
 import { expect, test } from 'vitest'
-import { readBody } from '../../../src/verification/index.ts'
+import { readBody } from '../../../src/lib/index.ts'
 
 function request(chunks: readonly string[], isBrokenOff: boolean, headers: Readonly<Record<string, string>> = {}) {
   const left = chunks.map((chunk) => new TextEncoder().encode(chunk))

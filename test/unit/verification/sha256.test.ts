@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sha256Hex } from '../../../src/verification/sha256.ts'
+import { sha256Hex } from '../../../src/lib/crypto.ts'
 
 const expected = (bytes: string) => createHash('sha256').update(bytes).digest('hex')
 

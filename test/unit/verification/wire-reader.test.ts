@@ -1,6 +1,6 @@
 // Rules for payloads: what fits is read, what does not is said so, and nothing is guessed.
 import { expect, test } from 'vitest'
-import * as rules from '../../../src/verification/index.ts'
+import * as rules from '../../../src/lib/index.ts'
 
 const { misfit } = rules
 

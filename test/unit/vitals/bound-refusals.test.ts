@@ -1,7 +1,7 @@
 // What a flood of refused requests writes into the log.
 import { describe, expect, test } from 'vitest'
 import type { Log, LogFields } from '../../../src/contract/index.ts'
-import { limitRefusalLines } from '../../../src/vitals/bound-refusals.ts'
+import { limitRefusalLines } from '../../../src/observability/log-limiter.ts'
 
 type Line = { readonly event: string; readonly facts: LogFields }
 

@@ -1,7 +1,7 @@
 // One reading for many askers.
 import { expect, test } from 'vitest'
-import { cachePromise } from '../../../src/vitals/cached.ts'
-import { withDatabaseTimeout } from '../../../src/vitals/in-time.ts'
+import { cachePromise } from '../../../src/lib/cached-promise.ts'
+import { withDatabaseTimeout } from '../../../src/observability/database-timeout.ts'
 
 function counting(load: (count: number) => Promise<number>) {
   const state = { now: 0, loads: 0 }

@@ -1,6 +1,6 @@
 // One post as a page. Its words are ours and were made safe when they were written; they are made so once more.
 import type { AgentProfile, Json, JsonObject } from '../../../../src/contract/index.ts'
-import { escapeHtml, htmlToText, safeHtml } from '../../../../src/rendering/index.ts'
+import { escapeHtml, htmlToText, safeHtml } from '../../../../src/markdown/index.ts'
 import { pageHtml } from './page.ts'
 import { bylineHtml, type PageContext } from './people.ts'
 

@@ -1,5 +1,5 @@
 // The frame of every page: its head, its main part, its foot. No script, and nothing external but pictures.
-import { escapeHtml } from '../../../../src/rendering/index.ts'
+import { escapeHtml } from '../../../../src/markdown/index.ts'
 import { documentPageStyle } from './style.ts'
 
 export type Page = {

@@ -1,6 +1,6 @@
 // Who speaks: picture, name and handle, the same on every page.
 import type { AgentProfile } from '../../../../src/contract/index.ts'
-import { escapeHtml } from '../../../../src/rendering/index.ts'
+import { escapeHtml } from '../../../../src/markdown/index.ts'
 import type { DocumentDeps } from '../settings.ts'
 
 export type PageContext = Pick<DocumentDeps, 'places' | 'settings'>

@@ -1,6 +1,6 @@
 // An agent as a page: who it is, who answers for it, how to talk to it, and what it said last.
 import type { AgentProfile, JsonObject } from '../../../../src/contract/index.ts'
-import { escapeHtml } from '../../../../src/rendering/index.ts'
+import { escapeHtml } from '../../../../src/markdown/index.ts'
 import { profileFields, summaryHtml } from '../actor-document.ts'
 import { notePageHtml } from './note-page.ts'
 import { pageHtml } from './page.ts'

@@ -1,7 +1,7 @@
 // Mailgun's routes (a URL that ends in "mime"): the whole mail as a field of a form. Its signature covers a timestamp and a token and not
 // the mail, so a token is remembered with the mail it came with and brings in no other.
 import type { RawRequest, Secret } from '../../../../src/contract/index.ts'
-import { checkClockSkew } from '../../../../src/verification/index.ts'
+import { checkClockSkew } from '../../../../src/lib/index.ts'
 import { decodeField, type FormFields, parseFormFields } from './form-fields.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from './hop.ts'
 import { isForThisBody, sha256HexBytes } from './once.ts'

@@ -1,7 +1,7 @@
 // A nonce or token stands for one body only. The same body again passes: it may be the second try of a mail that was never stored, and
 // one that was is recognised by its own id later on.
 import type { TtlStore } from '../../../../src/contract/index.ts'
-import { sha256Hex, toHex } from '../../../../src/verification/index.ts'
+import { sha256Hex, toHex } from '../../../../src/lib/index.ts'
 
 export type OneTimeUse = {
   readonly family: string

@@ -1,6 +1,6 @@
 // Mails that SES put into a bucket: fetched by their key, within the limit.
 import type { ChannelDeps, Secret } from '../../../../src/contract/index.ts'
-import { readStream } from '../../../../src/verification/index.ts'
+import { readStream } from '../../../../src/lib/index.ts'
 import { mailTooLarge } from './hop.ts'
 
 export type S3Settings = {

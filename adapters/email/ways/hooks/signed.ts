@@ -1,6 +1,6 @@
 // A text under an HMAC by one of several secrets, as while one is being replaced by another.
 import type { Hmac, Secret } from '../../../../src/contract/index.ts'
-import { type HmacHeaderOptions, verifyHmacSha256 } from '../../../../src/verification/index.ts'
+import { type HmacHeaderOptions, verifyHmacSha256 } from '../../../../src/lib/index.ts'
 
 export type SignedText = { readonly text: string; readonly signature: string } & HmacHeaderOptions
 

@@ -2,7 +2,7 @@
 import { importX509 } from 'jose'
 import * as z from 'zod'
 import type { RawRequest, SafeFetch } from '../../../../src/contract/index.ts'
-import { checkClockSkew, parseBoundedJson } from '../../../../src/verification/index.ts'
+import { checkClockSkew, parseBoundedJson } from '../../../../src/lib/index.ts'
 import { type IngressResult, rejectedRequest } from './hop.ts'
 
 const text = z.string().max(400_000)

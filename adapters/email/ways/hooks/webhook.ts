@@ -2,7 +2,7 @@
 // What is signed is written down in signedText; a replay is the same mail and is recognised by its id.
 import * as z from 'zod'
 import type { ChannelDeps, RawRequest, Secret } from '../../../../src/contract/index.ts'
-import { checkClockSkew } from '../../../../src/verification/index.ts'
+import { checkClockSkew } from '../../../../src/lib/index.ts'
 import { type Envelope, envelopeHeaders } from '../../wire/mail.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from './hop.ts'
 import { isForThisBody, sha256HexBytes } from './once.ts'

@@ -1,7 +1,7 @@
 // Files in S3 and in what speaks like it: R2's S3 side, MinIO, Ceph. Small ones in one request, larger ones in parts.
 import { AwsClient } from 'aws4fetch'
 import type { Secret } from '../../../contract/index.ts'
-import { toHex } from '../../../verification/index.ts'
+import { toHex } from '../../../lib/index.ts'
 import type { BlobStore, ByteRange } from '../../blob-store.ts'
 import { assertObjectKey } from '../object-key.ts'
 import { rangedBody } from '../ranged-body.ts'

@@ -7,9 +7,9 @@ import {
   parseBearerHeader,
   tokenPrefix,
 } from '../../../../src/identity/tokens/tokens.ts'
+import { sha256Hex } from '../../../../src/lib/index.ts'
 import { statement } from '../../../../src/storage/database.ts'
 import { createTokenStore } from '../../../../src/storage/token-store.ts'
-import { sha256Hex } from '../../../../src/verification/index.ts'
 import { madeToken, plainTerms, tokenDeps } from '../../../doubles/tokens.ts'
 import { describeOnDatabase } from '../../../setup/describe-on-database.ts'
 

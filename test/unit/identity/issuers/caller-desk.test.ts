@@ -7,7 +7,7 @@ import { metadataUrl } from '../../../../src/identity/issuers/protected-resource
 import { readTokenIssuers, type TokenIssuerSettings } from '../../../../src/identity/issuers/token-issuer.ts'
 import { createCallerService } from '../../../../src/identity/tokens/callers.ts'
 import type { TokenStore } from '../../../../src/identity/tokens/token-store.ts'
-import { createUnpinnedFetch, sha256Hex } from '../../../../src/verification/index.ts'
+import { createUnpinnedFetch, sha256Hex } from '../../../../src/lib/index.ts'
 import { startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 
 const own = 'https://gateway.example/agents'

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { secret } from '../../../../src/contract/index.ts'
 import { createIntrospection } from '../../../../src/identity/issuers/introspect.ts'
 import { createIssuerCache, type IssuerCache } from '../../../../src/identity/issuers/issuer-memory.ts'
-import { createUnpinnedFetch, sha256Hex } from '../../../../src/verification/index.ts'
+import { createUnpinnedFetch, sha256Hex } from '../../../../src/lib/index.ts'
 import { audience, client, startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 
 let issuer: TokenIssuerDouble

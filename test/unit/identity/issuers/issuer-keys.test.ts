@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createIssuerKeys, type IssuerKeys } from '../../../../src/identity/issuers/issuer-keys.ts'
 import { createIssuerCache } from '../../../../src/identity/issuers/issuer-memory.ts'
-import { createSafeFetch, createUnpinnedFetch } from '../../../../src/verification/index.ts'
+import { createSafeFetch, createUnpinnedFetch } from '../../../../src/lib/index.ts'
 import { signingKey, startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 
 const minute = 60_000

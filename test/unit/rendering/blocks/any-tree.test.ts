@@ -1,7 +1,7 @@
 // Any tree becomes messages that the platform takes, with every word, and nobody is called.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/rendering/index.ts'
+import { renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/markdown/index.ts'
 import { anyTree, lostWords } from '../tree-arbitrary.ts'
 import { nodesIn, refusals, wordsIn } from './acceptable.ts'
 

@@ -1,6 +1,6 @@
 // Cases C01 to C11, cutting, on blocks and on the two texts beside them.
 import { describe, expect, test } from 'vitest'
-import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/rendering/index.ts'
+import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/markdown/index.ts'
 import { nodesIn, refusals, wordsIn } from './acceptable.ts'
 
 const messagesOf = (markdown: string) => {

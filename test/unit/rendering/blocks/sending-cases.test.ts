@@ -1,6 +1,6 @@
 // Cases S70 to S77: what reaches the platform is what it accepts, and notifies no person it should not.
 import { describe, expect, test } from 'vitest'
-import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/rendering/index.ts'
+import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/markdown/index.ts'
 import { nodesIn, refusals, wordsIn } from './acceptable.ts'
 
 const paragraphs = (length: number) => {

@@ -1,7 +1,7 @@
 // Cutting on the tree, for any tree and any platform's unit.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Block, chunkTree, type Fit, parseMarkdown, renderPlain } from '../../../../src/rendering/index.ts'
+import { type Block, chunkTree, type Fit, parseMarkdown, renderPlain } from '../../../../src/markdown/index.ts'
 import { fastest, plainOf } from '../shown.ts'
 import { anyTree, lostWords } from '../tree-arbitrary.ts'
 

@@ -1,7 +1,7 @@
 // More than two hundred answers as models write them, on every face: nothing refused, nothing lost, nobody called.
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parseMarkdown } from '../../../../src/rendering/index.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
 import { corpusAnswers } from './answers.ts'
 import { faces } from './faces/faces.ts'
 import { addresses, missingWord } from './reading.ts'

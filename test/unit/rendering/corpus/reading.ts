@@ -1,5 +1,5 @@
 // A reference reading of a tree, written without a look at any face: its words in order, and the addresses it leads to.
-import type { Block, Inline, Root } from '../../../../src/rendering/tree.ts'
+import type { Block, Inline, Root } from '../../../../src/markdown/tree.ts'
 
 /** Words of one block. Faces may turn a table on its side, so the words of a table have no order. */
 export type Passage = { readonly words: readonly string[]; readonly isOrdered: boolean }

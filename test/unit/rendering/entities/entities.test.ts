@@ -8,7 +8,7 @@ import {
   entitiesHtml,
   parseMarkdown,
   renderEntities,
-} from '../../../../src/rendering/index.ts'
+} from '../../../../src/markdown/index.ts'
 import { asHtml } from '../shown.ts'
 import { anyTree, lostWords } from '../tree-arbitrary.ts'
 

@@ -1,6 +1,6 @@
 // Cases T50 to T55, T66 and T67: what goes out as text with ranges.
 import { expect } from 'vitest'
-import { entitiesHtml, parseMarkdown, plainTree, type Root, renderEntities } from '../../../../src/rendering/index.ts'
+import { entitiesHtml, parseMarkdown, plainTree, type Root, renderEntities } from '../../../../src/markdown/index.ts'
 import type { Case } from '../../../conformance/conform.ts'
 import { readHtml } from '../read-html.ts'
 import { asHtml, piecesAsHtml } from '../shown.ts'

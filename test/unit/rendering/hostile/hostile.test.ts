@@ -1,6 +1,6 @@
 // Hostile markup on every face: it is read as words, leads nowhere it should not, calls nobody, and costs linear time.
 import { describe, expect, test } from 'vitest'
-import { parseMarkdown } from '../../../../src/rendering/index.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
 import { isLinear } from '../../../doubles/linear-time.ts'
 import { faces } from '../corpus/faces/faces.ts'
 import type { Shown } from '../corpus/faces/shown.ts'

@@ -1,7 +1,7 @@
 // Whatever comes in: an answer, soon, and no longer than asked for.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { htmlToText } from '../../../../src/rendering/index.ts'
+import { htmlToText } from '../../../../src/markdown/index.ts'
 import { cpuMs, isLinear } from '../../../doubles/linear-time.ts'
 import { scaled } from '../../../setup/scale.ts'
 

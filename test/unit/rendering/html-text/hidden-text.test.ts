@@ -1,6 +1,6 @@
 // EM-087: words that a reader does not see never reach a model, and words that a reader sees do.
 import { describe, expect, test } from 'vitest'
-import { htmlToText } from '../../../../src/rendering/index.ts'
+import { htmlToText } from '../../../../src/markdown/index.ts'
 
 const styles = [
   'display:none',

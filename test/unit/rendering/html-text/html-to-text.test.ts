@@ -1,6 +1,6 @@
 // HTML of mails and posts as the text a reader would see.
 import { describe, expect, test } from 'vitest'
-import { htmlToText } from '../../../../src/rendering/index.ts'
+import { htmlToText } from '../../../../src/markdown/index.ts'
 
 describe('HTML as text', () => {
   test.each([

@@ -1,7 +1,7 @@
 // Any tree becomes a mail whose HTML is ours alone and whose text fits a page.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { renderMail } from '../../../../src/rendering/index.ts'
+import { renderMail } from '../../../../src/markdown/index.ts'
 import { readHtml } from '../read-html.ts'
 import { anyTree, lostWords } from '../tree-arbitrary.ts'
 

@@ -1,6 +1,6 @@
 // Cases M01 to M18: Markdown as models write it, as a tree and as text with ranges.
 import { expect } from 'vitest'
-import { chunkTree, parseMarkdown, writeMarkdown } from '../../../../src/rendering/index.ts'
+import { chunkTree, parseMarkdown, writeMarkdown } from '../../../../src/markdown/index.ts'
 import type { Case } from '../../../conformance/conform.ts'
 import { asHtml, fastest, piecesAsHtml, plainOf } from '../shown.ts'
 

@@ -1,8 +1,8 @@
 // Reading Markdown: what never becomes more than words, and what is read lazily.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createLazyTree, parseMarkdown, plainTree } from '../../../../src/rendering/index.ts'
-import type { Inline } from '../../../../src/rendering/tree.ts'
+import { createLazyTree, parseMarkdown, plainTree } from '../../../../src/markdown/index.ts'
+import type { Inline } from '../../../../src/markdown/tree.ts'
 import { scaled } from '../../../setup/scale.ts'
 import { letters, plainOf } from '../shown.ts'
 

@@ -1,6 +1,6 @@
 // Markdown for programs: as its author wrote it, down to the character, unless it leads where no reader should be sent.
 import { describe, expect, test } from 'vitest'
-import { safeMarkdown } from '../../../../src/rendering/index.ts'
+import { safeMarkdown } from '../../../../src/markdown/index.ts'
 
 describe('Markdown for programs', () => {
   test.each([

@@ -1,6 +1,6 @@
 // The Markdown, cutting and reply cases that concern posts, and hostile words in them.
 import { describe, expect, test } from 'vitest'
-import { noteLength, parseMarkdown, renderNote } from '../../../../src/rendering/index.ts'
+import { noteLength, parseMarkdown, renderNote } from '../../../../src/markdown/index.ts'
 import { readHtml } from '../read-html.ts'
 
 const note = (markdown: string) =>

@@ -1,7 +1,7 @@
 // A text that is still growing: nothing flashes, and nothing that was sealed changes.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Block, type Fit, parseMarkdown, sealChunks, streamTree } from '../../../../src/rendering/index.ts'
+import { type Block, type Fit, parseMarkdown, sealChunks, streamTree } from '../../../../src/markdown/index.ts'
 import { letters, plainOf } from '../shown.ts'
 
 const answer = `# A title

@@ -1,10 +1,8 @@
 // Tables for a fixed-width font, and the widths their columns are measured by.
 import { describe, expect, test } from 'vitest'
-import { parseMarkdown } from '../../../../src/rendering/index.ts'
-import { alignedTable } from '../../../../src/rendering/table/aligned-table.ts'
-import { displayWidth } from '../../../../src/rendering/table/display-width.ts'
-import { tableAsList } from '../../../../src/rendering/table/table-as-list.ts'
-import type { Table } from '../../../../src/rendering/tree.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
+import { alignedTable, displayWidth, tableAsList } from '../../../../src/markdown/table.ts'
+import type { Table } from '../../../../src/markdown/tree.ts'
 
 function tableOf(markdown: string): Table {
   const [table] = parseMarkdown(markdown).children

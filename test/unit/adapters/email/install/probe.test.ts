@@ -4,7 +4,7 @@ import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { emailChannel } from '../../../../../adapters/email/index.ts'
 import type { ChannelDeps, ProbeResult } from '../../../../../src/contract/index.ts'
-import { webHmac } from '../../../../../src/verification/index.ts'
+import { webHmac } from '../../../../../src/lib/index.ts'
 import { startHangUp } from '../../../../doubles/smtp-sink.ts'
 
 const password = 'word-of-the-tests'

@@ -1,7 +1,7 @@
 // The count of hops: only whoever shares the secret can say it, and only of the mail it was said of.
 import { expect, test } from 'vitest'
 import { signHop, verifyHop } from '../../../../../adapters/email/manners/hop.ts'
-import { webHmac } from '../../../../../src/verification/index.ts'
+import { webHmac } from '../../../../../src/lib/index.ts'
 
 const hmac = webHmac()
 

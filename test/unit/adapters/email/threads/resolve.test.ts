@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { threadKey } from '../../../../../adapters/email/threads/key.ts'
 import { resolveThread } from '../../../../../adapters/email/threads/resolve.ts'
 import { createReplyTokens } from '../../../../../adapters/email/threads/token.ts'
-import { webHmac } from '../../../../../src/verification/index.ts'
+import { webHmac } from '../../../../../src/lib/index.ts'
 
 const tokens = createReplyTokens(webHmac(), {
   current: async () => 'a secret of this test',

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { base32, threadKey } from '../../../../../adapters/email/threads/key.ts'
 import { createReplyTokens } from '../../../../../adapters/email/threads/token.ts'
-import { webHmac } from '../../../../../src/verification/index.ts'
+import { webHmac } from '../../../../../src/lib/index.ts'
 
 const tokens = createReplyTokens(webHmac(), {
   current: async () => 'a secret of this test',

@@ -6,7 +6,7 @@ import { createRequestVerifier } from '../../../../../adapters/email/ways/hop-of
 import { createOwnMailRegistry } from '../../../../../adapters/email/ways/own-arrivals.ts'
 import type { IngressSettings } from '../../../../../adapters/email/ways/settings.ts'
 import { type RawRequest, type SafeFetch, secret } from '../../../../../src/contract/index.ts'
-import { webHmac } from '../../../../../src/verification/index.ts'
+import { webHmac } from '../../../../../src/lib/index.ts'
 import { memoryNotes } from '../../../../doubles/memory-notes.ts'
 import { testCertificate, testKey } from '../../../../doubles/test-certificate.ts'
 

@@ -4,7 +4,7 @@ import {
   renderBlocks,
   renderMarkdownText,
   renderMrkdwn,
-} from '../../../../../src/rendering/index.ts'
+} from '../../../../../src/markdown/index.ts'
 import { nodesIn, refusals, wordsIn } from '../../blocks/acceptable.ts'
 import { readMarkdown } from './markdown-faces.ts'
 import { faceOf, type Shown, sizeProblems } from './shown.ts'

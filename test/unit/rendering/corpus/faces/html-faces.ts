@@ -1,5 +1,5 @@
 // Both halves of a mail, and posts.
-import { type MailBody, type Note, renderMail, renderNote } from '../../../../../src/rendering/index.ts'
+import { type MailBody, type Note, renderMail, renderNote } from '../../../../../src/markdown/index.ts'
 import { readHtml } from '../../read-html.ts'
 import { faceOf, type Shown, sizeProblems } from './shown.ts'
 

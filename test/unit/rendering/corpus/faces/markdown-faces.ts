@@ -1,5 +1,5 @@
 // Markdown for other agents, read back as they would read it, and plain text.
-import { parseMarkdown, renderMarkdown, renderPlain } from '../../../../../src/rendering/index.ts'
+import { parseMarkdown, renderMarkdown, renderPlain } from '../../../../../src/markdown/index.ts'
 import { addresses, passages } from '../reading.ts'
 import { faceOf, type Shown, sizeProblems } from './shown.ts'
 

@@ -1,5 +1,5 @@
 // How a face is looked at: what it makes of Markdown, and what a reader and a platform would see of that.
-import { parseMarkdown, type Root } from '../../../../../src/rendering/index.ts'
+import { parseMarkdown, type Root } from '../../../../../src/markdown/index.ts'
 
 export type Shown = {
   readonly visible: string

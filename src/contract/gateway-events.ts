@@ -1,0 +1,76 @@
+// What a host application can watch: what happens to messages, in runs and to the tools of clients, through
+// one subscription (`onEvent` of the configuration).
+import type { Json, JsonObject } from '../lib/json-value.ts'
+
+/** Where it happened. */
+type Place = {
+  readonly connection: string
+  readonly conversationId: string
+  readonly agent: string
+  readonly messageIds: readonly string[]
+}
+
+type RunPlace = Place & { readonly turnId: string; readonly runId: string; readonly sessionId: string }
+
+/** The channel hooks of the original. */
+export type ChannelEvent = Place & {
+  readonly type: /** The message was judged and left without an answer: not admitted, withdrawn, from ourselves. */
+    | 'channel.skipped'
+    | 'channel.processing_started'
+    /** Always follows a start, also when the agent failed. */
+    | 'channel.processing_ended'
+    /** The turn's end is stored; its answer is on the way. */
+    | 'channel.completed'
+  readonly turnId?: string
+  readonly runId?: string
+  readonly sessionId?: string
+  readonly reason?: string
+}
+
+/** The lifecycle of a run: `loop.` and the name the loop gives it. Parameters of tools are redacted. */
+export type LoopEvent = RunPlace & { readonly type: `loop.${string}`; readonly payload: Fields }
+
+/** What becomes of a tool that a client runs: `runtime_tool.pending` and so on. */
+export type RuntimeToolEvent = RunPlace & { readonly type: `runtime_tool.${string}`; readonly payload: Fields }
+
+export type GatewayEvent = ChannelEvent | LoopEvent | RuntimeToolEvent
+
+/** An observer. What it throws is logged and never matters. */
+export type Observer = (event: GatewayEvent) => void
+
+// The stored form of a transcript line: `agents-api.message` version 1. Field names are those of agents-api.
+
+export const envelopeSchemaId = 'agents-api.message'
+export const envelopeVersion = 1
+
+export const envelopeTypes = [
+  'text',
+  'tool_call',
+  'tool_result',
+  'input_required',
+  'approval_required',
+  'final_result',
+  'error',
+  'delta',
+  'multimodal_part',
+] as const
+
+export type EnvelopeType = (typeof envelopeTypes)[number]
+
+/** What a line carries beside its content: JSON, by construction. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** One line of a transcript, append-only. */
+export type Envelope = {
+  readonly schema: typeof envelopeSchemaId
+  readonly version: typeof envelopeVersion
+  readonly type: EnvelopeType
+  readonly role: string
+  /** Text, or provider-neutral content blocks. */
+  readonly content: string | readonly Json[] | JsonObject
+  readonly payload: Fields
+  readonly metadata: Fields
+  readonly id?: string
+  readonly created_at?: string
+  readonly updated_at?: string
+}

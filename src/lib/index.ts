@@ -1,0 +1,39 @@
+// The public entry of verification: what adapters may use to judge where bytes come from.
+
+export type { OwnDocument } from '../contract/public-url-document.ts'
+export { readOwnDocument } from '../contract/public-url-document.ts'
+export type { ClockSkewResult, ClockTolerance, ContentAddressed, HmacHeaderOptions } from './crypto.ts'
+export {
+  assertDigest,
+  checkClockSkew,
+  equalInConstantTime,
+  sha256Bytes,
+  sha256Hex,
+  toHex,
+  verifyHmacSha256,
+  webHmac,
+} from './crypto.ts'
+export type { BoundedJson, JsonRefusal } from './json.ts'
+export { canonicalJson, parseBoundedJson } from './json.ts'
+export { readBody, readStream } from './read-body.ts'
+export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
+export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
+export type { Misfit, Reading, WireRule } from './wire-reader.ts'
+export {
+  misfit,
+  wireArray,
+  wireBoolean,
+  wireDefault,
+  wireEnum,
+  wireInteger,
+  wireLenient,
+  wireLooseObject,
+  wireMapped,
+  wireNullish,
+  wireObject,
+  wireOptional,
+  wireString,
+  wireStringMatching,
+  wireStringOfLength,
+  wireUnknown,
+} from './wire-reader.ts'

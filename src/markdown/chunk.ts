@@ -1,0 +1,278 @@
+// Cuts a tree into trees that each fit one message. Pure: the same tree gives the same pieces on every try.
+// Linear: only the beginning of what is left is ever measured, never all of it.
+
+import { blockTextLength, createLoad, type Fit, isBlankBlock, type Load, lengthOfAll, mostThat } from './chunk-size.ts'
+import { graphemeBoundary } from './chunk-text.ts'
+import { from, inlineWindow, splitInline, upTo } from './split-inline.ts'
+import { tableAsList } from './table.ts'
+import type { Block, Blockquote, Code, Inline, List, Paragraph, Root, Table } from './tree.ts'
+
+/** None is blank. A single character that is wider than the limit stays whole. */
+export function chunkTree(root: Root, fit: Fit): readonly Root[] {
+  // One unit is at most two of UTF-16, so what is longer than this cannot fit and need not be measured.
+  const maxLength = fit.limit * 2 + 1
+  const measured = createLoad(fit)
+  const load: Load = (blocks) =>
+    lengthOfAll(blocks, maxLength) > maxLength ? Number.POSITIVE_INFINITY : measured(blocks)
+  const room: Room = { load, alone: load, maxLength, guess: 1, isEmpty: true }
+  const pieces: Root[] = []
+  let window: readonly Block[] = []
+  let at = 0
+  while (window.length > 0 || at < root.children.length) {
+    const count = countToFill(window, root.children, at, maxLength)
+    window = [...window, ...root.children.slice(at, at + count)]
+    at += count
+    const taken = takeBlocks(window, { ...room, guess: sizeOfPiece(pieces.at(-1)) }) ?? loosenedFirst(window)
+    if (!taken.head.every(isBlankBlock)) pieces.push({ type: 'root', children: taken.head })
+    window = taken.rest
+  }
+  return pieces
+}
+
+/** How many more blocks make the window longer than any message. */
+function countToFill(window: readonly Block[], blocks: readonly Block[], at: number, maxLength: number): number {
+  let length = lengthOfAll(window, maxLength)
+  let count = 0
+  for (; length <= maxLength && at + count < blocks.length; count += 1) {
+    const block = blocks[at + count]
+    if (block !== undefined) length += blockTextLength(block, maxLength - length)
+  }
+  return count
+}
+
+function loosenedFirst([first, ...others]: readonly Block[]): ReturnType<typeof loosened> {
+  if (first === undefined) return { head: [], rest: [] }
+  const { head, rest } = loosened(first)
+  return { head, rest: [...rest, ...others] }
+}
+
+function sizeOfPiece(piece: Root | undefined): number {
+  const last = piece?.children.at(-1)
+  const inside = last?.type === 'list' || last?.type === 'table' ? last.children.length : 0
+  return Math.max(1, inside, piece?.children.length ?? 1)
+}
+
+// A block that no message can hold even in part, because its marks alone fill one: given up for its words.
+
+/** The same words with one kind of mark less, or the first character of plain words as a piece, whatever its size. */
+function loosened(block: Block): Taken {
+  switch (block.type) {
+    case 'paragraph':
+      return loosenedParagraph(block)
+    case 'heading':
+      return { head: [], rest: [{ type: 'paragraph', children: block.children }] }
+    case 'code':
+      return { head: [], rest: codeLinesAsBlocks(block.value) }
+    case 'blockquote':
+      return { head: [], rest: block.children }
+    case 'list':
+      return { head: [], rest: block.children.flatMap((item) => item.children) }
+    case 'table':
+      return { head: [], rest: [tableAsList(block)] }
+    case 'thematicBreak':
+      return { head: [], rest: [] }
+    default:
+      return block satisfies never
+  }
+}
+
+function loosenedParagraph({ children }: Paragraph): Taken {
+  if (children.some((node) => node.type !== 'text' && node.type !== 'break')) {
+    return { head: [], rest: [{ type: 'paragraph', children: children.flatMap(splitIntoWords) }] }
+  }
+  const { text } = inlineWindow(children, 64)
+  const cut = graphemeBoundary(text, 1)
+  const rest = from(children, cut)
+  return {
+    head: [{ type: 'paragraph', children: upTo(children, cut) }],
+    rest: rest.length === 0 ? [] : [{ type: 'paragraph', children: rest }],
+  }
+}
+
+function splitIntoWords(node: Inline): readonly Inline[] {
+  switch (node.type) {
+    case 'text':
+    case 'break':
+      return [node]
+    case 'inlineCode':
+      return [{ type: 'text', value: node.value }]
+    case 'mention':
+      return [{ type: 'text', value: node.name }]
+    case 'link': {
+      const isShown = inlineWindow(node.children, node.url.length).text === node.url
+      return [
+        ...node.children.flatMap(splitIntoWords),
+        ...(isShown ? [] : [{ type: 'text', value: ` (${node.url})` } as const]),
+      ]
+    }
+    case 'strong':
+    case 'emphasis':
+    case 'delete':
+      return node.children.flatMap(splitIntoWords)
+    default:
+      return node satisfies never
+  }
+}
+
+function codeLinesAsBlocks(code: string): readonly Block[] {
+  const lines = code.split('\n').filter((line) => line.trim() !== '')
+  return lines.map((line) => ({ type: 'paragraph', children: [{ type: 'text', value: line }] }))
+}
+
+// As many blocks as one message takes, the last of them perhaps in part: between blocks first, then between items, rows and
+// lines, then between sentences.
+
+/** `head` is never empty. */
+type Taken = { readonly head: readonly Block[]; readonly rest: readonly Block[] }
+
+type Room = {
+  /** What these blocks would take of the message together with what is in it already. */
+  readonly load: Load
+  /** What they would take of a message of their own. */
+  readonly alone: Load
+  /** No text longer than this can fit. */
+  readonly maxLength: number
+  /** How many blocks, items or rows went into the message before. */
+  readonly guess: number
+  /** The message is empty: waiting for another one gains nothing. */
+  readonly isEmpty: boolean
+}
+
+const fill = 0.92
+// Above this a message is full enough to begin a new one rather than tear a block.
+const wellFilled = 0.7
+
+function takeBlocks(blocks: readonly Block[], room: Room): Taken | undefined {
+  if (room.load(blocks) <= 1) return blocks.length === 0 ? undefined : { head: blocks, rest: [] }
+  const count = countThatFits(blocks, room)
+  const lead = blocks.slice(0, count)
+  const next = blocks[count]
+  if (next === undefined) return { head: lead, rest: [] }
+  const isFirst = lead.every(isHeading)
+  if (room.alone([next]) > 1 ? isFirst || room.load(lead) < wellFilled : isFirst && room.isEmpty) {
+    const torn = tear(next, { ...withLead(room, lead), isEmpty: room.isEmpty && count === 0 })
+    if (torn !== undefined) return { head: [...lead, ...torn.head], rest: [...torn.rest, ...blocks.slice(count + 1)] }
+  }
+  // A heading waits for what it stands above, unless nothing could ever join it.
+  const kept = isFirst && room.isEmpty ? count : lead.findLastIndex((block) => !isHeading(block)) + 1
+  return kept === 0 ? undefined : { head: blocks.slice(0, kept), rest: blocks.slice(kept) }
+}
+
+function countThatFits(blocks: readonly Block[], room: Room): number {
+  const count = mostThat(blocks.length, room.guess, (some) => room.load(blocks.slice(0, some)) <= fill)
+  // One block that fills a message nearly whole is still whole.
+  return count === 0 && room.load(blocks.slice(0, 1)) <= 1 ? 1 : count
+}
+
+function isHeading(block: Block): boolean {
+  return block.type === 'heading'
+}
+
+function withLead(room: Room, lead: readonly Block[]): Room {
+  return { ...room, load: (blocks) => room.load([...lead, ...blocks]) }
+}
+
+function tear(block: Block, room: Room): Taken | undefined {
+  switch (block.type) {
+    case 'paragraph':
+    case 'heading': {
+      const split = splitInline(block.children, {
+        fits: (children) => room.load([{ ...block, children }]) <= 1,
+        maxLength: room.maxLength,
+        isForced: room.isEmpty,
+      })
+      if (split === undefined) return undefined
+      const rest = split.rest.length === 0 ? [] : [{ ...block, children: split.rest }]
+      return { head: [{ ...block, children: split.head }], rest }
+    }
+    case 'code': {
+      const fits = (code: Block) => room.load([code]) <= 1
+      const parts = splitCode(block, { fits, maxLength: room.maxLength, isForced: room.isEmpty })
+      return parts === undefined ? undefined : { head: [parts[0]], rest: [parts[1]] }
+    }
+    case 'blockquote':
+      return tearQuote(block, room)
+    case 'list':
+      return tearList(block, room)
+    case 'table':
+      return tearTable(block, room)
+    case 'thematicBreak':
+      return undefined
+    default:
+      return block satisfies never
+  }
+}
+
+function tearQuote(quote: Blockquote, room: Room): Taken | undefined {
+  const wrap = (children: readonly Block[]): readonly Block[] => [{ ...quote, children }]
+  const taken = takeBlocks(quote.children, roomInside(room, wrap, wrap))
+  return taken === undefined
+    ? undefined
+    : { head: wrap(taken.head), rest: taken.rest.length === 0 ? [] : wrap(taken.rest) }
+}
+
+function tearList(list: List, room: Room): Taken | undefined {
+  const some = (from: number, to?: number): List => ({
+    ...list,
+    start: list.start + from,
+    children: list.children.slice(from, to),
+  })
+  const count = mostThat(list.children.length, room.guess, (items) => room.load([some(0, items)]) <= 1)
+  const next = list.children[count]
+  if (next !== undefined && room.alone([some(count, count + 1)]) > 1) {
+    const wrap = (children: readonly Block[]): readonly Block[] => {
+      return [{ ...list, children: [...list.children.slice(0, count), { ...next, children }] }]
+    }
+    const alone = (children: readonly Block[]): readonly Block[] => [{ ...list, children: [{ ...next, children }] }]
+    const taken = takeBlocks(next.children, { ...roomInside(room, wrap, alone), isEmpty: room.isEmpty && count === 0 })
+    // What is left of an item has been numbered already: it goes on without a number.
+    const later = some(count + 1)
+    if (taken !== undefined) {
+      return { head: wrap(taken.head), rest: [...taken.rest, ...(later.children.length === 0 ? [] : [later])] }
+    }
+  }
+  return count === 0 ? undefined : { head: [some(0, count)], rest: next === undefined ? [] : [some(count)] }
+}
+
+function tearTable(table: Table, room: Room): Taken | undefined {
+  const [header, ...rows] = table.children
+  if (header === undefined) return undefined
+  const some = (from: number, to?: number): Table => ({ ...table, children: [header, ...rows.slice(from, to)] })
+  const count = rows.length === 0 ? 0 : mostThat(rows.length, room.guess, (few) => room.load([some(0, few)]) <= 1)
+  if (count > 0) return { head: [some(0, count)], rest: count === rows.length ? [] : [some(count)] }
+  // Not even one row fits a message of its own.
+  return room.alone([some(0, 1)]) > 1 ? tear(tableAsList(table), room) : undefined
+}
+
+type Wrap = (children: readonly Block[]) => readonly Block[]
+
+function roomInside(room: Room, wrap: Wrap, wrapAlone: Wrap): Room {
+  return { ...room, load: (blocks) => room.load(wrap(blocks)), alone: (blocks) => room.alone(wrapAlone(blocks)) }
+}
+
+// Code that is too long, in two: between lines, and inside a line only when one line is too long.
+
+export type CodeRoom = {
+  readonly fits: (code: Code) => boolean
+  readonly maxLength: number
+  readonly isForced: boolean
+}
+
+function splitCode(code: Code, { fits, maxLength, isForced }: CodeRoom): readonly [Code, Code] | undefined {
+  const window = code.value.slice(0, maxLength)
+  const length = mostThat(window.length, maxLength >> 1, (count) => fits({ ...code, value: window.slice(0, count) }))
+  if (length === 0) return undefined
+  const newline = code.value.lastIndexOf('\n', length)
+  if (newline > 0) return parts(code, newline, newline + 1)
+  if (!isForced) return undefined
+  const space = code.value.lastIndexOf(' ', length - 1) + 1
+  const cut = space * 2 > length ? space : graphemeBoundary(code.value, length)
+  return parts(code, cut, cut)
+}
+
+function parts(code: Code, end: number, start: number): readonly [Code, Code] {
+  return [
+    { ...code, value: code.value.slice(0, end) },
+    { ...code, value: code.value.slice(start) },
+  ]
+}

@@ -1,0 +1,213 @@
+// The tree in the platform's old markup, for fields that accept nothing else.
+import { chunkTree } from '../chunk.ts'
+import { sumOfBlocks } from '../chunk-size.ts'
+import { inlineText } from '../inline-text.ts'
+import { tableAsCode } from '../table.ts'
+import type { Block, Inline, List, ListItem, Root } from '../tree.ts'
+import { type BlocksOptions, limits, resolveUserId, splitBroadcasts } from './slack-options.ts'
+
+export function renderMrkdwn(root: Root, limit: number, options: BlocksOptions = {}): readonly string[] {
+  const sizeOf = sumOfBlocks((block) => blockToMrkdwn(block, options).length + seam.length)
+  return chunkTree(root, { limit: limit + seam.length, sizeOf })
+    .map((piece) => mrkdwnText(piece.children, options))
+    .filter((text) => text.trim() !== '')
+}
+
+const seam = '\n\n'
+
+/** In one piece. */
+export function mrkdwnText(blocks: readonly Block[], options: BlocksOptions): string {
+  return blocks
+    .map((block) => blockToMrkdwn(block, options))
+    .filter((text) => text !== '')
+    .join(seam)
+}
+
+function blockToMrkdwn(block: Block, options: BlocksOptions): string {
+  switch (block.type) {
+    case 'paragraph':
+      return mrkdwnInline(block.children, options)
+    case 'heading':
+      return mrkdwnBold(block.children, options)
+    case 'blockquote':
+      return quoteMrkdwn(mrkdwnText(block.children, options))
+    case 'list':
+      return listToMrkdwn(block, options)
+    case 'code':
+      return fenceMrkdwn(block.value)
+    case 'table':
+      return tableAsCode(block)
+        .map((part) => blockToMrkdwn(part, options))
+        .join('\n')
+    case 'thematicBreak':
+      return '———'
+    default:
+      return block satisfies never
+  }
+}
+
+/** Only one level is read, and only one mark on a line. */
+function quoteMrkdwn(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => (line.startsWith('> ') ? line : `> ${line}`))
+    .join('\n')
+}
+
+/** A fence inside would end ours. */
+function fenceMrkdwn(value: string): string {
+  return `\`\`\`\n${escapeLiteral(inertBroadcasts(value)).replace(/`(?=``)/g, '`\u200b')}\n\`\`\``
+}
+
+function listToMrkdwn(list: List, options: BlocksOptions): string {
+  return list.children.map((item, index) => itemToMrkdwn(item, mrkdwnMarker(list, index), options)).join('\n')
+}
+
+function mrkdwnMarker({ ordered, start }: List, index: number): string {
+  return ordered ? `${start + index}.` : '•'
+}
+
+function itemToMrkdwn({ checked, children }: ListItem, marker: string, options: BlocksOptions): string {
+  const task = checked === null ? '' : checked ? '☑ ' : '☐ '
+  const text = children
+    .map((child) => blockToMrkdwn(child, options))
+    .filter((each) => each !== '')
+    .join('\n')
+  return `${marker} ${task}${text.replaceAll('\n', '\n    ')}`
+}
+
+// Words that must stay words in the platform's old markup.
+
+const zeroWidth = '\u200b'
+
+/** In this order, in all text and in code as well. */
+function escapeLiteral(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** Also keeps words that look like marks, quotes or broadcasts from being read as such. */
+function escapeText(text: string): string {
+  return escapeLiteral(inertBroadcasts(stripMrkdwnMarks(withoutBackticks(text)))).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
+}
+
+/** The markup cannot show this character inside code or beside it; the other one looks the same. */
+function withoutBackticks(text: string): string {
+  return text.replaceAll('`', 'ˋ')
+}
+
+/** `@channel` and its like notify where an app asks Slack to link names. */
+export function inertBroadcasts(text: string): string {
+  return text.replace(/(?<![A-Za-z0-9])@(?=(?:channel|here|everyone)\b)/gi, `@${zeroWidth}`)
+}
+
+const marks = ['*', '_', '~'] as const
+const opening = {
+  '*': /(?<![\p{L}\p{N}*])\*(?=[^\s*])/gu,
+  _: /(?<![\p{L}\p{N}_])_(?=[^\s_])/gu,
+  '~': /(?<![\p{L}\p{N}~])~(?=[^\s~])/gu,
+}
+
+/** A zero-width space only behind a mark that would open something: another one follows it on the same line. */
+function stripMrkdwnMarks(text: string): string {
+  if (!/[*_~]/.test(text)) return text
+  return text.split('\n').map(lineWithoutMarks).join('\n')
+}
+
+function lineWithoutMarks(line: string): string {
+  return marks.reduce((result, mark) => {
+    const last = result.lastIndexOf(mark)
+    return result.replace(opening[mark], (_, at: number) => (at < last ? `${mark}${zeroWidth}` : mark))
+  }, line)
+}
+
+// Inline nodes in the platform's old markup, which has no escape for its own marks and wants them at the edges of words.
+
+type Mark = '*' | '_' | '~'
+
+/** `marks` are open around the nodes; `before` and `after` are the characters next to them. */
+type Around = { readonly marks: string; readonly before: string; readonly after: string }
+
+const nothingAround: Around = { marks: '', before: '', after: '' }
+
+function mrkdwnInline(children: readonly Inline[], options: BlocksOptions): string {
+  return inlineToMrkdwn(children, nothingAround, options)
+}
+
+function mrkdwnBold(children: readonly Inline[], options: BlocksOptions): string {
+  return wrapInMark('*', children, nothingAround, options)
+}
+
+function inlineToMrkdwn(children: readonly Inline[], around: Around, options: BlocksOptions): string {
+  let text = ''
+  children.forEach((node, index) => {
+    const next = children[index + 1]
+    const before = text === '' ? around.before : text.slice(-1)
+    const after = next === undefined ? around.after : inlineText([next]).slice(0, 1)
+    text += nodeToMrkdwn(node, { marks: around.marks, before, after }, options)
+  })
+  return text
+}
+
+function nodeToMrkdwn(node: Inline, around: Around, options: BlocksOptions): string {
+  switch (node.type) {
+    case 'text':
+      return splitBroadcasts(node.value, options)
+        .map((piece, index) => (index % 2 === 0 ? escapeText(piece) : `<!${piece}>`))
+        .join('')
+    case 'strong':
+      return wrapInMark('*', node.children, around, options)
+    case 'emphasis':
+      return wrapInMark('_', node.children, around, options)
+    case 'delete':
+      return wrapInMark('~', node.children, around, options)
+    case 'inlineCode':
+      return node.value.trim() === ''
+        ? node.value
+        : `\`${escapeLiteral(inertBroadcasts(withoutBackticks(node.value)))}\``
+    case 'break':
+      return '\n'
+    case 'link':
+      return mrkdwnLink(node.url, inlineText(node.children))
+    case 'mention':
+      return mentionText(node.name, options)
+    default:
+      return node satisfies never
+  }
+}
+
+const edge = /^[\s.,;:!?'"()[\]{}/…–—*_~-]?$/
+
+/** Marks only where the platform would read them as marks; elsewhere the words stay plain. */
+function wrapInMark(mark: Mark, children: readonly Inline[], around: Around, options: BlocksOptions): string {
+  // `**Label:**text` as models write it: with a space the mark is one again.
+  if (around.after !== '' && /:$/.test(inlineText(children)) && !edge.test(around.after)) {
+    return `${wrapInMark(mark, children, { ...around, after: ' ' }, options)} `
+  }
+  if (around.marks.includes(mark) || !isReadAsMark(mark, inlineText(children), around)) {
+    return inlineToMrkdwn(children, around, options)
+  }
+  const inner = inlineToMrkdwn(children, { marks: around.marks + mark, before: mark, after: mark }, options)
+  const lead = inner.slice(0, inner.length - inner.trimStart().length)
+  const tail = inner.slice(inner.trimEnd().length)
+  return `${lead}${mark}${inner.trim()}${mark}${tail}`
+}
+
+function isReadAsMark(mark: Mark, text: string, around: Around): boolean {
+  const words = text.trim()
+  if (words === '' || words.includes('\n') || words.includes(mark)) return false
+  const before = text.startsWith(words) ? around.before : ' '
+  const after = text.endsWith(words) ? around.after : ' '
+  return edge.test(before) && edge.test(after)
+}
+
+function mrkdwnLink(url: string, label: string): string {
+  if (url.length > limits.url) return escapeText(label)
+  const address = url.replaceAll('|', '%7C').replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('&', '&amp;')
+  const words = label.replace(/\s+/g, ' ').trim()
+  return words === '' || words === url ? `<${address}>` : `<${address}|${escapeLiteral(words.replaceAll('|', '¦'))}>`
+}
+
+function mentionText(name: string, options: BlocksOptions): string {
+  const id = resolveUserId(name, options)
+  return id === undefined ? escapeText(name) : `<@${id}>`
+}

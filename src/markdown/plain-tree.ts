@@ -1,0 +1,59 @@
+// Text that is no Markdown as a tree: paragraphs and line ends as they are written, every character
+// kept, and addresses as links that say themselves.
+
+import { cleanText } from '../contract/index.ts'
+import { withAddresses, withMentions } from './links.ts'
+import type { Block, Inline, Root } from './tree.ts'
+
+// A paragraph of more lines is none; cutting it into several keeps every step over it short.
+const maxLines = 500
+
+const nobody: ReadonlySet<string> = new Set()
+
+export function plainTree(
+  text: string,
+  { mayNotify = nobody }: { readonly mayNotify?: ReadonlySet<string> } = {},
+): Root {
+  return { type: 'root', children: plainBlocks(cleanShownText(text), mayNotify) }
+}
+
+/** `text` is clean already. */
+export function plainBlocks(text: string, mayNotify = nobody): readonly Block[] {
+  const blocks: Block[] = []
+  let children: Inline[] = []
+  let lines = 0
+  const finish = () => {
+    if (lines > 0) blocks.push({ type: 'paragraph', children })
+    children = []
+    lines = 0
+  }
+  for (const line of text.split('\n')) {
+    if (line.trim() === '' || lines === maxLines) finish()
+    if (line.trim() === '') continue
+    if (lines > 0) children.push({ type: 'break' })
+    children.push(...lineNodes(line.trimEnd(), mayNotify))
+    lines += 1
+  }
+  finish()
+  return blocks
+}
+
+function lineNodes(line: string, mayNotify: ReadonlySet<string>): readonly Inline[] {
+  const textNodes = (words: string): readonly Inline[] =>
+    mayNotify.size > 0 && words.includes('@') ? withMentions(words, mayNotify) : [{ type: 'text', value: words }]
+  return line.includes('://') ? withAddresses(line, textNodes) : textNodes(line)
+}
+
+// Text as any channel may carry it: without control characters, direction overrides and broken surrogates.
+
+const hidden = /[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
+
+export function cleanShownText(text: string): string {
+  const lines = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
+  return stripControlCharacters(cleanText(lines))
+}
+
+/** For what was decoded later, when the text as a whole is clean. */
+export function stripControlCharacters(text: string): string {
+  return hidden.test(text) ? text.replace(new RegExp(hidden, 'g'), '') : text
+}

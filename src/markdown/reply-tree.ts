@@ -1,0 +1,196 @@
+// A reply as one tree: every kind of part in reading order, then what its status says.
+import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
+import { isBlankBlock } from './chunk-size.ts'
+import { htmlToText } from './html-to-text/html-to-text.ts'
+import { safeUrl } from './links.ts'
+import { parseMarkdown } from './parse.ts'
+import { cleanShownText, plainTree } from './plain-tree.ts'
+import type { Block, Inline, Root } from './tree.ts'
+
+export type ReplyTreeOptions = {
+  /** Names as they are written, in small letters, that may reach whom they name. */
+  readonly mayNotify?: ReadonlySet<string>
+  /** False where the channel sends the files themselves. */
+  readonly showsFiles?: boolean
+}
+
+export function replyTree(reply: NormalizedResponse, options: ReplyTreeOptions = {}): Root {
+  const said = reply.parts.flatMap((part) => partBlocks(part, options))
+  const hasWords = !said.every(isBlankBlock)
+  const status = statusWords(reply, hasWords || isShownAsFiles(reply, options))
+  const words = hasWords ? said : []
+  return { type: 'root', children: status === '' ? words : [...words, textParagraph(status)] }
+}
+
+/** The parts whose bytes a channel may send, in reading order. */
+export function replyFiles(reply: NormalizedResponse): readonly FilePart[] {
+  return reply.parts.filter(isFilePart)
+}
+
+function isShownAsFiles(reply: NormalizedResponse, { showsFiles }: ReplyTreeOptions): boolean {
+  return showsFiles === false && replyFiles(reply).length > 0
+}
+
+function isFilePart(part: Part): part is FilePart {
+  return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact')
+}
+
+function partBlocks(part: Part, options: ReplyTreeOptions): readonly Block[] {
+  return isKnownPart(part) ? knownPartBlocks(part, options) : [textParagraph(placeholderLine(part))]
+}
+
+function knownPartBlocks(part: KnownPart, options: ReplyTreeOptions): readonly Block[] {
+  switch (part.kind) {
+    case 'text':
+      return textBlocks(part, options)
+    case 'link':
+      return [{ type: 'paragraph', children: [linkNode(part.url, part.title), ...descriptionNodes(part.description)] }]
+    case 'file':
+    case 'artifact':
+      return options.showsFiles === false ? [] : [textParagraph(fileLine(part))]
+    case 'policy':
+      return policyTree(part.policy)
+    case 'tool_call':
+      // Internal: it leaves no trace.
+      return []
+    default:
+      return part satisfies never
+  }
+}
+
+function textBlocks(
+  { mime, content }: Extract<KnownPart, { kind: 'text' }>,
+  options: ReplyTreeOptions,
+): readonly Block[] {
+  switch (mime) {
+    case 'text/markdown':
+      return parseMarkdown(content, options).children
+    case 'text/html':
+      return plainTree(htmlToText(content), options).children
+    case 'text/plain':
+      return plainTree(content, options).children
+    default:
+      return mime satisfies never
+  }
+}
+
+/** What is asked, and below it where to go. */
+function policyTree(policy: Policy): readonly Block[] {
+  const asked = plainTree(policy.message).children
+  const action = policyAction(policy)
+  if (action === undefined) return asked
+  return [...asked, { type: 'paragraph', children: [linkNode(action.url, action.label)] }]
+}
+
+function linkNode(address: string, title: string | undefined): Inline {
+  const url = safeUrl(address)
+  const label = title === undefined ? '' : collapseWhitespace(cleanShownText(title))
+  if (url === undefined) return { type: 'text', value: label === '' ? '[link]' : label }
+  return { type: 'link', url, children: [{ type: 'text', value: label === '' ? url : label }] }
+}
+
+function descriptionNodes(description: string | undefined): readonly Inline[] {
+  const words = linkDescription(description)
+  return words === '' ? [] : [{ type: 'text', value: cleanShownText(words) }]
+}
+
+function textParagraph(words: string): Block {
+  return { type: 'paragraph', children: [{ type: 'text', value: cleanShownText(words) }] }
+}
+
+// Parts that are no text, as one line of it.
+
+/** A part whose bytes a channel may send. */
+export type FilePart = Extract<KnownPart, { readonly kind: 'file' | 'artifact' }>
+
+export function fileLine(part: FilePart): string {
+  if (part.kind === 'file') return `[file${suffix(part.name ?? part.mime, part.size)}]`
+  const { name, artifact_type: type, mime } = part
+  const known = name === undefined ? (type ?? mime) : [name, ...(type === undefined ? [] : [type])].join(', ')
+  return `[artifact${suffix(known)}]`
+}
+
+/** What stands behind a link about what it leads to; nothing if nothing is said. */
+export function linkDescription(description: string | undefined): string {
+  const words = collapseWhitespace(description ?? '').slice(0, 500)
+  return words === '' ? '' : ` – ${words}`
+}
+
+export function placeholderLine({ kind }: Part): string {
+  return `[unsupported content: ${collapseWhitespace(String(kind)).slice(0, 64)}]`
+}
+
+export function collapseWhitespace(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+function suffix(name: string | undefined, size?: number): string {
+  const known = [
+    ...(name === undefined ? [] : [collapseWhitespace(name).slice(0, 256)]),
+    ...(size === undefined ? [] : [sizeText(size)]),
+  ]
+  return known.length === 0 ? '' : `: ${known.join(', ')}`
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+// What a policy part asks a person to open: only https, only the agent's own site where that is known.
+
+export type Policy = Extract<KnownPart, { readonly kind: 'policy' }>['policy']
+
+export type PolicyAction = { readonly label: string; readonly url: string }
+
+const defaultLabel = 'Open'
+
+/** Undefined where there is nothing to open, or nothing that may be: then the message stands alone. */
+export function policyAction(policy: Policy, origin?: string): PolicyAction | undefined {
+  const written = policy['url']
+  const url = typeof written === 'string' ? safeUrl(written) : undefined
+  if (url === undefined || new URL(url).protocol !== 'https:') return undefined
+  if (origin !== undefined && new URL(url).origin !== origin) return undefined
+  const label = policyText(policy['action_label']).replace(/\s+/g, ' ')
+  return { label: label === '' ? defaultLabel : label, url }
+}
+
+export function policyText(value: unknown): string {
+  return typeof value === 'string' ? cleanShownText(value).trim() : ''
+}
+
+// What a reply says about itself: every status reads differently, and nothing internal is shown (hop 8).
+
+type Status = NormalizedResponse['status']
+
+/** Said after the agent's own words, so that a reader sees that this is not a plain answer. */
+const labels: Readonly<Record<Status, string>> = {
+  completed: '',
+  input_required: "I'm waiting for your reply.",
+  refused: "I can't do more about this.",
+  failed: 'I could not finish this. Please try again later.',
+  cancelled: 'I stopped here.',
+}
+
+/** Said where the agent left no words. */
+const sentences: Readonly<Record<Status, string>> = {
+  completed: 'Done.',
+  input_required: 'I need to know more to go on. Please reply with details.',
+  refused: "I can't help with this.",
+  failed: 'Something went wrong, and I could not finish this. Please try again later.',
+  cancelled: 'I stopped here. Write again when you want me to go on.',
+}
+
+/** What stands after the agent's words, or instead of them; may be empty. Codes are for machines: they stay in `error`. */
+export function statusWords(reply: NormalizedResponse, hasWords: boolean): string {
+  return hasWords ? statusLabel(reply) : sentences[reply.status]
+}
+
+/** A question says itself what it waits for, and so do words that tell what went wrong. */
+function statusLabel({ status, parts, error }: NormalizedResponse): string {
+  const isAsked = status === 'input_required' && parts.some((part) => part.kind === 'policy')
+  const last = parts.at(-1)
+  const isTold = last?.kind === 'text' && error !== undefined && error.message === last['content']
+  return isAsked || isTold ? '' : labels[status]
+}

@@ -1,0 +1,207 @@
+// Health samples as metrics: the same families on every runtime, since they come from the rows and not from a process.
+
+import type { HealthSample } from '../vitals/vitals-store.ts'
+import type { MetricFamily, MetricSample } from './prometheus.ts'
+
+const messageStates = ['queued', 'in_turn', 'held', 'answered', 'merged', 'refused', 'dead', 'ignored']
+const callStates = ['queued', 'sending', 'retry', 'reconciling', 'delivered', 'unknown', 'refused', 'dead', 'cancelled']
+const laneStates = ['due', 'held', 'delayed', 'expired']
+const retained = ['content', 'receipts', 'calls', 'turns']
+const sayCode = /^[\w.:-]{1,80}$/
+
+/** `connections` are shown from the start, with zeros; undefined signs mean that the database did not answer. */
+export function healthMetrics(
+  signs: readonly HealthSample[] | undefined,
+  connections: readonly string[],
+): MetricFamily[] {
+  const up: MetricFamily = {
+    name: 'parley_database_up',
+    help: 'Whether the database answered when this was read; the families from its rows are missing otherwise.',
+    type: 'gauge',
+    samples: [{ labels: {}, value: signs === undefined ? 0 : 1 }],
+  }
+  return signs === undefined
+    ? [up]
+    : [up, ...currentCountFamilies(signs, connections), ...endedCountFamilies(signs), ...ageFamilies(signs)]
+}
+
+function currentCountFamilies(signs: readonly HealthSample[], connections: readonly string[]): readonly MetricFamily[] {
+  const countByState = (kind: HealthSample['kind'], states: readonly string[]): readonly MetricSample[] => {
+    const zeros = connections.flatMap((connection) =>
+      states.map((state) => ({ labels: { connection, state }, value: 0 })),
+    )
+    const ours = signs.filter((sign) => sign.kind === kind)
+    return sumByLabels([...zeros, ...ours.map((sign) => ({ labels: stateLabels(sign), value: sign.standing }))])
+  }
+  const byConnection = (kind: HealthSample['kind']): readonly MetricSample[] => [
+    ...connections.map((connection) => ({ labels: { connection }, value: 0 })),
+    ...signs
+      .filter((sign) => sign.kind === kind)
+      .map(({ connection, standing: value }) => ({ labels: { connection }, value })),
+  ]
+  const today = (value: 'standing' | 'ever'): readonly MetricSample[] =>
+    signs
+      .filter((sign) => sign.kind === 'stranger')
+      .map((sign) => ({ labels: { connection: sign.connection, kind: sign.state }, value: sign[value] }))
+  const timers = signs.filter((sign) => sign.kind === 'timer').map((sign) => ({ labels: {}, value: sign.standing }))
+  return [
+    gaugeFamily(
+      'parley_messages',
+      'The books: messages by state. queued, in_turn and held are in flight.',
+      countByState('message', messageStates),
+    ),
+    gaugeFamily(
+      'parley_lanes',
+      'Conversations with work; held ones are running a turn.',
+      countByState('lane', laneStates),
+    ),
+    gaugeFamily(
+      'parley_calls',
+      'Vendor calls by state; the first four are not settled yet.',
+      countByState('call', callStates),
+    ),
+    gaugeFamily(
+      'parley_send_lanes',
+      'Order keys with calls to send; held ones are sending.',
+      countByState('send_lane', laneStates),
+    ),
+    gaugeFamily(
+      'parley_suspects',
+      'Turns on which a process died, until they end.',
+      sumByLabels(byConnection('suspect')),
+    ),
+    gaugeFamily('parley_pairings', 'Strangers who wait to be let in.', sumByLabels(byConnection('pairing'))),
+    gaugeFamily('parley_strangers_today', 'Messages today of senders who are not admitted.', today('standing')),
+    gaugeFamily('parley_strangers_refused_today', 'Messages beyond their share of the day, not kept.', today('ever')),
+    gaugeFamily('parley_timers_overdue', 'Timers that should have fired, 10000 at most.', sumByLabels(timers)),
+  ]
+}
+
+/** Never fall, also when retention removes the rows: what a rate can be taken of. */
+function endedCountFamilies(signs: readonly HealthSample[]): readonly MetricFamily[] {
+  const countEnded = (kind: HealthSample['kind']): readonly MetricSample[] => {
+    const ours = signs.filter((sign) => sign.kind === kind && sign.ever > 0)
+    return sumByLabels(
+      ours.map((sign) => ({ labels: { ...stateLabels(sign), reason: labelCode(sign.reason) }, value: sign.ever })),
+    )
+  }
+  const deaths = signs
+    .filter((sign) => sign.kind === 'death')
+    .map(({ connection, ever }) => ({ labels: { connection }, value: ever }))
+  const drift = signs.filter((sign) => sign.kind === 'drift').map(driftSample)
+  return [
+    counterFamily(
+      'parley_messages_ended_total',
+      'Messages that came to an end, by state and reason.',
+      countEnded('message'),
+    ),
+    counterFamily(
+      'parley_calls_ended_total',
+      'Vendor calls that were settled, by state and reason.',
+      countEnded('call'),
+    ),
+    counterFamily(
+      'parley_deaths_total',
+      'Times a process died on a turn: killed, crashed, out of memory.',
+      sumByLabels(deaths),
+    ),
+    counterFamily(
+      'parley_drift_total',
+      'Lanes found to disagree with their rows, and corrected. A fault.',
+      sumByLabels(drift),
+    ),
+  ]
+}
+
+function ageFamilies(signs: readonly HealthSample[]): readonly MetricFamily[] {
+  const samplesOfKind = (kind: HealthSample['kind'], state?: string) =>
+    signs.filter((sign) => sign.kind === kind && (state === undefined || sign.state === state))
+  const oldest = (found: readonly HealthSample[]) => extremeAges(found, 'oldestMs', Math.max)
+  const last = (found: readonly HealthSample[]) => extremeAges(found, 'lastMs', Math.min)
+  return [
+    gaugeFamily(
+      'parley_oldest_waiting_message_seconds',
+      'Age of the oldest message that waits for its turn.',
+      oldest(samplesOfKind('message', 'queued')),
+    ),
+    gaugeFamily(
+      'parley_oldest_message_in_turn_seconds',
+      'Age of the oldest message whose answer is being made or sent.',
+      oldest(samplesOfKind('message', 'in_turn')),
+    ),
+    gaugeFamily(
+      'parley_oldest_due_call_seconds',
+      'How long the oldest call that may be sent has been waiting.',
+      oldest(samplesOfKind('call')),
+    ),
+    gaugeFamily(
+      'parley_oldest_overdue_timer_seconds',
+      'How late the latest timer is.',
+      oldest(samplesOfKind('timer')).map(({ value }) => ({ labels: {}, value })),
+    ),
+    gaugeFamily(
+      'parley_oldest_overdue_erasure_seconds',
+      'How long the oldest row is beyond the time it is kept for.',
+      retained.map((kept) => ({
+        labels: { kept },
+        value: Math.round(samplesOfKind('retention', kept)[0]?.oldestMs ?? 0) / 1000,
+      })),
+    ),
+    gaugeFamily(
+      'parley_last_inbound_age_seconds',
+      'Time since the last message was stored.',
+      last(samplesOfKind('message')),
+    ),
+    gaugeFamily(
+      'parley_last_outbound_age_seconds',
+      'Time since the last call was delivered.',
+      last(samplesOfKind('call', 'delivered')),
+    ),
+  ]
+}
+
+/** One sample per connection that has such an age at all. */
+function extremeAges(
+  signs: readonly HealthSample[],
+  field: 'oldestMs' | 'lastMs',
+  pick: (a: number, b: number) => number,
+): readonly MetricSample[] {
+  const found = new Map<string, number>()
+  for (const { connection, [field]: ms } of signs) {
+    if (ms === null) continue
+    const before = found.get(connection)
+    found.set(connection, before === undefined ? ms : pick(before, ms))
+  }
+  return [...found].map(([connection, ms]) => ({ labels: { connection }, value: Math.max(0, Math.round(ms)) / 1000 }))
+}
+
+/** Samples with the same labels must be one. */
+function sumByLabels(samples: readonly MetricSample[]): readonly MetricSample[] {
+  const sums = new Map<string, MetricSample>()
+  for (const { labels, value } of samples) {
+    const key = JSON.stringify(labels)
+    sums.set(key, { labels, value: (sums.get(key)?.value ?? 0) + value })
+  }
+  return [...sums.values()]
+}
+
+function stateLabels({ connection, state }: HealthSample): { connection: string; state: string } {
+  return { connection, state: labelCode(state) }
+}
+
+function driftSample({ connection, state, reason, ever }: HealthSample): MetricSample {
+  return { labels: { connection, lane: labelCode(state), found: labelCode(reason) }, value: ever }
+}
+
+/** Reasons are codes. Whatever is none must not become a label. */
+function labelCode(text: string): string {
+  return text === '' || sayCode.test(text) ? text : 'other'
+}
+
+function gaugeFamily(name: string, help: string, samples: readonly MetricSample[]): MetricFamily {
+  return { name, help, type: 'gauge', samples }
+}
+
+function counterFamily(name: string, help: string, samples: readonly MetricSample[]): MetricFamily {
+  return { name, help, type: 'counter', samples }
+}

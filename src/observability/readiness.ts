@@ -1,0 +1,365 @@
+// Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
+
+import { isGatewayError, type PublicUrlState, type WorkerLoopName, worstProblem } from '../contract/index.ts'
+import type { StorageFault } from '../storage/database.ts'
+import type { HealthSample } from '../vitals/vitals-store.ts'
+import type { ConnectionProbeState, ConnectionState, ListenerHealth, SourceHealth } from './connection-health.ts'
+import { withDatabaseTimeout } from './database-timeout.ts'
+import { isStandstill, type SlotUse } from './process-metrics.ts'
+
+export type ProblemCode =
+  | 'storage_unavailable'
+  | 'storage_hangs'
+  | 'pump_stalled'
+  | 'leases_stalled'
+  | 'slots_full'
+  | 'connection_failed'
+  | 'connection_degraded'
+  | 'model_failed'
+  | 'disk_low'
+  | 'disk_full'
+  | 'strangers_spent'
+
+/** `connection` is for those who may see names. */
+export type Problem = { readonly code: ProblemCode; readonly remedy: string; readonly connection?: string }
+
+/** How it stands, as its platform and this process tell. */
+type ConnectionStanding = {
+  readonly state: ConnectionState
+  readonly since: string
+  readonly checkedAt: string
+  /** Who we are there and how messages come. */
+  readonly summary: string
+  /** Of the worst of what is wrong: a code, words, and what to do. */
+  readonly reason: string
+  readonly problem: string
+  readonly remedy: string
+}
+
+/** Ages in seconds by the database's clock; null where there is nothing. */
+export type ConnectionHealth = Partial<ConnectionStanding> & {
+  readonly connection: string
+  readonly lastInboundAge: number | null
+  readonly lastOutboundAge: number | null
+  readonly waiting: number
+  readonly oldestWaitingAge: number | null
+  readonly openCalls: number
+  readonly oldestDueCallAge: number | null
+}
+
+export type SlotHealth = {
+  readonly total: number
+  readonly used: number
+  readonly full: number | null
+  readonly holders: readonly {
+    readonly agent: string
+    readonly connection: string
+    readonly used: number
+    readonly oldest: number
+    readonly full: number | null
+  }[]
+}
+
+export type PublicUrlHealth = {
+  readonly state: PublicUrlState
+  readonly remedy?: string
+  /** Names of headers by which a request tells that it was passed on. */
+  readonly forwardedBy?: readonly string[]
+  /** Whether the name it was called by is the one that arrives. */
+  readonly host?: 'passed_on' | 'replaced'
+}
+
+export type Readiness = {
+  readonly problems: readonly Problem[]
+  /** It works, and something should be looked at. */
+  readonly warnings: readonly Problem[]
+  readonly detail: {
+    readonly database: { readonly answers: boolean; readonly ms: number }
+    /** Seconds since the last round of each loop; null: not running in this process. */
+    readonly loops: Readonly<Record<WorkerLoopName | 'leases', number | null>>
+    /** Who holds the slots of this process. Times in seconds; `full`: how long none has been free. */
+    readonly slots?: SlotHealth
+    /** Of all connections: the latest in and out, and the oldest work that is due. Null: unknown or none. */
+    readonly lastInboundAge: number | null
+    readonly lastOutboundAge: number | null
+    readonly lag: number | null
+    readonly connections: readonly ConnectionHealth[]
+    /** Connections that pull, as this process sees them. */
+    readonly sources?: readonly SourceHealth[]
+    /** Connections with a port of their own, as this process sees them. */
+    readonly listeners?: readonly ListenerHealth[]
+    /** Models whose servers are asked, by their names, such as `model gpt-x at api.example.org`. */
+    readonly models?: readonly (Partial<ConnectionStanding> & { readonly model: string })[]
+    /** Where the public URL leads, as this process found. */
+    readonly publicUrl?: PublicUrlHealth
+  }
+}
+
+export type ReadinessDeps = {
+  /** Writes to the database on the connections that store messages. */
+  readonly probe: () => Promise<unknown>
+  /** What keeps failing in real work: accepting messages, taking turns, sending. */
+  readonly faults: () => readonly StorageFault[]
+  readonly isCommitAnswered: () => boolean
+  readonly readSigns: () => Promise<readonly HealthSample[]>
+  /** Milliseconds since the last round; null: there is no such loop here. */
+  readonly loops: () => Readonly<Record<WorkerLoopName | 'leases', number | null>>
+  /** What the disk has room for. Absent where nothing is kept on one. */
+  readonly room?: () => Promise<'low' | 'full' | undefined>
+  /** Absent where no turns run. */
+  readonly slots?: () => SlotUse
+  readonly connections: readonly string[]
+  /** How they stand. Absent where no process stays to look. */
+  readonly connectionSigns?: () => readonly ConnectionProbeState[]
+  /** How the models stand with their servers. */
+  readonly modelSigns?: () => readonly ConnectionProbeState[]
+  readonly sources?: () => readonly SourceHealth[]
+  readonly listeners?: () => readonly ListenerHealth[]
+  readonly publicUrl?: () => PublicUrlHealth | undefined
+  readonly monotonicMs: () => number
+  /** Longest silence of a loop that still counts as work. */
+  readonly patienceMs: number
+}
+
+const answerMs = 1_500
+
+export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
+  const startedAt = deps.monotonicMs()
+  const [storage, signs, room] = await Promise.all([
+    storageProblems(deps),
+    undefinedOnError(deps.readSigns()),
+    undefinedOnError(deps.room?.() ?? Promise.resolve(undefined)),
+  ])
+  const loops = deps.loops()
+  const sources = deps.sources?.() ?? []
+  const listeners = deps.listeners?.() ?? []
+  const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
+  const slots = deps.slots?.()
+  const publicUrl = deps.publicUrl?.()
+  const stands = deps.connectionSigns?.() ?? []
+  const models = deps.modelSigns?.() ?? []
+  const lines = deps.connections.map((connection) => ({
+    ...connectionHealth(signs ?? [], connection),
+    ...connectionStanding(stands.find((each) => each.connection === connection)),
+  }))
+  return {
+    problems: [...storage, ...stalled.map(([loop]) => stalledLoopProblem(loop)), ...slotProblems(slots, signs ?? [])],
+    // Others are answered: a load balancer that took this process away for one account would take all of them away.
+    warnings: [
+      ...stands.flatMap(connectionWarnings),
+      ...models.flatMap(modelWarnings),
+      ...roomWarnings(room),
+      ...(signs ?? []).filter(isDayShareSpent).map(daySpentProblem),
+    ],
+    detail: {
+      database: { answers: storage.length === 0, ms: Math.round(deps.monotonicMs() - startedAt) },
+      loops: agesInSeconds(loops),
+      ...(slots === undefined ? {} : { slots: slotHealth(slots) }),
+      lastInboundAge: extremeAge(
+        Math.min,
+        lines.map((line) => line.lastInboundAge),
+      ),
+      lastOutboundAge: extremeAge(
+        Math.min,
+        lines.map((line) => line.lastOutboundAge),
+      ),
+      lag: extremeAge(
+        Math.max,
+        lines.flatMap((line) => [line.oldestWaitingAge, line.oldestDueCallAge]),
+      ),
+      connections: lines,
+      ...(sources.length === 0 ? {} : { sources }),
+      ...(listeners.length === 0 ? {} : { listeners }),
+      ...(models.length === 0
+        ? {}
+        : { models: models.map((sign) => ({ model: sign.connection, ...connectionStanding(sign) })) }),
+      ...(publicUrl === undefined ? {} : { publicUrl }),
+    },
+  }
+}
+
+const roomRemedies = {
+  low: 'the disk of the data folder is running out: nothing of senders who are not admitted is stored; free some of it, or set disk.lowBytes lower',
+  full: 'the disk of the data folder is nearly full: no mail and no file is taken; free some of it, or set disk.fullBytes lower',
+} as const
+
+function roomWarnings(room: 'low' | 'full' | undefined): readonly Problem[] {
+  return room === undefined ? [] : [{ code: `disk_${room}`, remedy: roomRemedies[room] }]
+}
+
+function isDayShareSpent({ kind, ever }: HealthSample): boolean {
+  return kind === 'stranger' && ever > 0
+}
+
+function daySpentProblem({ connection, ever, state }: HealthSample): Problem {
+  const who = state === 'unproven' ? 'senders who proved nothing' : 'senders who are not admitted'
+  const remedy = `${who} have had their share of the day, and ${ever} more were refused until midnight UTC; admitted people are not concerned; see strangers of the connection`
+  return { code: 'strangers_spent', connection, remedy }
+}
+
+/** The probe says what would become of the next message, the faults what became of the last ones. */
+async function storageProblems({ isCommitAnswered, probe, faults }: ReadinessDeps): Promise<readonly Problem[]> {
+  if (!isCommitAnswered()) {
+    const remedy = 'the database takes commits and does not answer; look at its locks and disk'
+    return [{ code: 'storage_hangs', remedy }]
+  }
+  const found = await withDatabaseTimeout(answerMs, probe()).then(
+    () => [],
+    (error: unknown) => [
+      isGatewayError(error) ? error.message : 'check that the database is up and its address is right',
+    ],
+  )
+  const told = faults().map(
+    ({ statement, sqlstate, remedy }) => `[storage] ${statement} failed (${sqlstate || 'no code'}); ${remedy}`,
+  )
+  return [...new Set([...found, ...told])].map((remedy) => ({ code: 'storage_unavailable', remedy }))
+}
+
+function connectionWarnings(sign: ConnectionProbeState): readonly Problem[] {
+  const worst = worstProblem(sign)
+  if (worst === undefined) return []
+  const code = worst.state === 'failed' ? 'connection_failed' : 'connection_degraded'
+  return [{ code, connection: sign.connection, remedy: `${worst.problem}; ${worst.remedy}` }]
+}
+
+function modelWarnings(sign: ConnectionProbeState): readonly Problem[] {
+  const worst = worstProblem(sign)
+  if (worst === undefined) return []
+  return [{ code: 'model_failed', remedy: `${sign.connection}: ${worst.problem}; ${worst.remedy}` }]
+}
+
+/** Nothing, where this process does not look. */
+function connectionStanding(sign: ConnectionProbeState | undefined): Partial<ConnectionStanding> {
+  if (sign === undefined) return {}
+  const { state, since, checkedAt, summary } = sign
+  const worst = worstProblem(sign)
+  return {
+    state,
+    since,
+    ...(checkedAt === undefined ? {} : { checkedAt }),
+    ...(summary === '' ? {} : { summary }),
+    ...(worst === undefined ? {} : { reason: worst.reason, problem: worst.problem, remedy: worst.remedy }),
+  }
+}
+
+function stalledLoopProblem(loop: string): Problem {
+  const code = loop === 'leases' ? 'leases_stalled' : 'pump_stalled'
+  return {
+    code,
+    remedy: `the ${loop} loop of this process has stopped; restart it, nothing is lost, and report its log`,
+  }
+}
+
+/** Red only where something waits: a gateway that is full and has nothing else to do is ready for what comes. */
+function slotProblems(slots: SlotUse | undefined, signs: readonly HealthSample[]): readonly Problem[] {
+  if (slots === undefined) return []
+  const isDue = ({ kind, state }: HealthSample): boolean => kind === 'lane' && (state === 'due' || state === 'expired')
+  const due = signs.filter(isDue)
+  if (totalStanding(due) === 0) return []
+  if (!isStandstill(slots)) return shareProblems(slots, due)
+  const [most] = slots.holders
+  const holder = most === undefined ? '' : `; agent ${most.agent} on ${most.connection} has ${most.used} of them`
+  const remedy = `all ${slots.slots} slots are taken since ${Math.round((slots.fullMs ?? 0) / 1000)} s and messages wait${holder}: look at what its turns wait for, or raise turns.slots`
+  return [{ code: 'slots_full', remedy }]
+}
+
+/** Others are answered; people at this agent on this connection are not. */
+function shareProblems({ slots, holders }: SlotUse, due: readonly HealthSample[]): readonly Problem[] {
+  const stuck = holders.find(
+    (holder) => isStandstill(holder) && due.some(({ connection }) => connection === holder.connection),
+  )
+  if (stuck === undefined) return []
+  const { agent, connection, used, fullMs } = stuck
+  const remedy = `agent ${agent} on ${connection} holds ${used} of ${slots} slots, all it may, since ${Math.round((fullMs ?? 0) / 1000)} s, and messages wait there: look at what its turns wait for, or raise turns.slots`
+  return [{ code: 'slots_full', remedy }]
+}
+
+function slotHealth({ slots, used, fullMs, holders }: SlotUse): SlotHealth {
+  return {
+    total: slots,
+    used,
+    full: toSeconds(fullMs),
+    holders: holders.map(({ oldestMs, fullMs: full, ...holder }) => ({
+      ...holder,
+      oldest: Math.round(oldestMs) / 1000,
+      full: toSeconds(full),
+    })),
+  }
+}
+
+function connectionHealth(signs: readonly HealthSample[], connection: string): ConnectionHealth {
+  const ours = signs.filter((sign) => sign.connection === connection)
+  const messages = ours.filter((sign) => sign.kind === 'message')
+  const waiting = messages.filter((sign) => sign.state === 'queued')
+  const calls = ours.filter((sign) => sign.kind === 'call')
+  const open = calls.filter((sign) => ['queued', 'sending', 'retry', 'reconciling'].includes(sign.state))
+  const delivered = calls.filter((sign) => sign.state === 'delivered')
+  return {
+    connection,
+    lastInboundAge: toSeconds(
+      extremeAge(
+        Math.min,
+        messages.map((sign) => sign.lastMs),
+      ),
+    ),
+    lastOutboundAge: toSeconds(
+      extremeAge(
+        Math.min,
+        delivered.map((sign) => sign.lastMs),
+      ),
+    ),
+    waiting: totalStanding(waiting),
+    oldestWaitingAge: toSeconds(
+      extremeAge(
+        Math.max,
+        waiting.map((sign) => sign.oldestMs),
+      ),
+    ),
+    openCalls: totalStanding(open),
+    oldestDueCallAge: toSeconds(
+      extremeAge(
+        Math.max,
+        open.map((sign) => sign.oldestMs),
+      ),
+    ),
+  }
+}
+
+/** Milliseconds since the latest message of each connection. */
+export function lastInboundAges(signs: readonly HealthSample[]): ReadonlyMap<string, number | null> {
+  const messages = signs.filter((sign) => sign.kind === 'message')
+  const connections = [...new Set(messages.map(({ connection }) => connection))]
+  return new Map(
+    connections.map((connection) => [
+      connection,
+      extremeAge(
+        Math.min,
+        messages.filter((sign) => sign.connection === connection).map((sign) => sign.lastMs),
+      ),
+    ]),
+  )
+}
+
+function totalStanding(signs: readonly HealthSample[]): number {
+  return signs.reduce((sum, sign) => sum + sign.standing, 0)
+}
+
+function extremeAge(pick: (...values: number[]) => number, values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : pick(...known)
+}
+
+function agesInSeconds<Name extends string>(ages: Readonly<Record<Name, number | null>>): Record<Name, number | null> {
+  const entries = Object.entries<number | null>(ages).map(([name, ms]) => [name, toSeconds(ms)])
+  // The names are those that came in.
+  return Object.fromEntries(entries) as Record<Name, number | null>
+}
+
+function toSeconds(ms: number | null): number | null {
+  return ms === null ? null : Math.max(0, Math.round(ms)) / 1000
+}
+
+/** Undefined when it failed or took too long. */
+function undefinedOnError<T>(work: Promise<T>): Promise<T | undefined> {
+  return withDatabaseTimeout(answerMs, work).catch(() => undefined)
+}
