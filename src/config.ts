@@ -29,6 +29,7 @@ import {
   secret,
   strangerLimits,
 } from './contract/index.ts'
+import { defaultRetention, type RetentionPolicy, retentionProblems } from './db/retention.ts'
 import type { TurnPolicy } from './gateway/deps.ts'
 import type { AccessPolicy } from './identity/access/access-policy.ts'
 import type { UserHas } from './identity/access/capabilities.ts'
@@ -40,7 +41,6 @@ import { readTenant } from './identity/tenant.ts'
 import type { AttestationVerifier } from './identity/trust/admit-forwarded.ts'
 import { configuredIssuers } from './identity/trust/configured-issuers.ts'
 import type { TrustedIssuer, TrustedIssuers } from './identity/trust/trusted-issuers.ts'
-import { defaultRetention, type RetentionPolicy, retentionProblems } from './inbound/retention.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 
 /** What a parley.config.ts exports. Everything is optional; without it the demo agent answers. */

@@ -4,9 +4,7 @@
 //   bytes -> verify -> normalize -> accept --commit--> 2xx
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
 
-import type { PendingActionStore } from './agent/approvals/pending-action-store.ts'
 import { outcomeWords } from './agent/approvals/resolution-words.ts'
-import type { ToolRequestStore } from './agent/runtime-tools/tool-request-store.ts'
 import {
   type AcceptResult,
   errorLogFields,
@@ -18,6 +16,12 @@ import {
   type WatchResult,
   type WorkerLoopName,
 } from './contract/index.ts'
+import type { HeldSendLane } from './db/outbox.ts'
+import type { PendingActionStore } from './db/pending-actions.ts'
+import type { Resubmission } from './db/receipts.ts'
+import type { RunStore } from './db/runs.ts'
+import type { ToolRequestStore } from './db/tool-requests.ts'
+import type { FullSlots, HeldLane } from './db/turn-rows.ts'
 import { createSenderLimits } from './gateway/arrival-limits.ts'
 import { type RequestTrace, startRequestTrace } from './gateway/arrivals/entry.ts'
 import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
@@ -30,14 +34,9 @@ import { createShare } from './gateway/suspects.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { waitForAnswer } from './gateway/watch.ts'
 import { pairingWelcome } from './identity/pairing/door-words.ts'
-import type { Resubmission } from './inbound/receipt-store.ts'
 import { isStandstill, type SlotUse } from './observability/process-metrics.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
-import type { HeldSendLane } from './outbox/outbox-store.ts'
 import { createQuiet, runWorkerLoop, type WorkerLoop } from './pump.ts'
-import type { FullSlots } from './sessions/full-slots.ts'
-import type { RunStore } from './sessions/run-store.ts'
-import type { HeldLane } from './sessions/turn-store.ts'
 
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]

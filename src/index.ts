@@ -74,10 +74,10 @@ export {
   unverifiedSender,
   verifiedSender,
 } from './contract/index.ts'
+export type { GrantRole } from './db/grants.ts'
 // Who speaks, how we know, and what they may do: for agents that decide by themselves and for hosts that bring their own policy.
 export { can, effectiveCeiling, type UserHas } from './identity/access/capabilities.ts'
 export { createEvidenceAccess, type EvidenceDecision } from './identity/access/decide-access.ts'
-export type { GrantRole } from './identity/access/grant-store.ts'
 export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing } from './identity/access/grants.ts'
 export { type EvidenceRules, readEvidenceRules } from './identity/access/rules.ts'
 export { chainCue, loopFault, nextAgentChain, type Visit } from './identity/chain/agent-chain.ts'

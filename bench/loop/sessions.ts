@@ -1,5 +1,5 @@
 // Conversations with a past: ten messages, or ten thousand. The first turn is a real one; the past behind it is copied.
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import type { LoopGateway } from './gateway.ts'
 
 export const shortLength = 10

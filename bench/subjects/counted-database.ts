@@ -1,5 +1,5 @@
 // Counts the statements that leave the gateway, by name; otherwise the database it was given.
-import type { Database, Sql } from '../../src/storage/database.ts'
+import type { Database, Sql } from '../../src/db/client.ts'
 
 export function countedDatabase(database: Database, counts: Map<string, number>): Database {
   const counted = (sql: Sql): Sql => ({

@@ -1,6 +1,7 @@
 // The commit replaced by nothing: every statement succeeds at once, and nothing is kept. What is left is our own code.
-import type { Database, Param, Sql } from '../../src/storage/database.ts'
-import { accept, acceptOnce, acceptWithMore } from '../../src/storage/statements/accept.ts'
+
+import { accept, acceptOnce, acceptWithMore } from '../../src/db/accept.ts'
+import type { Database, Param, Sql } from '../../src/db/client.ts'
 
 const accepting: readonly string[] = [accept.name, acceptOnce.name, acceptWithMore.name]
 

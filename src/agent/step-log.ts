@@ -1,6 +1,7 @@
 // What a turn has done so far, in this try and in those before: whether it may be split, and what its apology says.
+
+import type { RecordedStep } from '../db/journal.ts'
 import { asFields } from './fields.ts'
-import type { RecordedStep } from './journal-store.ts'
 
 export type StepLog = {
   /** What an earlier try wrote down under this name. This try has come as far as that now. */

@@ -1,7 +1,7 @@
 // ctx.step: an effect that happens once. Started is committed before it, finished after it.
 import { GatewayError, isGatewayError, type Json, type StoreWithRetry } from '../contract/index.ts'
+import type { JournalStore, StepAddress, StepEnd, StepState } from '../db/journal.ts'
 import type { AgentContext, StepContext, StepOptions } from './context.ts'
-import type { JournalStore, StepAddress, StepEnd, StepState } from './journal-store.ts'
 import type { StepLog } from './step-log.ts'
 import { sortedJson } from './tools/canonical-json.ts'
 

@@ -18,9 +18,9 @@ import {
   type Log,
   type RawBlobs,
 } from '../contract/index.ts'
-import { createAttachmentStore } from '../storage/attachment-store.ts'
-import type { Database } from '../storage/database.ts'
-import { createSigningKeys } from '../storage/signing-keys.ts'
+import { createAttachmentStore } from '../db/attachments.ts'
+import type { Database } from '../db/client.ts'
+import { createSigningKeys } from '../db/signing-keys.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 /** What a runtime knows about files: the first store takes new ones, the others still hold older ones. */

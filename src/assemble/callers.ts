@@ -1,14 +1,14 @@
 // The services that identify API callers, one per connection over one set of issuers.
 import type { Config } from '../config.ts'
 import type { CallerVerifier, Log, SafeFetch, Secret } from '../contract/index.ts'
+import type { Database } from '../db/client.ts'
+import { createTokenStore } from '../db/tokens.ts'
+import { createUsedTokens } from '../db/used-tokens.ts'
 import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-memory.ts'
 import { createExternalTokenVerifier, type ExternalTokenVerifier } from '../identity/issuers/outside-tokens.ts'
 import { hasTokenIssuers, metadataUrl } from '../identity/issuers/protected-resource.ts'
 import { createCallerService } from '../identity/tokens/callers.ts'
 import { createUnpinnedFetch, equalInConstantTime, sha256Hex } from '../lib/index.ts'
-import type { Database } from '../storage/database.ts'
-import { createTokenStore } from '../storage/token-store.ts'
-import { createUsedTokens } from '../storage/used-token-store.ts'
 
 export type CallerServiceDeps = {
   readonly fetch: typeof fetch

@@ -1,9 +1,9 @@
 // The key that this gateway signs with when it tells remote agents who speaks: made once, sealed, the same for all replicas.
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
+import type { Database } from '../db/client.ts'
+import { createOwnKeyStore } from '../db/own-keys.ts'
 import { type Attestor, createAttestor, makeAttestationKey } from '../identity/evidence/attest.ts'
-import type { Database } from '../storage/database.ts'
-import { createOwnKeyStore } from '../storage/own-key-store.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 /** Longer than others keep the card they check by. */

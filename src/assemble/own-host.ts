@@ -1,9 +1,9 @@
 // What other gateways know us by in a chain of agents: our public address, else a name made once and kept for all replicas. Gateways
 // without an address would otherwise all be one, and an agent could not ask its namesake at another.
 
-import type { Database } from '../storage/database.ts'
-import type { Seal } from '../storage/installation-store.ts'
-import { createOwnKeyStore } from '../storage/own-key-store.ts'
+import type { Database } from '../db/client.ts'
+import type { Seal } from '../db/installations.ts'
+import { createOwnKeyStore } from '../db/own-keys.ts'
 
 type HostNames = { readonly tenant: string; readonly publicUrl: string | undefined; readonly domain: string }
 

@@ -1,6 +1,6 @@
 // Credentials at rest: AES-256-GCM with the operator's key. Several keys may open; the first one closes, so keys can change.
 import { GatewayError } from '../contract/index.ts'
-import type { Seal } from '../storage/installation-store.ts'
+import type { Seal } from '../db/installations.ts'
 
 /** 32 bytes each, the newest first. */
 export type SealKeys = () => Promise<readonly Uint8Array<ArrayBuffer>[]>

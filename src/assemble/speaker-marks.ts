@@ -1,8 +1,8 @@
 // What marks the lines that tell a model who speaks: made of a sealed key and the session, the same in every replica and every try.
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
-import type { Database } from '../storage/database.ts'
-import { createOwnKeyStore } from '../storage/own-key-store.ts'
+import type { Database } from '../db/client.ts'
+import { createOwnKeyStore } from '../db/own-keys.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 export type SpeakerMarks = (sessionId: string) => Promise<string>

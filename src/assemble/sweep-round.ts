@@ -1,12 +1,11 @@
 // One round of the sweeper, the same on every runtime: rows first, then the bytes that no row needs any more.
 import type { Config } from '../config.ts'
 import type { Log } from '../contract/index.ts'
+import { createAccountDeletionStore } from '../db/account-deletions.ts'
+import type { Database } from '../db/client.ts'
+import { createSweepStore, sweepOnce } from '../db/retention.ts'
 import type { GatewayDeps } from '../gateway/deps.ts'
 import { processAccountDeletions } from '../identity/forget/farewell.ts'
-import { sweepOnce } from '../inbound/retention.ts'
-import type { Database } from '../storage/database.ts'
-import { createAccountDeletionStore } from '../storage/farewell-store.ts'
-import { createSweepStore } from '../storage/sweep-store.ts'
 
 export type SweepDeps = {
   readonly config: Pick<Config, 'retention' | 'tenant'>

@@ -1,6 +1,6 @@
 // The attachment service on its ports: rows, keys, and the places where bytes are kept.
 import { GatewayError, type IdSource, type Log } from '../contract/index.ts'
-import type { AttachmentStore } from './attachment-store.ts'
+import type { AttachmentStore } from '../db/attachments.ts'
 import type { BlobStore } from './blob-store.ts'
 import type { AttachmentDescriptor } from './descriptor.ts'
 import type { AttachmentHandle, AttachmentService, HandleReader } from './desk.ts'

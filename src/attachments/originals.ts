@@ -1,8 +1,8 @@
 // Raw inbound events, where they are too large for a row: kept like a file before the row that refers to them, named
 // after what they are, so that a second delivery finds the first. What no message refers to in the end is swept like an upload.
 import { GatewayError, type RawBlobs } from '../contract/index.ts'
+import type { AttachmentStore } from '../db/attachments.ts'
 import { sha256Hex } from '../lib/index.ts'
-import type { AttachmentStore } from './attachment-store.ts'
 import type { AttachmentService } from './desk.ts'
 import { measureBody } from './intake/measured-body.ts'
 import { type StoreFileDeps, storeMeasured } from './store-file.ts'

@@ -1,6 +1,6 @@
 // One file in: its type is told before anything is written, its row is begun before its first byte, and it is kept whole or not at all.
 import { cleanFileName, type IdSource, type Log } from '../contract/index.ts'
-import type { AttachmentStore } from './attachment-store.ts'
+import type { AttachmentStore } from '../db/attachments.ts'
 import type { BlobStore } from './blob-store.ts'
 import type { IncomingFile, StoreOutcome } from './desk.ts'
 import { extensionForType } from './intake/extension.ts'

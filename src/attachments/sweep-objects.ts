@@ -1,6 +1,6 @@
 // One bounded round of removing objects that are no longer needed. An object that cannot be removed now keeps its row and is tried again.
 import type { Log } from '../contract/index.ts'
-import type { AttachmentStore, NewBlob } from './attachment-store.ts'
+import type { AttachmentStore, NewBlob } from '../db/attachments.ts'
 import type { BlobStore } from './blob-store.ts'
 
 export type SweepDeps = {

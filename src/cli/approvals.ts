@@ -1,6 +1,7 @@
 // `parley approvals`: what agents want to do and may not without a person.
-import type { ActionLine } from '../agent/approvals/pending-action-store.ts'
+
 import { approverWords } from '../agent/approvals/terms.ts'
+import type { ActionLine } from '../db/pending-actions.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { formatInstant, formatTable, printableLine } from './output.ts'

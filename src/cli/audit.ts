@@ -1,5 +1,5 @@
 // `parley audit`: who decided what, on which ground; what was turned away; and which settings are weak.
-import type { AuditEntry, AuditPageFound } from '../identity/audit/audit-store.ts'
+import type { AuditEntry, AuditPageFound } from '../db/audit.ts'
 import type { Rejection } from '../operator/rejections.ts'
 import { auditConfigCommand } from './audit-config.ts'
 import type { Group } from './command.ts'

@@ -1,5 +1,5 @@
 // `parley books`: the ledger: what came in and what became of it, per connection.
-import type { BooksLine } from '../inbound/receipt-store.ts'
+import type { BooksLine } from '../db/receipts.ts'
 import { operatorCommand } from './operator.ts'
 import { formatTable } from './output.ts'
 

@@ -1,5 +1,5 @@
 // `parley dead`: dead letters, messages that ended without an answer, and their retry.
-import type { EndedMessage, PastEffect } from '../inbound/receipt-store.ts'
+import type { EndedMessage, PastEffect } from '../db/receipts.ts'
 import type { Group } from './command.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
 import { formatInstant, formatTable } from './output.ts'

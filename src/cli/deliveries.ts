@@ -1,5 +1,5 @@
 // `parley deliveries`: calls that failed or whose outcome is unknown; sent again or let go by hand.
-import type { Delivery, DeliveryLine } from '../outbox/delivery-store.ts'
+import type { Delivery, DeliveryLine } from '../db/deliveries.ts'
 import type { Group } from './command.ts'
 import { confirmOrAbort, yesArg } from './confirm.ts'
 import { parseTimeFlag } from './duration.ts'

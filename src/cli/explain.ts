@@ -1,6 +1,7 @@
 // `parley explain <id>`: what became of a message, told by the running gateway.
+
+import type { Hit } from '../db/explain.ts'
 import type { Explanation } from '../operator/explain.ts'
-import type { Hit } from '../operator/explain-store.ts'
 import { exitCodes } from './exit.ts'
 import { operatorCommand } from './operator.ts'
 import { printPainted } from './output.ts'

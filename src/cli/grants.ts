@@ -1,5 +1,5 @@
 // `parley grants`: who was let in or shut out by name, and what they may do.
-import type { GrantLine } from '../identity/access/grant-store.ts'
+import type { GrantLine } from '../db/grants.ts'
 import type { Group } from './command.ts'
 import { expiryMs } from './duration.ts'
 import { CommandError, exitCodes } from './exit.ts'

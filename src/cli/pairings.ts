@@ -1,5 +1,5 @@
 // `parley pairings`: people the gateway does not know, who were given a code and wait.
-import type { PairingGroup, PairingLine } from '../identity/pairing/pairing-store.ts'
+import type { PairingGroup, PairingLine } from '../db/pairings.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { formatInstant, formatTable, printableLine } from './output.ts'

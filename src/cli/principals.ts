@@ -1,5 +1,5 @@
 // `parley principals`: people a decision was made about, and which of them are one person.
-import type { LinkLine, PrincipalLine } from '../identity/principal/principal-store.ts'
+import type { LinkLine, PrincipalLine } from '../db/principals.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { formatInstant, formatTable, printableLine } from './output.ts'

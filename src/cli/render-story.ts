@@ -1,8 +1,8 @@
 // A story as a person reads it in a terminal: headline, timeline, ids, what to do next.
 
+import type { Hit } from '../db/explain.ts'
 import { printableLine } from '../node/printable.ts'
 import type { Explanation } from '../operator/explain.ts'
-import type { Hit } from '../operator/explain-store.ts'
 import { durationText } from '../operator/span-words.ts'
 import type { TimelineEntry, Tone } from '../operator/story.ts'
 

@@ -1,5 +1,5 @@
 // `parley sessions export | take-over | give-back | say`: what an operator does with a session beyond looking at it.
-import type { SessionLine } from '../sessions/session-store.ts'
+import type { SessionLine } from '../db/sessions.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
 
 const sessionExample = '0192f1c2-7d5e-7abc-8def-0123456789ab'

@@ -1,5 +1,5 @@
 // `parley sessions`: what was said, by conversation. With a token of one's own: one's own only.
-import type { SessionLine } from '../sessions/session-store.ts'
+import type { SessionLine } from '../db/sessions.ts'
 import type { Group } from './command.ts'
 import { confirmOrAbort, yesArg } from './confirm.ts'
 import { wrongUsage } from './exit.ts'

@@ -1,5 +1,5 @@
 // `parley tool-requests`: tools that a client outside the gateway runs, and their answers.
-import type { ToolRequestLine } from '../agent/runtime-tools/tool-request-store.ts'
+import type { ToolRequestLine } from '../db/tool-requests.ts'
 import type { Group } from './command.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'

@@ -1,7 +1,7 @@
 // What waits in a lane, as its agent reads it: addressed to it by name, whichever recipient the adapter chose.
 import { formatAddress } from '../contract/index.ts'
+import type { WaitingMessage } from '../db/turn-rows.ts'
 import { readdressMessage } from '../identity/evidence/addressed-to.ts'
-import type { WaitingMessage } from '../sessions/turn-store.ts'
 import type { GatewayConnection } from './deps.ts'
 
 /** Where one agent alone answers, its adapter has named it already. */

@@ -9,14 +9,14 @@ import {
   type StoredGrant,
   senderGroup,
 } from '../contract/index.ts'
+import type { PairingAsk } from '../db/pairings.ts'
+import type { AccessBasis, HeldLane, WaitingMessage } from '../db/turn-rows.ts'
 import { type AccessContext, type AccessDecision, roleGrants, strongestRole } from '../identity/access/access-policy.ts'
 import { accessDeniedNotice } from '../identity/pairing/door-words.ts'
-import type { PairingAsk } from '../identity/pairing/pairing-store.ts'
 import { isForOtherAgent } from '../identity/principal/bearer-principal.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
 import { isAgentAddressed } from '../identity/routing/attention.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
-import type { AccessBasis, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
 import { admitChain } from './admit-chain.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { refuseUnaddressed } from './inattention.ts'

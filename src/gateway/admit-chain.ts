@@ -1,9 +1,9 @@
 // Hop 6, for messages that agents send: whether their chain may go on here. A chain is no authority; it can only
 // take away.
 import type { NormalizedMessage } from '../contract/index.ts'
+import type { ChainStore } from '../db/call-chains.ts'
 import { exceedsHopLimit } from '../identity/chain/agent-chain.ts'
 import { isCallerLoop } from '../identity/chain/caller-loop.ts'
-import type { ChainStore } from '../identity/chain/chain-store.ts'
 
 export type ChainDeps = {
   readonly chains: ChainStore

@@ -1,12 +1,12 @@
 // The access challenge: a turn that tells a sender why they have no access, or gives them a pairing code. No agent runs.
 import { completeReply } from '../agent/reply.ts'
 import { cleanName, type NormalizedResponse } from '../contract/index.ts'
+import type { AccessBasis, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
 import { accessDeniedNotice, pairingHint, pairingPrompt, rateLimitNotice } from '../identity/pairing/door-words.ts'
 import { newPairingCode } from '../identity/pairing/pairing-code.ts'
 import { isGroupRoom } from '../identity/routing/attention.ts'
 import type { NewPairing } from '../sessions/new-pairing.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
-import type { AccessBasis, TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
 import { admitOrHold, isWatched, pairingQuota } from './admissions.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { emptyEnd, renderOutgoing } from './end-turn.ts'

@@ -2,7 +2,6 @@
 // and dead after that, so that what waits behind it goes on.
 import { createStepLog } from '../agent/step-log.ts'
 import { describeError, type ErrorCode, errorLogFields, isGatewayError } from '../contract/index.ts'
-import { backoffMs } from '../outbox/backoff.ts'
 import {
   type HeldLane,
   type NewTurn,
@@ -10,7 +9,8 @@ import {
   type OpenTurn,
   type TurnEnd,
   type WaitingMessage,
-} from '../sessions/turn-store.ts'
+} from '../db/turn-rows.ts'
+import { backoffMs } from '../outbox/backoff.ts'
 import { isWatched, mayTell } from './admissions.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { deadEnd, emptyEnd } from './end-turn.ts'

@@ -1,10 +1,10 @@
 // Words about a turn while it goes on, not counted as answers: once per turn and kind, on channels that can show them and replace them by the
 // answer. A channel without live messages shows none; a task's log holds them for those who watch it.
 import { type JsonObject, type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { WaitNotice } from '../db/live.ts'
+import type { WaitingMessage } from '../db/turn-rows.ts'
 import { renderCalls } from '../outbox/enqueue.ts'
-import type { WaitNotice } from '../outbox/live-store.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
-import type { WaitingMessage } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 import type { RunRecorder } from './run-events.ts'

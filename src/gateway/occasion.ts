@@ -2,7 +2,7 @@
 // answer and no agent runs.
 import type { Signal } from '../agent/agent.ts'
 import { GatewayError } from '../contract/index.ts'
-import { endsPause, pauseSignals } from '../sessions/signal-store.ts'
+import { endsPause, pauseSignals } from '../db/signals.ts'
 import { addressRows } from './address-lane.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'

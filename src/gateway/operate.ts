@@ -8,9 +8,9 @@ import {
   type OperationChange,
   type OperationResult,
 } from '../contract/index.ts'
+import { areStorable } from '../db/records.ts'
 import { acceptWhole, createRejectedEventDraft } from '../inbound/accept.ts'
 import { operationKey } from '../inbound/dedupe-key.ts'
-import { areStorable } from '../inbound/effects.ts'
 import { acceptContext, createAcceptReporter, startRequestTrace } from './arrivals/entry.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 

@@ -1,11 +1,9 @@
 // Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
-import type { TurnPast } from '../agent/journal-store.ts'
+
 import { createStepLog, type StepLog } from '../agent/step-log.ts'
 import type { Fields, JsonObject, NormalizedMessage } from '../contract/index.ts'
-import type { LiveEnd } from '../outbox/enqueue.ts'
-import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
-import { planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
-import { endsApproval, endsPause } from '../sessions/signal-store.ts'
+import type { TurnPast } from '../db/journal.ts'
+import { endsApproval, endsPause } from '../db/signals.ts'
 import {
   type Disposition,
   type HeldLane,
@@ -15,7 +13,10 @@ import {
   type OpenTurn,
   type WaitingMessage,
   type WaitingSignal,
-} from '../sessions/turn-store.ts'
+} from '../db/turn-rows.ts'
+import type { LiveEnd } from '../outbox/enqueue.ts'
+import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
+import { planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
 import { addressRows } from './address-lane.ts'
 import { admissions } from './admissions.ts'
 import { isControl } from './commands/table.ts'

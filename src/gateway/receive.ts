@@ -8,7 +8,7 @@ import {
   type RejectReason,
   type TransportAnswer,
 } from '../contract/index.ts'
-import { changesAnything } from '../inbound/effects.ts'
+import { changesAnything } from '../db/records.ts'
 import { maxStrangerBytes } from '../inbound/leave-out.ts'
 import { isWatched } from './admissions.ts'
 import { type SenderLimits, tooManyMessages } from './arrival-limits.ts'

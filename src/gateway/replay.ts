@@ -1,11 +1,11 @@
 // `replay`: a stored message once more through today's code and agent, its effects answered from the journal. Writes
 // nothing, sends nothing, and says how what would be sent differs from what was.
 import { GatewayError } from '../contract/index.ts'
+import type { ReplayStore, Stored } from '../db/replay.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { cleanedFixture, type Fixture, type FixtureRequest } from './replay/fixture.ts'
 import { type Account, describeAccount, diffLines, formatSortedJson } from './replay/line-diff.ts'
 import type { StepReport } from './replay/recorded-journal.ts'
-import type { ReplayStore, Stored } from './replay/replay-store.ts'
 import { runAgain } from './replay/run-again.ts'
 
 export type ReplayRequest = { readonly fixture: FixtureRequest }

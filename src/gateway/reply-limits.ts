@@ -1,9 +1,9 @@
 // Between hops 6 and 7: whether a turn may still answer, where a channel limits its answers. Counted before the turn is opened and by
 // its first message: a turn that is tried again, or prepared again after a crash, is the same answer.
 import { type NormalizedMessage, type ReplyLimit, senderGroup, textOf } from '../contract/index.ts'
-import type { CountedReply, ReachedLimit, ReplyShare } from '../identity/limits/reply-limit-store.ts'
+import type { CountedReply, ReachedLimit, ReplyShare } from '../db/reply-limits.ts'
+import type { AccessBasis, HeldLane, WaitingMessage } from '../db/turn-rows.ts'
 import type { Absorbed } from '../sessions/absorb-edits.ts'
-import type { AccessBasis, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
 type LimitDeps = Pick<GatewayDeps, 'replyLimits' | 'hash' | 'log'>

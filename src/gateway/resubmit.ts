@@ -1,6 +1,6 @@
 // Retrying dead letters: a dead turn is queued again; an inbound event that could not be read is read by today's code.
 import type { RawRequest } from '../contract/index.ts'
-import type { Resubmission } from '../inbound/receipt-store.ts'
+import type { Resubmission } from '../db/receipts.ts'
 import { isRejectedRaw } from '../inbound/turned-away.ts'
 import { storeEvents } from './arrivals/store-arrivals.ts'
 import type { GatewayDeps } from './deps.ts'

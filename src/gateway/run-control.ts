@@ -1,7 +1,7 @@
 // What reaches a run from outside while it goes on: a stop, or messages that its agent's busy policy lets in.
 import { runStopped, type StopCause, stopCause } from '../agent/run-stop.ts'
 import type { Envelope, GatewayError } from '../contract/index.ts'
-import { interruptedBy } from '../sessions/run-store.ts'
+import { interruptedBy } from '../db/runs.ts'
 import type { GatewayDeps } from './deps.ts'
 import { createReceipts } from './notices.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

@@ -2,7 +2,7 @@
 import { addUsage, type ConversationResult } from '../agent/loop/result.ts'
 import type { StopCause } from '../agent/run-stop.ts'
 import type { JsonObject } from '../contract/index.ts'
-import type { RunEnd, TurnEnd } from '../sessions/turn-store.ts'
+import type { RunEnd, TurnEnd } from '../db/turn-rows.ts'
 
 /** The end of an agent that is a plain function: it returned, and nothing was counted. */
 export const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }

@@ -2,8 +2,8 @@
 // costs no statement of its own. Only what is committed is ever shown to a client.
 import { toJson } from '../agent/fields.ts'
 import type { Fields, JsonObject } from '../contract/index.ts'
-import type { AppendOutcome } from '../sessions/run-store.ts'
-import type { NewRunEvent } from '../sessions/turn-store.ts'
+import type { AppendOutcome } from '../db/runs.ts'
+import type { NewRunEvent } from '../db/turn-rows.ts'
 
 export type RunRecorder = {
   readonly emit: (type: string, metadata: Fields) => void

@@ -2,7 +2,7 @@
 import type { AgentContext, ClientToolReport } from '../agent/agent.ts'
 import { completeReply, type ReplyFacts } from '../agent/reply.ts'
 import type { Envelope, Fields, NormalizedResponse } from '../contract/index.ts'
-import type { NewTimer, RunEnd } from '../sessions/turn-store.ts'
+import type { NewTimer, RunEnd } from '../db/turn-rows.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import type { RunControl } from './run-control.ts'

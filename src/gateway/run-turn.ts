@@ -12,17 +12,10 @@ import {
   type NormalizedResponse,
   type StoreWithRetry,
 } from '../contract/index.ts'
+import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
 import { type Participant, readParticipant, toHistoricalMessage } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import { mergeMessages } from '../sessions/merge.ts'
-import type {
-  NewPendingAction,
-  NewRunEvent,
-  NewTimer,
-  NewToolRequest,
-  PauseResult,
-  RunEnd,
-} from '../sessions/turn-store.ts'
 import { resolveSpeaker } from './admissions.ts'
 import { unknownAgentReply } from './commands/agents.ts'
 import { runCommand } from './commands/run-command.ts'

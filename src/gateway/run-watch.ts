@@ -1,6 +1,6 @@
 // Watches the runs of this process for stops and new messages: one query per round, for all of them together.
 // A run that is over before the first round costs nothing.
-import type { RunNews, RunStore } from '../sessions/run-store.ts'
+import type { RunNews, RunStore } from '../db/runs.ts'
 
 export type RunWatch = {
   /** `onNews` is called every round; the answer ends the watching. */

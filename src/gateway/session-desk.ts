@@ -1,11 +1,11 @@
 // What an operator does with a session beyond looking at it: hands its transcript on, takes it over, speaks in it, gives it
 // back. Handing on and taking over need the consent of those who take part; the decision is stored beside the act.
 import { type Envelope, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { OperatorMessage, SessionReader, SessionRoom } from '../db/session-reader.ts'
+import type { SessionStore, TranscriptLine } from '../db/sessions.ts'
 import type { ConsentOperation } from '../identity/consent/consent.ts'
 import { renderCalls } from '../outbox/enqueue.ts'
 import { assistantEnvelope } from '../sessions/codec.ts'
-import type { OperatorMessage, SessionReader, SessionRoom } from '../sessions/session-desk-store.ts'
-import type { SessionStore, TranscriptLine } from '../sessions/session-store.ts'
 import { consentKeywords } from './commands/consent.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { createConsentContext } from './keeping.ts'

@@ -15,9 +15,9 @@ import {
   type Part,
   textPart,
 } from '../contract/index.ts'
+import { pauseSignals } from '../db/signals.ts'
 import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/chain/agent-chain.ts'
 import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/codec.ts'
-import { pauseSignals } from '../sessions/signal-store.ts'
 import { admit } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
 import { remoteCallerForAgent } from './elsewhere.ts'

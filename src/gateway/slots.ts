@@ -1,8 +1,7 @@
 // Who holds the slots that turns and sends run in: no agent and no connection may hold them all while there are others.
 
+import { type FullSlots, type HeldLane, pairKey } from '../db/turn-rows.ts'
 import type { SlotHolder, SlotUse } from '../observability/process-metrics.ts'
-import { type FullSlots, pairKey } from '../sessions/full-slots.ts'
-import type { HeldLane } from '../sessions/turn-store.ts'
 import type { TurnPolicy } from './deps.ts'
 
 /** A send has no agent: connections alone share its slots. */

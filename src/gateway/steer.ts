@@ -1,11 +1,11 @@
 // Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it.
 import { steeredType } from '../agent/run-stop.ts'
 import type { Envelope } from '../contract/index.ts'
+import type { WaitingMessage } from '../db/turn-rows.ts'
 import { partsText } from '../markdown/index.ts'
 import type { Absorbed } from '../sessions/absorb-edits.ts'
 import { userEnvelope } from '../sessions/codec.ts'
 import { mayJoin } from '../sessions/plan-turn.ts'
-import type { WaitingMessage } from '../sessions/turn-store.ts'
 import { addressRows } from './address-lane.ts'
 import { admissions } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'

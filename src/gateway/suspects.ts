@@ -1,7 +1,6 @@
 // Suspects: turns on which a process died. One of them may kill every process that runs it, so they are kept away from the
 // others: first together in a process of their own, then each alone, then dead. Those that only ran beside the one at fault are answered.
-import type { FullSlots } from '../sessions/full-slots.ts'
-import type { HeldLane } from '../sessions/turn-store.ts'
+import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import type { GatewayDeps } from './deps.ts'
 import { aloneFrom, deathRange, ordinaryRange, type Range, type SuspectShare } from './isolation.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

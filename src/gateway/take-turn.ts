@@ -1,7 +1,7 @@
 // Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
 import { type ChannelEvent, describeError, errorLogFields, type LogFields } from '../contract/index.ts'
+import type { HeldLane, TurnEnd } from '../db/turn-rows.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
-import type { HeldLane, TurnEnd } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import { endAccessChallengeTurn } from './door-turn.ts'
 import { amendmentEnd, answeredEnd, deadEnd, type FailureStep, judgeFailure } from './end-turn.ts'

@@ -6,7 +6,7 @@ import {
   type QueuedCall,
   type TaskState,
 } from '../contract/index.ts'
-import type { NewRunEvent, OpenTurn } from '../sessions/turn-store.ts'
+import type { NewRunEvent, OpenTurn } from '../db/turn-rows.ts'
 import type { TaskRecord } from '../tasks/task-store.ts'
 import type { GatewayDeps } from './deps.ts'
 

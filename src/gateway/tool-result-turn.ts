@@ -1,8 +1,8 @@
 // A message that is the result of a tool its sender ran: the turn takes the paused run on itself, so that its sender gets
 // the answer.
 import { submittedResult } from '../agent/runtime-tools/tool-answer.ts'
-import type { ToolRequestLine } from '../agent/runtime-tools/tool-request-store.ts'
 import type { Json, NormalizedMessage } from '../contract/index.ts'
+import type { ToolRequestLine } from '../db/tool-requests.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 

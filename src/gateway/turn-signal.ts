@@ -1,5 +1,5 @@
 // When a turn has to end whatever its agent does: with its lease, or at its deadline.
-import type { OpenTurn } from '../sessions/turn-store.ts'
+import type { OpenTurn } from '../db/turn-rows.ts'
 import type { TurnPolicy } from './deps.ts'
 
 /** A turn that hung once gets less time for its next try. */

@@ -1,7 +1,7 @@
 // GET /admin/audit: who decided what, on which ground. Read-only: there is no route that changes a line.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
-import type { AuditFilter, AuditPage } from '../identity/audit/audit-store.ts'
+import type { AuditFilter, AuditPage } from '../db/audit.ts'
 import type { AppDeps } from './deps.ts'
 import { idPattern, limitParam, wholeNumberParam } from './query.ts'
 

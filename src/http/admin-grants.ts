@@ -2,7 +2,7 @@
 import type { Hono } from 'hono'
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
-import { grantRoles } from '../identity/access/grant-store.ts'
+import { grantRoles } from '../db/grants.ts'
 import type { AppDeps } from './deps.ts'
 import { readJsonRequest } from './json-body.ts'
 import { actorName } from './note-act.ts'

@@ -3,7 +3,7 @@
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { cleanText, type Envelope, type Fields, GatewayError } from '../contract/index.ts'
-import type { SessionScope, TranscriptLine } from '../sessions/session-store.ts'
+import type { SessionScope, TranscriptLine } from '../db/sessions.ts'
 import { getAdmittedCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 import { readJsonRequest } from './json-body.ts'

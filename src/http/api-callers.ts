@@ -8,9 +8,9 @@ import type {
   RejectReason,
   StoredAccess,
 } from '../contract/index.ts'
+import type { WaitingMessage } from '../db/turn-rows.ts'
 import { admit } from '../gateway/admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../gateway/deps.ts'
-import type { WaitingMessage } from '../sessions/turn-store.ts'
 
 const runPath = '/api/v1/agent/run'
 

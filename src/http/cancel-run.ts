@@ -1,6 +1,6 @@
 // The stop of a run, for its owner and for an operator: one that goes on or is paused, and one that still waits for its turn.
 import type { Context } from 'hono'
-import type { Run } from '../sessions/run-store.ts'
+import type { Run } from '../db/runs.ts'
 import type { AppDeps } from './deps.ts'
 import { actorName, recordAct } from './note-act.ts'
 import type { CancelledRun } from './shapes/waits.ts'

@@ -1,7 +1,8 @@
 // A run's events as a stream: what is stored first, then what is stored while one listens, from any replica. It only reads:
 // a listener that goes away stops the reading, and can go on at another replica from the last number it saw.
+
+import type { Run, RunEvent } from '../db/runs.ts'
 import type { Gateway } from '../gateway.ts'
-import type { Run, RunEvent } from '../sessions/run-store.ts'
 
 export type RunEventStream = {
   readonly body: ReadableStream<Uint8Array>

@@ -1,7 +1,7 @@
 // What an operator or an owner did, for the audit log. What changes rows is written down by the statement that changes them;
 // here stand the rest: attempts that came to nothing, and acts that are no statement of their own.
 import type { Context } from 'hono'
-import type { AuditLine } from '../identity/audit/audit-store.ts'
+import type { AuditLine } from '../db/audit.ts'
 import { getAdmittedCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 

@@ -2,7 +2,7 @@
 // request pays for it. Who is over is remembered here until their window ends, so that asking on costs us nothing.
 import type { Context, MiddlewareHandler } from 'hono'
 import { type ApiLimits, type Limit, limitPerDay } from '../config/limits.ts'
-import type { Counted, Spent } from '../identity/limits/limit-store.ts'
+import type { Counted, Spent } from '../db/limits.ts'
 import { sha256Hex } from '../lib/index.ts'
 import { readTokenCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'

@@ -1,6 +1,6 @@
 // The caller who decides about an approval or a tool request, as the stores want to know them.
 import type { Context } from 'hono'
-import type { Resolver } from '../agent/approvals/pending-action-store.ts'
+import type { Resolver } from '../db/pending-actions.ts'
 import { getAdmittedCaller } from './admin-token.ts'
 import { actorName } from './note-act.ts'
 

@@ -1,7 +1,7 @@
 // The operator's view of runs: listed, shown, followed, stopped. Only operators read them, so nothing is left out.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
-import type { Run } from '../sessions/run-store.ts'
+import type { Run } from '../db/runs.ts'
 import { requestRunCancel } from './cancel-run.ts'
 import type { AppDeps } from './deps.ts'
 import { isRunOver, streamRunEvents } from './follow-run.ts'

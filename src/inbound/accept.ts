@@ -11,13 +11,13 @@ import type {
   TaskClaim,
 } from '../contract/index.ts'
 import { cleanText, isGatewayError, recipientLane } from '../contract/index.ts'
+import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from '../db/inbox.ts'
+import type { RecordChanges } from '../db/records.ts'
+import { ownThread, sharedThread } from '../db/thread-names.ts'
 import { besideThread, parseChatCommand, plainThread } from './control-command.ts'
 import { contentKey, dedupeKey, rejectedEventKey } from './dedupe-key.ts'
-import type { RecordChanges } from './effects.ts'
 import type { Committer } from './group-commit.ts'
-import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
-import { ownThread, sharedThread } from './thread-names.ts'
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 const bounceCode = /^[\w.:-]{1,80}$/

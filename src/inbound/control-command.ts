@@ -1,6 +1,6 @@
 // Commands for the gateway itself: answered at once, whatever the conversation is busy with.
 import { type InboundMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
-import { controlPrefix } from './thread-names.ts'
+import { controlPrefix } from '../db/thread-names.ts'
 
 export type ControlCommand = { readonly name: string; readonly args: string }
 

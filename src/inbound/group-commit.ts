@@ -1,7 +1,7 @@
 // Group commit: what arrives while a commit is in flight goes into the next one. No timer, bounded on every side. What arrived
 // together is never parted.
 import { isGatewayError } from '../contract/index.ts'
-import type { InboxDraft, InboxOutcome, InboxStore } from './inbox-store.ts'
+import type { InboxDraft, InboxOutcome, InboxStore } from '../db/inbox.ts'
 import {
   acceptUnavailable,
   createWaitingRoom,

@@ -1,6 +1,7 @@
 // The committer of runtimes whose requests share nothing: every inbound event is a commit of its own.
+
+import type { InboxStore } from '../db/inbox.ts'
 import type { Committer } from './group-commit.ts'
-import type { InboxStore } from './inbox-store.ts'
 
 export function createSingleCommit(store: InboxStore): Committer {
   return {

@@ -1,7 +1,7 @@
 // The rows that wait for the next commit: bounded by count and bytes, copies folded into the first of their kind. What arrived
 // together is stored together or not at all, so it waits together too.
 import { GatewayError, isGatewayError } from '../contract/index.ts'
-import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
+import type { InboxDraft, InboxOutcome } from '../db/inbox.ts'
 
 export type WaitingLimits = {
   readonly maxRows: number

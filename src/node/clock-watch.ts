@@ -1,8 +1,8 @@
 // Looks at the database's clock again and again: where it went back, what waited for times that were written before goes on.
 import type { Assembled } from '../assemble.ts'
 import type { Log } from '../contract/index.ts'
-import { moveWithClock } from '../storage/clock-store.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../db/client.ts'
+import { moveWithClock } from '../db/clock.ts'
 
 /** Times that are written in between are moved by so much too little. */
 const everyMs = 2_000

@@ -4,8 +4,8 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../contract/index.ts'
 import { GatewayError } from '../contract/index.ts'
-import { statement } from '../storage/database.ts'
-import { openPostgres } from '../storage/postgres.ts'
+import { statement } from '../db/client.ts'
+import { openPostgres } from '../db/postgres.ts'
 import { verifyBinaries } from './embedded-postgres/binaries.ts'
 import {
   clusterExists,

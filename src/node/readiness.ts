@@ -1,11 +1,11 @@
 // Readiness of a process that stays: what it writes to the database, how often, and what it asks its own loops.
 import type { Assembled } from '../assemble.ts'
-import type { InboxStore } from '../inbound/inbox-store.ts'
+import type { Database } from '../db/client.ts'
+import type { InboxStore } from '../db/inbox.ts'
+import { probeStorage } from '../db/probe.ts'
 import { cachePromise } from '../lib/cached-promise.ts'
 import { withDatabaseTimeout } from '../observability/database-timeout.ts'
 import type { ReadinessDeps } from '../observability/readiness.ts'
-import type { Database } from '../storage/database.ts'
-import { probeStorage } from '../storage/storage-probe.ts'
 
 export type Probe = ReadinessDeps['probe']
 

@@ -1,6 +1,6 @@
 // Health samples as metrics: the same families on every runtime, since they come from the rows and not from a process.
 
-import type { HealthSample } from '../vitals/vitals-store.ts'
+import type { HealthSample } from '../db/health.ts'
 import type { MetricFamily, MetricSample } from './prometheus.ts'
 
 const messageStates = ['queued', 'in_turn', 'held', 'answered', 'merged', 'refused', 'dead', 'ignored']

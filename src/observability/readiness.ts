@@ -1,8 +1,8 @@
 // Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
 
 import { isGatewayError, type PublicUrlState, type WorkerLoopName, worstProblem } from '../contract/index.ts'
-import type { StorageFault } from '../storage/database.ts'
-import type { HealthSample } from '../vitals/vitals-store.ts'
+import type { StorageFault } from '../db/client.ts'
+import type { HealthSample } from '../db/health.ts'
 import type { ConnectionProbeState, ConnectionState, ListenerHealth, SourceHealth } from './connection-health.ts'
 import { withDatabaseTimeout } from './database-timeout.ts'
 import { isStandstill, type SlotUse } from './process-metrics.ts'

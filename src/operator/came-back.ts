@@ -1,5 +1,5 @@
 // Whether an answer that arrived was sent back afterwards.
-import type { DeliveryFacts, Facts } from './explain-store.ts'
+import type { DeliveryFacts, Facts } from '../db/explain.ts'
 
 /** Why, as a code; undefined where no bounce was reported, or where it was resent without one. */
 export function bounceReason({ deliveries }: Pick<Facts, 'deliveries'>): string | undefined {

@@ -1,5 +1,5 @@
 // Who decided what about a message, from the audit log: every decision in its order, with the ground it stands on.
-import type { DecisionFacts, Facts, MessageFacts } from './explain-store.ts'
+import type { DecisionFacts, Facts, MessageFacts } from '../db/explain.ts'
 import { accessRuleText, reasonText } from './reason-words.ts'
 import { type TimelineEntry, timelineEntry } from './story.ts'
 

@@ -1,5 +1,5 @@
 // Deliveries in words: every try of every call, and what an unknown outcome means.
-import type { DeliveryEvent, DeliveryFacts, Facts } from './explain-store.ts'
+import type { DeliveryEvent, DeliveryFacts, Facts } from '../db/explain.ts'
 import { reasonText } from './reason-words.ts'
 import { durationText } from './span-words.ts'
 import { type TimelineEntry, timelineEntry } from './story.ts'

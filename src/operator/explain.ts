@@ -1,6 +1,7 @@
 // `explain`: from any id an operator may hold to the whole life of the message behind it.
+
+import type { ExplainStore, Facts, Hit } from '../db/explain.ts'
 import { listDedupeKeys } from '../inbound/dedupe-key.ts'
-import type { ExplainStore, Facts, Hit } from './explain-store.ts'
 import { rejectionTimeline } from './rejected-story.ts'
 import type { Rejections } from './rejections.ts'
 import type { Timeline } from './story.ts'

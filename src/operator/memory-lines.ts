@@ -1,5 +1,5 @@
 // What became of ambient context, in words: whether a room remembers it, and which turns were given it.
-import type { MessageFacts } from './explain-store.ts'
+import type { MessageFacts } from '../db/explain.ts'
 import { type TimelineEntry, timelineEntry } from './story.ts'
 
 const ambientReasons: ReadonlySet<string | null> = new Set(['not_addressed', 'ambient'])

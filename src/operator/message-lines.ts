@@ -1,6 +1,7 @@
 // A message's way in, in words: how it came in, who sent it, how often, and who let it through.
+
+import type { EditFacts, Evidence, Facts, LaneFacts, MessageFacts } from '../db/explain.ts'
 import { decisionEntries } from './decision-lines.ts'
-import type { EditFacts, Evidence, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
 import { ambientContextEntries } from './memory-lines.ts'
 import { pairingEntries } from './pairing-lines.ts'
 import { accessRuleText, hasReasonText, reasonText } from './reason-words.ts'

@@ -1,6 +1,7 @@
 // What an operator can do about a message now, as commands ready to be typed.
+
+import type { DeliveryFacts, Facts, MessageFacts } from '../db/explain.ts'
 import { outboundCallName } from './delivery-lines.ts'
-import type { DeliveryFacts, Facts, MessageFacts } from './explain-store.ts'
 import { admissionSteps, pairingSteps } from './pairing-lines.ts'
 import type { MessageOutcome, NextStep } from './story.ts'
 

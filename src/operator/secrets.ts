@@ -1,6 +1,6 @@
 // The keys and tokens that this gateway makes for itself: what each protects, how old it is, and a new one in its place.
 import { GatewayError } from '../contract/index.ts'
-import type { Resealed } from '../storage/reseal.ts'
+import type { Resealed } from '../db/reseal.ts'
 
 /** Every kind there is. Keys of channels are called `connection#name`, by the name they are kept under. */
 export const secretKinds = [

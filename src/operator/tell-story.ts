@@ -1,7 +1,8 @@
 // From facts to a story a person can read: what became of the message, how it came to that, what can be done. Pure.
+
+import type { Facts, MessageFacts } from '../db/explain.ts'
 import { bounceReason } from './came-back.ts'
 import { deliveryEntries } from './delivery-lines.ts'
-import type { Facts, MessageFacts } from './explain-store.ts'
 import { messageEntries, messageName } from './message-lines.ts'
 import { nextSteps } from './next-steps.ts'
 import { hasReasonText, reasonText } from './reason-words.ts'

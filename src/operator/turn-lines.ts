@@ -1,14 +1,6 @@
 // Turns in words: every attempt of every turn, and the steps of its journal.
 import { formatThrownError } from '../contract/index.ts'
-import type {
-  DeliveryFacts,
-  ErrorFacts,
-  Facts,
-  MessageFacts,
-  StepFacts,
-  TurnEvent,
-  TurnFacts,
-} from './explain-store.ts'
+import type { DeliveryFacts, ErrorFacts, Facts, MessageFacts, StepFacts, TurnEvent, TurnFacts } from '../db/explain.ts'
 import { messageName } from './message-lines.ts'
 import { reasonText } from './reason-words.ts'
 import { durationBetween, durationText } from './span-words.ts'

@@ -1,7 +1,7 @@
 // The notice in place of the parts of a reply that can no longer follow.
 import { type Adapter, type IdSource, type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { HeldSendLane, OpenCall, Settlement } from '../db/outbox.ts'
 import { renderCalls } from './enqueue.ts'
-import type { HeldSendLane, OpenCall, Settlement } from './outbox-store.ts'
 
 /** A reply that broke off in the middle says so, once, in place of the parts that can no longer follow. */
 export async function withNotice(

@@ -13,8 +13,6 @@ import {
   type StoreWithRetry,
   textPart,
 } from '../contract/index.ts'
-import { createCallEditor } from './ask-calls.ts'
-import { withNotice } from './broken-reply.ts'
 import {
   type HeldSendLane,
   type OpenCall,
@@ -24,7 +22,9 @@ import {
   restoredReason,
   type Settlement,
   type StartResult,
-} from './outbox-store.ts'
+} from '../db/outbox.ts'
+import { createCallEditor } from './ask-calls.ts'
+import { withNotice } from './broken-reply.ts'
 import {
   type SettlePolicy,
   settleDead,

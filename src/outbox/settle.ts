@@ -1,7 +1,7 @@
 // Hop 8: what a call's outcome means for its row. Pure; decided by capability, never by channel.
 import type { Capabilities, DeliveryOutcome, LookupOutcome } from '../contract/index.ts'
+import type { OpenCall, Settlement } from '../db/outbox.ts'
 import { type Backoff, backoffMs } from './backoff.ts'
-import type { OpenCall, Settlement } from './outbox-store.ts'
 
 export type SettlePolicy = {
   readonly backoff: Backoff

@@ -1,6 +1,6 @@
 // Hop 8 in the log and on the meter: what one try came to, told once it is stored.
 import type { DeliveryOutcome, Log, LogFields, Meter, SendOutcome } from '../contract/index.ts'
-import type { HeldSendLane, OpenCall, Settlement } from './outbox-store.ts'
+import type { HeldSendLane, OpenCall, Settlement } from '../db/outbox.ts'
 
 export type SettledTry = {
   readonly settlement: Settlement

@@ -1,6 +1,7 @@
 // Edits and deletes of messages that still wait: the message is amended or withdrawn before an agent reads it.
+
+import { type Disposition, noAccessBasis, type StoredMessage, type WaitingMessage } from '../db/turn-rows.ts'
 import { replyAddressAfterEdit } from './reply-address.ts'
-import { type Disposition, noAccessBasis, type StoredMessage, type WaitingMessage } from './turn-store.ts'
 
 /** A row with the answer it wants after its edits, the message as it reads after them, and the edits it took in. */
 export type Absorbed = {

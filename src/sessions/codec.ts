@@ -8,8 +8,8 @@ import {
   type Sender,
   textOf,
 } from '../contract/index.ts'
+import type { StoredMessage } from '../db/turn-rows.ts'
 import { attachmentMetadata, legacyFiles, storablePart } from './stored-files.ts'
-import type { StoredMessage } from './turn-store.ts'
 
 export type TurnFacts = { readonly runId: string; readonly latencyMs?: number }
 

@@ -5,7 +5,7 @@
 //             until it is renewed under the same epoch, and what is in hand is kept
 //   lost      the database says that another epoch has the lane: what runs under it stops
 import { errorLogFields, GatewayError, type Log } from '../contract/index.ts'
-import type { Hold, TurnStore } from './turn-store.ts'
+import type { Hold, TurnStore } from '../db/turn-rows.ts'
 
 export type Lease = {
   /** Aborts when the lease is lost; effects in flight must stop then. */

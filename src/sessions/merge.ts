@@ -1,6 +1,6 @@
 // Hop 6: neighbours become one message, in order; each keeps its own evidence beside it.
 import type { NormalizedMessage } from '../contract/index.ts'
-import type { StoredMessage } from './turn-store.ts'
+import type { StoredMessage } from '../db/turn-rows.ts'
 
 /** The message an agent reads. The last one gives the id and the reply address; every part of every one is there. */
 export function mergeMessages(

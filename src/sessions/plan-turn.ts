@@ -1,9 +1,5 @@
 // Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
 import type { Fields, OpenPairing } from '../contract/index.ts'
-import { type Absorbed, absorbEdits } from './absorb-edits.ts'
-import { ambientEnvelope } from './codec.ts'
-import type { AmbientRecord } from './overheard.ts'
-import { isSameReplyAddress } from './reply-address.ts'
 import {
   type AccessBasis,
   type Disposition,
@@ -11,7 +7,11 @@ import {
   noAccessBasis,
   type StoredMessage,
   type WaitingMessage,
-} from './turn-store.ts'
+} from '../db/turn-rows.ts'
+import { type Absorbed, absorbEdits } from './absorb-edits.ts'
+import { ambientEnvelope } from './codec.ts'
+import type { AmbientRecord } from './overheard.ts'
+import { isSameReplyAddress } from './reply-address.ts'
 
 /** What hop 6 says of a message. */
 export type Admission = AccessBasis &

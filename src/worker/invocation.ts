@@ -3,11 +3,11 @@ import type { RuntimeFiles } from '../assemble/attachments.ts'
 import { type Assembled, assembleGateway, type Runtime } from '../assemble.ts'
 import type { Config } from '../config.ts'
 import { GatewayError, type Log, type Mailer } from '../contract/index.ts'
+import type { Database, Failpoint } from '../db/client.ts'
+import { openHyperdrive } from '../db/hyperdrive.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-memory.ts'
 import { createSingleCommit } from '../inbound/single-commit.ts'
-import type { Database, Failpoint } from '../storage/database.ts'
-import { openHyperdrive } from '../storage/hyperdrive.ts'
 
 export type InvocationOptions = {
   readonly connectionString: string

@@ -29,7 +29,7 @@ const entryPoints = [
   'src/index.ts',
   'src/client.ts',
   'src/worker.ts',
-  'src/storage/schema.ts',
+  'src/db/schema.ts',
   'adapters/email/offload/thread.ts',
 ]
 

@@ -1,6 +1,6 @@
 // What clients saw of their streams, held against the rows of the log: every event once, none that is not stored.
-import { statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
+import { statement } from '../../src/db/client.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import type { ResumingClient, SeenEvent } from './a2a-client.ts'
 import { fact, type Line, zero } from './crash-test.ts'
 import type { Scene } from './scene.ts'

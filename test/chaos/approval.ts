@@ -1,7 +1,7 @@
 // approval: consent is asked for, the gateway dies, two clients agree at once: done exactly once, and the person is told.
 // Killed between the effect and the commit: a tool with keys gets the same key, any other ends as unknown and is told.
-import { statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
+import { statement } from '../../src/db/client.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import { createApprovalDesk } from './approval-desk.ts'
 import { type CrashTest, check, delay, equal, fact, type Line, within, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'

@@ -1,10 +1,11 @@
 // embedded: one gateway with the PostgreSQL that it starts in its data folder. Both are killed with -9 in turn while messages
 // keep coming; a second gateway on the folder is refused; and the gateway is frozen longer than its lease, again and again,
 // where no other takes over. Nothing is lost, doubled or out of order.
+
+import { statement } from '../../src/db/client.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import { isPostmasterOfFolder, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedFolder } from '../../src/node/embedded-postgres.ts'
-import { statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
 import { audit } from './audit.ts'
 import {
   type CrashTest,

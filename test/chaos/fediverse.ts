@@ -1,8 +1,8 @@
 // fediverse: a gateway killed at every step between a signed post and what comes of it: followers, answers to many inboxes, what a block
 // ends. People on other servers do everything at once, and their servers try until they hear 202. Nothing that was taken is lost, and
 // nobody sees anything twice: whatever is sent again has the same ids.
-import { statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
+import { statement } from '../../src/db/client.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import { freePort } from '../doubles/free-port.ts'
 import {
   type CrashTest,

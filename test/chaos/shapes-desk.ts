@@ -1,6 +1,6 @@
 // The operator of the crash test `shapes`: takes people's access away and gives it back, and tries dead letters again.
-import { statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
+import { statement } from '../../src/db/client.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import type { Scene } from './scene.ts'
 import type { SeededRandom } from './seeded-random.ts'

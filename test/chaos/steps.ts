@@ -1,8 +1,8 @@
 // steps: a turn in which a model takes ten steps with a tool, one after the other, killed with -9 again and again. Steps of the
 // turn are counted from 1: the odd ones are the model's answers, the even ones its tool calls, the last is its final answer.
 // What was finished is read from the journal: neither the model nor the tool hears of it a second time.
-import { statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
+import { statement } from '../../src/db/client.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import type { ScriptedModelServer } from '../doubles/scripted-model-server.ts'
 import {
   type CrashTest,

@@ -1,8 +1,8 @@
 // upgrade: releases whose rows differ by one version on one database. Each takes what it can read and leaves the rest in its
 // order to the one that can; a schema that a release cannot work with is refused at its start.
 
-import { type Database, statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
+import { type Database, statement } from '../../src/db/client.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import { audit } from './audit.ts'
 import { type CrashTest, check, type Line } from './crash-test.ts'
 import { StartRefused } from './gateway-process.ts'

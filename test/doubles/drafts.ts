@@ -1,7 +1,7 @@
 // Inbox drafts and messages for tests: everything filled in, the test names what matters.
 import { randomUUID } from 'node:crypto'
 import { type NormalizedMessage, verifiedSender } from '../../src/contract/index.ts'
-import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
+import type { InboxDraft } from '../../src/db/inbox.ts'
 
 export function aMessage(
   changes: Partial<NormalizedMessage> & { readonly text?: string; readonly subject?: string } = {},

@@ -1,14 +1,9 @@
 // A turn that paused, as the stores find it: a conversation, its lane free, and what the run waits for.
 import { randomUUID } from 'node:crypto'
-import {
-  type NewPendingAction,
-  type NewToolRequest,
-  type NewTurn,
-  noAccessBasis,
-} from '../../src/sessions/turn-store.ts'
-import { type Database, statement } from '../../src/storage/database.ts'
-import { createInboxStore } from '../../src/storage/inbox-store.ts'
-import { createTurnStore } from '../../src/storage/turn-store.ts'
+import { type Database, statement } from '../../src/db/client.ts'
+import { createInboxStore } from '../../src/db/inbox.ts'
+import { type NewPendingAction, type NewToolRequest, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
+import { createTurnStore } from '../../src/db/turns.ts'
 import { aDraft } from './drafts.ts'
 import { silentEnd } from './turn-end.ts'
 

@@ -1,11 +1,10 @@
 // Sessions as they really come about: a message is accepted, its lane claimed, a turn opened and ended with two lines.
 import { randomUUID } from 'node:crypto'
 import { type Envelope, envelopeSchemaId } from '../../src/contract/index.ts'
-import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
-import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/sessions/turn-store.ts'
-import { type Database, statement } from '../../src/storage/database.ts'
-import { createInboxStore } from '../../src/storage/inbox-store.ts'
-import { createTurnStore } from '../../src/storage/turn-store.ts'
+import { type Database, statement } from '../../src/db/client.ts'
+import { createInboxStore, type InboxDraft } from '../../src/db/inbox.ts'
+import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
+import { createTurnStore } from '../../src/db/turns.ts'
 import { aDraft, aMessage } from './drafts.ts'
 import { silentEnd } from './turn-end.ts'
 

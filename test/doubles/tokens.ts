@@ -1,10 +1,10 @@
 // Tokens for tests: made as the routes make them, with whatever terms the test is about.
 import { createIdSource } from '../../src/contract/index.ts'
+import type { Database } from '../../src/db/client.ts'
+import { createTokenStore } from '../../src/db/tokens.ts'
 import type { TokenLine } from '../../src/identity/tokens/token-store.ts'
 import { createToken, type TokenDeps, type TokenRequest } from '../../src/identity/tokens/tokens.ts'
 import { sha256Hex } from '../../src/lib/index.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { createTokenStore } from '../../src/storage/token-store.ts'
 
 /** An operator's, for ever, of the default workspace. */
 export const plainTerms: TokenRequest = {

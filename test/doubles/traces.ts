@@ -1,5 +1,5 @@
 // Where in the database a text stands: every row of every table, as text.
-import { type Database, statement } from '../../src/storage/database.ts'
+import { type Database, statement } from '../../src/db/client.ts'
 
 const tables = statement(
   'test_tables',

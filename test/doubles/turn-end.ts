@@ -1,5 +1,5 @@
 // The end of a turn that said and did nothing; a test changes what it is about.
-import type { NewTurn, TurnEnd } from '../../src/sessions/turn-store.ts'
+import type { NewTurn, TurnEnd } from '../../src/db/turn-rows.ts'
 
 export function silentEnd(turn: NewTurn, changes: Partial<TurnEnd> = {}): TurnEnd {
   return {

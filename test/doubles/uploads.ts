@@ -1,6 +1,7 @@
 // Uploads as rows: an object that is begun, and the descriptor that finishes it.
-import type { AttachmentStore, FinishedUpload } from '../../src/attachments/attachment-store.ts'
+
 import type { AttachmentDescriptor } from '../../src/attachments/descriptor.ts'
+import type { AttachmentStore, FinishedUpload } from '../../src/db/attachments.ts'
 
 let made = 0
 

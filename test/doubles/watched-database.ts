@@ -1,5 +1,5 @@
 // A database whose statements a test can hold up or break, one by one.
-import type { Database, Failpoint, Sql } from '../../src/storage/database.ts'
+import type { Database, Failpoint, Sql } from '../../src/db/client.ts'
 
 /** `watch` is called before and after every statement, as `before:name` and `after:name`. */
 export function watchedDatabase(database: Database, watch: Failpoint): Database {

@@ -1,6 +1,6 @@
 // What a blocking send asks of the database about its own task: nothing. The commit that ends its turn tells how it stands.
 import { expect, test } from 'vitest'
-import type { Database, Param, Statement } from '../../src/storage/database.ts'
+import type { Database, Param, Statement } from '../../src/db/client.ts'
 import { aMessage, startA2a } from '../doubles/a2a-peer.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 

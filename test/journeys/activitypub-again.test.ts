@@ -1,6 +1,6 @@
 // What the fediverse channel kept and made nothing of is driven again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { RawRequest } from '../../src/contract/index.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { bodyCases } from '../conformance/activitypub/body-cases.ts'
 import { cavageCases } from '../conformance/activitypub/cavage-cases.ts'
 import { messageCases } from '../conformance/activitypub/evidence-cases.ts'

@@ -1,7 +1,7 @@
 // Somebody writes in a chat (Pleroma, private messages of Lemmy) and is answered there: no post, nobody called, nothing public.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'

@@ -1,6 +1,6 @@
 // What a community passes on while the server of its author cannot be asked: the community delivers it again, and it is answered.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'

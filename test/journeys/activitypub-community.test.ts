@@ -1,7 +1,7 @@
 // A community elsewhere passes on what its members write: believed as their own servers show it, and answered to both.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, type FediverseOptions, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'

@@ -2,8 +2,8 @@
 // only brought again is none.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { statement } from '../../src/storage/database.ts'
-import { createSweepStore } from '../../src/storage/sweep-store.ts'
+import { statement } from '../../src/db/client.ts'
+import { createSweepStore } from '../../src/db/retention.ts'
 import { mallory, alice as proving } from '../conformance/activitypub/gate-scene.ts'
 import { proven } from '../conformance/activitypub/proof-cases.ts'
 import { arrivalOf, createNote, ourOrigin, peerNow, post, signCavage } from '../doubles/activitypub-peer.ts'

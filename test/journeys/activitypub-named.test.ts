@@ -1,7 +1,7 @@
 // A delivery that names a post by its address alone: it is taken at once, and its words are asked for when it is answered, by whichever process
 // answers it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'

@@ -8,12 +8,12 @@ import {
   type HistoricalMessage,
   textOf,
 } from '../../src/contract/index.ts'
+import { type Database, statement } from '../../src/db/client.ts'
+import { createExplainStore } from '../../src/db/explain.ts'
+import { createReplayStore } from '../../src/db/replay.ts'
+import { createSweepStore } from '../../src/db/retention.ts'
 import { replay } from '../../src/gateway/replay.ts'
 import { explainById } from '../../src/operator/explain.ts'
-import { type Database, statement } from '../../src/storage/database.ts'
-import { createExplainStore } from '../../src/storage/explain-store.ts'
-import { createReplayStore } from '../../src/storage/replay-store.ts'
-import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

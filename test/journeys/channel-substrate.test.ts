@@ -9,8 +9,8 @@ import {
   type NormalizedMessage,
   textOf,
 } from '../../src/contract/index.ts'
-import { statement } from '../../src/storage/database.ts'
-import { createSweepStore } from '../../src/storage/sweep-store.ts'
+import { statement } from '../../src/db/client.ts'
+import { createSweepStore } from '../../src/db/retention.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'

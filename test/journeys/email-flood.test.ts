@@ -1,6 +1,6 @@
 // One person who writes a hundred mails at once is answered so often and no more; whoever else writes is answered.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { draftMail } from '../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type ChannelDefinition, GatewayError, textOf } from '../../src/contract/index.ts'
+import { statement } from '../../src/db/client.ts'
 import { createAccessPolicy } from '../../src/identity/access/access-policy.ts'
-import { statement } from '../../src/storage/database.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import {
   createTestGateway,

@@ -1,7 +1,7 @@
 // Files of the run API: upload a file, name its signed URL in a run, and the agent gets it; the URL itself goes no further.
 import { afterEach, expect, test } from 'vitest'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type Api, type ApiCall, startApi } from '../doubles/api.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { madeToken } from '../doubles/tokens.ts'

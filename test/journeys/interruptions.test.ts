@@ -1,7 +1,7 @@
 // What an interruption costs: steps whose outcome is unknown, a stop between steps, a lane that moves on.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
-import { type Database, statement } from '../../src/storage/database.ts'
+import { type Database, statement } from '../../src/db/client.ts'
 import { until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -1,7 +1,7 @@
 // A reply shown as words that are no message yet and vanish by themselves: whatever happens on the way, what stays is one answer.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -1,8 +1,8 @@
 // A reply that grows on the platform while the agent speaks: one message, whatever happens on the way.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
-import { type Database, statement } from '../../src/storage/database.ts'
-import { createReplayStore } from '../../src/storage/replay-store.ts'
+import { type Database, statement } from '../../src/db/client.ts'
+import { createReplayStore } from '../../src/db/replay.ts'
 import { createDoor, until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -7,7 +7,7 @@ import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import { ToolError } from '../../src/agent/tools/tool-error.ts'
 import { secret } from '../../src/contract/index.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type ScriptedAnswer, type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -6,8 +6,8 @@ import { defineAgent } from '../../src/agent/agent.ts'
 import type { A2aAgentOptions } from '../../src/agent/remote/options.ts'
 import { a2aAgent } from '../../src/agent/remote/remote-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
+import { statement } from '../../src/db/client.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'
-import { statement } from '../../src/storage/database.ts'
 import {
   artifactOf,
   cardOf,

@@ -8,12 +8,12 @@ import {
   type ReplyLimit,
   senderGroup,
 } from '../../src/contract/index.ts'
+import { type Database, statement } from '../../src/db/client.ts'
+import { createExplainStore } from '../../src/db/explain.ts'
+import { createReceiptStore } from '../../src/db/receipts.ts'
+import { createSweepStore } from '../../src/db/retention.ts'
 import { explainById } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
-import { type Database, statement } from '../../src/storage/database.ts'
-import { createExplainStore } from '../../src/storage/explain-store.ts'
-import { createReceiptStore } from '../../src/storage/receipt-store.ts'
-import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

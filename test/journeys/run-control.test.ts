@@ -4,7 +4,7 @@ import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '..
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { GatewayError } from '../../src/contract/index.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'

@@ -5,7 +5,7 @@ import { type Agent, defineAgent, type ModelAgentDefinition } from '../../src/ag
 import type { Model, ModelRequest, ModelTurn } from '../../src/agent/loop/model.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -6,7 +6,7 @@ import type { Model, ModelRequest, ModelTurn } from '../../src/agent/loop/model.
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { isGatewayError, type NormalizedMessage, textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { statement } from '../../src/storage/database.ts'
+import { statement } from '../../src/db/client.ts'
 import { startSlackOauth } from '../doubles/slack-oauth.ts'
 import { installSettings, messageEvent, signed, signingSecret } from '../doubles/slack-tenants.ts'
 import { startSlackWorkspaces } from '../doubles/slack-workspaces.ts'

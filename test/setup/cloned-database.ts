@@ -1,7 +1,7 @@
 // A migrated database of its own on the run's PostgreSQL: cloned from a template that is migrated once.
 import { fileURLToPath } from 'node:url'
-import { migrate } from '../../src/storage/migrate.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import { createPostgresDatabase, prepareTemplate, type TestDatabase } from './postgres-databases.ts'
 
 export const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url))

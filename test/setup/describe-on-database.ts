@@ -1,7 +1,7 @@
 // Declares a suite that works on a migrated database which no other suite uses meanwhile.
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { type Database, statement } from '../../src/storage/database.ts'
-import { openPostgres } from '../../src/storage/postgres.ts'
+import { type Database, statement } from '../../src/db/client.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
 import { describeOnPostgres, type TestDatabase } from './databases.ts'
 import { emptyEverything, takeDatabase } from './pooled-database.ts'
 

@@ -1,6 +1,6 @@
 // What the person who decided is told: in a chat as a sentence, over HTTP as a typed refusal. The remedy is the same.
 import { type ControlFacts, GatewayError } from '../../contract/index.ts'
-import type { ActionLine, RefusedResolution, Resolution } from './pending-action-store.ts'
+import type { ActionLine, RefusedResolution, Resolution } from '../../db/pending-actions.ts'
 import { approverWords } from './terms.ts'
 
 /** The words with what they mean, for callers that show them. `by`: others read them too, and are told who decided. */

@@ -1,7 +1,7 @@
 // What the client that ran the tool reports, as it is stored: a result or an error, never both.
 import type { Json, JsonObject } from '../../contract/index.ts'
+import type { ToolAnswer } from '../../db/tool-requests.ts'
 import { isPlainObject } from '../fields.ts'
-import type { ToolAnswer } from './tool-request-store.ts'
 
 export type Submission =
   | { readonly result: Json; readonly metadata?: JsonObject | undefined }

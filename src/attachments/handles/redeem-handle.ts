@@ -1,5 +1,5 @@
 // Redeems one of our handles: the token is judged before anything is looked up, the row after it.
-import type { AttachmentStore } from '../attachment-store.ts'
+import type { AttachmentStore } from '../../db/attachments.ts'
 import type { AttachmentDescriptor } from '../descriptor.ts'
 import type { RedeemOutcome } from '../desk.ts'
 import { rejectFile } from '../refusals.ts'

@@ -1,6 +1,6 @@
 // What a signed URL in a message refers to, if its sender owns that. The URL is read and never fetched.
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import type { AttachmentStore } from '../attachment-store.ts'
+import type { AttachmentStore } from '../../db/attachments.ts'
 import type { AttachmentOwner } from '../descriptor.ts'
 import type { ClaimOutcome } from '../desk.ts'
 import { type HandleTokenDeps, verifyHandle } from '../handles/handle-token.ts'

@@ -1,5 +1,5 @@
 // A signed URL to the object it names. This grants nothing: whose the object is, its descriptor says.
-import type { ObjectAddress } from '../attachment-store.ts'
+import type { ObjectAddress } from '../../db/attachments.ts'
 import { type FileRejection, rejectFile } from '../refusals.ts'
 import type { SignedUrlCode } from '../signed-url-code.ts'
 import { parseRawUrl, type RawUrl } from './raw-url.ts'

@@ -1,7 +1,7 @@
 // What an adapter made of an inbound event, looked at before it is stored.
 import { type InboundMessage, type NormalizedMessage, textOf, validateMessage } from '../../contract/index.ts'
+import { areStorable } from '../../db/records.ts'
 import { sanitizeMessage } from '../../inbound/clean-message.ts'
-import { areStorable } from '../../inbound/effects.ts'
 import type { GatewayDeps } from '../deps.ts'
 
 export type CheckedEvent =

@@ -8,10 +8,10 @@ import {
   noStoredAccess,
   type Part,
 } from '../../contract/index.ts'
+import { changesAnything } from '../../db/records.ts'
+import type { UnprovenSenderCharge, UnprovenSenderKind } from '../../db/unproven-senders.ts'
 import type { AccessContext, AccessDecision } from '../../identity/access/access-policy.ts'
-import { changesAnything } from '../../inbound/effects.ts'
 import { isHeavy, leaveOutRaw, trimStrangerMessage } from '../../inbound/leave-out.ts'
-import type { UnprovenSenderCharge, UnprovenSenderKind } from '../../inbound/strangers.ts'
 import { createAccessContext, isWatched } from '../admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { withForwarded } from '../forwarded.ts'

@@ -7,6 +7,8 @@ import type {
   JsonObject,
   NormalizedMessage,
 } from '../../contract/index.ts'
+import type { InboxDraft } from '../../db/inbox.ts'
+import { areStorable, changesAnything } from '../../db/records.ts'
 import {
   type AcceptContext,
   acceptDrafts,
@@ -15,8 +17,6 @@ import {
   refusedDraft,
 } from '../../inbound/accept.ts'
 import { parseChatCommand } from '../../inbound/control-command.ts'
-import { areStorable, changesAnything } from '../../inbound/effects.ts'
-import type { InboxDraft } from '../../inbound/inbox-store.ts'
 import { controlNames } from '../commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { withForwarded } from '../forwarded.ts'

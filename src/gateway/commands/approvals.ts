@@ -1,9 +1,9 @@
 // /approve and /reject in a chat: the sender decides, about what waits in this very conversation.
 import type { ApprovalDecision } from '../../agent/approvals/decision.ts'
-import type { ActionLine, PendingActionStore } from '../../agent/approvals/pending-action-store.ts'
 import { approvalCode } from '../../agent/approvals/question.ts'
 import { resolutionSentence } from '../../agent/approvals/resolution-words.ts'
-import type { AuditStore } from '../../identity/audit/audit-store.ts'
+import type { AuditStore } from '../../db/audit.ts'
+import type { ActionLine, PendingActionStore } from '../../db/pending-actions.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
 import type { ChatCommandContext, Told } from './command.ts'
 

@@ -1,7 +1,7 @@
 // What a command for the gateway is given and what it answers: words, rendered like any reply, and what they mean.
 import type { ControlFacts, StoredGrant } from '../../contract/index.ts'
+import type { RunsAtAGlance } from '../../db/runs.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
-import type { RunsAtAGlance } from '../../sessions/run-store.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 
 export type ChatCommandContext = {

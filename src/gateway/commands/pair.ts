@@ -1,7 +1,7 @@
 // /pair CODE: an admin approves a pairing in a chat. Other senders learn nothing, not even whether there is such a code.
 import type { StoredGrant } from '../../contract/index.ts'
+import type { PairingDecision, PairingLine } from '../../db/pairings.ts'
 import { formatPairingCode, readPairingCode } from '../../identity/pairing/pairing-code.ts'
-import type { PairingDecision, PairingLine } from '../../identity/pairing/pairing-store.ts'
 import type { ChatCommandContext } from './command.ts'
 
 export async function answerPair({

@@ -1,8 +1,8 @@
 // Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
 import { completeReply } from '../../agent/reply.ts'
 import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../../contract/index.ts'
+import type { RunsAtAGlance } from '../../db/runs.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
-import type { RunsAtAGlance } from '../../sessions/run-store.ts'
 import { resolveAuthority } from '../admissions.ts'
 import type { GatewayDeps } from '../deps.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'

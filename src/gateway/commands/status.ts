@@ -1,5 +1,5 @@
 // /status: what runs here, since when, what it is at, what waits. In words for a person; no ids, no names of tools.
-import type { RunsAtAGlance } from '../../sessions/run-store.ts'
+import type { RunsAtAGlance } from '../../db/runs.ts'
 import type { ChatCommandContext } from './command.ts'
 
 export function answerStatus({ glance, write }: ChatCommandContext): string {

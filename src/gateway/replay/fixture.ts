@@ -7,11 +7,11 @@ import {
   type Sender,
   senderSchema,
 } from '../../contract/index.ts'
+import type { SentCall, Stored } from '../../db/replay.ts'
+import type { StoredMessage } from '../../db/turn-rows.ts'
 import { toHistoricalMessage } from '../../sessions/codec.ts'
-import type { StoredMessage } from '../../sessions/turn-store.ts'
 import { anonymizeParts } from './clean-parts.ts'
 import { createPseudonyms, type Pseudonyms } from './pseudonyms.ts'
-import type { SentCall, Stored } from './replay-store.ts'
 
 /** `cleaned`: every text becomes filler of the same shape. `with_text`: texts stay, less names, ids and secrets. */
 export type FixtureRequest = 'none' | 'cleaned' | 'with_text'

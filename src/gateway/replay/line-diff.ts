@@ -1,6 +1,6 @@
 // What was sent and what would be sent, as lines a person can compare.
 import type { Json } from '../../contract/index.ts'
-import type { SentCall } from './replay-store.ts'
+import type { SentCall } from '../../db/replay.ts'
 
 export type Account = {
   readonly outcome: string

@@ -1,11 +1,11 @@
 // Hop 3 of a replay: the stored original, read by today's code; the stored message where the original cannot tell.
 import { GatewayError, type JsonObject } from '../../contract/index.ts'
-import type { WaitingMessage } from '../../sessions/turn-store.ts'
+import type { StoredMember } from '../../db/replay.ts'
+import type { WaitingMessage } from '../../db/turn-rows.ts'
 import { checkEvent } from '../arrivals/check-arrived.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { storedRawToRequest } from '../resubmit.ts'
 import { formatSortedJson } from './line-diff.ts'
-import type { StoredMember } from './replay-store.ts'
 
 export type ReadAgain =
   | { readonly kind: 'message'; readonly row: WaitingMessage; readonly note: string | undefined }

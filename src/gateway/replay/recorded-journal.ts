@@ -1,7 +1,8 @@
 // The journal of a replay: what was finished is answered again, and nothing is ever begun.
-import type { JournalStore, RecordedStep } from '../../agent/journal-store.ts'
+
 import { createStepLog, type StepLog } from '../../agent/step-log.ts'
 import { GatewayError } from '../../contract/index.ts'
+import type { JournalStore, RecordedStep } from '../../db/journal.ts'
 
 export type StepReport = {
   /** Answered from the journal, in the order they were asked for. */

@@ -1,8 +1,9 @@
 // Hops 3 to 8 of a replay: read, admitted, merged, run and rendered by today's code, up to the commit that never comes.
 import { GatewayError, isGatewayError, noMeter } from '../../contract/index.ts'
+import type { Stored } from '../../db/replay.ts'
+import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../../db/turn-rows.ts'
 import type { Lease } from '../../sessions/lease-keeper.ts'
 import { type Admission, planTurn, type TurnPlan } from '../../sessions/plan-turn.ts'
-import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../../sessions/turn-store.ts'
 import { addressRows } from '../address-lane.ts'
 import { admissions } from '../admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
@@ -13,7 +14,6 @@ import { createTurnErrors } from '../turn-errors.ts'
 import type { Account } from './line-diff.ts'
 import { readAgain } from './read-again.ts'
 import { createRecordedJournal, type StepReport } from './recorded-journal.ts'
-import type { Stored } from './replay-store.ts'
 
 export type Replayed = { readonly today: Account; readonly steps: StepReport; readonly notes: readonly string[] }
 

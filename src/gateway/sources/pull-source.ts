@@ -6,7 +6,7 @@ import {
   type RawRequest,
   type TransportAnswer,
 } from '../../contract/index.ts'
-import type { SourceHold, SourceStore } from '../../inbound/source-store.ts'
+import type { SourceHold, SourceStore } from '../../db/sources.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import type { Received } from '../receive.ts'
 

@@ -1,7 +1,7 @@
 // Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the source, hands over what came, and
 // moves on only when all of it is committed.
 import { errorLogFields, isGatewayError } from '../../contract/index.ts'
-import type { SourceStore } from '../../inbound/source-store.ts'
+import type { SourceStore } from '../../db/sources.ts'
 import { backoffMs } from '../../outbox/backoff.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { sleep } from '../sleep.ts'

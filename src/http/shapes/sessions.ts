@@ -1,6 +1,6 @@
 // Sessions and threads as they are answered.
 import * as z from 'zod'
-import type { SessionLine } from '../../sessions/session-store.ts'
+import type { SessionLine } from '../../db/sessions.ts'
 import { instantSchema, nextId } from './common.ts'
 
 const sessionShape = z.object({

@@ -1,8 +1,8 @@
 // What paused runs wait for, and runs, as they are answered.
 import * as z from 'zod'
 import { pendingActionStatuses } from '../../agent/approvals/pending-action.ts'
-import type { ActionLine } from '../../agent/approvals/pending-action-store.ts'
-import { type ToolRequestLine, toolRequestStatuses } from '../../agent/runtime-tools/tool-request-store.ts'
+import type { ActionLine } from '../../db/pending-actions.ts'
+import { type ToolRequestLine, toolRequestStatuses } from '../../db/tool-requests.ts'
 import { instantSchema, nextId } from './common.ts'
 
 const map = z.record(z.string(), z.json())

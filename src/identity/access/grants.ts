@@ -1,6 +1,7 @@
 // Grants: who may look at, use or run an agent. viewer < operator < admin.
+
+import { type GrantRole, grantRoles } from '../../db/grants.ts'
 import type { ExecutionPrincipal } from '../principal/principal.ts'
-import { type GrantRole, grantRoles } from './grant-store.ts'
 
 export type AccessGrant = {
   readonly grant_id: string

@@ -1,7 +1,8 @@
 // A person has deleted their account on a platform: what they said there before is erased piece by piece, whichever process has time for it. A process
 // that dies leaves the rest to the next one, which finds it by the same row.
+
+import type { EraseCursor, ErasingStore } from '../../db/erase-person.ts'
 import { erasePerson } from './forget.ts'
-import type { EraseCursor, ErasingStore } from './forget-store.ts'
 
 /** One subject of one connection, and until when; `epoch` is of the process that holds it now. */
 export type AccountDeletion = {

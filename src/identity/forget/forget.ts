@@ -1,6 +1,6 @@
 // Erasing a person: what is in flight first, so that nothing comes back; the names last, so that a process that is
 // interrupted finds the rest again by doing the same once more.
-import type { EraseCursor, ErasedCounts, EraseStore, ErasingStore, PartialErasedCounts } from './forget-store.ts'
+import type { EraseCursor, ErasedCounts, EraseStore, ErasingStore, PartialErasedCounts } from '../../db/erase-person.ts'
 
 export type EraseDeps = { readonly store: ErasingStore; readonly monotonicMs: () => number }
 

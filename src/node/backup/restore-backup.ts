@@ -4,8 +4,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isGatewayError } from '../../contract/index.ts'
-import { applyMigrations } from '../../storage/migrate.ts'
-import { type CopySql, inCopyTransaction, quoteIdentifier } from '../../storage/postgres-copy.ts'
 import {
   analyzeTables,
   countOpenWork,
@@ -13,10 +11,12 @@ import {
   recordRestore,
   setSequence,
   switchTriggers,
-} from '../../storage/statements/backup.ts'
-import { freeSources } from '../../storage/statements/sources.ts'
-import { freeLanes, freeSendLanes } from '../../storage/statements/turns.ts'
-import { storableJson } from '../../storage/storable-json.ts'
+} from '../../db/backup.ts'
+import { storableJson } from '../../db/client.ts'
+import { applyMigrations } from '../../db/migrate.ts'
+import { freeLanes, freeSendLanes } from '../../db/open-turn.ts'
+import { type CopySql, inCopyTransaction, quoteIdentifier } from '../../db/postgres-copy.ts'
+import { freeSources } from '../../db/sources.ts'
 import { makeDataDir } from '../data-dir.ts'
 import { attachmentsFolder, folderBucket } from '../open-files.ts'
 import { sealKeyPath } from '../seal-key.ts'

@@ -2,9 +2,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GatewayError } from '../../contract/index.ts'
-import { applyMigrations, knownMigrations } from '../../storage/migrate.ts'
-import type { CopySql, CopyTable } from '../../storage/postgres-copy.ts'
-import { readApplied } from '../../storage/schema-version.ts'
 import {
   describeServer,
   emptyTables,
@@ -14,7 +11,9 @@ import {
   steadySettings,
   switchTriggers,
   usedTables,
-} from '../../storage/statements/backup.ts'
+} from '../../db/backup.ts'
+import { applyMigrations, knownMigrations, readApplied } from '../../db/migrate.ts'
+import type { CopySql, CopyTable } from '../../db/postgres-copy.ts'
 import { attachmentsFolder, folderBucket } from '../open-files.ts'
 import { restoreRefusedError } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'

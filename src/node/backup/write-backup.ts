@@ -6,8 +6,6 @@ import { access, type FileHandle, open, readFile, rename, rm } from 'node:fs/pro
 import { dirname, join } from 'node:path'
 import { assertObjectKey } from '../../attachments/drivers/object-key.ts'
 import { GatewayError } from '../../contract/index.ts'
-import { type CopySql, type CopyTable, inCopyTransaction } from '../../storage/postgres-copy.ts'
-import { readApplied } from '../../storage/schema-version.ts'
 import {
   countFilesElsewhere,
   describeServer,
@@ -17,7 +15,9 @@ import {
   lockForReading,
   readSequence,
   steadySettings,
-} from '../../storage/statements/backup.ts'
+} from '../../db/backup.ts'
+import { readApplied } from '../../db/migrate.ts'
+import { type CopySql, type CopyTable, inCopyTransaction } from '../../db/postgres-copy.ts'
 import { attachmentsFolder, folderBucket, folderStoreName } from '../open-files.ts'
 import { sealKeyPath } from '../seal-key.ts'
 import { fsyncFolder, openBackupSink } from './backup-sink.ts'

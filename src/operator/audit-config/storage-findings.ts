@@ -1,5 +1,5 @@
 // Where data lies, for how long, and who else could read it.
-import { defaultRetention } from '../../inbound/retention.ts'
+import { defaultRetention } from '../../db/retention.ts'
 import { type ConfigFacts, isLoopbackHostName } from './facts.ts'
 import type { Finding } from './finding.ts'
 

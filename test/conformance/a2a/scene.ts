@@ -1,7 +1,7 @@
 // What the A2A cases share: one gateway that is served in several ways, and a runner that asks over both bindings.
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { a2a } from '../../../adapters/a2a/index.ts'
-import type { Database } from '../../../src/storage/database.ts'
+import type { Database } from '../../../src/db/client.ts'
 import { createObedientAgent, type ObedientAgent } from '../../doubles/a2a-agent.ts'
 import { type A2aPeer, type Binding, type Body, bindings, startA2a } from '../../doubles/a2a-peer.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'

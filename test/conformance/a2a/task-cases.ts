@@ -1,6 +1,6 @@
 // Tasks and lists of them.
 import { expect } from 'vitest'
-import { statement } from '../../../src/storage/database.ts'
+import { statement } from '../../../src/db/client.ts'
 import { aMessage, type Binding, type Body } from '../../doubles/a2a-peer.ts'
 import { until } from '../../doubles/at-work.ts'
 import { type A2aCase, refused, type Scene, sent } from './scene.ts'

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { type Agent, defineAgent } from '../../../src/agent/agent.ts'
 import { openAiCompatible } from '../../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../../src/agent/tools/define-tool.ts'
-import type { Database } from '../../../src/storage/database.ts'
+import type { Database } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'
 

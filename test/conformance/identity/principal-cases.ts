@@ -1,6 +1,7 @@
 // Principals, grants, ceilings, caller context, consent.
+
+import { grantRoles } from '../../../src/db/grants.ts'
 import { can } from '../../../src/identity/access/capabilities.ts'
-import { grantRoles } from '../../../src/identity/access/grant-store.ts'
 import { type AccessGrant, accessibleAgents, checkGrants } from '../../../src/identity/access/grants.ts'
 import { readCallerContext } from '../../../src/identity/chain/caller-context.ts'
 import { consentOperations, decideConsent } from '../../../src/identity/consent/consent.ts'

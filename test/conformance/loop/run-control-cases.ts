@@ -2,7 +2,7 @@
 // waits is drained by itself, in order.
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import type { Database } from '../../../src/storage/database.ts'
+import type { Database } from '../../../src/db/client.ts'
 import { createDoor, putToWork, until } from '../../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub } from '../../doubles/vendor-stub.ts'

@@ -1,10 +1,9 @@
 // What a paused run waits for, decided or answered once. On a database: single resolution is a promise of it.
 import { readDecision } from '../../../src/agent/approvals/decision.ts'
-import type { Resolver } from '../../../src/agent/approvals/pending-action-store.ts'
 import { cancelledResult, submittedResult } from '../../../src/agent/runtime-tools/tool-answer.ts'
-import type { Database } from '../../../src/storage/database.ts'
-import { createPendingActionStore } from '../../../src/storage/pending-action-store.ts'
-import { createToolRequestStore } from '../../../src/storage/tool-request-store.ts'
+import type { Database } from '../../../src/db/client.ts'
+import { createPendingActionStore, type Resolver } from '../../../src/db/pending-actions.ts'
+import { createToolRequestStore } from '../../../src/db/tool-requests.ts'
 import { anAction, aRequest, owner, pauseTurn, tenant, wakes } from '../../doubles/paused-turn.ts'
 import { type Case, refusal } from '../conform.ts'
 

@@ -1,9 +1,9 @@
 // What goes out, and what is made of the answers. Streams are in live-cases.ts.
 
 import type { SignOptions } from '../../../adapters/slack/fixtures.ts'
-import type { ActionLine, Resolution } from '../../../src/agent/approvals/pending-action-store.ts'
 import { resolutionSentence } from '../../../src/agent/approvals/resolution-words.ts'
 import type { Adapter, JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
+import type { ActionLine, Resolution } from '../../../src/db/pending-actions.ts'
 import { memoryNotes } from '../../doubles/memory-notes.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
 import { attemptAt, replySaying } from '../../unit/contract/adapter-contract-outbound.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agent/agent.ts'
-import { statement } from '../../../src/storage/database.ts'
+import { statement } from '../../../src/db/client.ts'
 import { createTestGateway, type TestGateway } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,10 +1,10 @@
 // Whether a chain of callers may go on: once here, and no further than we allow.
 import { expect, test } from 'vitest'
 import type { CallerContext } from '../../../src/contract/index.ts'
+import { createChainStore } from '../../../src/db/call-chains.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createSweepStore } from '../../../src/db/retention.ts'
 import { admitChain } from '../../../src/gateway/admit-chain.ts'
-import { createChainStore } from '../../../src/storage/chain-store.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createSweepStore } from '../../../src/storage/sweep-store.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

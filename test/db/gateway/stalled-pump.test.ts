@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { type Assembled, assembleGateway } from '../../../src/assemble.ts'
 import { loadConfig } from '../../../src/config.ts'
-import type { Database } from '../../../src/storage/database.ts'
+import type { Database } from '../../../src/db/client.ts'
 import { loopbackChannels } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

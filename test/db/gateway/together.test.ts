@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { GatewayError, type InboundEvent } from '../../../src/contract/index.ts'
-import { type Database, statement } from '../../../src/storage/database.ts'
+import { type Database, statement } from '../../../src/db/client.ts'
 import { judgedChannel } from '../../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'

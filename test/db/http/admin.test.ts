@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { secret, textOf } from '../../../src/contract/index.ts'
+import { statement } from '../../../src/db/client.ts'
 import type { createApp } from '../../../src/http/app.ts'
-import { statement } from '../../../src/storage/database.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import {
   createTestGateway,

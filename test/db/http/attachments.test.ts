@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { sweepRound } from '../../../src/assemble/sweep-round.ts'
 import { loadConfig } from '../../../src/config.ts'
-import { statement } from '../../../src/storage/database.ts'
+import { statement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
 import { madeToken } from '../../doubles/tokens.ts'

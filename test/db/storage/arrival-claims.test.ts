@@ -1,11 +1,9 @@
 // Proofs that count once: claimed by the commit that stores what they came with, for one of many who show them, for their time.
 import { expect, test } from 'vitest'
+import { statement } from '../../../src/db/client.ts'
+import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
+import { createSweepStore, defaultRetention } from '../../../src/db/retention.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'
-import type { InboxDraft } from '../../../src/inbound/inbox-store.ts'
-import { defaultRetention } from '../../../src/inbound/retention.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createInboxStore } from '../../../src/storage/inbox-store.ts'
-import { createSweepStore } from '../../../src/storage/sweep-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,9 +1,8 @@
 // Rows of files: one object per content, one descriptor per id, and an object goes when nobody refers to it, whoever races.
 import { expect, test } from 'vitest'
-import type { AttachmentStore } from '../../../src/attachments/attachment-store.ts'
-import { createAttachmentStore } from '../../../src/storage/attachment-store.ts'
-import { type Database, statement } from '../../../src/storage/database.ts'
-import { openPostgres } from '../../../src/storage/postgres.ts'
+import { type AttachmentStore, createAttachmentStore } from '../../../src/db/attachments.ts'
+import { type Database, statement } from '../../../src/db/client.ts'
+import { openPostgres } from '../../../src/db/postgres.ts'
 import { anUpload, begin, newUuid, pathOf, stored } from '../../doubles/uploads.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'

@@ -1,10 +1,9 @@
 // The audit log: lines once written stay, people in them can be forgotten, and it is read page by page.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { AuditLine } from '../../../src/identity/audit/audit-store.ts'
-import { createAuditStore } from '../../../src/storage/audit-store.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createSweepStore } from '../../../src/storage/sweep-store.ts'
+import { type AuditLine, createAuditStore } from '../../../src/db/audit.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createSweepStore } from '../../../src/db/retention.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const sql = (text: string) => statement('test_sql', text)

@@ -1,8 +1,7 @@
 // A conversation is found under every name it was given: by those who joined, by whoever opened it, and by what we sent.
 import { expect, test } from 'vitest'
-import type { InboxDraft } from '../../../src/inbound/inbox-store.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createInboxStore } from '../../../src/storage/inbox-store.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

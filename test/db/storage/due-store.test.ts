@@ -1,7 +1,7 @@
 // When the next drain has something to do: what waits, what waits for later, and what somebody holds.
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/storage/database.ts'
-import { createDueStore } from '../../../src/storage/due-store.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createDueStore } from '../../../src/db/due.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const lane = statement(

@@ -1,10 +1,9 @@
 // Farewells of people who took part in no conversation: found by an index, and nobody's receipts are walked for them.
 import { expect, test } from 'vitest'
+import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
+import { type Database, statement } from '../../../src/db/client.ts'
+import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
 import { processAccountDeletions } from '../../../src/identity/forget/farewell.ts'
-import type { InboxDraft } from '../../../src/inbound/inbox-store.ts'
-import { type Database, statement } from '../../../src/storage/database.ts'
-import { createAccountDeletionStore } from '../../../src/storage/farewell-store.ts'
-import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { talk } from '../../doubles/stored-sessions.ts'
 import { rowsWith, tablesWith } from '../../doubles/traces.ts'

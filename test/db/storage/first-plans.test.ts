@@ -1,24 +1,17 @@
 // Plans that are made while the tables are empty are kept while they fill. Whatever looks for one row must find it by its key.
 import { beforeAll, expect, test } from 'vitest'
-import { type Statement, statement } from '../../../src/storage/database.ts'
-import { acceptOnce, acceptWithMore } from '../../../src/storage/statements/accept.ts'
-import { claimAccountDeletion } from '../../../src/storage/statements/farewells.ts'
-import { strayStatements } from '../../../src/storage/statements/forget-receipts.ts'
-import { settleSend, startSend } from '../../../src/storage/statements/outbox.ts'
-import { resolveAction } from '../../../src/storage/statements/pending-actions.ts'
-import { findPush, savePush } from '../../../src/storage/statements/push-configs.ts'
-import { findReceipt } from '../../../src/storage/statements/receipts.ts'
-import { cancelRun, listRunEvents } from '../../../src/storage/statements/runs.ts'
-import { fireTimers } from '../../../src/storage/statements/signals.ts'
-import {
-  cancelTask,
-  findTask,
-  logPositionBefore,
-  readTask,
-  taskNews,
-  taskOfMessage,
-} from '../../../src/storage/statements/tasks.ts'
-import { openRoomTurn, openTurn } from '../../../src/storage/statements/turns.ts'
+import { acceptOnce, acceptWithMore } from '../../../src/db/accept.ts'
+import { claimAccountDeletion } from '../../../src/db/account-deletions.ts'
+import { type Statement, statement } from '../../../src/db/client.ts'
+import { strayStatements } from '../../../src/db/erase-traces.ts'
+import { openRoomTurn, openTurn } from '../../../src/db/open-turn.ts'
+import { settleSend, startSend } from '../../../src/db/outbox.ts'
+import { resolveAction } from '../../../src/db/pending-actions.ts'
+import { findPush, savePush } from '../../../src/db/push-configs.ts'
+import { findReceipt } from '../../../src/db/receipts.ts'
+import { cancelRun, listRunEvents } from '../../../src/db/runs.ts'
+import { fireTimers } from '../../../src/db/signals.ts'
+import { cancelTask, findTask, logPositionBefore, readTask, taskNews, taskOfMessage } from '../../../src/db/tasks.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const hot: readonly Statement[] = [

@@ -1,9 +1,8 @@
 // The inbox store: claimed once, placed in the right conversation, queued in one commit.
 import { describe, expect, test } from 'vitest'
-import type { InboxDraft } from '../../../src/inbound/inbox-store.ts'
-import { type Database, statement } from '../../../src/storage/database.ts'
-import { createInboxStore } from '../../../src/storage/inbox-store.ts'
-import { createReceiptStore } from '../../../src/storage/receipt-store.ts'
+import { type Database, statement } from '../../../src/db/client.ts'
+import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
+import { createReceiptStore } from '../../../src/db/receipts.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,9 +1,9 @@
 // Migrations: safe when replicas start together, and never while an older release still needs the old schema.
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/storage/database.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
-import { openPostgres } from '../../../src/storage/postgres.ts'
+import { statement } from '../../../src/db/client.ts'
+import { migrate } from '../../../src/db/migrate.ts'
+import { openPostgres } from '../../../src/db/postgres.ts'
 import { migrationsFolder } from '../../setup/cloned-database.ts'
 import { createPostgresDatabase, describeOnPostgres } from '../../setup/databases.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { createSeal } from '../../../src/assemble/seal.ts'
 import type { TtlEntry } from '../../../src/contract/index.ts'
-import { type Database, statement } from '../../../src/storage/database.ts'
-import { createEraseStore } from '../../../src/storage/forget-store.ts'
-import { createTtlStore } from '../../../src/storage/note-store.ts'
-import { createSweepStore } from '../../../src/storage/sweep-store.ts'
+import { type Database, statement } from '../../../src/db/client.ts'
+import { createEraseStore } from '../../../src/db/erase-person.ts'
+import { createSweepStore } from '../../../src/db/retention.ts'
+import { createTtlStore } from '../../../src/db/ttl-store.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const rows = statement('test_notes', 'select key, value::text as value from connection_notes order by key')

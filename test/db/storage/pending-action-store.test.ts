@@ -1,10 +1,9 @@
 // Pending actions: decided once, by who may, about what was shown; and the paused run is woken by the same statement.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Resolver } from '../../../src/agent/approvals/pending-action-store.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createPendingActionStore } from '../../../src/storage/pending-action-store.ts'
-import { createSignalStore } from '../../../src/storage/transcript-store.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createPendingActionStore, type Resolver } from '../../../src/db/pending-actions.ts'
+import { createSignalStore } from '../../../src/db/transcripts.ts'
 import { anAction, owner, pauseTurn, tenant, type Wake, wakes } from '../../doubles/paused-turn.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,8 +1,8 @@
 // Records of a connection: there until they are removed, listed in pages, gone with whom they are about.
 import { expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/storage/database.ts'
-import { createEraseStore } from '../../../src/storage/forget-store.ts'
-import { createRecords } from '../../../src/storage/record-store.ts'
+import { type Database, statement } from '../../../src/db/client.ts'
+import { createEraseStore } from '../../../src/db/erase-person.ts'
+import { createRecords } from '../../../src/db/records.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,7 +1,7 @@
 // Answers are counted once for all, also by the first ones, which find no row to lock.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createReplyLimitStore } from '../../../src/storage/reply-limit-store.ts'
+import { createReplyLimitStore } from '../../../src/db/reply-limits.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 describeOnDatabase('limits of answers', (database) => {

@@ -1,10 +1,9 @@
 // A runtime that never migrates works only on the schema of its own release.
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/storage/database.ts'
-import { migrate } from '../../../src/storage/migrate.ts'
-import { openPostgres } from '../../../src/storage/postgres.ts'
-import { requireSchema } from '../../../src/storage/schema-version.ts'
+import { statement } from '../../../src/db/client.ts'
+import { migrate, requireSchema } from '../../../src/db/migrate.ts'
+import { openPostgres } from '../../../src/db/postgres.ts'
 import { createPostgresDatabase, describeOnPostgres } from '../../setup/databases.ts'
 
 const folder = fileURLToPath(new URL('../../../drizzle', import.meta.url))

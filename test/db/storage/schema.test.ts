@@ -2,8 +2,8 @@
 import { getTableName, is } from 'drizzle-orm'
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/storage/database.ts'
-import * as schema from '../../../src/storage/schema.ts'
+import { statement } from '../../../src/db/client.ts'
+import * as schema from '../../../src/db/schema.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const columns = statement(

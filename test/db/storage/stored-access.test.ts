@@ -1,6 +1,6 @@
 // What is written down about a sender, as it comes with the message: what counts here is never crowded out by what does not.
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/storage/database.ts'
+import { statement } from '../../../src/db/client.ts'
 import { hold } from '../../doubles/stored-sessions.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,11 +1,10 @@
 // Retention and drift: content goes, receipts and their keys stay; a lane that miscounts is corrected and reported.
 import { expect, test } from 'vitest'
-import { sweepOnce } from '../../../src/inbound/retention.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createHealthStore } from '../../../src/db/health.ts'
+import { createInboxStore } from '../../../src/db/inbox.ts'
+import { createSweepStore, sweepOnce } from '../../../src/db/retention.ts'
 import { healthMetrics } from '../../../src/observability/health-metrics.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createInboxStore } from '../../../src/storage/inbox-store.ts'
-import { createSweepStore } from '../../../src/storage/sweep-store.ts'
-import { createHealthStore } from '../../../src/storage/vitals-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

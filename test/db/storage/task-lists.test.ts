@@ -2,9 +2,8 @@
 import { expect, test } from 'vitest'
 import { createSeal } from '../../../src/assemble/seal.ts'
 import type { TaskPage } from '../../../src/contract/index.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { listContextTasks, listTasks } from '../../../src/storage/statements/tasks.ts'
-import { createTaskStore } from '../../../src/storage/task-store.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createTaskStore, listContextTasks, listTasks } from '../../../src/db/tasks.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const fill = statement(

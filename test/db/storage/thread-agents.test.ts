@@ -1,8 +1,7 @@
 // Which of several agents takes a message, decided inside the accept statement: by what it amends, by its thread, by itself.
 import { expect, test } from 'vitest'
-import type { DraftRouting, InboxDraft } from '../../../src/inbound/inbox-store.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createInboxStore } from '../../../src/storage/inbox-store.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createInboxStore, type DraftRouting, type InboxDraft } from '../../../src/db/inbox.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

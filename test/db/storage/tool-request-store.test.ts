@@ -1,9 +1,9 @@
 // Tools that run elsewhere: answered once; a later answer is told what there is (L-50).
 import { expect, test } from 'vitest'
 import { cancelledResult, submittedResult } from '../../../src/agent/runtime-tools/tool-answer.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createToolRequestStore } from '../../../src/storage/tool-request-store.ts'
-import { createSignalStore } from '../../../src/storage/transcript-store.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createToolRequestStore } from '../../../src/db/tool-requests.ts'
+import { createSignalStore } from '../../../src/db/transcripts.ts'
 import { aRequest, owner, pauseTurn, tenant, type Wake, wakes } from '../../doubles/paused-turn.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,13 +1,18 @@
 // The turn queue's conformance kit: claims are exclusive, leases expire, a stale epoch writes nothing.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { FullSlots } from '../../../src/sessions/full-slots.ts'
-import { type HeldLane, type NewTurn, noAccessBasis, type TurnStore } from '../../../src/sessions/turn-store.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createInboxStore } from '../../../src/storage/inbox-store.ts'
-import { createJournalStore } from '../../../src/storage/journal-store.ts'
-import { createTakeOver } from '../../../src/storage/take-over.ts'
-import { createTurnStore } from '../../../src/storage/turn-store.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createInboxStore } from '../../../src/db/inbox.ts'
+import { createJournalStore } from '../../../src/db/journal.ts'
+import { createTakeOver } from '../../../src/db/take-over.ts'
+import {
+  type FullSlots,
+  type HeldLane,
+  type NewTurn,
+  noAccessBasis,
+  type TurnStore,
+} from '../../../src/db/turn-rows.ts'
+import { createTurnStore } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { silentEnd } from '../../doubles/turn-end.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'

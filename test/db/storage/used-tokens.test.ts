@@ -1,9 +1,8 @@
 // Tokens that count once: one of many who show the same one at the same time is the first, and what has expired is forgotten.
 import { expect, test } from 'vitest'
-import { defaultRetention } from '../../../src/inbound/retention.ts'
-import { statement } from '../../../src/storage/database.ts'
-import { createSweepStore } from '../../../src/storage/sweep-store.ts'
-import { createUsedTokens } from '../../../src/storage/used-token-store.ts'
+import { statement } from '../../../src/db/client.ts'
+import { createSweepStore, defaultRetention } from '../../../src/db/retention.ts'
+import { createUsedTokens } from '../../../src/db/used-tokens.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const left = statement('test_used', 'select tenant, key from used_tokens order by tenant, key')

@@ -1,8 +1,8 @@
 // Waking between replicas: a NOTIFY says which pump has work, and its own sender leaves it alone.
 import { expect, test } from 'vitest'
-import { type Database, statement, type WakingWork } from '../../../src/storage/database.ts'
-import { createInboxStore } from '../../../src/storage/inbox-store.ts'
-import { openPostgres } from '../../../src/storage/postgres.ts'
+import { type Database, statement, type WakingWork } from '../../../src/db/client.ts'
+import { createInboxStore } from '../../../src/db/inbox.ts'
+import { openPostgres } from '../../../src/db/postgres.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'
 import { takeDatabase } from '../../setup/pooled-database.ts'

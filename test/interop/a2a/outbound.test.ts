@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Agent, defineAgent } from '../../../src/agent/agent.ts'
 import type { A2aAgentOptions } from '../../../src/agent/remote/options.ts'
 import { a2aAgent } from '../../../src/agent/remote/remote-agent.ts'
-import type { Database } from '../../../src/storage/database.ts'
+import type { Database } from '../../../src/db/client.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'

@@ -3,10 +3,10 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Database, statement } from '../../../src/db/client.ts'
+import { openPostgres } from '../../../src/db/postgres.ts'
 import { isPostmasterOfFolder, readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedUrl } from '../../../src/node/embedded-postgres.ts'
-import { type Database, statement } from '../../../src/storage/database.ts'
-import { openPostgres } from '../../../src/storage/postgres.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 
 export const isRoot = process.getuid?.() === 0

@@ -1,7 +1,7 @@
 // The Worker under `wrangler dev`: a signed update is answered over real HTTP, queue and PostgreSQL; then it is killed.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/storage/database.ts'
-import { openPostgres } from '../../../src/storage/postgres.ts'
+import { type Database, statement } from '../../../src/db/client.ts'
+import { openPostgres } from '../../../src/db/postgres.ts'
 import { startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { newChat, textUpdate, untilSent, webhook } from '../../runtime/journey.ts'
 import { telegramVariables } from '../../runtime/worker-settings.ts'

@@ -3,7 +3,7 @@
 import { base64url, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
-import { statement } from '../../../src/storage/database.ts'
+import { statement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { operatorToken } from '../../doubles/test-app.ts'
 import {

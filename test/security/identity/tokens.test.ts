@@ -1,7 +1,7 @@
 // Tokens that somebody made up, cut, stole from elsewhere or put in the wrong place: each refused, on this machine too, and
 // nothing is stored.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../../src/storage/database.ts'
+import { statement } from '../../../src/db/client.ts'
 import { type Api, type ApiCall, startApi } from '../../doubles/api.ts'
 import { operatorToken } from '../../doubles/test-app.ts'
 import { madeToken } from '../../doubles/tokens.ts'

@@ -1,8 +1,8 @@
 // The adapter kit for whom a reply goes to, where agents are found, and what an operator may ask. Where there is no such verb there is nothing to keep.
 import { expect } from 'vitest'
 import { isGatewayError, isOrderKey, type JsonObject } from '../../../src/contract/index.ts'
+import { areStorable } from '../../../src/db/records.ts'
 import { agentJrd } from '../../../src/identity/discovery/jrd.ts'
-import { areStorable } from '../../../src/inbound/effects.ts'
 import { replySaying } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
 

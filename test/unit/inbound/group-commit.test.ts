@@ -1,8 +1,8 @@
 // Group commit: one flight at a time, bounded, and one bad row fails no other.
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../src/contract/index.ts'
+import type { InboxDraft, InboxOutcome, InboxStore } from '../../../src/db/inbox.ts'
 import { type Committer, createGroupCommit, defaultLimits } from '../../../src/inbound/group-commit.ts'
-import type { InboxDraft, InboxOutcome, InboxStore } from '../../../src/inbound/inbox-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 
 type Flight = {

@@ -1,7 +1,7 @@
 // An answer that was sent back is told as what it is, until it is sent once more and stays.
 import { expect, test } from 'vitest'
+import type { DeliveryEvent, DeliveryFacts } from '../../../src/db/explain.ts'
 import { bounceReason } from '../../../src/operator/came-back.ts'
-import type { DeliveryEvent, DeliveryFacts } from '../../../src/operator/explain-store.ts'
 import { reasonText } from '../../../src/operator/reason-words.ts'
 
 const at = '2026-11-17T09:30:00.000Z'

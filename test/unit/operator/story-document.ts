@@ -3,15 +3,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { renderTimeline } from '../../../src/cli/render-story.ts'
+import type { DeliveryFacts, EditFacts, Facts, MessageFacts, PairingFacts, TurnFacts } from '../../../src/db/explain.ts'
 import type { Explanation } from '../../../src/operator/explain.ts'
-import type {
-  DeliveryFacts,
-  EditFacts,
-  Facts,
-  MessageFacts,
-  PairingFacts,
-  TurnFacts,
-} from '../../../src/operator/explain-store.ts'
 import { buildTimeline } from '../../../src/operator/tell-story.ts'
 
 const path = fileURLToPath(new URL('../../../docs/explain.md', import.meta.url))

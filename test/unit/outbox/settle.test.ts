@@ -1,8 +1,8 @@
 // What an outcome means for its row, by capability. Pure, so every combination can be listed.
 import { expect, test } from 'vitest'
 import type { Capabilities, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { OpenCall } from '../../../src/db/outbox.ts'
 import { backoffMs } from '../../../src/outbox/backoff.ts'
-import type { OpenCall } from '../../../src/outbox/outbox-store.ts'
 import {
   type SettlePolicy,
   settleEdited,

@@ -1,6 +1,6 @@
 // What PostgreSQL cannot store is cleaned away, and nothing else is touched.
 import { expect, test } from 'vitest'
-import { storableJson } from '../../../src/storage/storable-json.ts'
+import { storableJson } from '../../../src/db/client.ts'
 
 test.each([
   ['NUL', 'a\u0000b', 'ab'],

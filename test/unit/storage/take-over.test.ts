@@ -1,6 +1,6 @@
 // Leases that have run out are left alone for a while after the database was away.
 import { expect, test } from 'vitest'
-import { createTakeOver } from '../../../src/storage/take-over.ts'
+import { createTakeOver } from '../../../src/db/take-over.ts'
 
 const policy = { leaseMs: 30_000, pollMs: 1_000 }
 

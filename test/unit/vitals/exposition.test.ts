@@ -1,9 +1,9 @@
 // What a scraper reads: our own families and prom-client's, both through a reader that refuses what Prometheus would.
 import { describe, expect, test } from 'vitest'
+import type { HealthSample } from '../../../src/db/health.ts'
 import { createNodeMeter } from '../../../src/node/meter.ts'
 import { healthMetrics } from '../../../src/observability/health-metrics.ts'
 import { formatPrometheus } from '../../../src/observability/prometheus.ts'
-import type { HealthSample } from '../../../src/vitals/vitals-store.ts'
 import { readPrometheusText } from '../../doubles/prometheus-text.ts'
 
 const sign = (changes: Partial<HealthSample>): HealthSample => ({

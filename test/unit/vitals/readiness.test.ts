@@ -1,8 +1,8 @@
 // Readiness: what turns it red, what is merely shown, and that it answers in time when the database does not.
 import { expect, test } from 'vitest'
 import { GatewayError } from '../../../src/contract/index.ts'
+import type { HealthSample } from '../../../src/db/health.ts'
 import { type ReadinessDeps, readReadiness } from '../../../src/observability/readiness.ts'
-import type { HealthSample } from '../../../src/vitals/vitals-store.ts'
 
 const never = () => new Promise<never>(() => {})
 const sign = (changes: Partial<HealthSample>): HealthSample => ({

@@ -1,5 +1,7 @@
 // Tokens that operators make: shown once, kept as hashes, revoked for everybody at once.
 import { expect, test } from 'vitest'
+import { statement } from '../../../../src/db/client.ts'
+import { createTokenStore } from '../../../../src/db/tokens.ts'
 import {
   authenticateToken,
   createToken,
@@ -8,8 +10,6 @@ import {
   tokenPrefix,
 } from '../../../../src/identity/tokens/tokens.ts'
 import { sha256Hex } from '../../../../src/lib/index.ts'
-import { statement } from '../../../../src/storage/database.ts'
-import { createTokenStore } from '../../../../src/storage/token-store.ts'
 import { madeToken, plainTerms, tokenDeps } from '../../../doubles/tokens.ts'
 import { describeOnDatabase } from '../../../setup/describe-on-database.ts'
 

@@ -5,10 +5,10 @@ import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { dirname, join } from 'node:path'
 import postgres from 'postgres'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createInboxStore } from '../../../../src/db/inbox.ts'
+import { openPostgres } from '../../../../src/db/postgres.ts'
+import { createReceiptStore } from '../../../../src/db/receipts.ts'
 import { readManifest } from '../../../../src/node/backup/read-archive.ts'
-import { createInboxStore } from '../../../../src/storage/inbox-store.ts'
-import { openPostgres } from '../../../../src/storage/postgres.ts'
-import { createReceiptStore } from '../../../../src/storage/receipt-store.ts'
 import {
   type BackupScene,
   backUp,

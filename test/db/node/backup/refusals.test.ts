@@ -2,8 +2,8 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { migrate } from '../../../../src/storage/migrate.ts'
-import { openPostgres } from '../../../../src/storage/postgres.ts'
+import { migrate } from '../../../../src/db/migrate.ts'
+import { openPostgres } from '../../../../src/db/postgres.ts'
 import {
   type BackupScene,
   backUp,

@@ -1,8 +1,8 @@
 // Grants and ceilings: who may do how much, and that nothing but a grant makes it more.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { type GrantRole, grantRoles } from '../../../../src/db/grants.ts'
 import { can, effectiveCeiling } from '../../../../src/identity/access/capabilities.ts'
-import { type GrantRole, grantRoles } from '../../../../src/identity/access/grant-store.ts'
 import { type AccessGrant, accessibleAgents, checkGrants } from '../../../../src/identity/access/grants.ts'
 import {
   type CapabilityCeiling,

@@ -1,7 +1,7 @@
 // Who may follow where the operator decides, and who follows: asked of a gateway that runs, told to real servers.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../../../src/agent/agent.ts'
-import { statement } from '../../../../../src/storage/database.ts'
+import { statement } from '../../../../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import {
   echo,

@@ -1,6 +1,6 @@
 // What other servers report: seen by the operator with what it is about, and kept once it is closed.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createEraseStore } from '../../../../../src/storage/forget-store.ts'
+import { createEraseStore } from '../../../../../src/db/erase-person.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../../../../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../../../../doubles/fediverse-person.ts'

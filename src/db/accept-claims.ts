@@ -1,0 +1,71 @@
+// The parts of the accept statement for arrivals whose proof counts once, and what is left of it when its time is over.
+//
+//   proofs    what the drafts are proven by, hashed
+//   spent     (in `known`) a proof that another arrival used: its message is the one that this is a duplicate of
+//   outdone   drafts that meet an earlier one of this batch with the same proof: asked once more they are known
+//   claimed   the proofs that are this arrival's from now on, in a fixed order; a duplicate claims what it brings besides, so that
+//             no part of what it was proven by counts later. Two replicas are told apart by the primary key.
+import { statement } from './client.ts'
+
+export const withClaims = {
+  columns: ', once json, "arrivalId" uuid',
+  proofs: `
+proofs as materialized (
+  select i.ord, i.tenant, i."arrivalId", encode(sha256(convert_to(o.key, 'UTF8')), 'hex') as key, max(o."forMs") as "forMs"
+  from inp i cross join lateral json_to_recordset(i.once) as o(key text, "forMs" float8)
+  group by 1, 2, 3, 4
+),`,
+  spent: `
+      union all
+      (select c.inbox_id, (select x.trace_id = '' from inbox x where x.id = c.inbox_id), true
+      from proofs p cross join lateral (
+        select c.inbox_id from arrival_claims c
+        where c.tenant = p.tenant and c.key = p.key and c.arrival_id <> p."arrivalId" limit 1) c
+      where p.ord = i.ord limit 1)
+      limit 1`,
+  outdone: `
+outdone as materialized (
+  select distinct p.ord from proofs p join proofs e on e.key = p.key and e.tenant = p.tenant
+  where e.ord < p.ord and e."arrivalId" <> p."arrivalId"
+),`,
+  isFirst: ' and not exists (select 1 from outdone o where o.ord = i.ord)',
+  /** Of what is not stored nothing is claimed: it may come again. */
+  claimed: (isOpen: string): string => `
+claimed as (
+  insert into arrival_claims (tenant, key, arrival_id, inbox_id, expires_at)
+  select distinct on (p.tenant, p.key) p.tenant, p.key, p."arrivalId", coalesce(k.id, i.id), now() + p."forMs" * interval '1 ms'
+  from proofs p join inp i on i.ord = p.ord left join known k on k.ord = p.ord
+  where not exists (select 1 from busy b where b.ord = i.ord)${isOpen}
+  order by p.tenant, p.key, p.ord
+  on conflict (tenant, key) do update set inbox_id = excluded.inbox_id,
+    expires_at = greatest(arrival_claims.expires_at, excluded.expires_at)
+  where arrival_claims.arrival_id = excluded.arrival_id
+  returning tenant, key, arrival_id
+),`,
+  isClaimed: `
+    and not exists (select 1 from proofs p where p.ord = i.ord and not exists (
+      select 1 from claimed c where c.tenant = p.tenant and c.key = p.key and c.arrival_id = p."arrivalId"))`,
+} as const
+
+export type ClaimParts = Readonly<Record<Exclude<keyof typeof withClaims, 'claimed'>, string>> & {
+  readonly claimed: (isOpen: string) => string
+}
+
+export const withoutClaims: ClaimParts = {
+  columns: '',
+  proofs: '',
+  spent: '',
+  outdone: '',
+  isFirst: '',
+  claimed: () => '',
+  isClaimed: '',
+}
+
+/** $1 batch, $2 tenant. What is older than a claim is refused for its age. */
+export const deleteExpiredEventClaims = statement(
+  'forget_arrival_claims',
+  `
+with old as (
+  select ctid from arrival_claims where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
+delete from arrival_claims c using old where c.ctid = old.ctid returning 1 as swept`,
+)

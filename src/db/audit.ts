@@ -1,0 +1,199 @@
+// The port of the audit log: who decided what, on which ground. Lines are written once; nothing here changes or removes one.
+import type { JsonObject } from '../contract/index.ts'
+import { auditLines, auditPersonSql } from './audit-lines.ts'
+import { type Database, isoTime, statement, storableJson } from './client.ts'
+
+/**
+ * One decision. A person stands in it by `subject` and in no other field, so that forgetting them takes one row elsewhere
+ * and leaves the line as it is. No text of a message, no secret, no address.
+ */
+export type AuditLine = {
+  /** What was decided about, and how: `message.admit`, `approval.resolve`, `token.create`. */
+  readonly action: string
+  readonly outcome: string
+  /** Why, where the outcome is a no. */
+  readonly code?: string | undefined
+  /** What decided: a rule, a mode, a grant. */
+  readonly rule?: string | undefined
+  /** Whom it is about; or who decided, where `actor` is absent. */
+  readonly subject?: string | undefined
+  /** The operator's token, or the part of the gateway that acted. */
+  readonly actor?: string | undefined
+  readonly evidence?: JsonObject | undefined
+  readonly connection?: string | undefined
+  readonly agent?: string | undefined
+  readonly conversationId?: string | undefined
+  readonly inboxId?: string | undefined
+  /** The token, action, run, session or delivery that was decided about. */
+  readonly objectId?: string | undefined
+  readonly traceId?: string | undefined
+  readonly detail?: JsonObject | undefined
+}
+
+export type AuditEntry = {
+  /** Its place in the log. */
+  readonly seq: number
+  readonly at: string
+  readonly action: string
+  readonly outcome: string
+  readonly code: string | null
+  readonly rule: string | null
+  /** A subject, `forgotten`, or null where no sender was verified. */
+  readonly person: string | null
+  readonly actor: string | null
+  readonly evidence: JsonObject | null
+  readonly connection: string | null
+  readonly agent: string | null
+  readonly conversationId: string | null
+  readonly inboxId: string | null
+  readonly objectId: string | null
+  readonly traceId: string | null
+  readonly detail: JsonObject | null
+}
+
+/** All of them must hold. `action` is a whole one, or what stands before its dot. */
+export type AuditFilter = {
+  readonly subject?: string | undefined
+  readonly inboxId?: string | undefined
+  readonly connection?: string | undefined
+  readonly agent?: string | undefined
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  readonly outcome?: string | undefined
+  readonly code?: string | undefined
+  /** Instants; `until` is not included. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+}
+
+/** Newest first before `before`; or, with `after`, oldest first behind it. */
+export type AuditPage = {
+  readonly limit: number
+  readonly before?: number | undefined
+  readonly after?: number | undefined
+}
+
+/** `next`: where to go on in the same direction; null where the log ends. A page may be empty and yet have a next one. */
+export type AuditPageFound = { readonly lines: readonly AuditEntry[]; readonly next: number | null }
+
+export interface AuditStore {
+  record(line: AuditLine): Promise<void>
+  list(filter: AuditFilter, page: AuditPage): Promise<AuditPageFound>
+}
+
+// The audit log on SQL.
+
+/** A fraction of a second, also in a log of years. */
+const linesPerLook = 20_000
+
+type Found = { readonly cutAt: number | null; readonly lines: readonly AuditEntry[] }
+
+export function createAuditStore(database: Database, tenant: string): AuditStore {
+  return {
+    async record(line) {
+      await database.query(recordAudit, [tenant, storableJson(line)])
+    },
+    async list(filter, { limit, before, after }) {
+      const isForward = after !== undefined
+      const asked = pagesFor(filter)[isForward ? 'on' : 'back']
+      const params = [tenant, storableJson(filter), limit, after ?? before ?? null, auditScanLimit(filter, limit)]
+      const [{ cutAt, lines } = { cutAt: null, lines: [] }] = await database.query<Found>(asked, params)
+      return { lines, next: lines.length < limit ? cutAt : (lines.at(-1)?.seq ?? null) }
+    },
+  }
+}
+
+/** What the indexes answer needs no look at lines that do not fit. */
+function auditScanLimit({ subject: _subject, inboxId: _inboxId, ...others }: AuditFilter, limit: number): number {
+  return Object.values(others).every((each) => each === undefined) ? limit : linesPerLook
+}
+
+function pagesFor({ subject, inboxId }: AuditFilter): (typeof auditPages)[keyof typeof auditPages] {
+  if (inboxId !== undefined) return subject === undefined ? auditPages.message : auditPages.both
+  return subject === undefined ? auditPages.all : auditPages.person
+}
+
+// The audit log: one line more, and reading it page by page.
+
+/** $1 tenant, $2 the line as JSON. */
+const recordAudit = statement(
+  'record_audit',
+  `
+with line as materialized (
+  select $1::text as tenant, l.* from json_to_record($2::text::json) as l(
+    action text, outcome text, code text, rule text, subject text, actor text, evidence jsonb, connection text, agent text,
+    "conversationId" uuid, "inboxId" uuid, "objectId" text, "traceId" text, detail jsonb)
+),${auditLines({
+    from: 'line',
+    subject: 'd.subject',
+    columns: {
+      action: 'd.action',
+      outcome: 'd.outcome',
+      code: 'd.code',
+      rule: 'd.rule',
+      actor: 'd.actor',
+      evidence: 'd.evidence',
+      connection: 'd.connection',
+      agent: 'd.agent',
+      conversation_id: 'd."conversationId"',
+      inbox_id: 'd."inboxId"',
+      object_id: 'd."objectId"',
+      trace_id: 'd."traceId"',
+      detail: 'd.detail',
+    },
+  })}
+select 1 as written`,
+)
+
+const line = `l.seq::float8 as seq, ${isoTime('l.at')} as at, l.action, l.outcome, l.code, l.rule,
+  ${auditPersonSql('l')} as person,
+  l.actor, l.evidence, l.connection, l.agent, l.conversation_id as "conversationId", l.inbox_id as "inboxId",
+  l.object_id as "objectId", l.trace_id as "traceId", l.detail`
+
+/**
+ * $1 tenant, $2 filter as JSON, $3 how many, $4 from where or null, $5 how many lines to look at. Times and most filters have
+ * no index, as every line is written on the way of a message: so a page looks at a bounded stretch and says where it ended.
+ */
+const auditPageStatement = (name: string, narrowed: string, isForward: boolean) =>
+  statement(
+    name,
+    `
+with asked as materialized (
+  select f.* from json_to_record($2::text::json) as f(subject text, "inboxId" uuid, connection text, agent text, actor text,
+    action text, outcome text, code text, since timestamptz, until timestamptz)
+),
+stretch as materialized (
+  select ${isForward ? 'max' : 'min'}(w.seq) as ends, count(*) >= $5 as "isCut" from (
+    select l.seq from audit_log l where l.tenant = $1 and ${narrowed}
+      and ($4::bigint is null or l.seq ${isForward ? '>' : '<'} $4::bigint)
+    order by l.seq ${isForward ? '' : 'desc'} limit $5) w
+)
+select (select case when "isCut" then ends::float8 end from stretch) as "cutAt",
+  coalesce((select json_agg(f order by f.seq ${isForward ? '' : 'desc'}) from (
+    select ${line} from audit_log l cross join asked f
+    where l.tenant = $1 and ${narrowed}
+      and ($4::bigint is null or l.seq ${isForward ? '>' : '<'} $4::bigint)
+      and l.seq ${isForward ? '<=' : '>='} (select ends from stretch)
+      and (f.connection is null or l.connection = f.connection) and (f.agent is null or l.agent = f.agent)
+      and (f.actor is null or l.actor = f.actor)
+      and (f.action is null or l.action = f.action or starts_with(l.action, f.action || '.'))
+      and (f.outcome is null or l.outcome = f.outcome) and (f.code is null or l.code = f.code)
+      and (f.since is null or l.at >= f.since) and (f.until is null or l.at < f.until)
+    order by l.seq ${isForward ? '' : 'desc'} limit $3) f), '[]') as lines`,
+  )
+
+/** Worded apart, so that the index of a person's or a message's lines serves whatever the plan was made for. */
+const ofPerson = `l.principal_id = (select p.id from principals p where p.tenant = $1 and p.subject = (select subject from asked))`
+const ofMessage = `l.inbox_id = (select "inboxId" from asked)`
+
+const pages = (name: string, narrowed: string) => ({
+  back: auditPageStatement(`${name}_back`, narrowed, false),
+  on: auditPageStatement(`${name}_on`, narrowed, true),
+})
+
+const auditPages = {
+  all: pages('audit', 'true'),
+  person: pages('audit_of_person', ofPerson),
+  message: pages('audit_of_message', ofMessage),
+  both: pages('audit_of_both', `${ofMessage} and ${ofPerson}`),
+} as const

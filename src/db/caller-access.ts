@@ -1,0 +1,27 @@
+// What is written down about a caller on SQL, read when a decision is due.
+import { noStoredAccess, type PolicySender, type StoredAccess } from '../contract/index.ts'
+import { type Database, statement, storableJson } from './client.ts'
+import { storedAccess } from './stored-access.ts'
+import { aboutSender, type LaneAccess } from './turns.ts'
+
+export type ReadCallerAccess = (sender: PolicySender, connection: string) => Promise<StoredAccess>
+
+export function createCallerAccess(database: Database, tenant: string): ReadCallerAccess {
+  return async (sender, connection) => {
+    const shown = { identities: (sender.identities ?? []).map(({ subject }) => ({ subject })) }
+    const [row] = await database.query<{ access: LaneAccess }>(callerAccess, [tenant, connection, storableJson(shown)])
+    return row === undefined ? noStoredAccess : aboutSender(sender, row.access)
+  }
+}
+
+// What is stored about a caller who uses an API without sending a message. $1 tenant, $2 connection, $3 the sender as JSON.
+
+const callerAccess = statement(
+  'caller_access',
+  `select ${storedAccess({
+    tenant: '$1',
+    connection: '$2',
+    conversation: 'null::uuid',
+    rows: `select json_build_object('sender', $3::text::json)::jsonb as message`,
+  })} as access`,
+)

@@ -1,0 +1,48 @@
+// The port behind metrics and readiness: how many of what stand where, since when. Read on either runtime, from the rows.
+
+import type { Database } from './client.ts'
+import { readHealthSample } from './health-sample.ts'
+import type { RetentionPolicy } from './retention.ts'
+
+/** One count. Ages are the database's; absent where there is none. */
+export type HealthSample = {
+  readonly kind:
+    | 'message'
+    | 'call'
+    | 'lane'
+    | 'send_lane'
+    | 'timer'
+    | 'drift'
+    | 'retention'
+    | 'suspect'
+    | 'death'
+    | 'pairing'
+    /** Of today: `standing` messages of senders who are not admitted, `ever` more that were refused for it. */
+    | 'stranger'
+  readonly connection: string
+  readonly state: string
+  readonly reason: string
+  /** How many there are now. */
+  readonly standing: number
+  /** How often this end was ever reached, where ends are tallied. */
+  readonly ever: number
+  /** Age of the oldest that waits, in milliseconds. */
+  readonly oldestMs: number | null
+  /** Time since the latest, in milliseconds. */
+  readonly lastMs: number | null
+}
+
+interface HealthStore {
+  /** One statement with a deadline. Throws when the database does not answer. */
+  read(): Promise<readonly HealthSample[]>
+}
+
+// Health samples on SQL.
+
+export function createHealthStore(
+  database: Database,
+  tenant: string,
+  { contentDays, receiptDays }: Pick<RetentionPolicy, 'contentDays' | 'receiptDays'>,
+): HealthStore {
+  return { read: () => database.observing.query<HealthSample>(readHealthSample, [tenant, contentDays, receiptDays]) }
+}

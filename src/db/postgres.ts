@@ -1,0 +1,202 @@
+// PostgreSQL through postgres.js: the driver that replicas share.
+import postgres from 'postgres'
+import { isGatewayError } from '../contract/index.ts'
+import {
+  createSql,
+  type Database,
+  type Driver,
+  type Failpoint,
+  type Outcomes,
+  type Sql,
+  toStorageError,
+  type WakingWork,
+} from './client.ts'
+import { createFaultWatch, type FaultWatch } from './fault-watch.ts'
+
+const wakeChannel = 'parley_wake'
+
+/**
+ * Prepared statements keep the plan of their first calls, when the tables were empty and a scan was cheapest. Every hot
+ * statement has its index; without sequential scans the first plan is also the right one for a full table.
+ */
+const steadyPlans = { enable_seqscan: 'off', jit: 'off' } as const
+
+/** The same for statements that touch a handful of rows: joining them by hash would read the other table whole. */
+const smallPlans = { ...steadyPlans, enable_hashjoin: 'off', enable_mergejoin: 'off' } as const
+
+const observeDeadlineMs = 2_000
+
+/** A connection lives for minutes, not for the life of the process: settings of a role or a database reach it, and a proxy is rid of it. */
+const lifetimeSeconds = 15 * 60
+
+export type PostgresOptions = {
+  /** `?host=/folder` names a folder with a unix socket, as for libpq. */
+  readonly url: string
+  /** False: no other process works on this database, so none is told of new work. */
+  readonly isShared?: boolean
+  readonly maxConnections?: number
+  readonly acceptConnections?: number
+  readonly acceptDeadlineMs?: number
+  readonly failpoint?: Failpoint
+}
+
+export function openPostgres(options: PostgresOptions): Database {
+  // The driver's own pause grows to twenty seconds; a database that is back should find us back within one.
+  const backoff = (tries: number): number => Math.min(1, 0.05 * 2 ** tries)
+  const { url, ...socket } = splitSocket(options.url)
+  const common = {
+    ...socket,
+    // The driver asks for array types on every new connection and lets that question fail unheard when the connection
+    // breaks, which would end the process. Our statements return no arrays.
+    fetch_types: false,
+    onnotice: () => {},
+    connect_timeout: 5,
+    idle_timeout: 0,
+    max_lifetime: lifetimeSeconds,
+    prepare: true,
+    backoff,
+  } as const
+  // Said along with every NOTIFY, so that its sender can leave it alone. Poolers know this setting, and hand it on.
+  const sender = `parley-${crypto.randomUUID()}`
+  const named = { application_name: sender }
+  const work = openPool(() =>
+    postgres(url, { ...common, max: options.maxConnections ?? 10, connection: { ...smallPlans, ...named } }),
+  )
+  const accept = openPool(() =>
+    postgres(url, {
+      ...common,
+      max: options.acceptConnections ?? 2,
+      connection: { ...steadyPlans, ...named, statement_timeout: options.acceptDeadlineMs ?? 2000 },
+    }),
+  )
+  // Connects when first used, and closes when no operator looks any more.
+  const observer = postgres(url, {
+    ...common,
+    max: 1,
+    idle_timeout: 120,
+    connection: { ...steadyPlans, ...named, statement_timeout: observeDeadlineMs },
+  })
+  // LISTEN needs a connection of its own: a pooled one would lose its subscription.
+  let listener: PostgresClient | undefined
+  const working = watchPool(work)
+  const accepting = watchPool(accept)
+
+  return {
+    isShared: options.isShared ?? true,
+    faults: () => [accepting.fault(), working.fault()].filter((fault) => fault !== undefined),
+    ...createSql(createPostgresDriver(work.client), options.failpoint, working),
+    accepting: createSql(createPostgresDriver(accept.client), options.failpoint, accepting),
+    observing: createSql(
+      createPostgresDriver(() => observer),
+      options.failpoint,
+    ),
+    transaction: (steps) => runTransaction(work.client(), options.failpoint, steps, working),
+    async listen(onWake) {
+      // No other process has work to announce.
+      if (options.isShared === false) return async () => {}
+      listener ??= postgres(url, { ...common, max: 1 })
+      const hear = (payload: string): void => {
+        const [work = '', from = ''] = payload.split(' ')
+        if (from !== sender) onWake(isWakingWork(work) ? work : undefined)
+      }
+      // The second is called when the subscription stands, again after a lost connection: anything may have been missed.
+      const subscription = await listener.listen(wakeChannel, hear, () => onWake())
+      return () => subscription.unlisten()
+    },
+    async close() {
+      await Promise.all([work.close(), accept.close(), observer.end({ timeout: 2 }), listener?.end({ timeout: 2 })])
+    },
+  }
+}
+
+function watchPool({ renew }: PostgresPool): FaultWatch {
+  return createFaultWatch({ monotonicMs: () => performance.now(), renewConnections: renew })
+}
+
+function isWakingWork(text: string): text is WakingWork {
+  return text === 'turns' || text === 'sends'
+}
+
+// How postgres.js runs our statements, alike on a direct connection and through a pool.
+
+export type PostgresClient = postgres.Sql<Record<string, never>>
+
+/** `client` is asked for every statement: a pool may have been made anew. */
+export function createPostgresDriver(client: () => { unsafe: PostgresClient['unsafe'] }): Driver {
+  return {
+    run: async (statement, params) =>
+      // Rows come back as the statement's own columns; the store that wrote the statement states their type.
+      (await client().unsafe(statement.text, [...params], { prepare: true })) as unknown as never,
+    script: async (statement) => client().unsafe(statement.text).simple(),
+  }
+}
+
+export async function runTransaction<T>(
+  client: PostgresClient,
+  failpoint: Failpoint | undefined,
+  work: (sql: Sql) => Promise<T>,
+  outcomes?: Outcomes,
+): Promise<T> {
+  try {
+    return (await client.begin((tx) =>
+      work(
+        createSql(
+          createPostgresDriver(() => tx),
+          failpoint,
+          outcomes,
+        ),
+      ),
+    )) as T
+  } catch (error) {
+    if (isGatewayError(error)) throw error
+    // To begin or to commit.
+    const failure = toStorageError('transaction', error)
+    outcomes?.failed(failure)
+    throw failure
+  }
+}
+
+/** The driver takes a socket as an option of its own, and would send `host` to the server as a setting. */
+export function splitSocket(given: string): { url: string; path?: string } {
+  const url = new URL(given)
+  const folder = url.searchParams.get('host')
+  if (folder === null) return { url: given }
+  url.searchParams.delete('host')
+  return { url: url.href, path: `${folder}/.s.PGSQL.${url.port || '5432'}` }
+}
+
+// A pool of connections that can be made anew as a whole: the driver has no way to part with a single one.
+
+type PostgresPool = {
+  /** Asked for every statement: it changes. */
+  readonly client: () => PostgresClient
+  /** New statements go to new connections; those that stand are closed when their statement or transaction is done. */
+  readonly renew: () => void
+  readonly close: () => Promise<void>
+}
+
+/** What is still under way on connections that were given up. */
+const lastStatementSeconds = 60
+const closeSeconds = 2
+
+function openPool(open: () => PostgresClient): PostgresPool {
+  let client = open()
+  const ending = new Set<Promise<void>>()
+  return {
+    client: () => client,
+    renew() {
+      const ended: Promise<void> = client
+        .end({ timeout: lastStatementSeconds })
+        .catch(() => {})
+        .finally(() => ending.delete(ended))
+      ending.add(ended)
+      client = open()
+    },
+    async close() {
+      const late = Promise.withResolvers<void>()
+      const timer = setTimeout(late.resolve, closeSeconds * 1000)
+      await Promise.all([client.end({ timeout: closeSeconds }), Promise.race([Promise.all(ending), late.promise])])
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,247 @@
+// The port of receipts: what became of a message, the ledger, and what to do about dead letters.
+import type { JsonObject, NormalizedResponse, Page } from '../contract/index.ts'
+import { auditedAct } from './audit-lines.ts'
+import { type Database, historyEntrySql, type Param, statement, unindexed } from './client.ts'
+import {
+  type Delivery,
+  type DeliveryLine,
+  type DeliveryStore,
+  dropDelivery,
+  type FailedDeliveries,
+  findFailedDeliveries,
+  listDeliveries,
+  retryDelivery,
+  showDelivery,
+} from './deliveries.ts'
+
+type Receipt = {
+  readonly id: string
+  readonly state: string
+  readonly reason: string | null
+  readonly turnId: string | null
+  readonly runId: string | null
+  readonly response: NormalizedResponse | null
+  /** The run that the message, a decision, set going again. Null: none. */
+  readonly resumed: { readonly state: string; readonly response: NormalizedResponse | null } | null
+}
+
+/** received = answered + merged + refused + dead + inFlight; ignored events and redeliveries stand outside. */
+export type BooksLine = {
+  readonly tenant: string
+  readonly connection: string
+  readonly received: number
+  readonly answered: number
+  readonly merged: number
+  readonly refused: number
+  readonly dead: number
+  readonly inFlight: number
+  readonly ignored: number
+  readonly duplicates: number
+}
+
+/** A message that found an end the operator may want to look at. */
+export type EndedMessage = {
+  /** Its place in the list; the next page begins before it. */
+  readonly seq: number
+  readonly id: string
+  readonly connection: string
+  readonly state: string
+  readonly reason: string | null
+  readonly messageId: string | null
+  readonly subject: string | null
+  readonly attempts: number
+  readonly receivedAt: string
+}
+
+type StoredRejectedEvent = {
+  readonly connection: string
+  readonly raw: JsonObject
+  readonly subject: string | null
+}
+
+/** `isAnew`: as if nothing had been done for it. Else its turn goes on with its journal. */
+export type Resubmission = { readonly isAnew: boolean }
+
+export type PastEffect = { readonly label: string; readonly state: string }
+
+export interface ReceiptStore {
+  find(inboxId: string): Promise<Receipt | undefined>
+  books(): Promise<readonly BooksLine[]>
+  list(state: 'dead' | 'refused' | 'ignored', page: Page): Promise<readonly EndedMessage[]>
+  /** Queues the turn of a dead message again, or the message anew, and writes down by whom; false: nothing to queue. */
+  resubmit(inboxId: string, by: string, how?: Resubmission): Promise<boolean>
+  /** What was done for a message, or may have been: anew, it may happen again. */
+  mayRepeat(inboxId: string): Promise<readonly PastEffect[]>
+  /** What was kept of an unparsable event, to be read by a newer release. */
+  findRemains(inboxId: string): Promise<StoredRejectedEvent | undefined>
+  /** The event has become a message of its own; what was kept of it no longer counts. */
+  markRedriven(inboxId: string, by: string): Promise<void>
+}
+
+// Receipts and deliveries on SQL: what operators and watching requests read.
+
+type Revived = { readonly revived: number }
+
+export function createReceiptStore(database: Database, tenant: string): ReceiptStore {
+  return {
+    async find(inboxId) {
+      return (await database.query<Receipt>(findReceipt, [inboxId, tenant]))[0]
+    },
+    books: () => database.query<BooksLine>(readBooks, [tenant]),
+    list: (state, page) => database.query<EndedMessage>(listMessages, [state, ...pageParams(page), tenant]),
+    async resubmit(inboxId, by, { isAnew } = { isAnew: false }) {
+      const [row] = await database.query<Revived>(resubmitMessage, [inboxId, tenant, by, isAnew])
+      return (row?.revived ?? 0) > 0
+    },
+    mayRepeat: (inboxId) => database.query<PastEffect>(mayRepeat, [inboxId, tenant]),
+    async findRemains(inboxId) {
+      return (await database.query<StoredRejectedEvent>(findRejectedEvent, [inboxId, tenant]))[0]
+    },
+    async markRedriven(inboxId, by) {
+      await database.query(markRedriven, [inboxId, tenant, by])
+    },
+  }
+}
+
+export function createDeliveryStore(database: Database, tenant: string): DeliveryStore {
+  return {
+    list: (states, page) =>
+      database.query<DeliveryLine>(listDeliveries, [states.join(','), ...pageParams(page), tenant]),
+    async show(id) {
+      return (await database.query<Delivery>(showDelivery, [id, tenant]))[0]
+    },
+    async retry(id, by) {
+      const [row] = await database.query<Revived>(retryDelivery, [id, tenant, by])
+      return (row?.revived ?? 0) > 0
+    },
+    async countFailed(failed) {
+      return (await failedIds(database, tenant, failed, maxCounted)).length
+    },
+    findFailed: (failed, limit) => failedIds(database, tenant, failed, limit),
+    async drop(id, by) {
+      return (await database.query(dropDelivery, [id, tenant, by])).length > 0
+    },
+  }
+}
+
+const maxCounted = 10_000
+
+async function failedIds(
+  database: Database,
+  tenant: string,
+  { state, since, connection }: FailedDeliveries,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await database.query<{ id: string }>(findFailedDeliveries, [tenant, state, since, connection, limit])
+  return rows.map(({ id }) => id)
+}
+
+function pageParams({ limit, before, connection }: Page): readonly Param[] {
+  return [limit, before ?? null, connection ?? null]
+}
+
+// What became of a message; the ledger; dead letters and their retry. An id comes as $1 with its tenant as $2.
+
+export const findReceipt = statement(
+  'find_receipt',
+  `
+select x.id, x.state, x.reason, x.turn_id as "turnId", t.run_id as "runId", t.response,
+  -- A decision wakes the run that waited for it: what that came to is the answer to the decision.
+  (select json_build_object('state', coalesce(r.state, 'queued'), 'response', r.response)
+    from signals s left join turns r on r.id = s.turn_id
+    where s.id = (t.response #>> '{control,action_id}')::uuid and ${unindexed('s.tenant')} = $2) as resumed
+from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${unindexed('x.tenant')} = $2`,
+)
+
+/** $1 tenant. */
+const readBooks = statement(
+  'read_books',
+  `
+select tenant, connection, received, answered, merged, refused, dead, in_flight as "inFlight", ignored,
+  duplicates
+from books where tenant = $1 order by connection`,
+)
+
+/** $1 state, $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
+const listMessages = statement(
+  'list_messages',
+  `
+select seq::float8 as seq, id, connection, state, reason, message_id as "messageId", subject, attempts, received_at as "receivedAt"
+from inbox where tenant = $5 and state = $1 and ($3::bigint is null or seq < $3::bigint) and ($4::text is null or connection = $4)
+order by seq desc limit $2`,
+)
+
+/** What an operator did to a dead message stands among the decisions about it. */
+const resubmitted = {
+  action: "'message.resubmit'",
+  outcome: "'done'",
+  connection: 'd.connection',
+  agent: 'd.agent',
+  conversation_id: 'd.conversation_id',
+  inbox_id: 'd.id',
+  trace_id: 'd.trace_id',
+}
+
+/**
+ * $3 by whom, $4 anew. The whole turn with its journal, so that what it has done is not done again: all of its messages can be
+ * read and none was run anew, or none is queued: with fewer of them it would be asked to do something else. Anew: this message
+ * alone, as if nothing had been done for it.
+ */
+const resubmitMessage = statement(
+  'resubmit_message',
+  `
+with asked as materialized (
+  select x.id, x.turn_id from inbox x
+  where x.id = $1 and x.tenant = $2 and x.state = 'dead' and x.message is not null and x.conversation_id is not null
+),
+whole as materialized (
+  select x.id, x.message is not null as is_readable from asked a
+  join inbox x on case when a.turn_id is null or $4::boolean then x.id = a.id else x.turn_id = a.turn_id end
+  where x.state = 'dead'
+),
+revived as (
+  update inbox x set state = 'queued', reason = null, ended_at = null, turn_id = null, turn_order = null, attempts = 0,
+    heard_at = case when $4::boolean then null else x.heard_at end, solo = $4::boolean or x.turn_id is null,
+    goes_on = not $4::boolean and x.turn_id is not null, parent_turn = coalesce(x.turn_id, x.parent_turn)
+  where x.id in (select id from whole) and not exists (select 1 from whole where not is_readable)
+    and ($4::boolean or x.turn_id is null
+      or exists (select 1 from turns t where t.id = x.turn_id and not t.history @> '[{"what": "anew"}]'))
+  returning x.id, x.conversation_id, x.tenant, x.connection, x.parent_turn, x.agent, x.subject, x.trace_id
+),
+told as (
+  update turns t set history = ${historyEntrySql('t', `'what', case when $4::boolean then 'anew' else 'resubmitted' end, 'members', (select jsonb_agg(r.id order by r.id) from revived r)`)}
+  where t.id in (select parent_turn from revived)
+),
+queued as (
+  insert into lanes (conversation_id, tenant, connection, pending)
+  select conversation_id, tenant, connection, count(*)::int from revived group by 1, 2, 3
+  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
+),${auditedAct({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
+select count(*)::int as revived from revived`,
+)
+
+/** $1 a message, $2 tenant. What the turns before it did or may have done: it may happen again. */
+const mayRepeat = statement(
+  'may_repeat',
+  `
+select coalesce(j.label, j.step) as label, j.state from inbox x
+join turns t on t.id = coalesce(x.turn_id, x.parent_turn) join journal j on j.turn_id = coalesce(t.journal_turn, t.id)
+where x.id = $1 and x.tenant = $2 and j.is_effect and j.state <> 'undone' order by j.started_at, j.step`,
+)
+
+const findRejectedEvent = statement(
+  'find_remains',
+  `select connection, raw, subject from inbox
+   where id = $1 and tenant = $2 and kind = 'remains' and raw is not null and reason is distinct from 'redriven'`,
+)
+
+/** $3 by whom. */
+const markRedriven = statement(
+  'mark_redriven',
+  `
+with revived as (
+  update inbox set state = 'ignored', reason = 'redriven', raw = null where id = $1 and tenant = $2 and kind = 'remains'
+  returning id, conversation_id, tenant, connection, agent, subject, trace_id
+),${auditedAct({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
+select count(*)::int as revived from revived`,
+)

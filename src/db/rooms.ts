@@ -1,0 +1,45 @@
+// Rooms and addresses of one connection that cannot be written to, on SQL.
+import type { ClosedRooms, RoomStatusChange } from '../contract/index.ts'
+import { type Database, statement } from './client.ts'
+
+/** The gateway notes, adapters ask. */
+export type RoomStore = ClosedRooms & {
+  readonly note: (change: RoomStatusChange, subject: string | null) => Promise<void>
+}
+
+export function createRoomStore(
+  database: Database,
+  { tenant, connection }: { readonly tenant: string; readonly connection: string },
+): RoomStore {
+  return {
+    async note({ place, closed, at }, subject) {
+      await database.query(recordRoom, [tenant, connection, place, closed, subject, at])
+    },
+    async closed(place, runId) {
+      const [row] = await database.query<{ reason: string }>(closedRoom, [tenant, connection, place, runId ?? null])
+      return row?.reason
+    },
+  }
+}
+
+// Rooms and addresses that cannot be written to, as their platform told us. $1 tenant, $2 connection, $3 place in both.
+
+/** $4 reason or null, $5 whose it is or null, $6 when the platform says it changed. */
+const recordRoom = statement(
+  'note_place',
+  `
+insert into closed_places (tenant, connection, place, reason, subject, changed_at)
+values ($1, $2, $3, $4, $5, $6::timestamptz)
+on conflict (tenant, connection, place) do update
+  set reason = excluded.reason, subject = excluded.subject, changed_at = excluded.changed_at, noted_at = now()
+where closed_places.changed_at <= excluded.changed_at`,
+)
+
+/** $4 turn or null. A sender who wrote after that can be answered, whatever was said before. */
+const closedRoom = statement(
+  'closed_place',
+  `
+select p.reason from closed_places p
+where p.tenant = $1 and p.connection = $2 and p.place = $3 and p.reason is not null
+  and not exists (select 1 from inbox x where x.turn_id = $4::uuid and x.received_at > p.noted_at)`,
+)

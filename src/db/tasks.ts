@@ -1,0 +1,275 @@
+// Tasks on SQL, those of one connection. Credentials for a caller's push receiver are sealed before they come here.
+import type { PushConfig, Task, TaskWait } from '../contract/index.ts'
+import type { TaskLogPosition, TaskRecord, TaskStore, TaskUpdates } from '../tasks/task-store.ts'
+import { type Database, instantNow, isoTime, statement, unindexed } from './client.ts'
+import type { Seal } from './installations.ts'
+import { disablePush, findPush, listPush, pushToSend, removePush, savePush } from './push-configs.ts'
+import { cancelRun } from './runs.ts'
+import { isShownEventSql, line, task, taskColumns, taskRecordSql } from './task-snapshot.ts'
+
+export type TaskStoreOptions = {
+  readonly tenant: string
+  /** What rows call the connection. */
+  readonly connection: string
+  readonly seal: Seal
+}
+
+type PushRow = Omit<PushConfig, 'token' | 'credentials'> & { readonly sealed: string | null }
+type Cancelled = { readonly outcome: 'cancelled' | 'over'; readonly turnId: string | null }
+type ListedPage = { readonly total: number; readonly tasks: readonly Task[] }
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+/** In the audit log, and in the answer to who stopped it. */
+const taskOwner = 'task owner'
+
+export function createTaskStore(database: Database, options: TaskStoreOptions): TaskStore {
+  const { tenant, connection } = options
+  /** An id that is no uuid of ours belongs to no task. */
+  const queryOwnTask = async <Row>(
+    statement: typeof findTask,
+    id: string,
+    ...more: readonly (string | number | null)[]
+  ) => (uuid.test(id) ? database.query<Row>(statement, [tenant, connection, id, ...more]) : [])
+  return {
+    async ofMessage(inboxId) {
+      const [row] = await queryOwnTask<{ readonly id: string }>(taskOfMessage, inboxId)
+      return row?.id
+    },
+    async placeBefore(inboxId) {
+      const [row] = await queryOwnTask<TaskLogPosition>(logPositionBefore, inboxId)
+      return row
+    },
+    async ofMessageId(messageId, owner) {
+      const params = [tenant, connection, messageId, owner]
+      const [row] = await database.query<{ readonly id: string }>(taskOfMessageId, params)
+      return row?.id
+    },
+    async find(id, owner) {
+      const [row] = await queryOwnTask<Task>(findTask, id, owner)
+      return row
+    },
+    async dossier(id, owner) {
+      const [row] = await queryOwnTask<TaskRecord>(readTask, id, owner)
+      return row
+    },
+    async toTell(id) {
+      const [row] = await queryOwnTask<TaskRecord>(readTaskToTell, id)
+      return row
+    },
+    async news(id, { order, seq }, limit) {
+      const place = [Math.min(order, maxInt), Math.min(seq, maxInt)]
+      const [row] = await queryOwnTask<TaskUpdates>(taskNews, id, ...place, limit)
+      return row
+    },
+    async list({ agent, contextId, state, since, limit, after }, owner) {
+      const asked = [agent, contextId, state, since, after?.stateAt, after?.id].map((each) => each ?? null)
+      const params = [tenant, connection, owner, ...asked, limit + 1]
+      const statement = contextId === undefined ? listTasks : listContextTasks
+      const [page] = await database.query<ListedPage>(statement, params)
+      const tasks = page?.tasks ?? []
+      return { tasks: tasks.slice(0, limit), total: page?.total ?? 0, hasMore: tasks.length > limit }
+    },
+    waits: (agent, contextId, owner) =>
+      database.query<TaskWait>(waitsIn, [tenant, connection, agent, contextId, owner]),
+    async isForeignContext(agent, contextId, owner) {
+      const params = [tenant, connection, agent, contextId, owner]
+      const [row] = await database.query<{ readonly isForeign: boolean }>(isForeignContext, params)
+      return row?.isForeign ?? false
+    },
+    async cancel(id, owner) {
+      if (!uuid.test(id)) return undefined
+      return database.transaction(async (sql) => {
+        const [row] = await sql.query<Cancelled>(cancelTask, [tenant, connection, id, owner])
+        if (row?.outcome === 'cancelled' && row.turnId !== null)
+          await sql.query(cancelRun, [row.turnId, taskOwner, tenant])
+        return row?.outcome
+      })
+    },
+    ...pushStore(database, options),
+  }
+}
+
+const maxInt = 2_147_483_647
+
+function pushStore(
+  database: Database,
+  { tenant, connection, seal }: TaskStoreOptions,
+): Pick<TaskStore, 'savePush' | 'findPush' | 'listPush' | 'removePush' | 'receiver' | 'disablePush'> {
+  const pushSealContext = (taskId: string, id: string): string =>
+    JSON.stringify([tenant, connection, 'push', taskId, id])
+  const openPushConfig = async ({ sealed, ...row }: PushRow): Promise<PushConfig> => {
+    const secrets = sealed === null ? {} : JSON.parse(await seal.open(sealed, pushSealContext(row.taskId, row.id)))
+    return { ...row, token: secrets.token ?? null, credentials: secrets.credentials ?? null }
+  }
+  return {
+    async savePush({ taskId, id, url, token, scheme, credentials, dialect }, owner, { limit, isInline }) {
+      if (!uuid.test(taskId)) return undefined
+      const hasSecrets = token !== null || credentials !== null
+      const sealed = hasSecrets
+        ? await seal.close(JSON.stringify({ token, credentials }), pushSealContext(taskId, id))
+        : null
+      const secrets = sealed === null ? null : JSON.stringify(sealed)
+      const params = [tenant, connection, taskId, owner, id, url, scheme, secrets, dialect, limit, isInline]
+      const [row] = await database.query<{ readonly isSaved: boolean }>(savePush, params)
+      if (row === undefined) return undefined
+      return row.isSaved ? 'saved' : 'full'
+    },
+    async findPush(taskId, id, owner) {
+      if (!uuid.test(taskId)) return undefined
+      const [row] = await database.query<PushRow>(findPush, [tenant, connection, taskId, owner, id])
+      return row === undefined ? undefined : openPushConfig(row)
+    },
+    async listPush(taskId, owner) {
+      if (!uuid.test(taskId)) return undefined
+      const rows = await database.query<PushRow | { readonly id: null }>(listPush, [tenant, connection, taskId, owner])
+      if (rows.length === 0) return undefined
+      return Promise.all(rows.filter((row): row is PushRow => row.id !== null).map(openPushConfig))
+    },
+    async removePush(taskId, id, owner) {
+      if (!uuid.test(taskId)) return false
+      const params = [tenant, connection, taskId, owner, id]
+      const [row] = await database.query<{ readonly owned: number }>(removePush, params)
+      return (row?.owned ?? 0) > 0
+    },
+    async receiver(taskId, id) {
+      const [row] = await database.query<PushRow>(pushToSend, [tenant, taskId, id])
+      return row === undefined ? undefined : openPushConfig(row)
+    },
+    async disablePush(taskId, id) {
+      await database.query(disablePush, [tenant, taskId, id])
+    },
+  }
+}
+
+// Tasks as their owners see them. $1 tenant, $2 connection; another owner's task gives no row.
+
+/** $3 id. */
+const byId = `t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.connection')} = $2`
+/** $4 owner. */
+const own = `${byId} and t.owner is not distinct from $4::text`
+
+const maxOrder = 2_147_483_647
+
+/** $1 tenant, $2 connection, $3 inbox id. */
+export const taskOfMessage = statement(
+  'task_of_message',
+  `select x.task_id as id from inbox x
+   where x.id = $3 and ${unindexed('x.tenant')} = $1 and ${unindexed('x.connection')} = $2 and x.task_id is not null`,
+)
+
+/** $1 tenant, $2 connection, $3 inbox id. A turn that has begun has its position; a message without a turn comes after all of them. */
+export const logPositionBefore = statement(
+  'place_before_message',
+  `
+select w.task_order as "order", e.seq from inbox x left join turns u on u.id = x.turn_id
+join turns w on w.task_id = x.task_id and w.task_order < coalesce(u.task_order, ${maxOrder}) join run_events e on e.run_id = w.id
+where x.id = $3 and ${unindexed('x.tenant')} = $1 and ${unindexed('x.connection')} = $2
+order by w.task_order desc, e.seq desc limit 1`,
+)
+
+/** $1 tenant, $2 connection, $3 the message's own id, $4 owner. */
+const taskOfMessageId = statement(
+  'task_of_message_id',
+  `
+select x.task_id as id from inbox x
+where x.tenant = $1 and x.connection = $2 and x.message_id = $3 and x.subject is not distinct from $4::text and x.task_id is not null
+order by x.seq limit 1`,
+)
+
+export const findTask = statement('find_task', `select ${taskColumns} from tasks t where ${own}`)
+
+export const readTask = statement('read_task', taskRecordSql(`tasks t where ${own}`))
+/** $3 id. For the push notifier, not for an API caller. */
+const readTaskToTell = statement('read_task_to_tell', taskRecordSql(`tasks t where ${byId}`))
+
+/** $3 id, $4 and $5 the position after which, $6 how many. State and lines are of one moment. */
+export const taskNews = statement(
+  'task_news',
+  `
+select t.state, ${isoTime('t.state_at')} as "stateAt", t.said,
+  coalesce((select json_agg(l.line) from (
+    select ${line} as line from turns u join run_events e on e.run_id = u.id
+    where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int) and ${isShownEventSql('e')}
+    order by u.task_order, e.seq limit $6) l), '[]') as lines
+from tasks t where ${byId}`,
+)
+
+/** What a list is of; `context` only where it is asked for, so that a plan made without it does not pass it by. */
+const meant = (context: string): string => `
+  from tasks t where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)${context}
+    and ($6::text is null or t.state = $6) and t.state_at >= coalesce($7::timestamptz, '-infinity')
+    -- What was merely said was answered as a message: its asker knows of no task.
+    and t.said -> 'direct' is null`
+
+/** More are not counted: an exact figure is of no use there, and counting would cost more than the page. */
+const maxCounted = 2_000
+
+/** Where nothing is asked the bounds are open: a condition that may be absent is none that an index is entered by. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/**
+ * $3 owner, $4 agent, $5 context, $6 state, $7 since, $8 and $9 the position after which, $10 how many; null where nothing is asked.
+ * `total` counts all pages, up to a limit; a page is found by its index, in the order that the index has.
+ */
+const listTasksSql = (context: string): string => `
+select (select count(*)::int from (select 1 ${meant(context)} limit ${maxCounted}) m) as total, coalesce((select json_agg(p.task) from (
+  select ${task} as task ${meant(context)}
+    and (t.state_at, t.id) < (coalesce($8::timestamptz, 'infinity'), coalesce($9::uuid, '${lastId}'))
+  order by t.state_at desc nulls last, t.id desc nulls last limit $10) p), '[]') as tasks`
+
+export const listTasks = statement('list_tasks', listTasksSql(' and $5::text is null'))
+export const listContextTasks = statement('list_context_tasks', listTasksSql(' and t.context_id = $5'))
+
+/** $3 agent, $4 context, $5 owner. Decided ones for an hour longer, so that a decision that is sent again finds what it was about. */
+const waitsIn = statement(
+  'waits_in_context',
+  `
+select a.id, t.id as "taskId", w.run_id as "runId", a.status <> 'pending' or a.expires_at < now() as "isOver", t.ended_at is not null as "isTaskOver",
+  a.summary, ${isoTime('a.expires_at')} as "expiresAt"
+from tasks t join turns w on w.task_id = t.id join pending_actions a on a.turn_id = w.id
+where t.tenant = $1 and t.connection = $2 and t.owner is not distinct from $5::text and t.agent = $3 and t.context_id = $4
+  and (a.status = 'pending' or a.resolved_at > now() - interval '1 hour')
+order by a.id`,
+)
+
+/** $3 agent, $4 context, $5 owner. The conversation of that name may be theirs, another owner's, or not there. */
+const isForeignContext = statement(
+  'is_foreign_context',
+  `
+with there as materialized (
+  select distinct t.owner is not distinct from $5::text as "isOwn" from tasks t
+  where t.tenant = $1 and t.connection = $2 and t.context_id = $4 and t.agent = $3
+)
+select exists (select 1 from there) and not exists (select 1 from there where "isOwn") as "isForeign"`,
+)
+
+/**
+ * The lane first, as the worker that ends a turn does. What waits in a lane that no worker holds is withdrawn; what a worker has just
+ * taken finds its task cancelled when its turn opens.
+ */
+export const cancelTask = statement(
+  'cancel_task',
+  `
+with lane as materialized (
+  select l.conversation_id, l.holder is null or l.lease_until < now() as is_free from lanes l
+  where l.conversation_id = (select t.conversation_id from tasks t where ${own}) for update
+),
+asked as materialized (select t.id, t.ended_at from tasks t where ${own} and (select count(*) from lane) >= 0 for update),
+withdrawn as (
+  update inbox x set state = 'refused', reason = 'task_cancelled', ended_at = now()
+  from asked a, lane l where x.task_id = a.id and x.conversation_id = l.conversation_id and l.is_free and x.state = 'queued'
+    and a.ended_at is null
+  returning x.id
+),
+shortened as (
+  update lanes l set pending = l.pending - (select count(*)::int from withdrawn)
+  from lane where l.conversation_id = lane.conversation_id and exists (select 1 from withdrawn)
+),
+ended as (
+  update tasks t set state = 'cancelled', state_at = ${instantNow}, ended_at = now(), said = null, waiting_id = null
+  from asked a where t.id = a.id and a.ended_at is null returning t.id
+)
+select case when exists (select 1 from ended) then 'cancelled' else 'over' end as outcome,
+  (select u.id from turns u where u.task_id = a.id and u.kind in ('messages', 'signal') order by u.task_order desc limit 1) as "turnId"
+from asked a`,
+)

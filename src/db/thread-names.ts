@@ -1,0 +1,28 @@
+// Names of threads in the table that says which agent a thread talks with. Statements build the same names (src/db/thread-names.ts).
+
+/** What the conversation beside a conversation is called: commands about it wait for nothing but each other. */
+export const controlPrefix = '~control '
+
+/** The sender's own name for it. A length tells where the subject ends, whatever is in it. */
+export function ownThread(subject: string, named: string): string {
+  // Counted as a database counts: by characters, not by halves of them.
+  return `~${[...subject].length}~${subject}~${named}`
+}
+
+/** The name of a thread that the platform confirms; it never begins like a sender's own. */
+export function sharedThread(named: string): string {
+  return named.startsWith('~') ? `~~${named}` : named
+}
+
+// What a conversation is called that its sender merely claims: by its sender first, so that no other sender's claim leads there.
+
+/** SQL for the part before the sender's own name for it. The subject is written without `~`, so it ends where it ends. */
+export const ownThreads = (subject: string): string =>
+  `'~' || replace(replace(coalesce(${subject}, ''), '%', '%25'), '~', '%7E') || '~'`
+
+/** SQL for the same as `ownThread` of src/db/thread-names.ts, up to the name of the thread. */
+export const turnedBy = (subject: string): string => `'~' || length(${subject}) || '~' || ${subject} || '~'`
+
+/** SQL for the same as `sharedThread`. */
+export const turnedThread = (named: string): string =>
+  `case when starts_with(${named}, '~') then '~~' else '' end || ${named}`

@@ -1,0 +1,111 @@
+// The port of the transcript: read by window, so that a long conversation costs no more than a short one.
+import type { Envelope, Json, RunLog } from '../contract/index.ts'
+import { type Database, statement, storableJson } from './client.ts'
+import { fireTimers, type SignalStore } from './signals.ts'
+import type { TakeOver } from './take-over.ts'
+
+export interface TranscriptStore {
+  /** The first `head` lines and the last `tail` lines, oldest first, none twice. Ambient ones beside them: the last `around`. */
+  window(sessionId: string, lines: TranscriptLines): Promise<readonly Envelope[]>
+  /** The state that the agent shares with a person's program; undefined: there is none. */
+  sharedState(sessionId: string): Promise<Json | undefined>
+}
+
+export type TranscriptLines = {
+  readonly head: number
+  readonly tail: number
+  readonly around: number
+  /** Only lines before this one. */
+  readonly until?: number
+}
+
+// Transcript, signals and run log on SQL.
+
+export function createTranscriptStore(database: Database, tenant: string): TranscriptStore {
+  return {
+    async window(sessionId, { head, tail, around, until }) {
+      const params = [sessionId, head, tail, tenant, around, until ?? null]
+      const rows = await database.query<{ envelope: Envelope }>(transcriptWindow, params)
+      return rows.map((row) => row.envelope)
+    },
+    async sharedState(sessionId) {
+      const [row] = await database.query<{ state: Json | null }>(readSharedState, [sessionId, tenant])
+      return row?.state ?? undefined
+    },
+  }
+}
+
+/** Asked at least every poll: its answers say that the database is there. */
+export function createSignalStore(database: Database, tenant: string, takeOver?: TakeOver): SignalStore {
+  return {
+    async fireDue(limit) {
+      const [row] = await database.query<{ fired: number; databaseMs: number }>(fireTimers, [limit, tenant])
+      if (row !== undefined) takeOver?.seen(row.databaseMs)
+      return row?.fired ?? 0
+    },
+  }
+}
+
+export function createRunLog(database: Database): RunLog {
+  return {
+    async append(runId, key, event) {
+      await database.query(appendRunEvent, [runId, key, storableJson(event)])
+    },
+  }
+}
+
+// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant, $5 lines of ambient context,
+// $6 before which line, or null.
+
+type Window = {
+  readonly session: string
+  readonly head: string
+  readonly tail: string
+  /** How many lines of ambient context. */
+  readonly around: string
+  /** SQL: what else is asked of a line `m`. */
+  readonly where: string
+}
+
+/**
+ * The lines of a window, with their numbers. Ambient context stands where it was said and does not count against what was
+ * said to the agent; there is never more of it between two turns than one turn is given.
+ */
+export const windowLines = ({ session, head, tail, around, where }: Window): string => {
+  const transcriptLinesSql = (more: string) =>
+    `select m.seq, m.envelope from messages m where m.session_id = ${session} and ${where}${more}`
+  const said = `m.role <> 'overheard'`
+  return `
+  with first_lines as materialized (${transcriptLinesSql(` and ${said}`)} order by m.seq limit ${head}),
+  last_lines as materialized (${transcriptLinesSql(` and ${said} and m.seq > coalesce((select max(f.seq) from first_lines f), -1)`)}
+    order by m.seq desc limit ${tail}),
+  overheard_lines as materialized (
+    -- Of a long session only the end is looked through.
+    ${transcriptLinesSql(` and m.role = 'overheard' and m.seq > (
+      select case when count(*) < ${tail} then -1 else min(l.seq) end from last_lines l)`)}
+    order by m.seq desc limit ${around})
+  select * from first_lines union all select * from last_lines union all select * from overheard_lines`
+}
+
+const transcriptWindow = statement(
+  'transcript_window',
+  `
+select envelope from (${windowLines({ session: '$1', head: '$2', tail: '$3', around: '$5', where: 'm.tenant = $4 and ($6::bigint is null or m.seq < $6::bigint)' })}) lines
+order by seq`,
+)
+
+/** $1 session, $2 tenant. */
+const readSharedState = statement(
+  'read_shared_state',
+  `select metadata -> 'state' as state from sessions where tenant = $2 and id = $1`,
+)
+
+/** $1 run, $2 key, $3 event. The same key again changes nothing. Held while it is written: a run that is gone gets no log. */
+const appendRunEvent = statement(
+  'append_run_event',
+  `
+with run as materialized (select id from runs where id = $1 for share)
+insert into run_events (run_id, seq, key, event)
+select run.id, coalesce((select max(seq) + 1 from run_events where run_id = $1), 0), $2, $3::text::jsonb from run
+on conflict (run_id, key) do nothing`,
+)
