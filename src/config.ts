@@ -30,7 +30,6 @@ import {
   strangerLimits,
 } from './contract/index.ts'
 import { defaultRetention, type RetentionPolicy, retentionProblems } from './db/retention.ts'
-import type { TurnPolicy } from './gateway/deps.ts'
 import type { AccessPolicy } from './identity/access/access-policy.ts'
 import type { UserHas } from './identity/access/capabilities.ts'
 import type { ConsentPolicy } from './identity/consent/consent.ts'
@@ -41,7 +40,8 @@ import { readTenant } from './identity/tenant.ts'
 import type { AttestationVerifier } from './identity/trust/admit-forwarded.ts'
 import { configuredIssuers } from './identity/trust/configured-issuers.ts'
 import type { TrustedIssuer, TrustedIssuers } from './identity/trust/trusted-issuers.ts'
-import type { SettlePolicy } from './outbox/settle.ts'
+import type { SettlePolicy } from './outbound/settle.ts'
+import type { TurnPolicy } from './turns/deps.ts'
 
 /** What a parley.config.ts exports. Everything is optional; without it the demo agent answers. */
 export type ParleyConfig = {

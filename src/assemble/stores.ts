@@ -19,7 +19,7 @@ import { createSuspectStore } from '../db/suspects.ts'
 import { createToolRequestStore } from '../db/tool-requests.ts'
 import { createSignalStore, createTranscriptStore } from '../db/transcripts.ts'
 import type { LeaseOptions } from '../db/turns.ts'
-import type { GatewayDeps } from '../gateway/deps.ts'
+import type { GatewayDeps } from '../turns/deps.ts'
 
 type Stores =
   | ('receipts' | 'suspects' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox' | 'live')

@@ -4,8 +4,8 @@ import type { Log } from '../contract/index.ts'
 import { createAccountDeletionStore } from '../db/account-deletions.ts'
 import type { Database } from '../db/client.ts'
 import { createSweepStore, sweepOnce } from '../db/retention.ts'
-import type { GatewayDeps } from '../gateway/deps.ts'
 import { processAccountDeletions } from '../identity/forget/farewell.ts'
+import type { GatewayDeps } from '../turns/deps.ts'
 
 export type SweepDeps = {
   readonly config: Pick<Config, 'retention' | 'tenant'>

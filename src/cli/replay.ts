@@ -1,7 +1,7 @@
 // `parley replay`: a stored message through today's code and agent, and how the answer differs. Changes nothing.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ReplayReport } from '../gateway/replay.ts'
+import type { ReplayReport } from '../turns/replay.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
 import { printableLine } from './output.ts'

@@ -1,7 +1,7 @@
 // An agent as the operator sees it: its address, and where and how it can be written to.
 import { type AgentFacts, agentLine } from '../agent/agent-facts.ts'
 import { formatAddress } from '../contract/index.ts'
-import type { GatewayConnection } from '../gateway/deps.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
 
 /** `own`: the account is this agent's. `default`: it answers where no agent is named. `mention`: a message begins with its name. */
 export type AgentReach = { readonly connection: string; readonly by: 'own' | 'default' | 'mention' }

@@ -9,8 +9,8 @@ import type {
   StoredAccess,
 } from '../contract/index.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
-import { admit } from '../gateway/admissions.ts'
-import type { GatewayConnection, GatewayDeps } from '../gateway/deps.ts'
+import { admit } from '../turns/admit.ts'
+import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 
 const runPath = '/api/v1/agent/run'
 

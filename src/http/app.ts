@@ -1,8 +1,8 @@
 // Hop 1 and the gateway's HTTP surface: webhooks, the channels' own endpoints, health, and the operator's routes.
 import { type Context, Hono } from 'hono'
 import type { RawRequest, RequestHead, TransportAnswer } from '../contract/index.ts'
-import type { GatewayConnection } from '../gateway/deps.ts'
 import { readBody } from '../lib/index.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
 import { addAdminRoutes } from './admin.ts'
 import { addAttachmentRoutes } from './attachments.ts'
 import { addAdapterCardRoute } from './connector-card.ts'

@@ -1,8 +1,8 @@
 // Inbound events that an adapter delivers by itself, from a port or a request of its own: received like a webhook, answered in words that
 // every protocol has.
 import { isGatewayError, type ListenResult, type RawRequest } from '../contract/index.ts'
-import type { GatewayConnection } from '../gateway/deps.ts'
-import type { Received } from '../gateway/receive.ts'
+import type { Received } from '../inbound/receive.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
 import type { AppDeps } from './deps.ts'
 import { receiveRawRequest } from './hook.ts'
 import { webhookAnswer } from './status.ts'

@@ -6,8 +6,8 @@ import {
   type RequestHead,
   type TransportAnswer,
 } from '../contract/index.ts'
-import type { GatewayConnection } from '../gateway/deps.ts'
-import type { Received } from '../gateway/receive.ts'
+import type { Received } from '../inbound/receive.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
 import type { AppDeps } from './deps.ts'
 import { failureAnswer, webhookAnswer } from './status.ts'
 

@@ -1,7 +1,7 @@
 // The request context of a channel that answers a request itself: how it delivers what the request says, and the trace of it.
 import type { Context } from 'hono'
 import { errorLogFields, type ServeContext } from '../contract/index.ts'
-import type { GatewayConnection } from '../gateway/deps.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
 import type { AppDeps } from './deps.ts'
 import { deliverInbound } from './hand-in.ts'
 

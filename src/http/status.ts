@@ -7,7 +7,7 @@ import {
   type RejectReason,
   type TransportAnswer,
 } from '../contract/index.ts'
-import type { Received } from '../gateway/receive.ts'
+import type { Received } from '../inbound/receive.ts'
 import { asProblem, problemAnswer, traceHeader } from './problem.ts'
 
 const rejectionStatuses: Readonly<

@@ -1,23 +1,28 @@
 // Hop 4: an inbound event becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
-import type {
-  AcceptResult,
-  Bounce,
-  Connection,
-  IgnoredEvent,
-  InboundMessage,
-  JsonObject,
-  NormalizedMessage,
-  OnceClaim,
-  TaskClaim,
+import {
+  type AcceptResult,
+  type Bounce,
+  type Connection,
+  cleanText,
+  type IgnoredEvent,
+  type InboundMessage,
+  isGatewayError,
+  isKnownPart,
+  type JsonObject,
+  type KnownPart,
+  type NormalizedMessage,
+  type OnceClaim,
+  type Part,
+  recipientLane,
+  type TaskClaim,
 } from '../contract/index.ts'
-import { cleanText, isGatewayError, recipientLane } from '../contract/index.ts'
 import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from '../db/inbox.ts'
 import type { RecordChanges } from '../db/records.ts'
 import { ownThread, sharedThread } from '../db/thread-names.ts'
-import { besideThread, parseChatCommand, plainThread } from './control-command.ts'
-import { contentKey, dedupeKey, rejectedEventKey } from './dedupe-key.ts'
+import { safeHtml } from '../markdown/index.ts'
+import { besideThread, parseChatCommand, plainThread } from './chat-command.ts'
 import type { Committer } from './group-commit.ts'
-import { redactRaw } from './redact.ts'
+import { redactRaw } from './stored-copy.ts'
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 const bounceCode = /^[\w.:-]{1,80}$/
@@ -340,4 +345,58 @@ function approximateBytes(arrived: InboundMessage): number {
   let bytes = 512
   for (const part of arrived.message.parts) bytes += 'content' in part ? String(part.content).length : 256
   return bytes
+}
+
+// Dedupe keys: what makes two deliveries the same message, and a hash of what the message says.
+
+/** Structured, not joined by a separator: no id can imitate another one's key. */
+export function dedupeKey(arrived: InboundMessage): string {
+  const { channel } = arrived.message
+  return JSON.stringify([
+    arrived.isIdForAllAgents === true ? null : arrived.agent,
+    // An unauthenticated event never occupies an authenticated sender's key.
+    arrived.message.sender.verified,
+    arrived.isSenderChosenId ? (arrived.subject ?? null) : null,
+    channel?.event ?? 'new',
+    arrived.semanticId,
+    arrived.version,
+  ])
+}
+
+/** The claims that a platform's own id may stand for, when all one has is the id; and those of a rejected or unparsable event. */
+export function listDedupeKeys(platformId: string, agents: readonly string[]): readonly string[] {
+  const asMessage = agents.flatMap((agent) =>
+    [true, false].map((isVerified) => JSON.stringify([agent, isVerified, null, 'new', platformId, '0'])),
+  )
+  return [...asMessage, rejectedEventKey(platformId), operationKey(platformId)]
+}
+
+/** Inbound events that became no message are told apart by their delivery alone. */
+function rejectedEventKey(deliveryId: string): string {
+  return JSON.stringify(['remains', deliveryId])
+}
+
+/** What an operator asked for: no inbound event can take its place, whatever it is called. */
+export function operationKey(deliveryId: string): string {
+  return JSON.stringify(['operation', deliveryId])
+}
+
+/** What the message says, for telling a redelivery from another body under the same id. */
+function contentKey(arrived: InboundMessage): string {
+  if (arrived.isOnceById === true) return 'by its id'
+  return JSON.stringify([arrived.subject ?? null, arrived.message.parts, arrived.message.channel?.command ?? null])
+}
+
+// Cleans inbound messages: HTML is reduced to a safe subset before it is stored.
+
+export function sanitizeMessage(message: NormalizedMessage): NormalizedMessage {
+  return message.parts.some(isHtml) ? { ...message, parts: message.parts.map(sanitizePart) } : message
+}
+
+function sanitizePart(part: Part): Part {
+  return isHtml(part) ? { ...part, content: safeHtml(part.content) } : part
+}
+
+function isHtml(part: Part): part is Extract<KnownPart, { kind: 'text' }> {
+  return isKnownPart(part) && part.kind === 'text' && part.mime === 'text/html'
 }

@@ -2,10 +2,10 @@
 // the JSON together. Only the plain case is taken; whatever is unusual goes to the app, which answers the same.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { RequestHead, RequestSource, TransportAnswer } from '../contract/index.ts'
-import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from '../http/deps.ts'
 import { answerWebhook, errorToAnswer, findConnection, screenWebhook } from '../http/hook.ts'
 import { asProblem } from '../http/problem.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
 import { joinedHeaders } from './headers-of.ts'
 
 type WebhookListenerDeps = Pick<

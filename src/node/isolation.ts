@@ -2,8 +2,8 @@
 // must be alone. A child that dies takes nothing with it that was not its own, and its death is known at once.
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import type { GatewayDeps } from '../gateway/deps.ts'
-import { type Isolation, type SuspectShare, suspectShare } from '../gateway/isolation.ts'
+import type { GatewayDeps } from '../turns/deps.ts'
+import { type Isolation, type SuspectShare, suspectShare } from '../turns/isolation.ts'
 import { beatMs, childPrefix, type FromSuspects, type ToSuspects } from './suspect-message.ts'
 
 /** Starts this program again, as a process that calls `runSuspects`. */

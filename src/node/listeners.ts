@@ -1,10 +1,10 @@
 // Connections with a port of their own, on the edge that stays: what a caller hands in is received like a webhook.
 import type { Assembled } from '../assemble.ts'
 import type { IngressContext, RawRequest } from '../contract/index.ts'
-import type { GatewayConnection } from '../gateway/deps.ts'
-import { type ListenerState, type RunningListeners, runListeners } from '../gateway/listeners/run-listeners.ts'
 import type { AppDeps } from '../http/deps.ts'
 import { deliverInbound } from '../http/hand-in.ts'
+import { type ListenerState, type RunningListeners, runListeners } from '../inbound/listeners.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
 
 export type NodeListeners = {
   /** Resolves when every port was tried once. */

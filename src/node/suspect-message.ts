@@ -1,5 +1,5 @@
 // What a gateway and the process that runs its suspects say to each other.
-import type { SuspectShare } from '../gateway/isolation.ts'
+import type { SuspectShare } from '../turns/isolation.ts'
 
 /** How the names begin in which such processes hold leases. */
 export const childPrefix = 'suspects '

@@ -1,7 +1,7 @@
 // `explain`: from any id an operator may hold to the whole life of the message behind it.
 
 import type { ExplainStore, Facts, Hit } from '../db/explain.ts'
-import { listDedupeKeys } from '../inbound/dedupe-key.ts'
+import { listDedupeKeys } from '../inbound/accept.ts'
 import { rejectionTimeline } from './rejected-story.ts'
 import type { Rejections } from './rejections.ts'
 import type { Timeline } from './story.ts'

@@ -5,9 +5,9 @@ import type { Config } from '../config.ts'
 import { GatewayError, type Log, type Mailer } from '../contract/index.ts'
 import type { Database, Failpoint } from '../db/client.ts'
 import { openHyperdrive } from '../db/hyperdrive.ts'
-import type { GatewayConnection } from '../gateway/deps.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-memory.ts'
-import { createSingleCommit } from '../inbound/single-commit.ts'
+import { createSingleCommit } from '../inbound/group-commit.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
 
 export type InvocationOptions = {
   readonly connectionString: string

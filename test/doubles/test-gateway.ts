@@ -3,7 +3,7 @@ import { type Assembled, assembleGateway, type Runtime } from '../../src/assembl
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../../src/config.ts'
 import type { ChannelDefinition, ConnectionConfig, JsonObject } from '../../src/contract/index.ts'
 import type { Database } from '../../src/db/client.ts'
-import type { Received } from '../../src/gateway/receive.ts'
+import type { Received } from '../../src/inbound/receive.ts'
 import { createFencedFetch, prepareFencedFetch } from '../../src/node/fenced-fetch.ts'
 import { loopbackArrival, loopbackSecret } from './loopback/fixtures.ts'
 import { type LoopbackEvent, loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from './loopback/index.ts'

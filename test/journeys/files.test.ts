@@ -5,7 +5,7 @@ import { type AgentContext, type AgentReply, defineAgent } from '../../src/agent
 import { GatewayError, type NormalizedMessage, type Part, textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createReplayStore } from '../../src/db/replay.ts'
-import { replay } from '../../src/gateway/replay.ts'
+import { replay } from '../../src/turns/replay.ts'
 import { type MemoryBlobs, memoryBlobs } from '../doubles/memory-blobs.ts'
 import { startTelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

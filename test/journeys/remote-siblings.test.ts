@@ -4,9 +4,9 @@ import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import type { Model } from '../../src/agent/loop/model.ts'
 import { a2aAgent } from '../../src/agent/remote/remote-agent.ts'
 import { isGatewayError, textOf } from '../../src/contract/index.ts'
-import { createRemoteAgentCaller } from '../../src/gateway/elsewhere.ts'
-import { carriedChain, payloadWithChain } from '../../src/gateway/turn-chain.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'
+import { carriedChain, payloadWithChain } from '../../src/turns/call-chain.ts'
+import { createRemoteAgentCaller } from '../../src/turns/remote-agents.ts'
 import {
   artifactOf,
   type RemotePeerStub,

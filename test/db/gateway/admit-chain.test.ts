@@ -4,7 +4,7 @@ import type { CallerContext } from '../../../src/contract/index.ts'
 import { createChainStore } from '../../../src/db/call-chains.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
-import { admitChain } from '../../../src/gateway/admit-chain.ts'
+import { admitChain } from '../../../src/turns/admit.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,7 +1,7 @@
 // A name of somebody's file is no right to it: what an arrival says about stored files is forgotten before it is read.
 import { expect, test } from 'vitest'
 import type { InboundEvent, Part } from '../../../src/contract/index.ts'
-import { claimFiles } from '../../../src/gateway/files/claim-files.ts'
+import { claimFiles } from '../../../src/turns/turn-files.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 
 const theirs = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'agent-files', path: 'agent-inputs/x.txt' }

@@ -5,7 +5,7 @@ import { secretValuesInEnvironment } from '../../../src/node/runtime.ts'
 
 test("lines of the developer's own files come first, then those of packages; the gateway's own are left out", () => {
   const error = new Error('no such user')
-  const gateway = new URL('../../../src/gateway/run-turn.ts', import.meta.url).pathname
+  const gateway = new URL('../../../src/turns/run-turn.ts', import.meta.url).pathname
   error.stack = [
     'Error: no such user',
     '    at get (file:///app/node_modules/got/index.js:1:1)',

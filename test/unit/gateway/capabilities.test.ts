@@ -1,7 +1,7 @@
 // Who may use a tool that needs a capability: by the host's word, by a grant, by a token's list, and never beyond the ceiling.
 import { expect, test } from 'vitest'
-import { capabilityCheck } from '../../../src/gateway/capabilities.ts'
 import { audiencePrincipal, tokenPrincipal, userPrincipal } from '../../../src/identity/principal/factories.ts'
+import { capabilityCheck } from '../../../src/turns/tool-capability.ts'
 
 const ceiling = (allowed: readonly string[] | null, denied: readonly string[] | null = null) => ({
   capability_ceiling: { user_id: 0, allowed_capabilities: allowed, denied_capabilities: denied, metadata: {} },

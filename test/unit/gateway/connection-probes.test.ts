@@ -1,12 +1,12 @@
 // How connections stand: asked at the start and again, bounded in time, and told in the log when it changes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LogFields, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
-import { type Probed, type ProbesDeps, type RunningProbes, runProbes } from '../../../src/gateway/probes/run-probes.ts'
 import {
   connectionMetrics,
   formatConnectionState,
   observedProblems,
 } from '../../../src/observability/connection-health.ts'
+import { type Probed, type ProbesDeps, type RunningProbes, runProbes } from '../../../src/observability/probes.ts'
 
 const well: ProbeResult = { summary: '@my_bot, polling', problems: [] }
 const refused: ProbeResult = {

@@ -1,6 +1,6 @@
 // The pump: as many at once as there are slots, nothing lost to an error, awake when rung.
 import { expect, test } from 'vitest'
-import { createQuiet, createWakeup, runWorkerLoop, type WorkerLoop } from '../../../src/pump.ts'
+import { createQuiet, createWakeup, runWorkerLoop, type WorkerLoop } from '../../../src/turns/worker-loop.ts'
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { AgentContext } from '../../../src/agent/context.ts'
 import type { AncestorMessage, AncestorsRequest, Envelope } from '../../../src/contract/index.ts'
-import { type AncestorsContext, fetchAncestors } from '../../../src/gateway/read-around.ts'
+import { type AncestorsContext, fetchAncestors } from '../../../src/turns/thread-ancestors.ts'
 
 type Around = (asked: AncestorsRequest, signal: AbortSignal) => Promise<readonly AncestorMessage[]>
 

@@ -1,7 +1,7 @@
 // Results in hand: written until the database has answered, or until the time to stop is over.
 import { expect, test } from 'vitest'
 import { GatewayError, type LogFields } from '../../../src/contract/index.ts'
-import { createResultKeeper, trackResults } from '../../../src/gateway/result-keeper.ts'
+import { createResultKeeper, trackResults } from '../../../src/turns/result-keeper.ts'
 
 const away = (): GatewayError => new GatewayError('storage_unavailable', '[storage] away')
 

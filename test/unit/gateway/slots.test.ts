@@ -1,6 +1,6 @@
 // Slots: how many one agent and one connection may hold, and since when none is free.
 import { expect, test } from 'vitest'
-import { createSlots, slotShares } from '../../../src/gateway/slots.ts'
+import { createSlots, slotShares } from '../../../src/turns/slots.ts'
 
 const policy = { slots: 64, reservedSlots: 8 }
 const several = { agents: 2, connections: 3 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { InboundMessage, Part } from '../../../src/contract/index.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { resendNotice } from '../../../src/identity/pairing/door-words.ts'
-import { isHeavy, maxStrangerBytes, trimStrangerMessage } from '../../../src/inbound/leave-out.ts'
+import { isHeavy, maxStrangerBytes, trimStrangerMessage } from '../../../src/inbound/stored-copy.ts'
 
 const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const file = (name: string, data = 'aGVsbG8='): Part => ({

@@ -1,8 +1,8 @@
 // The stored copy of an original payload shows no credential and stays within bounds (msg NM-17, NM-18).
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sanitizeMessage } from '../../../src/inbound/clean-message.ts'
-import { redactRaw } from '../../../src/inbound/redact.ts'
+import { sanitizeMessage } from '../../../src/inbound/accept.ts'
+import { redactRaw } from '../../../src/inbound/stored-copy.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 import { scaled } from '../../setup/scale.ts'
 

@@ -5,7 +5,7 @@ import { renderTelegram } from '../../../adapters/telegram/render/reply.ts'
 import { readPendingAction } from '../../../src/agent/approvals/pending-action.ts'
 import { questionPart, questionText, withoutQuestions } from '../../../src/agent/approvals/question.ts'
 import { type NormalizedResponse, type Part, type RenderedCall, textPart } from '../../../src/contract/index.ts'
-import { markQuestions } from '../../../src/outbox/ask-calls.ts'
+import { markQuestions } from '../../../src/outbound/render.ts'
 
 const action = readPendingAction({
   action_id: '0199a3b0-0000-7000-8000-0000003f2a91',

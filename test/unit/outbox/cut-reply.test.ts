@@ -4,8 +4,7 @@ import { renderSlack } from '../../../adapters/slack/render.ts'
 import { renderWithFiles } from '../../../adapters/telegram/files/render.ts'
 import type { Adapter, NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'
 import { textPart } from '../../../src/contract/index.ts'
-import type { WholeReply } from '../../../src/outbox/cut-reply.ts'
-import { renderCalls } from '../../../src/outbox/enqueue.ts'
+import { renderCalls, type WholeReply } from '../../../src/outbound/render.ts'
 
 const digest = 'a'.repeat(64)
 const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const

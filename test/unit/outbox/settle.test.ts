@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest'
 import type { Capabilities, DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { OpenCall } from '../../../src/db/outbox.ts'
-import { backoffMs } from '../../../src/outbox/backoff.ts'
 import {
+  backoffMs,
   type SettlePolicy,
   settleEdited,
   settleLookup,
   settleOutcome,
   settleWithdrawn,
-} from '../../../src/outbox/settle.ts'
+} from '../../../src/outbound/settle.ts'
 
 const policy: SettlePolicy = {
   backoff: { firstMs: 100, maxMs: 1_000 },

@@ -1,7 +1,7 @@
 // Leases: valid by our own clock, renewed together, and gone for good once another epoch has the lane.
 import { afterEach, expect, test } from 'vitest'
 import type { Hold } from '../../../src/db/turn-rows.ts'
-import { createLeaseKeeper, type Lease, type LeaseKeeper } from '../../../src/sessions/lease-keeper.ts'
+import { createLeaseKeeper, type Lease, type LeaseKeeper } from '../../../src/turns/leases.ts'
 
 const hold: Hold = { conversationId: 'c1', epoch: 1 }
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }

@@ -1,0 +1,82 @@
+// What an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events does it: one row, once
+// by its name, all of it or nothing.
+import {
+  type AcceptResult,
+  GatewayError,
+  type JsonObject,
+  type Operation,
+  type OperationChange,
+  type OperationResult,
+} from '../contract/index.ts'
+import { areStorable } from '../db/records.ts'
+import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import { acceptWhole, createRejectedEventDraft, operationKey } from './accept.ts'
+import { acceptContext, createAcceptReporter, startRequestTrace } from './request-context.ts'
+
+/** `by`: who asks, as the audit log names them. */
+export type Asked = { readonly name: string; readonly input: JsonObject; readonly by: string }
+
+/** `inboxId`: the row of what was changed. `isRepeat`: it had been done before, and was not done again. */
+export type Done = { readonly value: JsonObject; readonly inboxId?: string; readonly isRepeat?: boolean }
+
+/** An inbound event changes a few things; an operator may have many people told. */
+const maxChanges = 5000
+const patienceMs = 30_000
+
+export async function operate(deps: GatewayDeps, at: GatewayConnection, asked: Asked): Promise<Done> {
+  const operation = operationAt(at, asked.name)
+  const facts = { connection: at.connection, at: new Date(deps.now()).toISOString() }
+  const { value, change } = await withOperationTimeout(operation(asked.input, facts))
+  if (change === undefined) return { value }
+  const acceptance = await acceptOperation(deps, at, asked, change)
+  if (acceptance.kind === 'refused')
+    throw new GatewayError('conflict', `nothing was changed (${acceptance.reason}); look again, then repeat it`)
+  return { value, inboxId: acceptance.inboxId, ...(acceptance.kind === 'accepted' ? {} : { isRepeat: true }) }
+}
+
+function operationAt({ adapter }: GatewayConnection, name: string): Operation {
+  const known = adapter.operations ?? {}
+  const operation = Object.hasOwn(known, name) ? known[name] : undefined
+  if (operation !== undefined) return operation
+  const names = Object.keys(known).join(', ')
+  throw new GatewayError(
+    'not_found',
+    names === '' ? 'nothing can be asked of this channel' : `this channel knows no such operation; it knows ${names}`,
+  )
+}
+
+async function acceptOperation(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  { name, input, by }: Asked,
+  change: OperationChange,
+): Promise<AcceptResult> {
+  const { reason, deliveryId, reach, subject = null } = change
+  const { effects = [], sends = [] } = change
+  if (effects.length + sends.length > maxChanges)
+    throw new GatewayError('bad_request', `it would change more than ${maxChanges} things at once; ask for less`)
+  if (!areStorable(change, maxChanges))
+    throw new GatewayError('bad_request', 'a name or a text in it is too long to be kept; shorten it')
+  // Not in the commit, and so before it: an operator who asks again says it again, and that changes nothing.
+  if (reach !== undefined) await at.notePlace(reach, subject)
+  const entry = startRequestTrace(deps, undefined)
+  const context = acceptContext(at, entry)
+  const raw = { operation: name, by, input }
+  const draft = createRejectedEventDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
+  // Of a kind of its own: it is no inbound event, and is never read again as one.
+  const acceptance = await acceptWhole(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
+  if (acceptance.kind === 'accepted' && (change.sends ?? []).length > 0) deps.bells.sends.ring()
+  return createAcceptReporter(deps, context, entry)('ignored', reason, acceptance)
+}
+
+/** Nothing is committed for an operator who was told that it took too long. */
+async function withOperationTimeout(work: Promise<OperationResult>): Promise<OperationResult> {
+  const late = Promise.withResolvers<never>()
+  const error = new GatewayError('storage_unavailable', 'it took too long and nothing was changed; ask again')
+  const timer = setTimeout(() => late.reject(error), patienceMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,113 @@
+// Callers of other protocols: every process that stays opens the ports of the connections that have some, and delivers what comes in.
+// A port that cannot be opened keeps nothing else from working; it is tried again, and shown until it is open.
+import { errorLogFields, type IngressContext, type OpenListener } from '../contract/index.ts'
+import { sleep } from '../lib/sleep.ts'
+import { backoffMs } from '../outbound/settle.ts'
+import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+
+/** `failing`: the port is not open; it is tried again. */
+export type ListenerState = {
+  readonly connection: string
+  readonly state: 'listening' | 'failing'
+  /** Where it listens. */
+  readonly address?: string
+  readonly code?: string
+  /** What to do about it. */
+  readonly problem?: string
+}
+
+export type RunningListeners = {
+  readonly signs: () => readonly ListenerState[]
+  /** Resolves when every port was tried once: open, or known not to be. */
+  readonly tried: Promise<void>
+  /** Takes no new callers, and resolves when those that were connected have been answered. */
+  readonly stop: () => Promise<void>
+}
+
+export type ListenersDeps = Pick<GatewayDeps, 'connections' | 'random' | 'log'> & {
+  readonly doorOf: (at: GatewayConnection) => IngressContext
+}
+
+const backoff = { firstMs: 500, maxMs: 30_000 } as const
+
+export function runListeners(deps: ListenersDeps): RunningListeners {
+  const stopping = new AbortController()
+  const signs = new Map<string, ListenerState>()
+  const tried = Promise.withResolvers<void>()
+  const listening = deps.connections.filter((at) => at.adapter.listen !== undefined)
+  const reportListener = (at: GatewayConnection, sign: ListenerState): void => {
+    signs.set(at.key, sign)
+    if (signs.size === listening.length) tried.resolve()
+  }
+  if (listening.length === 0) tried.resolve()
+  const running = listening.map((at) =>
+    runListener(deps, at, { stop: stopping.signal, tell: (sign) => reportListener(at, sign) }),
+  )
+  return {
+    signs: () => [...signs.values()],
+    tried: tried.promise,
+    async stop() {
+      stopping.abort()
+      await Promise.all(running)
+    },
+  }
+}
+
+type Watch = { readonly stop: AbortSignal; readonly tell: (sign: ListenerState) => void }
+
+async function runListener(deps: ListenersDeps, at: GatewayConnection, { stop, tell }: Watch): Promise<void> {
+  const listening = await untilOpen(deps, at, { stop, tell })
+  if (listening === undefined) return
+  tell({ connection: at.key, state: 'listening', address: listening.address })
+  await untilStopped(stop)
+  await listening.stop()
+}
+
+/** Undefined: told to stop before the port was open. */
+async function untilOpen(
+  deps: ListenersDeps,
+  at: GatewayConnection,
+  { stop, tell }: Watch,
+): Promise<OpenListener | undefined> {
+  const connection = at.key
+  let told: string | undefined
+  for (let failures = 0; !stop.aborted; ) {
+    try {
+      return await at.adapter.listen?.(deps.doorOf(at), stop)
+    } catch (error) {
+      if (stop.aborted) return undefined
+      failures += 1
+      const { code, problem, ...facts } = whyClosed(error)
+      // Said once for each reason: a port that is taken may be taken for days.
+      if (told !== code) deps.log.warn('listener_failed', { connection, code, problem, ...facts })
+      told = code
+      tell({ connection, state: 'failing', code, problem })
+      await sleep(backoffMs(failures, backoff, deps.random), stop)
+    }
+  }
+  return undefined
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program has the port; end it, or set another port for this connection',
+  EACCES: 'this process may not open the port; choose one above 1023, or give it the right',
+  EADDRNOTAVAIL: 'this machine does not have that address; set one that it has',
+}
+
+/** A code of the operating system says more than the class of the exception; its message may quote anything. */
+function whyClosed(error: unknown): { readonly code: string; readonly problem: string; readonly at?: string | null } {
+  const { code = 'internal', ...facts } = errorLogFields(error, 'internal')
+  const own = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const remedy = own === undefined ? undefined : remedies[own]
+  if (own !== undefined && remedy !== undefined) return { code: own, problem: remedy }
+  return {
+    ...facts,
+    code: code ?? 'internal',
+    problem: 'the port is not open; look at the settings of this connection',
+  }
+}
+
+function untilStopped(stop: AbortSignal): Promise<void> {
+  if (stop.aborted) return Promise.resolve()
+  return new Promise((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }))
+}

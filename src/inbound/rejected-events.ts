@@ -1,0 +1,76 @@
+// Rejected and unparsable events: what is kept of a verified event that became no message, so that none vanishes.
+import type { AcceptResult, InboundOutcome, JsonObject, RawRequest, ReceiveResult } from '../contract/index.ts'
+import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import { acceptDrafts, createRejectedEventDraft, type KeptEventFacts } from './accept.ts'
+import { acceptContext, createAcceptReporter, type RequestTrace } from './request-context.ts'
+import { maxStrangerBytes } from './stored-copy.ts'
+
+export type Unreadable = Extract<ReceiveResult, { kind: 'unreadable' }>
+type RejectedEvent = Extract<ReceiveResult, { kind: 'turned_away' }>
+
+/** Nothing authenticated vanishes: what will never be taken can be asked about, and is never replayed. */
+export async function storeRejectedEvent(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrival: RawRequest,
+  { reception, entry }: { readonly reception: RejectedEvent; readonly entry: RequestTrace },
+): Promise<AcceptResult> {
+  const text = keptText(arrival)
+  const { reason, subject = null, deliveryId = 'turned_away' } = reception
+  const content = JSON.stringify([subject, reason, text])
+  const kept = { raw: rejectedRaw(text), content, subject }
+  const remains = { state: 'ignored', reason, deliveryId, key: 'turned_away', ...kept } as const
+  return storeRejectedDraft(deps, at, { remains, outcome: 'ignored', entry })
+}
+
+async function storeRejectedDraft(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  {
+    remains,
+    outcome,
+    entry,
+  }: { readonly remains: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
+): Promise<AcceptResult> {
+  const context = acceptContext(at, entry)
+  const [acceptance] = await acceptDrafts(deps, [createRejectedEventDraft(deps, remains, context)])
+  return createAcceptReporter(deps, context, entry)(
+    outcome,
+    remains.reason,
+    acceptance ?? { kind: 'duplicate', inboxId: '' },
+  )
+}
+
+/** What is kept of bytes that became no message: enough to see what they were. */
+function keptText({ bytes }: RawRequest): string {
+  return new TextDecoder().decode(bytes.subarray(0, maxStrangerBytes))
+}
+
+/** Nothing authenticated vanishes: what cannot be read is kept as it came, for a release that can. */
+export async function keepUnreadable(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrival: RawRequest,
+  { reception, entry }: { readonly reception: Unreadable; readonly entry: RequestTrace },
+): Promise<AcceptResult> {
+  const text = keptText(arrival)
+  const { reason, subject = null, deliveryId = 'unreadable', isFinal = false, once = [] } = reception
+  // Told apart by what they say and who said it: a name its sender chose must not hide another's.
+  const content = subject === null ? text : JSON.stringify([subject, reason, text])
+  const raw = isFinal ? null : { text }
+  const remains = { state: 'dead', reason, deliveryId, key: 'unreadable', raw, content, subject, once } as const
+  return storeRejectedDraft(deps, at, { remains, outcome: 'unreadable', entry })
+}
+
+// A rejected event: what is kept of a request that was rejected for good. No proof stands behind it: it is there to be looked at, and is never
+// replayed.
+
+const field = 'turned_away'
+
+function rejectedRaw(text: string): JsonObject {
+  return { [field]: text }
+}
+
+export function isRejectedRaw(raw: JsonObject): boolean {
+  return field in raw
+}

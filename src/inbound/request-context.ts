@@ -1,0 +1,57 @@
+// An inbound request as it enters: the trace it belongs to, and what the log and metrics are told of it.
+import type { AcceptResult, InboundOutcome } from '../contract/index.ts'
+import { controlNames } from '../turns/chat-commands.ts'
+import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { AcceptContext } from './accept.ts'
+
+/** Whose trace an inbound event belongs to, and since when we look at it. */
+export type RequestTrace = { readonly trace: string; readonly startedAt: number }
+
+/** A request comes in, as part of the trace that it names, if it names one. */
+export function startRequestTrace(deps: GatewayDeps, traceparent: string | undefined): RequestTrace {
+  return { trace: parseTraceparent(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
+}
+
+export function acceptContext(at: GatewayConnection, { trace }: RequestTrace): AcceptContext {
+  return {
+    connection: at.connection,
+    connectionKey: at.key,
+    horizonMs: at.adapter.capabilities.horizonMs,
+    traceId: trace,
+    controlNames,
+  }
+}
+
+type Tell = (outcome: InboundOutcome, reason: string, acceptance: AcceptResult) => AcceptResult
+
+/** One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds. */
+export function createAcceptReporter(deps: GatewayDeps, context: AcceptContext, { startedAt }: RequestTrace): Tell {
+  const { connectionKey: connection, traceId: trace } = context
+  return (meant, given, acceptance) => {
+    const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given
+    const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
+    const ms = Math.round(deps.monotonicMs() - startedAt)
+    const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null
+    deps.log.info('message_arrived', { connection, trace, inbox, outcome, reason: reason === '' ? null : reason, ms })
+    deps.meter.arrived(connection, outcome, reason)
+    deps.meter.committed(connection, deps.monotonicMs() - startedAt)
+    return acceptance
+  }
+}
+
+// The trace a message belongs to: the sender's, where it says so in W3C Trace Context, else one of our own.
+
+const version00 = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+/** Later versions may append fields; ff is forbidden (Trace Context §2.2.4, §3.2.2). */
+const laterVersion = /^(?!00|ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/
+
+/** Undefined for a header that is missing or not valid. */
+export function parseTraceparent(traceparent: string | undefined): string | undefined {
+  if (traceparent === undefined || traceparent.length > 256) return undefined
+  const [, trace = '', parent = ''] = version00.exec(traceparent) ?? laterVersion.exec(traceparent) ?? []
+  return /[1-9a-f]/.test(trace) && /[1-9a-f]/.test(parent) ? trace : undefined
+}
+
+export function newTraceId({ newId }: Pick<GatewayDeps, 'newId'>): string {
+  return newId().replaceAll('-', '')
+}

@@ -1,0 +1,63 @@
+// Whom an inbound event is for where several agents share a connection (hop 4). The thread's own agent is known to the accept
+// statement only: here it is said whether that one may take it.
+import { type InboundMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
+import { mentionsIn, type TextMention } from '../identity/routing/mentions-in.ts'
+import { routeAgent } from '../identity/routing/route-agent.ts'
+import { controlNames } from '../turns/chat-commands.ts'
+import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { Route } from './accept.ts'
+import { parseChatCommand } from './chat-command.ts'
+
+/** What is written to an agent of ours that does not exist: the gateway says so, and no other agent answers for it. */
+export const unknownAgent = 'unknown_agent'
+
+/** Undefined: one agent alone answers there, and nothing is looked at. */
+export function routeToAgent(
+  deps: Pick<GatewayDeps, 'agents'>,
+  at: GatewayConnection,
+  arrived: InboundMessage,
+): Route | undefined {
+  if (!at.isShared) return undefined
+  const { agent: defaultAgent, domain } = at.connection
+  const agents = [...deps.agents.keys()]
+  const sticky = { agent: defaultAgent, isSticky: true, isAddressed: false, agents }
+  // An amendment belongs to the agent that has what it amends; where several have it, to the one it was sent to.
+  if ((arrived.message.channel?.event ?? 'new') !== 'new')
+    return arrived.isAddressed === true ? { ...sticky, agent: arrived.agent } : sticky
+  // The adapter knows it from the envelope.
+  if (arrived.isAddressed === true || arrived.agent !== defaultAgent)
+    return { ...sticky, agent: arrived.agent, isSticky: false, isAddressed: true }
+  const isControl = parseChatCommand(arrived.message, controlNames) !== undefined
+  const mentions = addressing(arrived.message)
+  if (mentions.length === 0) return sticky
+  const routed = routeAgent({ mentions, defaultAgent, agents: new Set(agents), domains: new Set([domain]) })
+  // A command is about that agent's work; the talk goes on with whom it was.
+  if (routed.kind === 'routed' && routed.reason === 'mention')
+    return { ...sticky, agent: routed.slug, isSticky: false, isAddressed: !isControl }
+  const isUnknown = !isControl && mentions.some((mention) => mention.domain === domain)
+  return isUnknown ? { ...sticky, isSticky: false, obligation: unknownAgent } : sticky
+}
+
+/** Whether it begins with the name of an agent of ours, where several answer. */
+export function namesAgent(
+  deps: Pick<GatewayDeps, 'agents'>,
+  { isShared, connection }: Pick<GatewayConnection, 'isShared' | 'connection'>,
+  message: Pick<NormalizedMessage, 'parts' | 'channel'>,
+): boolean {
+  if (!isShared) return false
+  const { agent: defaultAgent, domain } = connection
+  const agents = new Set(deps.agents.keys())
+  const routed = routeAgent({ mentions: addressing(message), defaultAgent, agents, domains: new Set([domain]) })
+  return routed.kind === 'routed' && routed.reason === 'mention'
+}
+
+/** The mentions a message begins with, without those that the platform itself resolves: its own account, a person. */
+function addressing(message: Pick<NormalizedMessage, 'parts' | 'channel'>): readonly TextMention[] {
+  const command = message.channel?.command ?? parseChatCommand(message, controlNames)
+  const text = command?.args ?? textOf(message.parts)
+  if (!/^[\s,]*@/.test(text)) return []
+  const known = new Set(
+    (message.channel?.mentions ?? []).filter(({ subject }) => subject !== undefined).map((mention) => mention.text),
+  )
+  return mentionsIn(text).filter((mention) => mention.isLeading && !known.has(mention.text))
+}

@@ -1,0 +1,270 @@
+// Before anything of an inbound event is kept: who of its senders is admitted as the rules stand now, and how much of the others is kept.
+// A turn decides again by what holds then; here it is only decided what may be stored.
+import {
+  createRateLimiter,
+  type IgnoredEvent,
+  type InboundEvent,
+  type InboundMessage,
+  type KnownPart,
+  noStoredAccess,
+  type Part,
+  type RateLimiter,
+} from '../contract/index.ts'
+import { changesAnything } from '../db/records.ts'
+import type { UnprovenSenderCharge, UnprovenSenderKind } from '../db/unproven-senders.ts'
+import type { AccessContext, AccessDecision } from '../identity/access/access-policy.ts'
+import { acceptedRule, createAccessContext, isWatched } from '../turns/admit.ts'
+import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import { withForwarded } from './forwarded-evidence.ts'
+import { routeToAgent } from './route-to-agent.ts'
+import { isHeavy, leaveOutRaw, trimStrangerMessage } from './stored-copy.ts'
+
+/** `refusal`: nothing proves who sent it, so no turn is needed to refuse it. */
+export type JudgedMessage = InboundMessage & { readonly refusal?: string }
+
+export type Judged =
+  | {
+      readonly kind: 'judged'
+      readonly arrivals: readonly (JudgedMessage | IgnoredEvent)[]
+      readonly isUnproven: boolean
+    }
+  | Spent
+
+/** The day's share of people who are not admitted is used up, or there is too little room on the disk for them. */
+export type Spent = {
+  readonly kind: 'spent'
+  readonly reason: 'strangers_spent' | 'disk_low'
+  readonly isUnproven: boolean
+  readonly retryAfterSeconds: number
+}
+
+/** When a sender may try again after the disk was low. */
+const roomSeconds = 600
+
+/** What is light, on a connection where a platform verifies people, is stored as it is: a turn decides about it. */
+export function needsJudging(at: GatewayConnection, arrivals: readonly InboundEvent[], bytes: number): boolean {
+  return isOpen(at) || arrivals.some((each) => each.kind === 'message' && isHeavy(each, bytes))
+}
+
+export async function judgeSenders(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrivals: readonly InboundEvent[],
+  bytes: number,
+): Promise<Judged> {
+  const judged: SenderStanding[] = []
+  for (const arrived of arrivals)
+    judged.push(arrived.kind === 'message' ? await judgeMessage(deps, at, arrived, bytes) : judgeNothing(at, arrived))
+  const kind = commonUnprovenKind(judged)
+  const small = judged.map(({ arrived }) => arrived)
+  const storedBytes = kind === undefined ? 0 : JSON.stringify(small).length
+  const messages = judged.filter(({ stranger }) => stranger !== undefined).length
+  const spent =
+    kind === undefined ? undefined : await chargeUnprovenMessages(deps, at, { kind, messages, bytes, storedBytes })
+  if (spent !== undefined) return spent
+  for (const { arrived, stranger } of judged)
+    if (stranger === undefined && arrived.kind === 'message' && arrived.toKeep !== undefined) {
+      const { bytes: original, id, mime } = arrived.toKeep
+      await at.originals?.keep(original, { id, mime })
+    }
+  return { kind: 'judged', arrivals: small, isUnproven: kind === 'unproven' }
+}
+
+/** Undefined: it is within the day's share, or strangers are not counted there. */
+export async function chargeUnprovenMessages(
+  deps: Pick<GatewayDeps, 'strangers' | 'room' | 'log'>,
+  at: GatewayConnection,
+  { bytes, ...share }: Pick<UnprovenSenderCharge, 'kind' | 'messages' | 'storedBytes'> & { readonly bytes: number },
+): Promise<Spent | undefined> {
+  if (!isOpen(at)) return undefined
+  const { kind } = share
+  const isUnproven = kind === 'unproven'
+  if ((await deps.room?.()) !== undefined)
+    return { kind: 'spent', reason: 'disk_low', isUnproven, retryAfterSeconds: roomSeconds }
+  const charge = { connection: at.key, receivedBytes: bytes, ...share }
+  const charged = await deps.strangers.charge(charge, at.strangers)
+  if (charged.kind === 'within') return undefined
+  if (charged.isFirst) deps.log.warn('strangers_spent', { connection: at.key, reason: kind })
+  return { kind: 'spent', reason: 'strangers_spent', isUnproven, retryAfterSeconds: charged.secondsLeft }
+}
+
+export function isOpen({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean {
+  return adapter.capabilities.isOpenToAnyone === true
+}
+
+/** How much the parts of a message weigh, where the request that brought them is not at hand. */
+export function countMessageBytes(messages: readonly InboundMessage[]): number {
+  return messages.reduce(
+    (sum, { message }) => sum + message.parts.reduce((each, part) => each + partWeight(part), 0),
+    0,
+  )
+}
+
+function partWeight(part: Part): number {
+  // Whatever kind it is: only the fields that can be long are measured.
+  const {
+    content,
+    bytes_ref: ref,
+    args,
+  } = part as Partial<Extract<KnownPart, { kind: 'file' }>> & {
+    readonly content?: unknown
+    readonly args?: unknown
+  }
+  const inline = ref?.kind === 'inline' ? ref.data_base64.length : 0
+  return 64 + inline + (typeof content === 'string' ? content.length : 0) + (JSON.stringify(args)?.length ?? 0)
+}
+
+/** `stranger`: who is not admitted, and is kept small; undefined: admitted, or not asked. */
+type SenderStanding = {
+  readonly arrived: JudgedMessage | IgnoredEvent
+  readonly stranger?: UnprovenSenderKind | undefined
+  /** It counts in no sender's share. */
+  readonly isExempt?: boolean
+}
+
+async function judgeMessage(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  given: InboundMessage,
+  bytes: number,
+): Promise<SenderStanding> {
+  const arrived = given.forwarded === undefined ? given : await withForwarded(deps, given)
+  const { sender } = arrived.message
+  const scene = senderAccessContext(deps, at, arrived)
+  const first = await deps.access.decide(sender, scene)
+  const kind = unprovenSenderKind(first)
+  if (kind === 'unproven') return judgeUnprovenMessage(at, arrived, first)
+  const isAsked = isHeavy(arrived, bytes) || arrived.toKeep !== undefined || (kind !== undefined && isOpen(at))
+  if (!isAsked) return { arrived }
+  const stored = await deps.readAccess(sender, at.key)
+  const decided = unprovenSenderKind(await deps.access.decide(sender, { ...scene, stored }))
+  return decided === undefined ? { arrived } : { arrived: trimStrangerMessage(arrived), stranger: decided }
+}
+
+/** A request that waits hears of its end from a turn; where no request waits it ends at once. */
+function judgeUnprovenMessage(
+  at: GatewayConnection,
+  arrived: InboundMessage,
+  decision: AccessDecision,
+): SenderStanding {
+  const small = trimStrangerMessage(arrived)
+  if (!isOpen(at) || isWatched(at) || decision.kind !== 'refused') return { arrived: small, stranger: 'unproven' }
+  const dropped = arrived.message.sender.dropped_evidence?.[0]
+  const refusal = decision.reason === 'no_evidence' ? (dropped ?? decision.reason) : decision.reason
+  return { arrived: { ...small, refusal }, stranger: 'unproven' }
+}
+
+/** Noise leaves no row. What changes our records and says whom it is from is the channel's own to judge. */
+function judgeNothing(at: GatewayConnection, given: IgnoredEvent): SenderStanding {
+  if (!isOpen(at)) return { arrived: given }
+  const arrived = leaveOutRaw(given)
+  const isChange = given.bounce !== undefined || changesAnything(given)
+  if (given.isNoise && !isChange) return { arrived, isExempt: true }
+  if (!isChange) return { arrived, stranger: given.subject === undefined ? 'unproven' : 'unknown' }
+  return given.subject === undefined ? { arrived, stranger: 'report' } : { arrived, isExempt: true }
+}
+
+/** Undefined: one of the senders is admitted, or none is counted. */
+function commonUnprovenKind(judged: readonly SenderStanding[]): UnprovenSenderKind | undefined {
+  const counted = judged.filter(({ isExempt }) => isExempt !== true).map(({ stranger }) => stranger)
+  if (counted.includes(undefined)) return undefined
+  return (['unknown', 'unproven', 'report'] as const).find((kind) => counted.includes(kind))
+}
+
+function unprovenSenderKind(decision: AccessDecision): UnprovenSenderKind | undefined {
+  if (decision.kind === 'admitted') return undefined
+  return decision.evidence === undefined ? 'unproven' : 'unknown'
+}
+
+/** Of several agents the one it seems to be for: the statement that stores it may find another in its thread. */
+function senderAccessContext(deps: GatewayDeps, at: GatewayConnection, arrived: InboundMessage): AccessContext {
+  const agent = routeToAgent(deps, at, arrived)?.agent ?? arrived.agent
+  return createAccessContext(deps, at, { message: arrived.message, agent, stored: noStoredAccess })
+}
+
+// Hop 4, before anything is stored: how many messages strangers may send at once, to a connection and each. Counted by this process
+// and in memory: with several replicas each takes as many. People who are known are asked about only once the count is reached, so that
+// a quiet connection pays nothing for it, and are let through whatever strangers do.
+
+export type SenderLimits = {
+  /** Undefined: it is taken. Else the seconds after which it may come again. */
+  ask(at: GatewayConnection, messages: readonly InboundMessage[]): Promise<number | undefined>
+}
+
+/** A sender found to be known stays so for a while; one found unknown is not looked up again with every message. */
+const knownMs = 60_000
+const unknownMs = 10_000
+const maxRemembered = 10_000
+
+type LimitDeps = Pick<GatewayDeps, 'access' | 'agents' | 'people' | 'monotonicMs' | 'log'>
+type Known = { readonly isKnown: boolean; readonly until: number }
+type State = {
+  readonly all: RateLimiter | undefined
+  readonly each: RateLimiter | undefined
+  readonly known: Map<string, Known>
+  toldAt: number
+}
+
+export function createSenderLimits(deps: LimitDeps): SenderLimits {
+  const states = new WeakMap<GatewayConnection, State>()
+  const connectionState = (at: GatewayConnection): State => {
+    const { messages, messagesPerSender } = at.strangers
+    const createPaceFor = (limit: typeof messages): RateLimiter | undefined =>
+      limit && createRateLimiter(deps.monotonicMs, limit)
+    const state = states.get(at) ?? {
+      all: createPaceFor(messages),
+      each: createPaceFor(messagesPerSender),
+      known: new Map(),
+      toldAt: Number.NEGATIVE_INFINITY,
+    }
+    states.set(at, state)
+    return state
+  }
+  return {
+    async ask(at, messages) {
+      // What takes something back or changes it is never kept out: without it the first words would count.
+      const message = messages.find(({ message: { channel } }) => (channel?.event ?? 'new') === 'new')
+      const state = connectionState(at)
+      if (message === undefined || (state.all ?? state.each) === undefined) return undefined
+      const { subject } = message
+      if (subject !== undefined && recallSender(deps, state, subject)?.isKnown === true) return undefined
+      // Counted apart: a flood of forgeries keeps out no newcomer who is proven.
+      const group = subject === undefined ? 'unproven' : 'proven'
+      const seconds = state.all?.ask(group) ?? (subject === undefined ? undefined : state.each?.ask(subject))
+      if (seconds === undefined) {
+        state.all?.take(group)
+        if (subject !== undefined) state.each?.take(subject)
+        return undefined
+      }
+      if (await isKnownSender(deps, at, state, message)) return undefined
+      if (deps.monotonicMs() - state.toldAt > knownMs) {
+        state.toldAt = deps.monotonicMs()
+        deps.log.warn('arrivals_limited', { connection: at.key, reason: tooManyMessages })
+      }
+      return seconds
+    },
+  }
+}
+
+export const tooManyMessages = 'too_many_messages'
+
+function recallSender({ monotonicMs }: LimitDeps, { known }: State, subject: string): Known | undefined {
+  const found = known.get(subject)
+  return found !== undefined && found.until > monotonicMs() ? found : undefined
+}
+
+/** Admitted by a rule, by a grant or a pairing, or answered here before. */
+async function isKnownSender(
+  deps: LimitDeps,
+  at: GatewayConnection,
+  state: State,
+  { subject, message, agent }: InboundMessage,
+): Promise<boolean> {
+  if (subject === undefined) return false
+  const found = recallSender(deps, state, subject)
+  if (found !== undefined) return found.isKnown
+  const isAdmitted = (await acceptedRule(deps, at, message, agent)) || (await deps.people.isAdmitted(at.key, subject))
+  if (state.known.size >= maxRemembered) for (const [oldest] of state.known) if (state.known.delete(oldest)) break
+  state.known.set(subject, { isKnown: isAdmitted, until: deps.monotonicMs() + (isAdmitted ? knownMs : unknownMs) })
+  return isAdmitted
+}

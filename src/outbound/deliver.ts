@@ -1,0 +1,390 @@
+// Hop 8, after the commit: the calls of one lane go out in order, one try each, fenced before and after.
+import {
+  type Adapter,
+  type Attempt,
+  type DeliveryOutcome,
+  errorLogFields,
+  type IdSource,
+  isGatewayError,
+  type JsonObject,
+  type Log,
+  type LogFields,
+  type LookupOutcome,
+  type Meter,
+  type SendOutcome,
+  type StoreWithRetry,
+  textPart,
+} from '../contract/index.ts'
+import {
+  type HeldSendLane,
+  type OpenCall,
+  type OpenQuestion,
+  type OutboxStore,
+  type QuestionOutcome,
+  restoredReason,
+  type Settlement,
+  type StartResult,
+} from '../db/outbox.ts'
+import { createCallEditor } from './render.ts'
+import {
+  type SettlePolicy,
+  settleDead,
+  settleEdited,
+  settleLookup,
+  settleOutcome,
+  settleThrown,
+  settleUnsaid,
+  settleWithdrawn,
+  withNotice,
+} from './settle.ts'
+
+export type DispatchDeps = {
+  readonly outbox: OutboxStore
+  /** Waits for a database that is away: what a vendor answered is not thrown away. */
+  readonly store: StoreWithRetry
+  readonly adapterFor: (tenant: string, connection: string) => Adapter | undefined
+  readonly policy: SettlePolicy
+  readonly leaseMs: number
+  readonly monotonicMs: () => number
+  readonly random: () => number
+  readonly newId: IdSource
+  readonly log: Log
+  readonly meter: Meter
+  /** What a question says in the end, where it arrived after its decision. */
+  readonly outcomeWords: (outcome: QuestionOutcome) => string
+  /** What a person who was let in is told, where nothing else answers them. */
+  readonly welcomeWords: string
+  readonly failpoint?: (name: string) => void | Promise<void>
+}
+
+const passing = ['storage_unavailable', 'storage_overloaded', 'lease_lost', 'stopping']
+const untried = { outcome: undefined, tookMs: undefined } as const
+
+type Step = { readonly go: 'on' } | { readonly go: 'stop'; readonly delayMs: number } | { readonly go: 'lost' }
+
+/** Sends what a held lane holds, then gives the lane back. `claimedAt` is our clock when the claim was asked for. */
+export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claimedAt: number): Promise<void> {
+  const adapter = deps.adapterFor(lane.tenant, lane.connection)
+  if (lane.calls.length === 0) {
+    if (await deps.outbox.repair(lane)) deps.log.error('send_lane_drift_repaired', { connection: lane.connection })
+    return
+  }
+  if (adapter === undefined) {
+    // The connection is not configured here; another replica may know it.
+    await deps.outbox.release(lane, 5_000)
+    return
+  }
+  let delayMs = 0
+  const opened = new Map<string, string>()
+  for (const [at, claimed] of lane.calls.entries()) {
+    const call = withLive(claimed, opened)
+    const ageMs = deps.monotonicMs() - claimedAt
+    // What is left of the lease when the call is over is for storing its outcome, also after a pause of the database.
+    if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * (at === 0 ? 0.9 : 0.6)) break
+    const step = await dispatchSafely(deps, adapter, lane, call, { claimedAt, opened })
+    if (step.go === 'lost') {
+      deps.log.warn('send_fenced', sendFacts(lane, call))
+      deps.meter.sent(lane.connection, 'fenced', '')
+      return
+    }
+    if (step.go === 'stop') {
+      delayMs = step.delayMs
+      break
+    }
+  }
+  await deps.store(undefined, () => deps.outbox.release(lane, delayMs))
+}
+
+/** What was opened in this hold, after the rows were read, is there too. */
+function withLive(call: OpenCall, opened: ReadonlyMap<string, string>): OpenCall {
+  const reference = call.finishes === null ? undefined : opened.get(call.finishes)
+  return reference === undefined ? call : { ...call, liveReference: reference }
+}
+
+type Holding = {
+  readonly claimedAt: number
+  /** Live messages by the client id of their row. */
+  readonly opened: Map<string, string>
+  /** Calls whose try began in this hold. */
+  readonly started: Set<string>
+}
+
+/** What breaks before it is sent is tried again a few times and dead after that, so that what follows in its lane goes on. */
+async function dispatchSafely(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  call: OpenCall,
+  holding: Omit<Holding, 'started'>,
+): Promise<Step> {
+  const begun: Holding = { ...holding, started: new Set() }
+  try {
+    return await dispatchCall(deps, adapter, lane, call, begun)
+  } catch (error) {
+    // What our own database or the order to stop interrupts says nothing about the call.
+    if (isGatewayError(error) && passing.includes(error.code)) throw error
+    deps.log.error('send_threw', { ...sendFacts(lane, call), ...errorLogFields(error, 'internal') })
+    const started: StartResult = begun.started.has(call.id)
+      ? { kind: 'started' }
+      : await deps.store(undefined, (isRepeat) => deps.outbox.start(lane, call, {}, { isRepeat }))
+    if (started.kind === 'lease_lost') return { go: 'lost' }
+    if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
+    const settlement = settleThrown(call, begun.started.has(call.id), deps.policy, deps.random)
+    const settleSentCall = (isRepeat: boolean) => deps.outbox.settle(lane, call, settlement, isRepeat)
+    const what = { ...sendFacts(lane, call), reason: 'delivery', state: settlement.state }
+    if ((await deps.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
+    tellSettled(deps, sendFacts(lane, call), { ...untried, settlement })
+    return { go: 'stop', delayMs: settlement.retryInMs }
+  }
+}
+
+async function dispatchCall(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  claimed: OpenCall,
+  holding: Holding,
+): Promise<Step> {
+  const { claimedAt, opened } = holding
+  if (claimed.waitMs > 0) return { go: 'stop', delayMs: claimed.waitMs }
+  const isWelcome = claimed.purpose === 'welcome'
+  const said = isWelcome ? welcomeCall(deps, adapter, lane, claimed) : afterDecision(deps, adapter, lane, claimed)
+  const call = said ?? claimed
+  const early = said === undefined ? settleUnsaid(claimed) : await settleWithoutSending(deps, adapter, said)
+  // Also what is only settled is started first: the start puts our epoch on the row.
+  const place = said === undefined ? undefined : adapter.limitedBy(said.call)
+  const limits = early === undefined ? adapter.capabilities.limits : {}
+  const mustBeAsked = early === undefined && call.question !== null && call.question.outcomes === null
+  const started = await deps.store(undefined, (isRepeat) =>
+    deps.outbox.start(lane, call, limits, { place, mustBeAsked, isRepeat }),
+  )
+  if (started.kind === 'lease_lost') return { go: 'lost' }
+  if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
+  if (started.kind === 'settled') return { go: 'on' }
+  if (started.kind === 'decided') return dispatchCall(deps, adapter, lane, decidedSinceClaim(claimed), holding)
+  holding.started.add(call.id)
+  const tried =
+    early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
+  const judged = isEditOfQuestion(call) ? settleEdited(tried.settlement) : tried.settlement
+  const whole = {
+    ...withRoomAddress(await withNotice(deps, adapter, lane, call, judged), place),
+    maySayOutcome: maySayOutcome(adapter, call, judged),
+  }
+  const what = { ...sendFacts(lane, call), reason: 'delivery', state: whole.state }
+  const result = await deps.store(what, (isRepeat) => deps.outbox.settle(lane, call, whole, isRepeat))
+  if (result === 'lease_lost') return { go: 'lost' }
+  if (result === 'late') {
+    const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }
+    tellSettled(deps, sendFacts(lane, call), { ...tried, settlement })
+    return { go: 'stop', delayMs: 0 }
+  }
+  if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
+  tellSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
+  if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
+  return { go: 'stop', delayMs: whole.retryInMs }
+}
+
+function decidedSinceClaim(call: OpenCall): OpenCall {
+  return call.question === null ? call : { ...call, question: { ...call.question, outcomes: [] } }
+}
+
+/** Once its question is over a call says the rest of its words; one that has arrived meanwhile is edited into the outcome. */
+function afterDecision(deps: DispatchDeps, adapter: Adapter, lane: HeldSendLane, call: OpenCall): OpenCall {
+  const { question, vendorId } = call
+  if (question === null || question.outcomes === null) return call
+  if (vendorId !== null) {
+    const outcome = outcomeCall(deps, adapter, lane, call)
+    return outcome === undefined ? call : { ...call, call: outcome, liveReference: vendorId }
+  }
+  return question.otherwise === null || !isUnsent(call) ? call : { ...call, call: question.otherwise }
+}
+
+/** The row holds where it goes. Undefined: it could not be said there to that person alone. */
+function welcomeCall(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  claimed: OpenCall,
+): OpenCall | undefined {
+  const { to, room } = claimed.call
+  const { appends, tellsInPrivate } = adapter.capabilities
+  const isRoom = room === 'group' || room === 'channel'
+  if ((isRoom && tellsInPrivate !== true) || appends === true || adapter.expand !== undefined) return undefined
+  const said = { thread_id: lane.orderKey, in_reply_to: claimed.id, agent: '', status: 'completed' } as const
+  const reply = { ...said, parts: [textPart(deps.welcomeWords)], control: { about: 'door' } }
+  const call = adapter.render(reply, to as JsonObject)[0]?.call
+  return call === undefined ? undefined : { ...claimed, call }
+}
+
+function isUnsent({ state }: OpenCall): boolean {
+  return state === 'queued' || state === 'retry'
+}
+
+/** It arrived, and then its decision was found. */
+function isEditOfQuestion({ question, vendorId }: OpenCall): boolean {
+  return question !== null && question.outcomes !== null && vendorId !== null
+}
+
+/** Only a question that can be edited there becomes its outcome, and nothing that was sent without it. */
+function maySayOutcome(adapter: Adapter, call: OpenCall, { state, isFinal, vendorId }: Settlement): boolean {
+  const { question } = call
+  const isQuestion = question !== null && call.vendorId === null && call.call !== question.otherwise
+  const hasArrived = isFinal && state === 'delivered' && vendorId !== null
+  const needed = question !== null && hasOtherWords(question) ? ['lines'] : ['lines', 'whole']
+  return isQuestion && hasArrived && needed.includes(createCallEditor(adapter)) && call.replyTo !== null
+}
+
+function hasOtherWords({ otherwise, isPlaceholder }: OpenQuestion): boolean {
+  return otherwise !== null && !isPlaceholder
+}
+
+function outcomeCall(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  { id, question, replyTo }: OpenCall,
+): OpenCall['call'] | undefined {
+  const words = (question?.outcomes ?? []).map(deps.outcomeWords).join('\n')
+  if (words === '' || replyTo === null || createCallEditor(adapter) === 'none') return undefined
+  if (question !== null && question.otherwise !== null && hasOtherWords(question))
+    return adapter.withLine?.(question.otherwise, words)
+  const said = { thread_id: lane.orderKey, in_reply_to: id, agent: '', status: 'completed' } as const
+  try {
+    return adapter.render({ ...said, parts: [textPart(words)] }, roomAddress(replyTo), new Set(), true)[0]?.call
+  } catch {
+    // The question stays as it is: a press on it is told that it was decided.
+    return undefined
+  }
+}
+
+/** Where the conversation is, without what its latest message left there: a press, or the person who wrote. */
+function roomAddress(replyTo: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(replyTo).filter(([key]) => !key.startsWith('reply_to_')))
+}
+
+/** A pause that the vendor asked for holds for everything that shares the limit. */
+function withRoomAddress(settlement: Settlement, place: string | undefined): Settlement {
+  const { pause } = settlement
+  return pause === null || place === undefined ? settlement : { ...settlement, pause: { ...pause, place } }
+}
+
+async function trySending(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  call: OpenCall,
+  claimedAt: number,
+): Promise<SettledTry> {
+  const sentAt = deps.monotonicMs()
+  const outcome = await deliverCall(deps, adapter, call, claimedAt)
+  const tookMs = deps.monotonicMs() - sentAt
+  const settlement = settleOutcome(call, outcome, adapter.capabilities, deps.policy, deps.random)
+  return { settlement, outcome, tookMs }
+}
+
+/** Calls that end or wait without being sent: expired ones, and those a dead holder left in the middle of sending. */
+async function settleWithoutSending(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  call: OpenCall,
+): Promise<Settlement | undefined> {
+  if (call.isExpired) return settleDead(call, 'expired')
+  if (call.question !== null && call.question.outcomes !== null) {
+    if (call.vendorId !== null && call.liveReference === null) return settleEdited(settleDead(call, 'no_outcome'))
+    if (call.vendorId === null && call.question.otherwise === null && isUnsent(call)) return settleWithdrawn(call)
+  }
+  // Without the message it would edit it were a second one.
+  if (call.purpose === 'assertion' && call.liveReference === null) return settleDead(call, 'live_message_gone')
+  if (call.state === 'sending') {
+    const reason = call.reason === restoredReason ? restoredReason : 'holder_died'
+    return settleOutcome(call, { kind: 'unknown', reason }, adapter.capabilities, deps.policy, deps.random)
+  }
+  if (call.state !== 'unknown') return undefined
+  const found = await reconcileCall(deps, adapter, call)
+  return settleLookup(call, found, deps.policy, deps.random)
+}
+
+async function deliverCall(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  call: OpenCall,
+  claimedAt: number,
+): Promise<DeliveryOutcome> {
+  await deps.failpoint?.('before:deliver')
+  // Between the commit above and this line the process may have slept: look at our own clock once more.
+  if (deps.monotonicMs() - claimedAt + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) {
+    return { kind: 'retry', reason: 'held_too_long' }
+  }
+  const outcome = await withAttempt(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(
+    (): DeliveryOutcome => ({ kind: 'unknown', reason: 'deliver_threw' }),
+  )
+  await deps.failpoint?.('after:deliver')
+  return outcome
+}
+
+async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupOutcome> {
+  const reconcile = adapter.reconcile
+  if (reconcile === undefined) return { kind: 'undecided', reason: 'no_lookup' }
+  await deps.failpoint?.('before:reconcile')
+  return withAttempt(adapter, call, (attempt) => reconcile(call.call, attempt)).catch(
+    (): LookupOutcome => ({ kind: 'undecided', reason: 'lookup_threw' }),
+  )
+}
+
+async function withAttempt<T>(adapter: Adapter, call: OpenCall, work: (attempt: Attempt) => Promise<T>): Promise<T> {
+  const abort = new AbortController()
+  const timer = setTimeout(
+    () => abort.abort(new DOMException('call timed out', 'TimeoutError')),
+    adapter.capabilities.callTimeoutMs,
+  )
+  try {
+    return await work({
+      outboxId: call.id,
+      runId: call.turnId ?? undefined,
+      number: call.attempt + 1,
+      clientId: call.clientId,
+      isMaybeRepeat: call.maybeRepeat,
+      ...(call.liveReference === null ? {} : { liveReference: call.liveReference }),
+      ...(isEditOfQuestion(call) ? { mustEdit: true } : {}),
+      signal: abort.signal,
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+// Hop 8 in the log and on the meter: what one try came to, told once it is stored.
+
+type SettledTry = {
+  readonly settlement: Settlement
+  /** Absent where nothing was sent. */
+  readonly outcome: DeliveryOutcome | undefined
+  readonly tookMs: number | undefined
+}
+
+function tellSettled(
+  { log, meter }: { readonly log: Log; readonly meter: Meter },
+  facts: LogFields & { readonly connection: string },
+  { settlement, outcome, tookMs }: SettledTry,
+): void {
+  const { isFinal, state, reason, retryInMs } = settlement
+  const result = sendOutcome(settlement, outcome)
+  meter.sent(facts.connection, result, reason ?? '', tookMs)
+  const told = { ...facts, outcome: result, reason, ...(tookMs === undefined ? {} : { ms: Math.round(tookMs) }) }
+  if (!isFinal) log.info('delivery_delayed', { ...told, delayMs: Math.round(retryInMs) })
+  else if (state === 'delivered' || state === 'cancelled') log.info('delivery_ended', told)
+  else log.warn('delivery_failed', { ...told, state })
+}
+
+function sendFacts(
+  { connection }: HeldSendLane,
+  { id, turnId, traceId, attempt }: OpenCall,
+): LogFields & { readonly connection: string } {
+  return { connection, trace: traceId, turn: turnId, outbox: id, attempt: attempt + 1 }
+}
+
+/** A vendor that names a time was asked too much; an open call without a known outcome is unknown, whatever comes next. */
+function sendOutcome({ isFinal, state, pause }: Settlement, outcome: DeliveryOutcome | undefined): SendOutcome {
+  if (isFinal) return state
+  if (pause !== null) return 'rate_limited'
+  return outcome?.kind === 'unknown' ? 'unknown' : state
+}

@@ -1,0 +1,315 @@
+// Hop 8, before the commit: a reply becomes vendor calls as data, one row each, in order.
+import {
+  type Adapter,
+  type CallQuestion,
+  GatewayError,
+  type IdSource,
+  isGatewayError,
+  isKnownPart,
+  isOrderKey,
+  type JsonObject,
+  type KnownPart,
+  type NormalizedResponse,
+  type Part,
+  type QueuedCall,
+  type RenderedCall,
+  recipientLane,
+  textOf,
+  textPart,
+} from '../contract/index.ts'
+
+export type Outgoing = {
+  readonly reply: NormalizedResponse
+  readonly purpose: QueuedCall['purpose']
+  /** Names in it that may reach whom they name; without it: none. */
+  readonly mayNotify?: ReadonlySet<string>
+  /** What it asks people to decide, and how it reads without that; a reply without parts says nothing then. */
+  readonly unasked?: { readonly asks: readonly string[]; readonly reply: NormalizedResponse }
+}
+
+export type EnqueueContext = {
+  readonly adapter: Adapter
+  readonly newId: IdSource
+  /** The turn or send the calls belong to; their client ids derive from it. */
+  readonly origin: string
+  readonly orderKey: string
+  readonly to: JsonObject
+  /** The live message of the turn: the answer, the apology or the notice finishes it. */
+  readonly live?: LiveEnd | undefined
+  /** Into how many messages a reply is split at most; without it: as its channel has it. */
+  readonly maxParts?: number | undefined
+  /** Keeps all of a reply that is cut. */
+  readonly keepWhole?: KeepWhole
+}
+
+/** A live message, whatever became of it, when its turn ends. */
+export type LiveEnd = {
+  readonly clientId: string
+  /** The words that were shown, as far as the process that ends the turn knows them. */
+  readonly text: string
+  /** After a take-over: when the final text is said once more, over what a late frame may have left. */
+  readonly againAfterMs?: number
+}
+
+/** In no transaction: a channel may look up whom a reply goes to. */
+export async function renderCalls(
+  context: EnqueueContext,
+  outgoing: readonly Outgoing[],
+): Promise<readonly QueuedCall[]> {
+  const { live, origin } = context
+  // Ordinal 0 is the live message.
+  const first = live === undefined ? 0 : 1
+  const rendered: Omit<QueuedCall, 'id' | 'ordinal' | 'clientId' | 'notBefore' | 'expiresAt'>[] = []
+  for (const [place, { purpose, ...said }] of outgoing.entries()) {
+    const finishes = purpose === 'message' ? undefined : live?.clientId
+    const calls = await expandCalls(context, await renderBounded(context, said, finishes !== undefined, place))
+    for (const [part, { call, primary, orderKey, question }] of calls.entries())
+      rendered.push({
+        call,
+        primary: primary && purpose === 'reply',
+        purpose,
+        orderKey: chooseSendLane(context, orderKey),
+        ...(question === undefined ? {} : { question }),
+        ...(part === 0 && finishes !== undefined ? { liveReference: finishes } : {}),
+      })
+  }
+  const calls = rendered.map(
+    (call, at): QueuedCall => ({
+      id: context.newId(),
+      ordinal: first + at,
+      ...call,
+      clientId: `${origin}:${first + at}`,
+      notBefore: null,
+      expiresAt: null,
+      ...(context.adapter.capabilities.appends === true ? { isAppended: true } : {}),
+    }),
+  )
+  return [...calls, ...saidAgain(context, calls)]
+}
+
+/** However long a reply is, it becomes no more messages than a person would want to receive. */
+async function renderBounded(
+  context: EnqueueContext,
+  said: Omit<Outgoing, 'purpose'>,
+  hasLive: boolean,
+  place: number,
+): Promise<readonly RenderedCall[]> {
+  const calls = renderAsking(context, said, hasLive)
+  const { appends, maxParts: usual } = context.adapter.capabilities
+  const maxParts = context.maxParts ?? usual
+  if (maxParts === undefined || calls.length <= maxParts || appends === true) return calls
+  const cutToLimit = (reply: NormalizedResponse): Promise<NormalizedResponse> =>
+    cutReply(reply, {
+      maxParts,
+      count: calls.length,
+      render: (shorter) => renderReply(context, { ...said, reply: shorter }, hasLive),
+      whole: async () => context.keepWhole?.(textOf(said.reply.parts), place),
+    })
+  const reply = await cutToLimit(said.reply)
+  const { unasked } = said
+  // What is left of it once its question is decided is as long as it was.
+  const shorter = unasked === undefined ? {} : { unasked: { ...unasked, reply: await cutToLimit(unasked.reply) } }
+  return renderAsking(context, { ...said, reply, ...shorter }, hasLive)
+}
+
+function renderAsking(
+  context: EnqueueContext,
+  { unasked, ...said }: Omit<Outgoing, 'purpose'>,
+  hasLive: boolean,
+): readonly RenderedCall[] {
+  const calls = renderReply(context, said, hasLive)
+  // What is delivered by the commit that writes it cannot be decided before.
+  if (unasked === undefined || context.adapter.capabilities.appends === true) return calls
+  const { asks, reply } = unasked
+  // A message that was shown while it grew must not stay open: it keeps its words.
+  const isLeftOpen = reply.parts.length === 0 && hasLive
+  const rest = isLeftOpen ? { ...reply, parts: [textPart(context.live?.text || '…', 'text/markdown')] } : reply
+  const without = rest.parts.length === 0 ? [] : renderReply(context, { ...said, reply: rest }, hasLive)
+  const isPlaceholder = isLeftOpen && !context.live?.text
+  return markQuestions(calls, without, { asks, isPlaceholder, editing: createCallEditor(context.adapter) })
+}
+
+/** In a lane of its own: what waits there for its time holds nothing up. */
+function saidAgain({ live, newId, origin }: EnqueueContext, calls: readonly QueuedCall[]): readonly QueuedCall[] {
+  const final = calls.find((call) => call.liveReference !== undefined)
+  if (final === undefined || live?.againAfterMs === undefined) return []
+  const ordinal = calls.length + 1
+  const place = { id: newId(), ordinal, clientId: `${origin}:${ordinal}`, orderKey: `${final.orderKey}:live` }
+  return [{ ...final, ...place, primary: false, purpose: 'assertion', delayMs: live.againAfterMs }]
+}
+
+/** What the database could not say is asked again with the whole turn; anything else is a fault of the reply. */
+async function expandCalls(
+  { adapter, to }: EnqueueContext,
+  calls: readonly RenderedCall[],
+): Promise<readonly RenderedCall[]> {
+  if (adapter.expand === undefined || calls.length === 0) return calls
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(unrendered(adapter, 'took too long')), adapter.capabilities.callTimeoutMs)
+  try {
+    return await Promise.race([adapter.expand(calls, to), late.promise])
+  } catch (cause) {
+    if (isGatewayError(cause)) throw cause
+    throw unrendered(adapter, cause)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function chooseSendLane({ adapter, orderKey: conversation }: EnqueueContext, orderKey: string | undefined): string {
+  if (orderKey === undefined) return conversation
+  if (!isOrderKey(orderKey)) throw unrendered(adapter, 'an order key is too long')
+  return recipientLane(orderKey)
+}
+
+function renderReply(
+  { adapter, to }: EnqueueContext,
+  { reply, mayNotify }: Omit<Outgoing, 'purpose'>,
+  hasLive: boolean,
+): ReturnType<Adapter['render']> {
+  try {
+    return adapter.render(reply, to, mayNotify, hasLive)
+  } catch (cause) {
+    throw unrendered(adapter, cause)
+  }
+}
+
+function unrendered({ channel }: Adapter, cause: unknown): GatewayError {
+  return new GatewayError('render_failed', `[${channel}] the reply could not be rendered`, { cause })
+}
+
+// Which calls of a reply ask people to decide something, and what each says once that is decided.
+
+/** What can be edited there of a message that was sent: nothing, all of it, or also what is below its words. */
+export type Editing = 'none' | 'whole' | 'lines'
+
+export function createCallEditor({ live, capabilities, withLine }: Adapter): Editing {
+  if (live === undefined && capabilities.canEdit !== true) return 'none'
+  return withLine === undefined ? 'whole' : 'lines'
+}
+
+/**
+ * `unasked` is the same reply rendered without its questions. A call that is in both asks nothing; the others ask, and those of
+ * `unasked` that are left over take their places in order. One that nothing is left for says nothing but the question.
+ */
+export function markQuestions(
+  calls: readonly RenderedCall[],
+  unasked: readonly RenderedCall[],
+  question: Pick<CallQuestion, 'asks' | 'isPlaceholder'> & { readonly editing: Editing },
+): readonly RenderedCall[] {
+  const left = unasked.map(({ call }) => ({ call, written: serializeCall(call) }))
+  const isAsking = calls.map(({ call }) => {
+    const same = left.findIndex((each) => each.written === serializeCall(call))
+    if (same >= 0) left.splice(same, 1)
+    return same < 0
+  })
+  return calls.map((rendered, at) => {
+    if (isAsking[at] !== true) return rendered
+    const { editing, isPlaceholder = false } = question
+    const otherwise = left.shift()?.call ?? null
+    const hasWords = otherwise !== null && !isPlaceholder
+    return {
+      ...rendered,
+      question: {
+        asks: listAskedActions(rendered.call, question.asks),
+        otherwise,
+        ...(isPlaceholder ? { isPlaceholder } : {}),
+        isEditable: editing === 'lines' || (editing === 'whole' && !hasWords),
+      },
+    }
+  })
+}
+
+/** Each question names its action by the end of its id; where none is found the call is taken to ask them all. */
+function listAskedActions(call: JsonObject, asks: readonly string[]): readonly string[] {
+  const words = serializeCall(call)
+  const named = asks.filter((id) => words.includes(id.slice(-6)))
+  return named.length === 0 ? asks : named
+}
+
+/** Both were made by the same render, so that their keys are in the same order. */
+function serializeCall(call: JsonObject): string {
+  return JSON.stringify(call)
+}
+
+// A reply that would become too many messages: its beginning is sent, and the whole goes along as a file or behind a link. What the
+// transcript keeps is the whole.
+
+/** Where all of a reply can be read: as a file that goes with it, or at an address. */
+export type WholeReply = { readonly file: KnownPart } | { readonly url: string }
+
+/** Undefined: there is no place for files. */
+type KeepWhole = (text: string, place: number) => Promise<WholeReply | undefined>
+
+type TextPart = Extract<KnownPart, { kind: 'text' }>
+
+/** Of a first guess that is too long each next one is so much shorter. */
+const shrink = 0.8
+const maxTries = 40
+
+export type CutContext<Call> = {
+  readonly maxParts: number
+  readonly count: number
+  readonly render: (reply: NormalizedResponse) => readonly Call[]
+  readonly whole: () => Promise<WholeReply | undefined>
+}
+
+/** The longest beginning that fits; where cards and files alone are too many, only its words are cut. */
+async function cutReply<Call>(
+  reply: NormalizedResponse,
+  { maxParts, count, render, whole }: CutContext<Call>,
+): Promise<NormalizedResponse> {
+  const length = reply.parts.reduce((sum, part) => sum + (isTextPartKind(part) ? part.content.length : 0), 0)
+  if (length === 0) return reply
+  const kept = await whole()
+  let limit = Math.floor((length * maxParts) / count)
+  for (let tries = 0; tries < maxTries && limit > 0; tries += 1) {
+    const cut = truncateReply(reply, limit, kept)
+    if (render(cut).length <= maxParts) return cut
+    limit = Math.floor(limit * shrink)
+  }
+  return truncateReply(reply, 0, kept)
+}
+
+/** So many characters of its words, then what was left out and where it is. Everything that is no words stays. */
+function truncateReply(reply: NormalizedResponse, limit: number, whole: WholeReply | undefined): NormalizedResponse {
+  const parts: Part[] = []
+  let left = limit
+  let last = -1
+  for (const part of reply.parts) {
+    if (!isTextPartKind(part)) parts.push(part)
+    else if (left > 0) {
+      const content = part.content.length <= left ? part.content : shortenMarkdown(part.content, left)
+      left -= part.content.length
+      if (content === '') continue
+      parts.push({ ...part, content })
+      last = parts.length - 1
+    }
+  }
+  parts.splice(last + 1, 0, textPart(cutNotice(whole), 'text/markdown'))
+  if (whole !== undefined && 'file' in whole) parts.push(whole.file)
+  return { ...reply, parts }
+}
+
+function cutNotice(whole: WholeReply | undefined): string {
+  if (whole === undefined) return '*This answer is longer than can be sent here; the rest was left out.*'
+  if ('file' in whole) return '*This answer is longer than fits here. All of it is in the file that comes with it.*'
+  return `*This answer is longer than fits here.* [Read all of it](${whole.url})`
+}
+
+/** At the end of a line or a word where there is one near; a code block that was open is closed. */
+function shortenMarkdown(text: string, limit: number): string {
+  const head = text.slice(0, limit).toWellFormed()
+  const near = Math.floor(limit * 0.8)
+  const line = head.lastIndexOf('\n')
+  const word = head.lastIndexOf(' ')
+  const end = line > near ? line : word > near ? word : head.length
+  const kept = head.slice(0, end).trimEnd()
+  const fences = kept.match(/^ {0,3}(`{3,}|~{3,})/gm) ?? []
+  const fence = fences.length % 2 === 1 ? `\n${(fences.at(-1) ?? '```').trim()}` : ''
+  return kept === '' ? '' : `${kept}${fence}`
+}
+
+function isTextPartKind(part: Part): part is TextPart {
+  return isKnownPart(part) && part.kind === 'text'
+}

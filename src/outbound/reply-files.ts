@@ -1,0 +1,186 @@
+// Hop 8, before rendering: files of a reply are kept, so that rows hold ids and never bytes, and are the agent's to send.
+import type { AgentContext } from '../agent/context.ts'
+import type { IncomingFile, StoreOutcome } from '../attachments/desk.ts'
+import {
+  errorLogFields,
+  GatewayError,
+  isGatewayError,
+  type Json,
+  type KnownPart,
+  type NormalizedResponse,
+  type Part,
+} from '../contract/index.ts'
+import type { GatewayDeps } from '../turns/deps.ts'
+import {
+  deriveAttachmentId,
+  type FilePart,
+  inlineBody,
+  isFilePart,
+  listAttachmentIds,
+  missingPart,
+  storedPart,
+} from '../turns/file-part.ts'
+import type { ReadyTurn } from '../turns/prepare-turn.ts'
+import type { TurnFiles, TurnFilesContext } from '../turns/turn-files.ts'
+import { replyFacts } from '../turns/turn-labels.ts'
+import type { WholeReply } from './render.ts'
+
+/** This gateway has no place for files. */
+type ReplyFileNotStored = { readonly kind: 'refused'; readonly code: undefined }
+
+export type ReplyFileContext = TurnFilesContext & {
+  readonly files: TurnFiles
+  readonly step: AgentContext['step']
+  readonly hash: GatewayDeps['hash']
+  readonly turn: { readonly id: string; readonly sessionId: string }
+  readonly emit: AgentContext['emit']
+}
+
+/** The replies of a turn in order, each as it can be stored and sent. */
+export async function keepReplyFiles<Reply extends NormalizedResponse | undefined>(
+  scene: ReplyFileContext,
+  replies: readonly Reply[],
+): Promise<readonly Reply[]> {
+  const kept: Reply[] = []
+  for (const [index, reply] of replies.entries()) {
+    if (reply === undefined || !reply.parts.some(isFilePart)) kept.push(reply)
+    else kept.push({ ...reply, parts: await keepParts(scene, reply.parts, index) })
+  }
+  return kept
+}
+
+async function keepParts(scene: ReplyFileContext, parts: readonly Part[], reply: number): Promise<Part[]> {
+  const kept: Part[] = []
+  for (const [index, part] of parts.entries()) {
+    kept.push(isFilePart(part) ? await keepPart(scene, part, [reply, index]) : part)
+  }
+  const ids = listAttachmentIds(kept)
+  const sessionId = scene.turn.sessionId || null
+  if (ids.length > 0) await scene.attachments.use(ids, { inboxId: null, sessionId })
+  return kept
+}
+
+async function keepPart(scene: ReplyFileContext, part: FilePart, place: readonly number[]): Promise<Part> {
+  const { bytes_ref: ref, attachment } = part
+  if (attachment !== undefined) {
+    const descriptor = await scene.files.find(attachment.id)
+    return descriptor === undefined ? refuseReplyFile(scene, part, 'not_yours') : storedPart(part, descriptor)
+  }
+  switch (ref.kind) {
+    case 'inline':
+      return keepInline(scene, part, ref.data_base64, place)
+    case 'url':
+      return claimOrLink(scene, part, ref.url)
+    case 'content_addressed':
+    case 'channel':
+      return refuseReplyFile(scene, part, 'no_such_file')
+    default:
+      return ref satisfies never
+  }
+}
+
+/** The same bytes at the same place of the same turn are the same file, however often the turn is tried. */
+async function keepInline(
+  scene: ReplyFileContext,
+  part: FilePart,
+  data: string,
+  place: readonly number[],
+): Promise<Part> {
+  const { principal, threadId, turn } = scene
+  const id = await deriveAttachmentId(scene.hash, ['out', turn.id, [...place], data])
+  const keepReplyFile = async (): Promise<Json> => {
+    const stored = await storeReplyFile(scene, {
+      id,
+      body: inlineBody(data),
+      ...(part.mime === undefined ? {} : { declaredMime: part.mime }),
+      ...(part.name === undefined ? {} : { name: part.name }),
+      owner: { principal, threadId },
+      origin: { receivedVia: 'agent', nativeId: null },
+    })
+    if (stored.kind === 'stored') return storedPart(part, stored.descriptor) as Json
+    return missingPart(part, stored.code === undefined ? 'not available' : `not sent, ${stored.code}`) as Json
+  }
+  // The journal gives back the part that was put into it.
+  return (await scene.step('parley/reply-file', keepReplyFile, { effect: false, args: id })) as KnownPart
+}
+
+/** Of what the step comes to, only an outage may be tried again: the words of the answer are the agent's and are there. */
+async function storeReplyFile(
+  { attachments }: ReplyFileContext,
+  file: IncomingFile,
+): Promise<StoreOutcome | ReplyFileNotStored> {
+  try {
+    return await attachments.store(file)
+  } catch (error) {
+    if (isGatewayError(error, 'config_invalid')) return { kind: 'refused', code: undefined }
+    if (isGatewayError(error, 'replay_stopped')) throw error
+    throw new GatewayError('provider_unavailable', '[gateway] files cannot be stored; see the blob store', {
+      retryable: true,
+      cause: error,
+    })
+  }
+}
+
+/** An agent may hand back the handle it was given. Any other address is for people to follow, and nothing is fetched. */
+async function claimOrLink(scene: ReplyFileContext, part: FilePart, url: string): Promise<Part> {
+  const { principal, threadId } = scene
+  const claimed = await scene.attachments.claim(url, { principal, threadId })
+  if (claimed.kind === 'claimed') return storedPart(part, claimed.descriptor)
+  if (claimed.code !== 'SU_HOST') return refuseReplyFile(scene, part, claimed.code)
+  const { name, mime } = part
+  return { kind: 'link', url, ...(name === undefined ? {} : { title: name }), ...(mime === undefined ? {} : { mime }) }
+}
+
+function refuseReplyFile({ emit }: ReplyFileContext, part: FilePart, reason: string): Part {
+  emit('reply_file_refused', { reason })
+  return missingPart(part, 'not available')
+}
+
+// All of a reply that is too long to be sent message by message: kept as a file, and given as one or behind a link.
+
+/** People come back to an answer later than to a file that they were just handed. */
+const linkSeconds = 7 * 24 * 60 * 60
+const name = 'answer.md'
+const mime = 'text/markdown'
+
+/**
+ * Undefined where it cannot be kept: the beginning is sent all the same, and says so. The same words of the same turn are the same
+ * file, however often the turn is tried.
+ */
+export async function keepWholeReply(
+  deps: Pick<GatewayDeps, 'attachments' | 'hash' | 'log'>,
+  ready: ReadyTurn,
+  text: string,
+  place: number,
+): Promise<WholeReply | undefined> {
+  const { at, turn } = ready
+  const { wholeReply } = at.adapter.capabilities
+  const { principal } = turn
+  if (wholeReply === undefined || principal === null) return undefined
+  try {
+    const stored = await deps.attachments.store({
+      id: await deriveAttachmentId(deps.hash, ['whole', turn.id, place, text]),
+      body: new Blob([text]).stream(),
+      declaredMime: mime,
+      name,
+      owner: { principal, threadId: replyFacts(ready).threadId },
+      origin: { receivedVia: 'agent', nativeId: null },
+    })
+    if (stored.kind !== 'stored') return undefined
+    const { descriptor } = stored
+    await deps.attachments.use([descriptor.id], { inboxId: null, sessionId: turn.sessionId || null })
+    if (wholeReply === 'link')
+      return {
+        url: (await deps.attachments.handle(descriptor, { principal, kind: 'person', seconds: linkSeconds })).url,
+      }
+    const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: descriptor.sha256 } as const
+    return { file: storedPart({ kind: 'file', bytes_ref, mime, name }, descriptor) }
+  } catch (error) {
+    deps.log.warn('reply_file_failed', {
+      connection: at.key,
+      trace: turn.traceId,
+      ...errorLogFields(error, 'internal'),
+    })
+    return undefined
+  }
+}

@@ -1,0 +1,129 @@
+// The access challenge: a turn that tells a sender why they have no access, or gives them a pairing code. No agent runs.
+import { completeReply } from '../agent/reply.ts'
+import { cleanName, type NormalizedResponse } from '../contract/index.ts'
+import type { AccessBasis, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
+import { accessDeniedNotice, pairingHint, pairingPrompt, rateLimitNotice } from '../identity/pairing/door-words.ts'
+import { newPairingCode } from '../identity/pairing/pairing-code.ts'
+import { isGroupRoom } from '../identity/routing/attention.ts'
+import { isDirectMessage, mayReplyToUnproven, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
+import type { NewPairing } from '../sessions/new-pairing.ts'
+import { admitOrHold, isWatched, pairingQuota } from './admit.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { emptyEnd, renderOutgoing } from './end-turn.ts'
+import type { Admission } from './plan-turn.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { askSenderName, replyFacts } from './turn-labels.ts'
+
+const pairingDays = 7
+
+/** Decided anew, since it may be resumed much later. Undefined: they are let in by now, and the message is to be run. */
+export async function endAccessChallengeTurn(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnEnd | undefined> {
+  const row = ready.members.at(-1)?.row
+  if (row === undefined) return emptyEnd(ready)
+  const admission = await admitOrHold(deps, ready.at, row, ready.lane)
+  const { accessRule, subject, evidence } = admission
+  const ground = { accessRule, subject, evidence }
+  switch (admission.kind) {
+    case 'admitted':
+      return limitEnd(deps, ready, row, ground)
+    case 'refused': {
+      const words = accessDeniedNotice(admission.reason, admission.subject)
+      const calls = await noticeCalls(deps, ready, row, words)
+      const end = { leadState: 'refused', leadReason: admission.reason, taskState: 'rejected' } as const
+      const told =
+        row.taskId === null || words === undefined ? undefined : refusedNotice(ready, words, admission.reason)
+      return { ...emptyEnd(ready), ...end, response: told ?? null, calls, ground }
+    }
+    case 'held':
+      return { ...(await heldEnd(deps, ready, row, admission)), ground }
+  }
+}
+
+/** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or are not told. */
+async function limitEnd(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  row: WaitingMessage,
+  ground: AccessBasis,
+): Promise<TurnEnd | undefined> {
+  if (!isDirectMessage(row.message)) return undefined
+  const reached = await reachedLimit(deps, ready.at, ready.lane, ready.members, new Map([[row.id, ground]]))
+  const reply = reached === undefined ? undefined : notice(ready, rateLimitNotice(reached.freeInMs))
+  if (reached === undefined || reply === undefined) return undefined
+  const end = { leadState: 'refused', leadReason: replyLimit, taskState: 'rejected' } as const
+  const calls = await renderOutgoing(deps, ready, [{ reply, purpose: 'notice' }])
+  return {
+    ...emptyEnd(ready),
+    ...end,
+    response: null,
+    calls,
+    ground: { ...ground, accessRule: `limit ${reached.rule}` },
+  }
+}
+
+async function heldEnd(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  row: WaitingMessage,
+  admission: Extract<Admission, { kind: 'held' }>,
+): Promise<TurnEnd> {
+  // Once per pairing, of which each group of strangers has only so many.
+  const name = admission.pairing === null ? await askSenderName(ready.at, row) : row.message.sender.display_name
+  const pairing = newPairing(deps, ready.at, admission, name ?? '')
+  const isRead = isGroupRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
+  const words = isRead ? pairingHint() : pairingPrompt(pairing.code)
+  // A request that waits for its answer is given the code as one.
+  return {
+    ...emptyEnd(ready),
+    leadState: 'held',
+    leadReason: 'pairing_required',
+    taskState: 'auth_required',
+    pairing,
+    ...(isWatched(ready.at)
+      ? { response: notice(ready, words) ?? null }
+      : { calls: await noticeCalls(deps, ready, row, words) }),
+  }
+}
+
+function newPairing(
+  deps: Pick<GatewayDeps, 'newId' | 'fillRandom'>,
+  at: GatewayConnection,
+  { pairing, pairedWith, subject, evidence }: Extract<Admission, { kind: 'held' }>,
+  told: string,
+): NewPairing {
+  const name = cleanName(told).slice(0, 100)
+  return {
+    id: deps.newId(),
+    knownId: pairing?.id ?? null,
+    agent: pairedWith,
+    subject: subject ?? '',
+    code: pairing?.code ?? newPairingCode(deps.fillRandom),
+    shownName: name === '' ? null : name,
+    evidence: evidence ?? {},
+    expiresInMs: pairingDays * 24 * 60 * 60_000,
+    ...pairingQuota(at, subject),
+  }
+}
+
+function notice(ready: ReadyTurn, words: string): NormalizedResponse | undefined {
+  const reply = completeReply(words, replyFacts(ready))
+  return reply === undefined ? undefined : { ...reply, control: { about: 'door' } }
+}
+
+/** The agent that passed it on must be able to tell its own caller why a chain of agents ended here. */
+function refusedNotice(ready: ReadyTurn, words: string, reason: string): NormalizedResponse | undefined {
+  const told = notice(ready, words)
+  if (told === undefined || !reason.startsWith('gw:')) return told
+  return { ...told, error: { code: reason, message: words, retryable: false } }
+}
+
+async function noticeCalls(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  row: WaitingMessage,
+  words: string | undefined,
+): Promise<TurnEnd['calls']> {
+  const reply = words === undefined ? undefined : notice(ready, words)
+  if (reply === undefined || !(await mayReplyToUnproven(deps, ready.at, ready.lane, row))) return []
+  return renderOutgoing(deps, ready, [{ reply, purpose: 'notice' }])
+}

@@ -1,0 +1,305 @@
+// Hop 6: each waiting message on its own: evidence -> access decision -> principal.
+import {
+  type Fields,
+  type IdentityEvidence,
+  type JsonObject,
+  type NormalizedMessage,
+  noStoredAccess,
+  type OpenPairing,
+  type StoredGrant,
+  senderGroup,
+} from '../contract/index.ts'
+import type { ChainStore } from '../db/call-chains.ts'
+import type { PairingAsk } from '../db/pairings.ts'
+import type { AccessBasis, HeldLane, WaitingMessage } from '../db/turn-rows.ts'
+import { type AccessContext, type AccessDecision, roleGrants, strongestRole } from '../identity/access/access-policy.ts'
+import { exceedsHopLimit } from '../identity/chain/agent-chain.ts'
+import { isCallerLoop } from '../identity/chain/caller-loop.ts'
+import { accessDeniedNotice } from '../identity/pairing/door-words.ts'
+import { isForOtherAgent } from '../identity/principal/bearer-principal.ts'
+import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
+import { isAgentAddressed } from '../identity/routing/attention.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type { Admission } from './plan-turn.ts'
+import { refuseUnaddressed } from './reply-policy.ts'
+
+type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'chains' | 'host'>
+type Addressed = Pick<NormalizedMessage, 'recipient' | 'received_at'>
+type RoomDeps = AdmissionDeps & Pick<GatewayDeps, 'people' | 'log'>
+/** Without `conversationId` a decision is only looked at: none begins to wait by it. */
+type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'> & { readonly conversationId?: string }
+
+/** In one conversation a stranger is told once an hour at most, and only so many strangers are told at all. */
+const maxToldAll = 20
+/** What one stranger may have waiting for a pairing. */
+const maxHeld = 20
+
+export async function admissions(
+  deps: RoomDeps,
+  at: GatewayConnection,
+  lane: Waiting,
+): Promise<ReadonlyMap<string, Admission>> {
+  const decided = new Map<string, Admission>()
+  const held = new Map<string, number>()
+  let { takesPart } = lane
+  for (const row of lane.messages) {
+    const allowed = await admitOrHold(deps, at, withHeld(row, held), lane)
+    const { principal } = allowed.kind === 'admitted' ? allowed : { principal: undefined }
+    const unheeded = principal === undefined ? undefined : refuseUnaddressed(deps, at, row, { takesPart, principal })
+    const admission = unheeded ?? allowed
+    decided.set(row.id, admission)
+    takesPart ||= admission.kind === 'admitted' && row.event === 'new'
+    const id = admission.kind === 'held' ? admission.pairing?.id : undefined
+    if (id !== undefined) held.set(id, (held.get(id) ?? 0) + 1)
+  }
+  return decided
+}
+
+/** Those that are about to be held count as well: a stranger who writes fast may not keep more than one who writes slowly. */
+function withHeld(row: WaitingMessage, held: ReadonlyMap<string, number>): WaitingMessage {
+  const pairings = row.access.pairings.map((each) => ({ ...each, held: each.held + (held.get(each.id) ?? 0) }))
+  return { ...row, access: { ...row.access, pairings } }
+}
+
+/** Only so many strangers may wait at once, of one group and on the connection; beyond them nothing is kept and nothing is sent. */
+export async function admitOrHold(
+  deps: RoomDeps,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  { agent, conversationId }: Pick<Waiting, 'agent' | 'conversationId'>,
+): Promise<Admission> {
+  const admission = await admit(deps, at, row, agent)
+  // Also who lost a race for the last place just now, which looks as if they had been told something.
+  const isLate = admission.kind === 'refused' && admission.reason === 'not_paired' && row.access.told > 0
+  const wouldWait = admission.kind === 'held' && admission.pairing === null
+  if (conversationId === undefined || !(wouldWait || isLate)) return admission
+  const { subject, accessRule, evidence } = admission
+  const room = await deps.people.pairings.findRoom({
+    connection: at.key,
+    agent,
+    conversationId,
+    inboxId: row.id,
+    traceId: row.traceId,
+    ...pairingQuota(at, subject),
+  })
+  if (room.kind === 'free') return admission
+  if (room.isNews)
+    deps.log.warn('pairings_full', { connection: at.key, trace: row.traceId, reason: room.group ?? 'connection' })
+  return { subject, accessRule, evidence, kind: 'refused', reason: 'pairings_full', mustTell: false }
+}
+
+/** Among whom a stranger waits, and how many of them may. */
+export function pairingQuota(
+  { strangers }: GatewayConnection,
+  subject: string | null,
+): Pick<PairingAsk, 'group' | 'perConnection' | 'perGroup'> {
+  const { pairings: perConnection, pairingsPerGroup: perGroup } = strangers
+  return { group: (subject === null ? undefined : senderGroup(subject)) ?? null, perConnection, perGroup }
+}
+
+export async function admit(
+  deps: AdmissionDeps,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  agent: string,
+): Promise<Admission> {
+  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
+  const decision = await deps.access.decide(row.message.sender, scene)
+  const ground = toAccessBasis(decision)
+  switch (decision.kind) {
+    case 'refused':
+      return refuseAdmission(at, row, ground, refusalReason(decision.reason, row))
+    case 'unpaired':
+      return holdForPairing(at, row, ground, decision.with === 'agent' ? agent : '*')
+    case 'admitted': {
+      const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
+      if (person === undefined) return refuseAdmission(at, row, ground, 'principal_unknown')
+      if (isForOtherAgent(decision.evidence, agent)) return refuseAdmission(at, row, ground, 'wrong_agent')
+      const fault = await admitChain(deps, row.message, { agent, inboxId: row.id })
+      if (fault !== undefined) return refuseAdmission(at, row, ground, fault)
+      const speaker = speakerFields(person, row, scene)
+      return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker }
+    }
+  }
+}
+
+/** Whether the configuration admits a sender by name, whatever is stored about them. A public connection names no sender. */
+export async function acceptedRule(
+  deps: Pick<AdmissionDeps, 'access' | 'agents'>,
+  at: GatewayConnection,
+  message: NormalizedMessage,
+  agent: string,
+): Promise<boolean> {
+  const scene = createAccessContext(deps, at, { message, agent, stored: noStoredAccess })
+  const decision = await deps.access.decide(message.sender, scene)
+  return decision.kind === 'admitted' && decision.rule !== 'public'
+}
+
+async function resolvePerson(
+  deps: Pick<AdmissionDeps, 'principals'>,
+  { connection, adapter }: GatewayConnection,
+  { message, access }: WaitingMessage,
+  by: { readonly agent: string; readonly evidence: IdentityEvidence },
+): Promise<ResolvedPrincipal | undefined> {
+  const place = { connector: connection.id, provider: adapter.channel, workspace: connection.tenant }
+  return deps.principals.resolve(message.sender, { ...place, ...by, links: access.links })
+}
+
+/** Who acts in a run for which no sender was admitted just now. Undefined: no person. */
+export async function resolveSpeaker(
+  deps: AdmissionDeps,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  agent: string,
+): Promise<Fields | undefined> {
+  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
+  const decision = await deps.access.decide(row.message.sender, scene)
+  if (decision.kind !== 'admitted') return undefined
+  const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
+  return person === undefined ? undefined : speakerFields(person, row, scene)
+}
+
+/** With what authority a sender acts: the execution principal and the role a grant gives it. */
+function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMessage, scene: AccessContext): Fields {
+  const caller = message.channel?.caller
+  const role = strongestRole(message.sender, scene)
+  return { ...principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
+}
+
+export type Authority = {
+  readonly isOperator: boolean
+  readonly role: StoredGrant['role']
+  /** How strongly they are proven, by what admitted them. */
+  readonly assurance: string | null
+  readonly adminGrants: readonly StoredGrant[]
+}
+
+/** What stored grants make of the sender of a command, for this agent in this place, as of this very moment. */
+export async function resolveAuthority(
+  deps: AdmissionDeps,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  agent: string,
+): Promise<Authority> {
+  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
+  const { sender } = row.message
+  // A command that is tried again may come from a sender who lost access meanwhile.
+  const decision = await deps.access.decide(sender, scene)
+  if (decision.kind !== 'admitted') return { isOperator: false, adminGrants: [], role: null, assurance: null }
+  const role = strongestRole(sender, scene)
+  return {
+    isOperator: role === 'operator' || role === 'admin',
+    role,
+    assurance: decision.evidence.assurance,
+    adminGrants: roleGrants(sender, scene).filter((grant) => grant.role === 'admin'),
+  }
+}
+
+/** What is decided about: a message, the agent it is for, and what is stored about its sender. */
+export function createAccessContext(
+  { agents }: Pick<GatewayDeps, 'agents'>,
+  at: GatewayConnection,
+  { agent, stored, message }: Pick<AccessContext, 'agent' | 'stored'> & { readonly message: Addressed },
+): AccessContext {
+  return {
+    connection: at.key,
+    agent,
+    rule: at.access,
+    own: agents.get(agent)?.access,
+    recipient: message.recipient,
+    receivedAt: message.received_at,
+    stored,
+  }
+}
+
+function toAccessBasis({ rule, evidence }: AccessDecision): AccessBasis {
+  return {
+    accessRule: rule,
+    subject: evidence?.subject ?? null,
+    evidence: evidence === undefined ? null : shownEvidence(evidence),
+  }
+}
+
+/** What the audit log keeps of evidence: how it was proven, not who. */
+function shownEvidence({ issuer, method, assurance }: IdentityEvidence): JsonObject {
+  return { issuer, method, assurance }
+}
+
+function refuseAdmission(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, reason: string): Admission {
+  // Where a request waits for its answer the code is the answer.
+  const hasWords = accessDeniedNotice(reason, ground.subject) !== undefined
+  return { ...ground, kind: 'refused', reason, mustTell: hasWords && !isWatched(at) && mayTell(row) }
+}
+
+/** Nothing is proven because what came along to prove it was not believed: that is the reason to be told. */
+function refusalReason(reason: string, { message }: WaitingMessage): string {
+  return reason === 'no_evidence' ? (message.sender.dropped_evidence?.[0] ?? reason) : reason
+}
+
+function holdForPairing(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, agent: string): Admission {
+  const pairing = row.access.pairings.find((each) => each.agent === agent) ?? null
+  const refuseQuietly = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustTell: false })
+  // A press is no message: nothing of it is kept for later, and the press alone is answered.
+  if (row.obligation === 'click')
+    return { ...ground, kind: 'refused', reason: 'decision_not_allowed', mustTell: ground.subject !== null }
+  // A deletion is always kept: without it a message that was taken back would be answered.
+  if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refuseQuietly('too_many_held')
+  if (pairing === null && !mayTell(row)) return refuseQuietly('not_paired')
+  return { ...ground, kind: 'held', pairing, pairedWith: agent, mustTell: needsCode(at, row, pairing) }
+}
+
+function needsCode(at: GatewayConnection, row: WaitingMessage, pairing: OpenPairing | null): boolean {
+  return row.event === 'new' && (pairing === null || isWatched(at) || mayTell(row))
+}
+
+/** Each request there is answered, and only the one who made it hears the answer. */
+export function isWatched({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean {
+  return adapter.endpoints.some(({ answer }) => answer === 'watch')
+}
+
+/** Said to a sender who addressed us: not into a room of which we only see ambient context, and not over and over. */
+export function mayTell({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
+  return isSaidToUs(message) && access.told === 0 && access.toldAll < maxToldAll
+}
+
+function isSaidToUs({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
+  return channel === undefined || channel.room_kind === 'dm' || isAgentAddressed(channel)
+}
+
+// Hop 6, for messages that agents send: whether their chain may go on here. A chain is no authority; it can only
+// take away.
+
+export type ChainDeps = {
+  readonly chains: ChainStore
+  /** Our own origin, as others are told it. */
+  readonly host: () => Promise<string>
+}
+
+/** For whom a message waits, and which one it is. */
+export type ChainedMessage = { readonly agent: string; readonly inboxId: string }
+
+/** How often one agent may come back to another in one conversation before a person speaks again. */
+const maxPairTurns = 5
+
+export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
+
+/**
+ * Undefined: it may. The visit is remembered before anything runs; a message that is tried again, after a crash or alone after a
+ * failed merge, stands where it stood and does not take itself for a loop.
+ */
+export async function admitChain(
+  { chains, host: ownHost }: ChainDeps,
+  { channel }: Pick<NormalizedMessage, 'channel'>,
+  { agent, inboxId }: ChainedMessage,
+): Promise<ChainRefusal | undefined> {
+  const caller = channel?.caller
+  if (caller === undefined || caller.chain_depth === 0) return undefined
+  const { chain_depth: depth, chain_root: root } = caller
+  if (exceedsHopLimit(depth)) return 'gw:hop_limit'
+  const host = await ownHost()
+  if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
+  if (await chains.visit({ root, agent, host, depth })) return 'gw:agent_loop'
+  // A person who speaks begins a chain of their own: within one chain two agents have only each other to talk to.
+  const pair = { root, agent: caller.caller_agent ?? '', host: caller.caller_host }
+  return (await chains.turnsWith(inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
+}

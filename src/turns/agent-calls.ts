@@ -1,0 +1,411 @@
+// An agent asks another one of this gateway, inside its own turn (hop 7): the same person, the same evidence, the same lease,
+// the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
+import type { Agent, AgentContext, Signal } from '../agent/agent.ts'
+import type { ApprovalWish, AskedApproval, Pauses } from '../agent/approvals/pauses.ts'
+import { toStorableJson } from '../agent/fields.ts'
+import { isRemoteTaskLine, waitingTaskLines } from '../agent/remote/remember.ts'
+import { completeReply } from '../agent/reply.ts'
+import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agent/siblings.ts'
+import {
+  type Envelope,
+  formatAddress,
+  GatewayError,
+  isGatewayError,
+  type JsonObject,
+  type NormalizedMessage,
+  type NormalizedResponse,
+  type Part,
+  textPart,
+  unverifiedSender,
+} from '../contract/index.ts'
+import { pauseSignals } from '../db/signals.ts'
+import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/chain/agent-chain.ts'
+import { readdressMessage } from '../identity/evidence/addressed-to.ts'
+import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/codec.ts'
+import { admit } from './admit.ts'
+import type { TurnChain } from './call-chain.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { AgentCallQuestions } from './pauses.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { remoteCallerForAgent } from './remote-agents.ts'
+import type { DecidedQuestion } from './rerun.ts'
+import { pauseEndPayload } from './resume.ts'
+import { runEnd } from './run-end.ts'
+
+/** What an agent's context is made of before it knows the agents it may call. */
+type Context = Omit<AgentContext, 'agents'>
+
+export type AgentCallContext = {
+  readonly deps: GatewayDeps
+  readonly ready: ReadyTurn
+  /** What the called agent's models used. */
+  readonly onUsage: (usage: JsonObject) => void
+  readonly chain: TurnChain
+  /** For the person at the top of the chain. */
+  readonly questions: AgentCallQuestions
+}
+
+/** Who asks: an agent, its place in the chain, and whom the chain has passed, itself last. */
+type Asker = {
+  readonly context: Context
+  readonly chain: AgentChain | undefined
+  readonly path: readonly string[]
+  /** Before the names of its steps, in the journal of the turn. */
+  readonly place: string
+  /** What those it asked keep of remote agents, in this turn. */
+  readonly kept: Envelope[]
+}
+
+/** For the agent that the messages of a turn are for. */
+export function createTurnAgentCalls(scene: AgentCallContext, context: Context): AgentCalls {
+  return createAgentCalls(scene, { context, chain: scene.chain.place, path: [context.agent], place: '', kept: [] })
+}
+
+function createAgentCalls(scene: AgentCallContext, asker: Asker): AgentCalls {
+  const { agents } = scene.deps
+  const calls = new Map<string, number>()
+  const mayAsk = listCallableAgents(agents, asker.context.agent)
+  const next = nextAgentChain(asker.chain)
+  return {
+    cue: chainCue(asker.chain),
+    list: () =>
+      next.ok
+        ? mayAsk.filter(({ slug }) => !asker.path.includes(slug)).map((agent) => describeCallableAgent(scene, agent))
+        : [],
+    async call(slug, given, options = {}) {
+      const parts = typeof given === 'string' ? [textPart(given)] : given.parts
+      // Counted before anything is awaited: calls alike get their names in the order they were made, in every try.
+      const what = JSON.stringify([slug, parts])
+      const use = (calls.get(what) ?? 0) + 1
+      calls.set(what, use)
+      try {
+        const sibling = mayAsk.find((agent) => agent.slug === slug)
+        if (sibling === undefined)
+          throw agentCallDenied(slug, 'agent_unknown', 'there is no such agent to ask from here')
+        if (isInChain(asker.path, slug))
+          throw agentCallDenied(slug, 'gw:agent_loop', 'it is waiting for this very answer')
+        if (!next.ok)
+          throw agentCallDenied(slug, next.code, 'the chain of agents is at its end; answer with what you have')
+        const hash = await scene.deps.hash(what)
+        const prefix = `${slug}:${hash.slice(0, 16)}${use === 1 ? '' : `#${use}`}/`
+        return await runCalledAgent(scene, asker, { sibling, parts, prefix, chain: next.chain, options })
+      } catch (error) {
+        tellRefusal(asker, slug, error)
+        throw error
+      }
+    },
+  }
+}
+
+/** A refusal inside the called agent's own call was told there. */
+function tellRefusal({ context }: Asker, slug: string, error: unknown): void {
+  if (!isGatewayError(error, 'sibling_refused') || error.details['agent'] !== slug) return
+  context.emit('sibling_refused', { agent: slug, reason: error.details['reason'] })
+}
+
+type Asked = {
+  readonly sibling: Agent
+  readonly parts: readonly Part[]
+  /** Before the names of its steps; the same in every try of the turn. */
+  readonly prefix: string
+  readonly chain: AgentChain
+  readonly options: AgentCallOptions
+}
+
+async function runCalledAgent(
+  scene: AgentCallContext,
+  asker: Asker,
+  asked: Asked,
+): Promise<NormalizedResponse | undefined> {
+  const { sibling, prefix, chain } = asked
+  const message = createAgentCallMessage(scene.ready, {
+    agent: sibling.slug,
+    parts: asked.parts,
+    chain,
+    key: prefix,
+    now: scene.deps.now(),
+  })
+  const who = await admitAgentCall(scene, sibling, message)
+  const { emit } = asker.context
+  emit('sibling_called', { agent: sibling.slug, hop: chain.hop, max_hops: chain.max_hops })
+  const facts = { threadId: message.thread_id, inReplyTo: message.id, agent: sibling.slug }
+  const waits = createAgentCallPauses(sibling.slug, scene.questions)
+  const told: Told = { said: [], lines: [], usage: {} }
+  const kept: Envelope[] = []
+  const path = [...asker.path, sibling.slug]
+  const calleeContext = (prefix: string, settles?: string): AgentContext => {
+    const own = createCalleeContext(scene, asker, {
+      ...asked,
+      prefix,
+      message,
+      who,
+      facts,
+      told,
+      pause: waits.pause(settles),
+    })
+    const place = `${asker.place}${prefix}`
+    return { ...own, agents: createAgentCalls(scene, { context: own, chain, path, place, kept }) }
+  }
+  let reply = completeReply(await sibling.run(message, calleeContext(prefix)), facts)
+  // A decision is found where it was asked for, and the sibling goes on from there as an agent of its own would in a later turn.
+  for (let part = 1; ; part += 1) {
+    const wanted = nextWanted(scene, waits)
+    if (wanted === undefined) break
+    const key = `${asker.place}${prefix}~${part}`
+    const decided = scene.questions.decided(key)
+    if (decided === undefined) throw scene.questions.ask(key, wanted.wish, wanted.asked)
+    // What it does now has names of its own: the same call once more is another call.
+    const context = calleeContext(`${prefix}~${part}/`, decided.id)
+    told.lines.push(...earlierCallMessages(reply, context, message.received_at))
+    const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...told.lines]
+    const history = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
+    const signal = decisionSignal(decided, wanted, context)
+    reply = completeReply(await sibling.onSignal?.(signal, { ...context, transcript, history }), facts)
+  }
+  scene.onUsage(told.usage)
+  emit('sibling_answered', { agent: sibling.slug, status: reply?.status ?? 'silent' })
+  return withExtras(reply, told.said, facts)
+}
+
+/** Whatever it made of it: what stopped it, or those it asked, stops its caller as well. */
+function nextWanted({ questions }: AgentCallContext, waits: AgentCallPauses): WantedApproval | undefined {
+  const stopped = questions.stopped() ?? waits.refused()
+  if (stopped !== undefined) throw stopped
+  return waits.next()
+}
+
+/** Its words beside the question; the question itself is for a person. */
+function earlierCallMessages(
+  reply: NormalizedResponse | undefined,
+  { agent, runId }: AgentContext,
+  at: string,
+): readonly Envelope[] {
+  const parts = reply?.parts.filter((part) => part.kind !== 'policy') ?? []
+  return parts.length === 0 ? [] : [assistantEnvelope(agent, parts, { runId, at })]
+}
+
+function decisionSignal(
+  { key: _, ...decided }: DecidedQuestion,
+  { wish }: WantedApproval,
+  { sessionId }: AgentContext,
+): Signal {
+  // What an agent wants to find again is JSON, as it would be in its row.
+  const resume = toStorableJson(wish.resume?.() ?? {}) as JsonObject
+  const pause = { kind: 'approval', ...decided, resume, sessionId } as const
+  return { kind: pauseSignals.approval, name: decided.decision, payload: pauseEndPayload(pause), pause }
+}
+
+/** What a sibling leaves behind while it runs. */
+type Told = { readonly said: Part[]; readonly lines: Envelope[]; usage: JsonObject }
+
+type Given = Asked & {
+  readonly message: NormalizedMessage
+  readonly who: AgentContext['who']
+  readonly facts: Parameters<typeof completeReply>[1]
+  readonly told: Told
+  readonly pause: AgentContext['pause']
+}
+
+/** Its own where it acts, its caller's where it is bound, nothing of any memory. */
+function createCalleeContext(scene: AgentCallContext, { context, kept }: Asker, given: Given): Context {
+  const { sibling, prefix, message, chain, told } = given
+  const { slug } = sibling
+  const { deps } = scene
+  const budgets = given.options.within ?? context.budgets
+  return {
+    ...context,
+    agent: slug,
+    who: given.who,
+    evidence: message.sender.identities ?? [],
+    members: [message],
+    client: undefined,
+    state: {
+      get: async () => null,
+      set: async () => {
+        throw agentCallDenied(slug, 'no_conversation', 'it wants to write shared state and has no conversation here')
+      },
+    },
+    reportClientTools: () => {},
+    history: [],
+    // Questions that a remote agent has asked are answered where they were asked.
+    transcript: waitingTaskLines([...context.transcript, ...kept]),
+    step: (name, work, options) => context.step(`${prefix}${name}`, work, { label: name, ...options }),
+    isFinished: (name, options) => context.isFinished(`${prefix}${name}`, options),
+    schedule() {
+      throw agentCallDenied(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
+    },
+    // It speaks to whoever asked it, and to nobody else.
+    send: (reply) => void told.said.push(...(completeReply(reply, given.facts)?.parts ?? [])),
+    show: () => {},
+    emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
+    report: (error, source = { source: 'agent' }) => context.report(error, { agent: slug, ...source }),
+    hear: async () => undefined,
+    // What it used before a decision is part of what it used after it.
+    finish: (result) => {
+      told.usage = runEnd(result, undefined).usage
+    },
+    record(lines) {
+      const remote = lines.filter(isRemoteTaskLine)
+      kept.push(...remote)
+      context.record(remote)
+      told.lines.push(...lines.filter((line) => !isRemoteTaskLine(line)))
+    },
+    elsewhere: remoteCallerForAgent(deps, context.elsewhere, {
+      agent: slug,
+      chain: { ...scene.chain, place: chain },
+      root: scene.ready.turn.id,
+    }),
+    pause: given.pause,
+    ...(budgets === undefined ? {} : { budgets }),
+  }
+}
+
+/**
+ * The same access check as for every message: the connection's rule and the agent's own, for this person and at this moment. Answers
+ * who they are to this agent.
+ */
+async function admitAgentCall(
+  scene: AgentCallContext,
+  sibling: Agent,
+  message: NormalizedMessage,
+): Promise<AgentContext['who']> {
+  const { deps, ready } = scene
+  const row = ready.members.at(-1)?.row
+  if (row === undefined) {
+    // There is no sender: a timer or a decision woke the asker. What admits by evidence cannot admit now; nor can it be told
+    // for which agent a token was made.
+    const isByToken = ready.turn.principal?.startsWith('gw:token/') === true
+    if (sibling.access !== undefined || isByToken)
+      throw agentCallDenied(sibling.slug, 'no_evidence', 'there is no sender whom it could let in')
+    return {}
+  }
+  const spoken = { ...row, message }
+  const decision = await admit(deps, ready.at, spoken, sibling.slug)
+  if (decision.kind === 'admitted') return decision.speaker
+  const reason = decision.kind === 'refused' ? decision.reason : 'not_paired'
+  throw agentCallDenied(sibling.slug, reason, 'it does not answer this person')
+}
+
+function listCallableAgents(agents: GatewayDeps['agents'], slug: string): readonly Agent[] {
+  const named = agents.get(slug)?.siblings
+  return [...agents.values()].filter((agent) => agent.slug !== slug && (named?.includes(agent.slug) ?? true))
+}
+
+function isInChain(path: readonly string[], slug: string): boolean {
+  const thread = ''
+  const visits = path.map((agent) => ({ thread, by: 'agent', agent }) as const)
+  return loopFault([{ thread, by: 'person' }, ...visits], thread, slug) !== undefined
+}
+
+function describeCallableAgent({ ready }: AgentCallContext, { slug, description, label }: Agent): CallableAgent {
+  const address = formatAddress({ local: slug, domain: ready.at.connection.domain })
+  return { slug, address, description: description ?? label ?? '' }
+}
+
+function withExtras(
+  reply: NormalizedResponse | undefined,
+  said: readonly Part[],
+  facts: Parameters<typeof completeReply>[1],
+): NormalizedResponse | undefined {
+  if (said.length === 0) return reply
+  return reply === undefined ? completeReply({ parts: said }, facts) : { ...reply, parts: [...said, ...reply.parts] }
+}
+
+// What an agent reads that another one asks: the asker's words, under the name and the evidence of the person it works for.
+
+export type AgentCallQuestion = {
+  readonly agent: string
+  readonly parts: readonly Part[]
+  readonly chain: AgentChain
+  /** Tells it from the other questions of this turn, the same in every try. */
+  readonly key: string
+  readonly now: number
+}
+
+function createAgentCallMessage(ready: ReadyTurn, question: AgentCallQuestion): NormalizedMessage {
+  const { agent, parts, chain, key } = question
+  const { connection, adapter } = ready.at
+  const recipient = formatAddress({ local: agent, domain: connection.domain })
+  const own = {
+    id: `${ready.turn.id}:${key}`,
+    parts: [...parts],
+    history: [],
+    // Its answer goes to an agent: there is no person whom naming would notify.
+    recipient_capabilities: { mention_relay: { kind: 'none' as const }, agent_chain: chain },
+    raw: null,
+  }
+  const lead = ready.members.at(-1)?.message
+  if (lead === undefined) {
+    return {
+      ...own,
+      thread_id: ready.lane.conversationId,
+      sender: unverifiedSender(connection.domain),
+      recipient,
+      received_via: adapter.capabilities.receivedVia,
+      received_at: new Date(question.now).toISOString(),
+    }
+  }
+  const { channel, policy_resolution: _resolution, ...said } = readdressMessage(lead, recipient)
+  return { ...said, ...own, in_reply_to: lead.id, ...(channel === undefined ? {} : { channel: quiet(channel) }) }
+}
+
+/** Where it came from; without what the person's own client asked of the agent that was written to. */
+function quiet(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<NormalizedMessage['channel']> {
+  const {
+    command: _command,
+    client_tools: _tools,
+    client_data: _data,
+    tool_result: _result,
+    target_id: _target,
+    ...place
+  } = channel
+  return { ...place, mentions: [] }
+}
+
+// What an agent stops for that another one asked: a decision is wanted of the person at the top of the chain, anything else
+// cannot be had inside another one's turn.
+
+type WantedApproval = { readonly wish: ApprovalWish; readonly asked: AskedApproval }
+
+type AgentCallPauses = {
+  /** `settles`: the decision that this part of its run goes on after. */
+  readonly pause: (settles: string | undefined) => Pauses
+  /** What it wants decided next, in the order it asked. */
+  readonly next: () => WantedApproval | undefined
+  /** Set where it stopped for what it cannot get. */
+  readonly refused: () => GatewayError | undefined
+}
+
+function createAgentCallPauses(slug: string, questions: AgentCallQuestions): AgentCallPauses {
+  const wanted: WantedApproval[] = []
+  let refused: GatewayError | undefined
+  return {
+    pause: (settles) => ({
+      async approval(wish) {
+        const asked = questions.worded(wish, slug)
+        wanted.push({ wish, asked })
+        return asked
+      },
+      async toolRequest() {
+        refused = agentCallDenied(
+          slug,
+          'runtime_tool_pending',
+          'it needs a tool that only the person’s own program can run',
+        )
+        throw refused
+      },
+      settle(outcome) {
+        if (settles !== undefined) questions.settle(settles, outcome)
+      },
+    }),
+    next: () => wanted.shift(),
+    refused: () => refused,
+  }
+}
+
+/** Why an agent is not asked, or what it wanted cannot be had. */
+function agentCallDenied(slug: string, reason: string, why: string): GatewayError {
+  return new GatewayError('sibling_refused', `[agent] ${slug} was not asked: ${why} (${reason})`, {
+    details: { agent: slug, reason },
+  })
+}

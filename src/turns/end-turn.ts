@@ -1,0 +1,301 @@
+// The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
+import { readPendingAction } from '../agent/approvals/pending-action.ts'
+import { withAsks, withoutQuestions } from '../agent/approvals/question.ts'
+import { apology, completeReply } from '../agent/reply.ts'
+import { type Envelope, isGatewayError, type QueuedCall, textPart } from '../contract/index.ts'
+import { endsPause } from '../db/signals.ts'
+import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'
+import { resendNotice } from '../identity/pairing/door-words.ts'
+import { type MentionContext, mentionable } from '../outbound/mention-policy.ts'
+import { type Outgoing, renderCalls } from '../outbound/render.ts'
+import { keepWholeReply } from '../outbound/reply-files.ts'
+import { backoffMs } from '../outbound/settle.ts'
+import { amendmentEnvelope, assistantEnvelope, senderToParticipant, userEnvelope } from '../sessions/codec.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { appendedEvents, naturalEnd, taskStateAfterRun } from './run-end.ts'
+import type { RunResult } from './run-turn.ts'
+import { getRunId, replyFacts } from './turn-labels.ts'
+
+type Line = TurnEnd['envelopes'][number]
+
+/** Rendering happens here, before the commit: one outbox row is one vendor call. */
+export async function answeredEnd(
+  deps: GatewayDeps,
+  turn: ReadyTurn,
+  given: RunResult,
+  latencyMs: number,
+): Promise<TurnEnd> {
+  const ready = withJoined(turn)
+  const result = askingAsData(askingAgain(ready, keepShownText(ready, given)))
+  const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
+  if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
+  const participants = [...result.participants, ...ready.members.map((member) => senderToParticipant(member.message))]
+  const scene = { agents: deps.agents, at: ready.at, participants }
+  // What is stored is what was said; only what leaves is made safe.
+  const safe = outgoing.map(({ reply, purpose }) => ({
+    ...mentionable(scene, reply),
+    purpose,
+    ...withUnaskedReply(scene, reply, result.actions),
+  }))
+  const toSay = result.reply === undefined ? [...safe, ...left(ready)] : safe
+  const calls = await renderOutgoing(deps, endingLive(ready, result), toSay)
+  const isReplied = calls.some((call) => call.primary)
+  const isAnswered = isReplied && calls.every((call) => !call.primary || call.isAppended === true)
+  const taskState = taskStateAfterRun(result.reply, result.run.status)
+  const at = new Date(deps.now()).toISOString()
+  const said = outgoing.map(({ reply }) =>
+    assistantEnvelope(answeringAddress(ready), reply.parts, { runId: getRunId(ready), latencyMs, at }),
+  )
+  return {
+    ...emptyEnd(ready),
+    ...(isAnswered ? answered : isReplied ? replied : { ...silent, leadReason: result.silentBecause ?? 'silent' }),
+    response: result.reply ?? null,
+    envelopes: [...heard(ready), ...[...result.lines, ...said].map((envelope) => ({ inboxId: null, envelope }))],
+    calls,
+    timers: result.timers,
+    run: result.run,
+    // What a command came to is no end of what it is about.
+    events: [...result.events, ...appendedEvents(calls, ready.turn.kind === 'control' ? null : taskState)],
+    taskState,
+    actions: result.actions,
+    requests: result.requests,
+    resolved: result.resolved,
+    ...(result.sharedState === undefined ? {} : { sharedState: result.sharedState }),
+  }
+}
+
+/** What joined an earlier try and was not asked for again ends with the turn as well. */
+function withJoined(ready: ReadyTurn): ReadyTurn {
+  if (ready.joined.size === 0) return ready
+  return { ...ready, members: [...ready.members, ...[...ready.joined.values()].flat()], joined: new Map() }
+}
+
+const replied = { state: 'replied', leadState: null, leadReason: null } as const
+const answered = { state: 'answered', leadState: 'answered', leadReason: null } as const
+const silent = { state: 'silent', leadState: 'refused', leadReason: 'silent' } as const
+
+/** A person who stops an answer wants no more of it, and keeps what they have read. */
+function keepShownText({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
+  const { reply, run } = result
+  const note = reply?.parts.at(-1)
+  const isStopped = run.status === 'cancelled' || run.status === 'interrupted'
+  if (!isStopped || reply === undefined || note === undefined || shown.trim() === '') return result
+  return { ...result, reply: { ...reply, parts: [textPart(shown, 'text/markdown'), note] } }
+}
+
+/** A sender who was let in meanwhile learns in the same answer what of their words and files was not kept until then. */
+function askingAgain(ready: ReadyTurn, result: RunResult): RunResult {
+  const words = resendNotice(ready.members.flatMap(({ row }) => row.message.left_out ?? []))
+  if (words === undefined) return result
+  const { reply } = result
+  const asked = completeReply(words, replyFacts(ready))
+  return { ...result, reply: reply === undefined ? asked : { ...reply, parts: [...reply.parts, textPart(words)] } }
+}
+
+function askingAsData(result: RunResult): RunResult {
+  const { reply, actions } = result
+  if (reply === undefined || actions.length === 0) return result
+  return {
+    ...result,
+    reply: withAsks(
+      reply,
+      actions.map(({ action }) => readPendingAction(action)),
+    ),
+  }
+}
+
+/** A question is changed by the person who answers it, and must not come back after that. */
+function endingLive(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTurn {
+  if (ready.live === undefined || (actions.length === 0 && requests.length === 0)) return ready
+  const { clientId, text } = ready.live
+  return { ...ready, live: { clientId, text } }
+}
+
+/** Decided questions are not asked: what else the reply says is kept ready. */
+function withUnaskedReply(
+  scene: MentionContext,
+  reply: Outgoing['reply'],
+  actions: RunResult['actions'],
+): Pick<Outgoing, 'unasked'> {
+  const unasked = withoutQuestions(
+    reply,
+    actions.map(({ action }) => readPendingAction(action)),
+    scene.at.adapter.capabilities.commandForm,
+  )
+  return unasked === undefined ? {} : { unasked: { ...unasked, reply: mentionable(scene, unasked.reply).reply } }
+}
+
+/** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */
+function left(ready: ReadyTurn): readonly Outgoing[] {
+  if (ready.live === undefined) return []
+  const reply = completeReply(ready.live.text || 'There is no answer to this.', replyFacts(ready))
+  return reply === undefined ? [] : [{ reply, purpose: 'notice' }]
+}
+
+/** A dead turn commits its apology together with its state. */
+export async function deadEnd(deps: GatewayDeps, given: ReadyTurn, reason: string): Promise<TurnEnd> {
+  const ready = withJoined(given)
+  const reply = apology(replyFacts(ready), reason, ready.turn.id, ready.steps.account())
+  const calls = await apologyCalls(deps, ready, reply)
+  const at = new Date(deps.now()).toISOString()
+  const said: Envelope = {
+    ...assistantEnvelope(answeringAddress(ready), reply.parts, { runId: getRunId(ready), at }),
+    type: 'error',
+  }
+  return {
+    ...emptyEnd(ready),
+    state: 'dead',
+    reason,
+    response: reply,
+    leadState: 'dead',
+    leadReason: reason,
+    envelopes: [...heard(ready), { inboxId: null, envelope: said }],
+    calls,
+    run: { ...naturalEnd, status: 'failed', stopReason: reason },
+    events: [
+      { key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } },
+      ...appendedEvents(calls, 'failed'),
+    ],
+    taskState: 'failed',
+    resolved: ready.signal !== null && endsPause(ready.signal) ? endedWith(ready, ready.signal, reason) : null,
+  }
+}
+
+/** What waited for this turn is over with it: no run will come back for its input. */
+function endedWith(ready: ReadyTurn, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
+  return { id: String(payload['id']), result: null, error, metadata: { turn: ready.turn.id } }
+}
+
+/** An edit or delete of what was already taken: recorded in the transcript, answered by nothing. */
+export function amendmentEnd(ready: ReadyTurn): TurnEnd {
+  const edit = ready.edit
+  const original = edit?.original ?? null
+  if (edit === null || original === null) return { ...emptyEnd(ready), leadState: 'merged', leadReason: 'amendment' }
+  const facts = { runId: getRunId(ready), amends: edit.editOf ?? '', event: edit.event }
+  return {
+    ...emptyEnd(ready),
+    leadId: edit.id,
+    leadState: 'merged',
+    leadReason: 'amendment',
+    envelopes: [{ inboxId: edit.id, envelope: amendmentEnvelope(edit.message, facts) }],
+    erased: edit.event === 'delete' ? [original.id] : [],
+  }
+}
+
+export type FailureStep =
+  | { readonly kind: 'abandon' }
+  | { readonly kind: 'release'; readonly delayMs: number; readonly cause: ReleaseCause; readonly code: string }
+  | { readonly kind: 'split'; readonly delayMs: number; readonly code: string }
+  | { readonly kind: 'dead'; readonly reason: string }
+
+/** What an exception means for its turn. */
+export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown): FailureStep {
+  const policy = deps.turnPolicy
+  const code = isGatewayError(error) ? error.code : 'agent_failed'
+  if (code === 'lease_lost') return { kind: 'abandon' }
+  if (code === 'stopping') return { kind: 'release', delayMs: 0, cause: 'stopping', code }
+  // Our own database failed in the middle: not the agent's fault, and no answer for the person.
+  if (code === 'storage_unavailable') return { kind: 'release', delayMs: 500, cause: 'stopping', code }
+  // Every later try would meet the same end.
+  if (code === 'tool_outcome_unknown' || ready.steps.isFinal(error))
+    return { kind: 'dead', reason: 'tool_outcome_unknown' }
+  if (code === 'turn_deadline' && (ready.steps.hasEffect() || ready.turn.isHung === true))
+    return { kind: 'dead', reason: code }
+  // What the agent returned would be the same again: it is not run, and paid, once more for it. What was erased does not come back.
+  if (code === 'reply_invalid' || code === 'reply_too_long' || code === 'content_erased')
+    return { kind: 'dead', reason: code }
+  const delayMs = backoffMs(ready.turn.failures + 1, { firstMs: policy.retryFirstMs, maxMs: 60_000 }, deps.random)
+  if (code === 'provider_unavailable') {
+    return (ready.turn.outageMs ?? 0) > policy.maxOutageMs
+      ? { kind: 'dead', reason: code }
+      : { kind: 'release', delayMs: outageDelayMs(ready, error, delayMs), cause: 'outage', code }
+  }
+  if (ready.members.length > 1 && !ready.steps.hasEffect()) return { kind: 'split', delayMs: 0, code }
+  if (ready.turn.failures + 1 >= policy.maxFailures) return { kind: 'dead', reason: code }
+  return { kind: 'release', delayMs, cause: 'failed', code }
+}
+
+const maxOutageDelayMs = 60_000
+const maxAskedDelayMs = 10 * 60_000
+
+/** The longer it is away, the less often it is asked; when it said itself when to come back, not before, within reason. */
+function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): number {
+  const asked = isGatewayError(error) ? Number(error.details['retryAfterSeconds'] ?? 0) * 1000 : 0
+  const grown = Math.min((turn.outageMs ?? 0) / 2, maxOutageDelayMs)
+  return Math.round(Math.max(firstMs, grown, Math.min(asked, maxAskedDelayMs)))
+}
+
+function heard(ready: ReadyTurn): readonly Line[] {
+  return ready.members.flatMap(({ row, message, edits }) => [
+    { inboxId: row.id, envelope: userEnvelope(message, { runId: getRunId(ready) }) },
+    ...edits.map((edit) => ({
+      inboxId: edit.id,
+      envelope: amendmentEnvelope(edit.message, { runId: getRunId(ready), amends: row.messageId, event: 'edit' }),
+    })),
+  ])
+}
+
+export function emptyEnd(ready: ReadyTurn): TurnEnd {
+  return {
+    turnId: ready.turn.id,
+    // Only an access challenge has none.
+    sessionId: ready.turn.sessionId || null,
+    state: 'silent',
+    reason: null,
+    response: null,
+    leadId: ready.members.at(-1)?.row.id ?? null,
+    leadState: null,
+    leadReason: null,
+    envelopes: [],
+    erased: [],
+    calls: [],
+    timers: [],
+    run: naturalEnd,
+    events: [],
+    actions: [],
+    requests: [],
+    resolved: null,
+    pairing: null,
+    ground: null,
+    hasLive: ready.live !== undefined,
+    taskState: null,
+  }
+}
+
+export function renderOutgoing(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  outgoing: readonly Outgoing[],
+): Promise<readonly QueuedCall[]> {
+  const { lane, at, turn } = ready
+  const context = {
+    adapter: at.adapter,
+    newId: deps.newId,
+    origin: turn.id,
+    orderKey: lane.conversationId,
+    to: lane.replyTo,
+    live: ready.live,
+    maxParts: at.replyParts,
+    keepWhole: (text: string, place: number) => keepWholeReply(deps, ready, text, place),
+  }
+  return renderCalls(context, outgoing)
+}
+
+/** An apology that cannot be rendered must not keep the turn from ending. */
+async function apologyCalls(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  reply: Outgoing['reply'],
+): Promise<readonly QueuedCall[]> {
+  try {
+    return await renderOutgoing(deps, ready, [{ reply, purpose: 'apology' }])
+  } catch (error) {
+    if (!isGatewayError(error)) throw error
+    return []
+  }
+}
+
+function answeringAddress(ready: ReadyTurn): string {
+  return ready.members.at(-1)?.message.recipient ?? `@${ready.lane.agent}@${ready.at.connection.domain}`
+}

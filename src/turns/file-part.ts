@@ -1,0 +1,61 @@
+// Parts that stand for files, and what is said where there should be one and is not.
+
+import { canonicalJson } from '../agent/tools/canonical-json.ts'
+import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
+import { cleanName, isKnownPart, type Json, type KnownPart, type Part, textPart } from '../contract/index.ts'
+
+export type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
+
+export function isFilePart(part: Part): part is FilePart {
+  return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact')
+}
+
+/** Where it is kept, and not how to get it: what rows and transcripts hold. */
+export function storedPart(part: FilePart, descriptor: AttachmentDescriptor): FilePart {
+  const { id, bucket, path, mimeType, sha256, size, name } = descriptor
+  const shown = name ?? part.name
+  const facts = { mime: mimeType, ...(shown === undefined ? {} : { name: shown }) }
+  const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: sha256 } as const
+  const attachment = { id, bucket, path }
+  if (part.kind === 'file') return { kind: 'file', bytes_ref, ...facts, size, attachment }
+  const { artifact_type } = part
+  return {
+    kind: 'artifact',
+    bytes_ref,
+    ...(artifact_type === undefined ? {} : { artifact_type }),
+    ...facts,
+    attachment,
+  }
+}
+
+/** In words, for agent and model to read. */
+export function missingPart(part: FilePart, why: string): KnownPart {
+  const name = cleanName(part.name ?? part.mime ?? '').slice(0, 100)
+  return textPart(`[file${name === '' ? '' : ` ${name}`}: ${why}]`)
+}
+
+export const noLongerThere = 'no longer available'
+
+export function listAttachmentIds(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap((part) => (isFilePart(part) && part.attachment !== undefined ? [part.attachment.id] : []))
+}
+
+// Ids of files that may be brought twice after a crash: made of what they are, so that the second time finds the first.
+
+export async function deriveAttachmentId(hash: (text: string) => Promise<string>, what: Json): Promise<string> {
+  const hex = await hash(canonicalJson(what))
+  // RFC 9562 section 5.8: version 8 is for ids of one's own making.
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+// Bytes that came inside a message; its schema has checked how they are written and how many there are.
+
+export function inlineBody(base64: string): ReadableStream<Uint8Array> {
+  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  return new ReadableStream({
+    start(controller) {
+      if (bytes.length > 0) controller.enqueue(bytes)
+      controller.close()
+    },
+  })
+}

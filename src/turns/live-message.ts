@@ -1,0 +1,190 @@
+// A reply shown while it grows. Its row is opened under the turn's fence and sent like any other; once that has
+// arrived, frames follow: outside the outbox, one at a time, each with all words so far, none without the lease. A preview, which
+// vanishes by itself, has no row: the reply is then a message like any other.
+import type { JsonObject, LiveVerbs } from '../contract/index.ts'
+import { sleep } from '../lib/sleep.ts'
+import type { LiveEnd } from '../outbound/render.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { Lease } from './leases.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { isFirstTry } from './run-control.ts'
+import { createWakeup, type Wakeup } from './worker-loop.ts'
+
+export type LiveMessage = {
+  readonly show: (delta: string) => void
+  /** A person can see it grow. */
+  readonly isShown: () => boolean
+  /** All words that were given to be shown. */
+  readonly words: () => string
+  /** No frame is under way or leaves after this. Undefined: the turn has no live message. */
+  readonly end: () => Promise<LiveEnd | undefined>
+}
+
+/** Words beyond this are shown by the final reply. */
+const maxTextLength = 100_000
+/** Where it is unknown what was shown last; no text begins with it. */
+const unknownWords = '\u0000'
+
+const none: LiveMessage = { show() {}, isShown: () => false, words: () => '', end: async () => undefined }
+
+type Growing = {
+  readonly live: LiveVerbs
+  readonly lease: Lease
+  readonly words: Wakeup
+  readonly over: AbortController
+  readonly ended: Promise<void>
+  text: string
+  shown: string
+  mayBeOpen: boolean
+  isShown: boolean
+}
+
+export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): LiveMessage {
+  const { live } = ready.at.adapter
+  if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
+  const { promise: ended, resolve: tellEnd } = Promise.withResolvers<void>()
+  const state: Growing = {
+    live,
+    lease,
+    words: createWakeup(),
+    over: new AbortController(),
+    ended,
+    text: '',
+    shown: '',
+    mayBeOpen: !isFirstTry(ready),
+    isShown: false,
+  }
+  let following: Promise<void> | undefined
+  let ending: Promise<LiveEnd | undefined> | undefined
+  const finishGrowingMessage = async (): Promise<LiveEnd | undefined> => {
+    state.over.abort()
+    state.words.ring()
+    tellEnd()
+    // An adapter that does not keep its own time must not keep the final reply either.
+    const patience = new AbortController()
+    await Promise.race([following, sleep(ready.at.adapter.capabilities.callTimeoutMs * 1.5, patience.signal)])
+    patience.abort()
+    return state.mayBeOpen ? deps.results.store(undefined, () => createLiveEnd(deps, ready, state.text)) : undefined
+  }
+  return {
+    show(delta) {
+      if (state.over.signal.aborted || state.text.length >= maxTextLength) return
+      state.text += delta
+      following ??= followLiveText(deps, ready, state).catch(() => deps.log.warn('live_failed', liveLogFacts(ready)))
+      state.words.ring()
+    },
+    isShown: () => state.isShown,
+    words: () => state.text,
+    end: () => (ending ??= finishGrowingMessage()),
+  }
+}
+
+/** What the rows say about the live message of a turn, for the commit that ends it. */
+export async function createLiveEnd(
+  deps: Pick<GatewayDeps, 'live' | 'turnPolicy'>,
+  ready: Pick<ReadyTurn, 'at' | 'lane' | 'turn'>,
+  text: string,
+): Promise<LiveEnd | undefined> {
+  const row = await deps.live.find(ready.turn.id)
+  if (row === undefined) return undefined
+  const { clientId, reference } = row
+  // The process that had the turn before may have a frame on its way that has not arrived yet.
+  const isTakenOver = ready.lane.openTurn !== null && reference !== null
+  const againAfterMs = deps.turnPolicy.leaseMs + ready.at.adapter.capabilities.callTimeoutMs
+  return { clientId, text, ...(isTakenOver ? { againAfterMs } : {}) }
+}
+
+async function followLiveText(deps: GatewayDeps, ready: ReadyTurn, state: Growing): Promise<void> {
+  await sleep(deps.turnPolicy.liveAfterMs, state.over.signal)
+  if (state.over.signal.aborted || !state.lease.isHeld()) return
+  const preview = state.live.preview?.(ready.lane.replyTo, ready.turn.id)
+  if (preview !== undefined && (await growLiveMessage(deps, ready, state, preview)) !== 'unavailable') return
+  const call = state.over.signal.aborted ? undefined : state.live.open(ready.lane.replyTo, state.text)
+  if (call === undefined || !state.lease.isHeld()) return
+  const reference = await openRow(deps, ready, state, call)
+  if (reference === undefined) return
+  state.isShown = true
+  await sleep(state.live.everyMs, state.over.signal)
+  await growLiveMessage(deps, ready, state, { reference, everyMs: state.live.everyMs })
+}
+
+/** What the frames of one reply refer to. */
+type Shown = { readonly reference: string; readonly everyMs: number; readonly refreshMs?: number }
+
+/** Shows frame after frame. `unavailable`: none can be shown this way. */
+async function growLiveMessage(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  state: Growing,
+  as: Shown,
+): Promise<'ended' | 'unavailable'> {
+  for (;;) {
+    await untilNews(deps, state, as.refreshMs)
+    if (state.over.signal.aborted || !state.lease.isHeld()) return 'ended'
+    const next = await showTextFrame(deps, ready, state, as)
+    if (typeof next === 'string') return next
+    await sleep(next, state.over.signal)
+  }
+}
+
+async function untilNews(deps: GatewayDeps, state: Growing, refreshMs = Number.POSITIVE_INFINITY): Promise<void> {
+  const until = deps.monotonicMs() + refreshMs
+  while (state.text === state.shown && !state.over.signal.aborted && deps.monotonicMs() < until)
+    await state.words.wait(Math.min(deps.turnPolicy.pollMs, Math.max(1, until - deps.monotonicMs())))
+}
+
+/** The vendor's id of the message, as soon as the row was delivered; undefined: there is none to grow. */
+async function openRow(
+  deps: GatewayDeps,
+  { lane, turn }: ReadyTurn,
+  state: Growing,
+  call: JsonObject,
+): Promise<string | undefined> {
+  const opening = state.text
+  state.mayBeOpen = true
+  const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
+  const opened = await deps.live.open(lane, row)
+  if (opened === 'lease_lost') return undefined
+  state.shown = opened === 'opened' ? opening : unknownWords
+  deps.bells.sends.ring()
+  while (!state.over.signal.aborted) {
+    const found = await deps.live.find(turn.id)
+    if (found === undefined || found.isSettled) return found?.reference ?? undefined
+    await Promise.race([deps.bells.live.wait(deps.turnPolicy.pollMs), state.ended])
+  }
+  return undefined
+}
+
+/** Milliseconds until the next one, or why there is none. */
+async function showTextFrame(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  state: Growing,
+  { reference, everyMs }: Shown,
+): Promise<number | 'ended' | 'unavailable'> {
+  const { text, shown, lease, live } = state
+  const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(ready.at.adapter.capabilities.callTimeoutMs)])
+  try {
+    const outcome = await live.frame({ reference, to: ready.lane.replyTo, text, shown, signal })
+    switch (outcome.kind) {
+      case 'shown':
+        state.shown = text
+        state.isShown = true
+        return everyMs
+      case 'later':
+        return Math.max(everyMs, outcome.afterMs)
+      case 'over':
+      case 'unavailable':
+        deps.log.info('live_over', { ...liveLogFacts(ready), reason: outcome.reason })
+        return outcome.kind === 'over' ? 'ended' : 'unavailable'
+    }
+  } catch {
+    // It may have been shown or not; the next one says everything again.
+    state.shown = unknownWords
+    return everyMs * 4
+  }
+}
+
+function liveLogFacts({ lane, turn }: ReadyTurn): { connection: string; trace: string; turn: string } {
+  return { connection: lane.connection, trace: turn.traceId, turn: turn.id }
+}

@@ -1,0 +1,138 @@
+// Words about a turn while it goes on, not counted as answers: once per turn and kind, on channels that can show them and replace them by the
+// answer. A channel without live messages shows none; a task's log holds them for those who watch it.
+import { type JsonObject, type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { WaitNotice } from '../db/live.ts'
+import type { WaitingMessage } from '../db/turn-rows.ts'
+import { renderCalls } from '../outbound/render.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { Admission } from './plan-turn.ts'
+import { isRotation, type ReadyTurn } from './prepare-turn.ts'
+import { tellProgress } from './run-end.ts'
+import type { RunRecorder } from './run-log.ts'
+import { ownersMessages } from './steer.ts'
+
+const stillTrying = 'This is taking longer than usual. I am still trying, and will answer here.'
+
+const startsAfresh = 'OK. I finish this first, then we start afresh.'
+
+/** To those who watch the run, and to those whose message waits behind it. */
+const receiptWords = {
+  steer: {
+    notice: 'message_added',
+    text: 'I have your new message too, and take it into what I am doing.',
+    own: 'I have your message, and take it into what I am doing.',
+  },
+  queue: {
+    notice: 'message_next',
+    text: 'I have your new message too. I get to it after this; /stop ends what I am doing.',
+    own: 'I have your message. I finish what I am doing first, then I get to it.',
+  },
+} as const
+
+/** More of a burst are not marked one by one. */
+const maxReceipts = 3
+const receiptEveryMs = 2_000
+/** Behind the calls that the arrival of a message made. */
+const firstOrdinal = 1_000
+
+/**
+ * Called while messages wait behind a run: those of its owner are marked as received, where the platform can mark a message or has a
+ * task for each, and clients that watch the run are told once. No answer, and no harm in a second mark after a take-over. A command that
+ * starts afresh is answered by nothing else until the run is over: the sender of the first one is told in words, by a row of its own.
+ */
+export function createReceipts(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  how: { readonly busy: 'queue' | 'steer'; readonly isMarking: boolean; readonly emit: RunRecorder['emit'] },
+): () => void {
+  const told = new Set<string>()
+  let isRotationTold = false
+  let notBefore = 0
+  const { notice, text, own } = receiptWords[how.busy]
+  const acknowledge = async (): Promise<void> => {
+    const { waiting, messages, decided } = await ownersMessages(deps, ready)
+    const rotation = isRotationTold ? undefined : messages.find((row) => isAdmittedRotation(deps, row, decided))
+    const fresh = how.isMarking ? waiting.filter(({ id }) => !told.has(id)).slice(0, maxReceipts - told.size) : []
+    if (fresh.length > 0 && told.size === 0) how.emit('notice', { notice, text })
+    for (const { id, replyTo, message } of fresh) {
+      told.add(id)
+      const messageId = message.channel?.external_message_id ?? undefined
+      void deps.signs.show(ready.at.adapter, replyTo, 'waiting', messageId === undefined ? {} : { messageId })
+    }
+    const inTasks = fresh.filter((row) => row.taskId !== null && row !== rotation)
+    if (rotation === undefined && inTasks.length === 0) return
+    const notices = await Promise.all([
+      ...(rotation === undefined ? [] : [waitNotice(deps, ready, rotation, startsAfresh)]),
+      ...inTasks.map((row) => waitNotice(deps, ready, row, own)),
+    ])
+    if ((await deps.live.tellWaiting(ready.lane, ready.turn.id, notices)) > 0) deps.bells.sends.ring()
+    for (const { taskId } of notices) if (taskId !== null) deps.watchers.tellProgress(taskId)
+    isRotationTold ||= rotation !== undefined
+  }
+  return () => {
+    const isDone = isRotationTold && (!how.isMarking || told.size >= maxReceipts)
+    if (isDone || deps.monotonicMs() < notBefore) return
+    notBefore = deps.monotonicMs() + receiptEveryMs
+    // The next round asks again.
+    acknowledge().catch(() => {})
+  }
+}
+
+function isAdmittedRotation(
+  deps: GatewayDeps,
+  { id, event, message }: WaitingMessage,
+  decided: ReadonlyMap<string, Admission>,
+): boolean {
+  return event === 'new' && decided.get(id)?.kind === 'admitted' && isRotation(deps, message)
+}
+
+/** A channel that appends has nowhere to say it but the message's own task. */
+async function waitNotice(
+  deps: GatewayDeps,
+  { at, lane }: ReadyTurn,
+  { id, taskId, replyTo, message }: WaitingMessage,
+  text: string,
+): Promise<WaitNotice> {
+  const said: NormalizedResponse = {
+    thread_id: message.thread_id,
+    in_reply_to: message.id,
+    agent: lane.agent,
+    status: 'completed',
+    parts: [textPart(text)],
+  }
+  if (at.adapter.capabilities.appends === true) return { inboxId: id, taskId, said, calls: [] }
+  const place = { adapter: at.adapter, newId: deps.newId, origin: id, orderKey: lane.conversationId, to: replyTo }
+  const calls = await renderCalls(place, [{ reply: said, purpose: 'notice' }])
+  return {
+    inboxId: id,
+    taskId,
+    said,
+    calls: calls.map((call) => {
+      const ordinal = firstOrdinal + call.ordinal
+      return { id: call.id, ordinal, orderKey: call.orderKey, call: call.call, clientId: `${id}:${ordinal}` }
+    }),
+  }
+}
+
+type Scene = Pick<ReadyTurn, 'at' | 'lane' | 'turn'>
+
+/**
+ * The model, or what else the agent needs, is away. The message is the turn's live one: its row is written under the fence of the lane,
+ * so that a turn which is taken over says it no second time, and the answer takes its place.
+ */
+export async function tellStillTrying(deps: GatewayDeps, { at, lane, turn }: Scene): Promise<void> {
+  if (turn.kind !== 'messages' && turn.kind !== 'signal') return
+  try {
+    const event: JsonObject = { type: 'notice', metadata: { notice: 'still_trying', text: stillTrying } }
+    await deps.runs.append(lane, turn.id, turn.attempt, [{ key: 'notice:still_trying', event }])
+    deps.bells.events.ring()
+    tellProgress(deps, { turn })
+    const call = at.adapter.live?.open(lane.replyTo, stillTrying)
+    if (call === undefined) return
+    const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
+    if ((await deps.live.open(lane, row)) === 'opened') deps.bells.sends.ring()
+  } catch {
+    // The turn waits for its model either way.
+    deps.log.warn('live_failed', { connection: lane.connection, trace: turn.traceId, turn: turn.id })
+  }
+}

@@ -1,0 +1,150 @@
+// What an operator does with a session beyond looking at it: hands its transcript on, takes it over, speaks in it, gives it
+// back. Handing on and taking over need the consent of those who take part; the decision is stored beside the act.
+import { type Envelope, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { OperatorMessage, SessionReader, SessionRoom } from '../db/session-reader.ts'
+import type { SessionStore, TranscriptLine } from '../db/sessions.ts'
+import type { ConsentOperation } from '../identity/consent/consent.ts'
+import { newTraceId } from '../inbound/request-context.ts'
+import { renderCalls } from '../outbound/render.ts'
+import { assistantEnvelope } from '../sessions/codec.ts'
+import { consentKeywords } from './chat-commands.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { createConsentContext } from './retention-decision.ts'
+
+export type SessionTakeover = {
+  /** Every line, once it may be handed on. Asked after the session was found in the caller's scope. */
+  readonly exportTranscript: (sessionId: string, actor: string) => Promise<readonly TranscriptLine[]>
+  readonly takeOver: (sessionId: string, actor: string) => Promise<void>
+  readonly giveBack: (sessionId: string) => Promise<void>
+  readonly say: (sessionId: string, text: string) => Promise<void>
+}
+
+type Stores = { readonly sessions: Pick<SessionStore, 'transcript'>; readonly desk: SessionReader }
+
+const takenOverNotice = 'A person has taken over this conversation and will answer you from now on.'
+const handedBackNotice =
+  'The person has left. I am answering again, starting with what you have written in the meantime.'
+const pageLines = 500
+
+export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Stores): SessionTakeover {
+  const findCurrentRoom = async (sessionId: string): Promise<SessionRoom> => {
+    const place = await desk.place(sessionId)
+    if (place === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
+    return place
+  }
+  const speak = async (
+    sessionId: string,
+    text: string,
+    from: OperatorMessage['from'],
+    to: OperatorMessage['to'],
+  ): Promise<void> => {
+    const place = await findCurrentRoom(sessionId)
+    const spoken = await renderOperatorMessage(deps, place, text)
+    if (!(await desk.speak(sessionId, { ...spoken, from, to }))) throw takeoverConflict(place, from)
+    deps.bells.sends.ring()
+  }
+  return {
+    async exportTranscript(sessionId, actor) {
+      const act = { sessionId, actor, action: 'session.export' } as const
+      await requireConsent(deps, await findCurrentRoom(sessionId), 'share_transcript', act)
+      return wholeTranscript(sessions, sessionId)
+    },
+    async takeOver(sessionId, actor) {
+      const place = await findCurrentRoom(sessionId)
+      if (!place.isCurrent || place.mode !== 'active') throw takeoverConflict(place, 'active')
+      await requireConsent(deps, place, 'escalate_to_human', { sessionId, actor, action: 'session.take_over' })
+      await speak(sessionId, takenOverNotice, 'active', 'operator')
+    },
+    async giveBack(sessionId) {
+      await speak(sessionId, handedBackNotice, 'operator', 'active')
+      deps.bells.turns.ring()
+    },
+    say: (sessionId, text) => speak(sessionId, text, 'operator', 'operator'),
+  }
+}
+
+type Act = { readonly sessionId: string; readonly actor: string; readonly action: string }
+
+async function requireConsent(
+  deps: GatewayDeps,
+  place: SessionRoom,
+  operation: ConsentOperation,
+  { sessionId, actor, action }: Act,
+): Promise<void> {
+  const consent = { [operation]: await deps.consents.isAgreedIn(sessionId, operation) }
+  const decision = deps.consent(operation, {
+    ...createConsentContext(findRoomConnection(deps, place), place.agent),
+    consent,
+  })
+  await deps.consents.recordDecision({ id: deps.newId(), sessionId, decision, action, actor })
+  if (decision.allowed) return
+  const remedy =
+    decision.reason === 'non_interactive_default_denied'
+      ? 'no person can be asked on its connection'
+      : `ask every person who takes part to send /consent allow ${consentKeywords[operation]}`
+  throw new GatewayError('consent_missing', `this needs consent to ${operation}; ${remedy}`)
+}
+
+async function renderOperatorMessage(
+  deps: GatewayDeps,
+  place: SessionRoom,
+  text: string,
+): Promise<Omit<OperatorMessage, 'from' | 'to'>> {
+  const at = findRoomConnection(deps, place)
+  if (at === undefined)
+    throw new GatewayError('conflict', `connection "${place.connection}" is not configured here; add it to speak there`)
+  const turnId = deps.newId()
+  const response: NormalizedResponse = {
+    thread_id: place.conversationId,
+    in_reply_to: turnId,
+    agent: place.agent,
+    status: 'completed',
+    parts: [textPart(text)],
+  }
+  const own = { adapter: at.adapter, maxParts: at.replyParts }
+  const context = { ...own, newId: deps.newId, origin: turnId, orderKey: place.conversationId }
+  const calls = await renderCalls({ ...context, to: place.replyTo }, [{ reply: response, purpose: 'reply' }])
+  return {
+    turnId,
+    traceId: newTraceId(deps),
+    envelope: operatorMessageEnvelope(deps, place, at, response, turnId),
+    response,
+    calls,
+  }
+}
+
+/** In the transcript it stands where the agent's words stand, and says that they were not the agent's. */
+function operatorMessageEnvelope(
+  deps: GatewayDeps,
+  { agent }: SessionRoom,
+  { connection }: GatewayConnection,
+  { parts }: NormalizedResponse,
+  runId: string,
+): Envelope {
+  const at = new Date(deps.now()).toISOString()
+  const line = assistantEnvelope(`@${agent}@${connection.domain}`, parts, { runId, at })
+  return { ...line, metadata: { ...line.metadata, spoken_by: 'operator' } }
+}
+
+function findRoomConnection({ connections }: GatewayDeps, { connection }: SessionRoom): GatewayConnection | undefined {
+  return connections.find((each) => each.key === connection)
+}
+
+function takeoverConflict({ isCurrent }: SessionRoom, needed: SessionRoom['mode']): GatewayError {
+  if (!isCurrent)
+    return new GatewayError('conflict', 'this session is over; take over the one its conversation is in now')
+  return needed === 'operator'
+    ? new GatewayError('conflict', 'this session has not been taken over; do that first (parley sessions take-over)')
+    : new GatewayError('conflict', 'an operator has taken this session over already')
+}
+
+async function wholeTranscript(sessions: Stores['sessions'], sessionId: string): Promise<readonly TranscriptLine[]> {
+  const pages: (readonly TranscriptLine[])[] = []
+  for (let before: number | null = null; ; ) {
+    const page: readonly TranscriptLine[] = await sessions.transcript(sessionId, pageLines, before)
+    pages.unshift(page)
+    const first = page[0]?.seq ?? 0
+    if (page.length < pageLines || first === 0) return pages.flat()
+    before = first
+  }
+}

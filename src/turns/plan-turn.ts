@@ -1,0 +1,258 @@
+// Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
+import type { Fields, NormalizedMessage, OpenPairing } from '../contract/index.ts'
+import {
+  type AccessBasis,
+  type Disposition,
+  type HeldLane,
+  noAccessBasis,
+  type StoredMessage,
+  type WaitingMessage,
+} from '../db/turn-rows.ts'
+import { ambientEnvelope } from '../sessions/codec.ts'
+import type { AmbientRecord } from '../sessions/overheard.ts'
+import { isSameReplyAddress, replyAddressAfterEdit } from '../sessions/reply-address.ts'
+
+/** What hop 6 says of a message. */
+export type Admission = AccessBasis &
+  /** `speaker`: what an agent is told of who is let in. */
+  (
+    | { readonly kind: 'admitted'; readonly principal: string; readonly speaker: Fields }
+    /** `pairing`: the one that is open already. Without one, or to be told, it takes a turn of its own. */
+    | {
+        readonly kind: 'held'
+        readonly pairing: OpenPairing | null
+        /** An agent, or `*` for the whole connection. */
+        readonly pairedWith: string
+        readonly mustTell: boolean
+      }
+    | {
+        readonly kind: 'refused'
+        readonly reason: string
+        readonly mustTell: boolean
+        /** It may be said, and is not for the agent. */
+        readonly overheard?: AmbientDecision
+      }
+  )
+
+/** How it is remembered; null: not at all. */
+export type AmbientDecision = {
+  readonly memory:
+    | (Pick<AmbientRecord, 'room' | 'mainLine' | 'principal' | 'minutes'> & { readonly maxBytes: number })
+    | null
+}
+
+export type MergeLimits = { readonly maxMessages: number; readonly maxBytes: number }
+
+export type TurnPlan =
+  | {
+      readonly kind: 'run'
+      readonly members: readonly Absorbed[]
+      readonly principal: string
+      readonly dispositions: readonly Disposition[]
+    }
+  | {
+      readonly kind: 'amend'
+      readonly edit: WaitingMessage
+      readonly principal: string
+      readonly dispositions: readonly Disposition[]
+    }
+  /** The sender is told why they have no access. */
+  | { readonly kind: 'door'; readonly entry: Absorbed; readonly dispositions: readonly Disposition[] }
+  /** Nothing to run, but some messages have found their end. */
+  | { readonly kind: 'settle'; readonly dispositions: readonly Disposition[] }
+  | { readonly kind: 'empty' }
+
+export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admission>, limits: MergeLimits): TurnPlan {
+  if (lane.messages.length === 0) return { kind: 'empty' }
+  const first = lane.messages.find((row) => row.event === 'new')
+  if (first?.goesOn === true) return planTriedAgain(lane, admissions, first)
+  const { entries, dispositions } = absorbEdits(lane.messages)
+  const group: Absorbed[] = []
+  let principal = ''
+  let atDoor: Absorbed | undefined
+  for (const entry of entries) {
+    const { row } = entry
+    const admission = admissions.get(row.id) ?? noDecision
+    const ending = earlyEnd(entry, admission)
+    if (ending === 'door') {
+      // A sender without access keeps no other from being answered; they are told once none is left to answer.
+      atDoor ??= entry
+      continue
+    }
+    if (ending !== undefined) {
+      dispositions.push({ id: row.id, ...ending })
+      continue
+    }
+    const speaker = admission.kind === 'admitted' ? admission.principal : ''
+    if (row.event !== 'new') {
+      if (group.length > 0) break
+      return { kind: 'amend', edit: row, principal: speaker, dispositions }
+    }
+    if (group.length > 0 && !(speaker === principal && fitsMergeLimits(group, entry, limits))) break
+    group.push(entry)
+    principal = speaker
+    if (isAlone(row)) break
+  }
+  if (group.length > 0) return { kind: 'run', members: group, principal, dispositions }
+  return atDoor === undefined ? { kind: 'settle', dispositions } : { kind: 'door', entry: atDoor, dispositions }
+}
+
+/** A dead turn is tried again as it was, all of its messages or none: what it has done was done for these. */
+function planTriedAgain(
+  lane: HeldLane,
+  admissions: ReadonlyMap<string, Admission>,
+  { parentTurn }: WaitingMessage,
+): TurnPlan {
+  const rows = lane.messages.filter((row) => row.goesOn && row.parentTurn === parentTurn)
+  const { entries } = absorbEdits(rows)
+  const decided = entries.map(({ row }) => admissions.get(row.id) ?? noDecision)
+  const refusal = decided.find((admission) => admission.kind !== 'admitted')
+  const principal = decided.find((admission) => admission.kind === 'admitted')?.principal ?? ''
+  if (refusal === undefined) return { kind: 'run', members: entries, principal, dispositions: [] }
+  const { accessRule, subject, evidence } = refusal
+  const reason = refusal.kind === 'refused' ? refusal.reason : 'pairing_required'
+  const ground = { accessRule, subject, evidence, pairingId: null, tombstone: false }
+  return { kind: 'settle', dispositions: rows.map(({ id }) => ({ ...ground, id, state: 'refused', reason })) }
+}
+
+const noDecision: Admission = { ...noAccessBasis, kind: 'refused', reason: 'no_decision', mustTell: false }
+
+type Ending = Omit<Disposition, 'id'>
+
+function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'door' | undefined {
+  const refuseEarly = (reason: string, tombstone = false): Ending => ({
+    ...noAccessBasis,
+    state: 'refused',
+    reason,
+    tombstone,
+    pairingId: null,
+  })
+  if (row.message.channel?.from_self === true) return refuseEarly('from_self')
+  if (row.tombstone?.event === 'delete') return refuseEarly('withdrawn')
+  if (row.event !== 'new') {
+    if (row.original === null) return refuseEarly('unknown_target', true)
+    if (row.original.subject !== row.subject) return refuseEarly('not_the_author')
+    if (row.original.isSame === true) return refuseEarly('unchanged')
+  }
+  if (admission.kind === 'admitted') return undefined
+  const { accessRule, subject, evidence } = admission
+  if (admission.mustTell) return 'door'
+  if (admission.kind === 'refused') {
+    const { reason, overheard } = admission
+    const heard = overheard === undefined ? {} : { overheard: { memory: toAmbientRecord(row, message, overheard) } }
+    return { ...refuseEarly(reason), accessRule, subject, evidence, ...heard }
+  }
+  const { pairing } = admission
+  if (pairing === null) return 'door'
+  return { ...refuseEarly('pairing_required'), state: 'held', pairingId: pairing.id, accessRule, subject, evidence }
+}
+
+/** As it reads after its edits. What is longer than all that a turn is given is not kept for one. */
+function toAmbientRecord(
+  row: WaitingMessage,
+  message: StoredMessage,
+  { memory }: AmbientDecision,
+): AmbientRecord | null {
+  if (memory === null) return null
+  const { maxBytes, ...kept } = memory
+  const envelope = ambientEnvelope(row.editOf === null ? message : { ...message, id: row.editOf })
+  const bytes = new TextEncoder().encode(JSON.stringify([envelope.content, envelope.payload])).length
+  return bytes > maxBytes ? null : { ...kept, original: row.original?.id ?? null, envelope, bytes }
+}
+
+/** A command, a click, a run or a task wants its own answer; so does what failed in company before. */
+function isAlone(row: WaitingMessage): boolean {
+  return row.solo || row.goesOn || row.obligation !== null
+}
+
+/** Of what waits, in order, that which may join a turn that runs: the same rules as for a turn that begins. */
+export function mayJoin(
+  members: readonly Absorbed[],
+  waiting: readonly Absorbed[],
+  limits: MergeLimits,
+): readonly Absorbed[] {
+  if (members.length === 0 || members.some(({ row }) => isAlone(row))) return []
+  const group = [...members]
+  for (const entry of waiting) {
+    const isBarred = entry.row.message.channel?.from_self === true || entry.row.tombstone !== null
+    if (isBarred || !fitsMergeLimits(group, entry, limits)) break
+    group.push(entry)
+  }
+  return group.slice(members.length)
+}
+
+function fitsMergeLimits(group: readonly Absorbed[], entry: Absorbed, limits: MergeLimits): boolean {
+  const first = group[0]?.row
+  if (first === undefined || isAlone(entry.row)) return false
+  const bytes = group.reduce((sum, member) => sum + member.row.bytes, entry.row.bytes)
+  return (
+    group.length < limits.maxMessages &&
+    bytes <= limits.maxBytes &&
+    first.agent === entry.row.agent &&
+    isSameReplyAddress(first.replyTo, entry.row.replyTo)
+  )
+}
+
+// Edits and deletes of messages that still wait: the message is amended or withdrawn before an agent reads it.
+
+/** A row with the answer it wants after its edits, the message as it reads after them, and the edits it took in. */
+export type Absorbed = {
+  readonly row: WaitingMessage
+  readonly message: StoredMessage
+  readonly edits: readonly WaitingMessage[]
+}
+
+export type AbsorbedRows = { readonly entries: readonly Absorbed[]; readonly dispositions: Disposition[] }
+
+export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
+  const entries = new Map<string, Absorbed>()
+  const dispositions: Disposition[] = []
+  for (const row of rows) {
+    const target = row.event === 'new' ? undefined : waitingTarget(entries, row)
+    if (target === undefined) {
+      entries.set(row.id, { row, message: corrected(row), edits: [] })
+    } else if (row.event === 'delete') {
+      entries.delete(target.row.id)
+      for (const gone of [target.row, ...target.edits]) dispositions.push(refuseEdit(gone.id, 'withdrawn'))
+      dispositions.push(refuseEdit(row.id, 'withdrew_a_waiting_message'))
+    } else if (JSON.stringify(target.message.parts) === JSON.stringify(row.message.parts)) {
+      dispositions.push(refuseEdit(row.id, 'unchanged'))
+    } else {
+      const message = { ...target.message, parts: row.message.parts }
+      const amended = { ...target.row, replyTo: replyAddressAfterEdit(target.row.replyTo, row.replyTo) }
+      entries.set(target.row.id, { row: amended, message, edits: [...target.edits, row] })
+    }
+  }
+  return { entries: [...entries.values()], dispositions }
+}
+
+/** Only the author's own edit counts; another sender's is judged like an edit of a message that is gone. */
+function waitingTarget(entries: ReadonlyMap<string, Absorbed>, edit: WaitingMessage): Absorbed | undefined {
+  for (const entry of entries.values()) {
+    const isTarget = entry.row.event === 'new' && entry.row.messageId === edit.editOf
+    if (isTarget && entry.row.subject === edit.subject && entry.row.agent === edit.agent) return entry
+  }
+  return undefined
+}
+
+/** An edit that overtook its original speaks in its place. */
+function corrected(row: WaitingMessage): StoredMessage {
+  const parts = row.tombstone?.event === 'edit' ? row.tombstone.parts : null
+  return parts === null ? row.message : { ...row.message, parts }
+}
+
+function refuseEdit(id: string, reason: string): Disposition {
+  return { ...noAccessBasis, id, state: 'refused', reason, tombstone: false, pairingId: null }
+}
+
+// Hop 6: neighbours become one message, in order; each keeps its own evidence beside it.
+
+/** The message an agent reads. The last one gives the id and the reply address; every part of every one is there. */
+export function mergeMessages(
+  members: readonly StoredMessage[],
+  history: NormalizedMessage['history'],
+): NormalizedMessage {
+  const last = members.at(-1)
+  if (last === undefined) throw new RangeError('a turn has at least one message')
+  return { ...last, parts: members.flatMap((member) => member.parts), history: history ?? [], raw: null }
+}

@@ -1,0 +1,91 @@
+// What an agent is given that calls remote agents: a fetch under this turn's lease, and our place in the
+// chain of agents as the next one is told it.
+import type { NextHop, RemoteAccess } from '../agent/elsewhere.ts'
+import { type CallerContext, parseAddress, type SafeFetch } from '../contract/index.ts'
+import { nextAgentChain } from '../identity/chain/agent-chain.ts'
+import { callerHeaders, nextHop, topOfChain } from '../identity/chain/caller-context.ts'
+import { readJrd } from '../identity/discovery/jrd.ts'
+import type { TurnChain } from './call-chain.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { Lease } from './leases.ts'
+
+export type ChainPosition = {
+  readonly agent: string
+  readonly chain: TurnChain
+  /** What a chain that begins here is known by: the same in every try. */
+  readonly root: string
+}
+
+type RemoteAgentDeps = Pick<GatewayDeps, 'attestor' | 'fenceFetch' | 'guardedFetch' | 'host'>
+
+type TurnLease = Pick<Lease, 'isHeld' | 'untilHeld'>
+
+export function createRemoteAgentCaller(
+  deps: RemoteAgentDeps,
+  lease: TurnLease,
+  standing: ChainPosition,
+): RemoteAccess {
+  return {
+    fetch: leasedFetch(lease, deps.fenceFetch(lease.isHeld)),
+    guarded: fetchWhileLeased(deps.guardedFetch, lease),
+    attest: deps.attestor.attest,
+    next: (address) => resolveNextHop(deps.host, standing, address),
+    cardIn(document, address) {
+      const read = readJrd(document, address)
+      return read.ok ? read.card : undefined
+    },
+  }
+}
+
+/** The same for another agent of ours that was asked in between: one place further. */
+export function remoteCallerForAgent(
+  deps: Pick<GatewayDeps, 'host'>,
+  given: RemoteAccess,
+  standing: ChainPosition,
+): RemoteAccess {
+  return { ...given, next: (address) => resolveNextHop(deps.host, standing, address) }
+}
+
+async function resolveNextHop(
+  host: () => Promise<string>,
+  { agent, chain, root }: ChainPosition,
+  address: string | undefined,
+): Promise<NextHop> {
+  const { caller = topOfChain(root), place } = chain
+  if (isCaller(caller, address)) return { ok: false, code: 'gw:agent_loop' }
+  const next = nextAgentChain(place, { isFromAgent: place !== undefined || caller.chain_depth > 0 })
+  if (!next.ok) return { ok: false, code: next.code }
+  // A peer that counts lower does not make the chain shorter.
+  const chain_depth = Math.max(caller.chain_depth, next.chain.hop - 1)
+  const hop = nextHop({ ...caller, chain_depth }, { agent, host: await host() })
+  return hop === undefined
+    ? { ok: false, code: 'gw:hop_limit' }
+    : { ok: true, headers: callerHeaders(hop), chain: { ...next.chain } }
+}
+
+/** Asking back the agent that waits for us. Of others we know no more than their root; they know themselves. */
+function isCaller({ caller_agent, caller_host }: CallerContext, address: string | undefined): boolean {
+  const asked = address === undefined ? undefined : parseAddress(address)
+  if (asked === undefined || caller_agent === null || !URL.canParse(caller_host)) return false
+  return asked.local === caller_agent && asked.domain === new URL(caller_host).hostname
+}
+
+function fetchWhileLeased({ pins, fetch }: SafeFetch, { isHeld, untilHeld }: TurnLease): SafeFetch {
+  return {
+    pins,
+    async fetch(url, options) {
+      await untilHeld()
+      return fetch(url, { ...options, mayLeave: isHeld })
+    },
+  }
+}
+
+// fetch for the effects of a turn: a request waits until the turn's lease is safely ours.
+
+/** `send` asks once more at the first byte. */
+export function leasedFetch({ untilHeld }: Pick<Lease, 'untilHeld'>, send: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    await untilHeld()
+    return send(input, init)
+  }
+}

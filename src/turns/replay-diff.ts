@@ -1,0 +1,195 @@
+// Hop 3 of a replay: the stored original, read by today's code; the stored message where the original cannot tell.
+import { GatewayError, type Json, type JsonObject } from '../contract/index.ts'
+import type { SentCall, StoredMember } from '../db/replay.ts'
+import type { WaitingMessage } from '../db/turn-rows.ts'
+import { storedRawToRequest } from '../inbound/resubmit.ts'
+import { checkEvent } from '../inbound/store-events.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+
+export type ReadAgain =
+  | { readonly kind: 'message'; readonly row: WaitingMessage; readonly note: string | undefined }
+  /** Today's code would not make a message of it. */
+  | { readonly kind: 'remains'; readonly outcome: 'ignored' | 'dead'; readonly reason: string }
+
+type ReadDeps = Pick<GatewayDeps, 'validation' | 'log'>
+
+export async function readAgain(deps: ReadDeps, at: GatewayConnection, member: StoredMember): Promise<ReadAgain> {
+  const { message, replyTo, raw } = member
+  if (raw === null && message === null) throw erased()
+  const stored = message === null || replyTo === null ? undefined : { ...member, message, replyTo }
+  const today = raw === null ? undefined : await normalizeRawBlob(deps, at, member, raw)
+  if (stored === undefined) {
+    if (today !== undefined) return today
+    throw new GatewayError('conflict', '[replay] this channel cannot read a stored original again; nothing can be run')
+  }
+  if (today === undefined)
+    return { kind: 'message', row: stored, note: 'the stored message was used, not its original' }
+  const isWhole = raw !== null && !isIncomplete(raw)
+  if (today.kind === 'remains')
+    return isWhole ? today : { kind: 'message', row: stored, note: 'its original was kept without some of its content' }
+  if (isSameMessage(stored, today.row)) return today
+  return isWhole
+    ? { ...today, note: `read differently today: ${differingFields(stored, today.row).join(', ')}` }
+    : { kind: 'message', row: stored, note: 'its original was kept without some of its content' }
+}
+
+async function normalizeRawBlob(
+  deps: ReadDeps,
+  at: GatewayConnection,
+  member: StoredMember,
+  raw: JsonObject,
+): Promise<ReadAgain | undefined> {
+  const { channel, recipient_capabilities } = member.message ?? {}
+  const kept = { subject: member.subject, caller: channel?.caller, agentChain: recipient_capabilities?.agent_chain }
+  const reception = await at.adapter.reread?.(storedRawToRequest(raw, receivedAt(member)), at.connection, kept)
+  if (reception === undefined) return undefined
+  if (reception.kind === 'unreadable') return { kind: 'remains', outcome: 'dead', reason: reception.reason }
+  if (reception.kind !== 'read') return undefined
+  const { arrivals } = reception
+  const arrived =
+    arrivals.find((each) => each.kind === 'message' && isSameStoredMessage(member, each.message.id)) ?? arrivals[0]
+  if (arrived === undefined) return { kind: 'remains', outcome: 'ignored', reason: 'says_nothing' }
+  if (arrived.kind === 'ignored') return { kind: 'remains', outcome: 'ignored', reason: arrived.reason }
+  const checked = checkEvent(deps, arrived)
+  if (checked.kind === 'remains') return { kind: 'remains', outcome: checked.state, reason: checked.reason }
+  const { raw: _original, ...message } = checked.arrived.message
+  const { subject = null, replyTo } = checked.arrived
+  // Which of several agents took it was decided when it came, and it may have been decided by what was said before it.
+  const { agent, obligation = null } = at.isShared ? member : checked.arrived
+  const event = message.channel?.event ?? 'new'
+  const editOf = message.channel?.target_id ?? null
+  const row = { ...member, message, agent, subject, obligation, replyTo, event, editOf, messageId: message.id }
+  return { kind: 'message', row, note: undefined }
+}
+
+function isSameStoredMessage({ messageId }: StoredMember, id: string): boolean {
+  return messageId === null || messageId === id
+}
+
+function receivedAt({ message, receivedAt: stored }: StoredMember): number {
+  return Date.parse(message?.received_at ?? stored)
+}
+
+/** Secrets were taken out of it, or it was too large to keep: what it says now is not what arrived. */
+function isIncomplete(raw: JsonObject): boolean {
+  return 'omitted' in raw || JSON.stringify(raw).includes('[redacted]')
+}
+
+function isSameMessage(stored: WaitingMessage, today: WaitingMessage): boolean {
+  return differingFields(stored, today).length === 0
+}
+
+function differingFields(stored: WaitingMessage, today: WaitingMessage): readonly string[] {
+  const before = new Map(Object.entries(toComparableJson(stored)))
+  const after = new Map(Object.entries(toComparableJson(today)))
+  const names = [...new Set([...before.keys(), ...after.keys()])]
+  return names.filter((name) => formatSortedJson(before.get(name)) !== formatSortedJson(after.get(name)))
+}
+
+/** As it is stored: fields that are undefined are not there. */
+function toComparableJson({ message, agent, subject, replyTo }: WaitingMessage): object {
+  return JSON.parse(JSON.stringify({ ...message, agent, subject, replyTo }))
+}
+
+function erased(): GatewayError {
+  return new GatewayError(
+    'content_erased',
+    '[replay] the content of this message was erased, by retention or by its author; it cannot be run again',
+  )
+}
+
+// What was sent and what would be sent, as lines a person can compare.
+
+export type Account = {
+  readonly outcome: string
+  readonly reason: string | null
+  readonly calls: readonly SentCall[]
+  /** Names of timers. */
+  readonly timers: readonly string[]
+}
+
+/** Beyond this a difference is shown as everything out, everything in. */
+const maxLines = 2_000
+
+export function describeAccount({ outcome, reason, calls, timers }: Account): readonly string[] {
+  return [
+    reason === null ? outcome : `${outcome}(${reason})`,
+    ...calls.flatMap(({ purpose, primary, call }, index) => [
+      `call ${index + 1}, ${purpose}${primary ? '' : ', beside the answer'}`,
+      ...fieldLines(call, '  '),
+    ]),
+    ...timers.map((name) => `timer ${name}`),
+  ]
+}
+
+/** Every line with ' ', '-' or '+' before it. */
+export function diffLines(before: readonly string[], after: readonly string[]): readonly string[] {
+  if (before.length > maxLines || after.length > maxLines)
+    return [...before.map((line) => `-${line}`), ...after.map((line) => `+${line}`)]
+  const common = commonLengths(before, after)
+  const lines: string[] = []
+  let old = 0
+  let now = 0
+  while (old < before.length || now < after.length) {
+    if (old < before.length && now < after.length && before[old] === after[now]) {
+      lines.push(` ${before[old]}`)
+      old += 1
+      now += 1
+    } else if (
+      now >= after.length ||
+      (old < before.length && lengthAt(common, old + 1, now) >= lengthAt(common, old, now + 1))
+    ) {
+      lines.push(`-${before[old]}`)
+      old += 1
+    } else {
+      lines.push(`+${after[now]}`)
+      now += 1
+    }
+  }
+  return lines
+}
+
+/** The same JSON whatever order its keys are in: the database keeps its own. */
+export function formatSortedJson(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : each,
+  )
+}
+
+function fieldLines(value: Json, indent: string): readonly string[] {
+  if (typeof value !== 'object' || value === null) return scalarLines('', value, indent)
+  return Object.entries(value)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([key, field]) =>
+      typeof field === 'object' && field !== null
+        ? [`${indent}${key}:`, ...fieldLines(field, `${indent}  `)]
+        : scalarLines(`${key}: `, field, indent),
+    )
+}
+
+function scalarLines(label: string, value: Json, indent: string): readonly string[] {
+  const [first = '', ...rest] = String(value).split('\n')
+  return [`${indent}${label}${first}`, ...rest.map((line) => `${indent}  ${line}`)]
+}
+
+/** Length of the longest common rest of both, from each pair of places on. */
+function commonLengths(before: readonly string[], after: readonly string[]): readonly Uint16Array[] {
+  const rows = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1))
+  for (let old = before.length - 1; old >= 0; old -= 1) {
+    for (let now = after.length - 1; now >= 0; now -= 1) {
+      const row = rows[old]
+      if (row === undefined) continue
+      row[now] =
+        before[old] === after[now]
+          ? lengthAt(rows, old + 1, now + 1) + 1
+          : Math.max(lengthAt(rows, old + 1, now), lengthAt(rows, old, now + 1))
+    }
+  }
+  return rows
+}
+
+function lengthAt(rows: readonly Uint16Array[], old: number, now: number): number {
+  return rows[old]?.[now] ?? 0
+}

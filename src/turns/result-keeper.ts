@@ -1,0 +1,78 @@
+// Stores results until it succeeds: what a step, a turn or a delivery came to is written until it is stored. That the own lease has run out meanwhile
+// does not end this: every such write is fenced by its epoch, and answers by itself when another holder has taken over.
+import { errorLogFields, isGatewayError, type Log, type LogFields, type StoreWithRetry } from '../contract/index.ts'
+import { sleep } from '../lib/sleep.ts'
+import { backoffMs } from '../outbound/settle.ts'
+
+export type ResultKeeper = {
+  readonly store: StoreWithRetry
+  /** The time to stop has come: says what is not stored, and tries no more. */
+  readonly giveUp: () => void
+}
+
+export type ResultKeeperDeps = {
+  readonly log: Log
+  readonly random: () => number
+  readonly leaseMs: number
+}
+
+export function createResultKeeper({ log, random, leaseMs }: ResultKeeperDeps): ResultKeeper {
+  const over = new AbortController()
+  const inHand = new Set<LogFields>()
+  // Well within the time that others leave a holder to come back after an outage.
+  const backoff = { firstMs: 50, maxMs: Math.min(1_000, leaseMs / 16) }
+
+  const tryUntilAnswered = async <T>(
+    what: LogFields | undefined,
+    write: (isRepeat: boolean) => Promise<T>,
+  ): Promise<T> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await write(tries > 1)
+      } catch (error) {
+        if (!isGatewayError(error, 'storage_unavailable') || over.signal.aborted) throw error
+        if (tries === 1 && what !== undefined)
+          log.warn('result_waits', { ...what, ...errorLogFields(error, 'internal') })
+      }
+      await sleep(backoffMs(tries, backoff, random), over.signal)
+    }
+  }
+  return {
+    async store(what, write) {
+      if (what === undefined) return tryUntilAnswered(what, write)
+      inHand.add(what)
+      try {
+        return await tryUntilAnswered(what, write)
+      } finally {
+        inHand.delete(what)
+      }
+    },
+    giveUp() {
+      for (const what of inHand) log.error('result_given_up', what)
+      inHand.clear()
+      over.abort()
+    },
+  }
+}
+
+/** Knows which results of one turn are still on their way: whatever ends the turn waits for them. */
+export function trackResults(store: StoreWithRetry): {
+  readonly store: StoreWithRetry
+  readonly settled: () => Promise<void>
+} {
+  const open = new Set<Promise<unknown>>()
+  return {
+    store(what, write) {
+      const storing = store(what, write)
+      // What has not begun has no result.
+      if (what === undefined) return storing
+      open.add(storing)
+      const dropStoring = (): void => void open.delete(storing)
+      storing.then(dropStoring, dropStoring)
+      return storing
+    },
+    async settled() {
+      if (open.size > 0) await Promise.allSettled(open)
+    },
+  }
+}

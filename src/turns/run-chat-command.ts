@@ -1,0 +1,71 @@
+// Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
+import { completeReply } from '../agent/reply.ts'
+import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../contract/index.ts'
+import type { RunsAtAGlance } from '../db/runs.ts'
+import type { ControlCommand } from '../inbound/chat-command.ts'
+import { resolveAuthority } from './admit.ts'
+import { answerCommand, parseKnownCommand, type Told } from './chat-commands.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { askSenderName, replyFacts } from './turn-labels.ts'
+
+export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
+  const lead = ready.members.at(-1)
+  const command = lead === undefined ? undefined : parseKnownCommand(lead.message)
+  if (lead === undefined || command === undefined)
+    throw new GatewayError('agent_failed', '[gateway] a control turn without a command this release knows')
+  const { lane, turn } = ready
+  const glance = await readRunSummary(deps, lane.conversationId, lead, command)
+  const scene = {
+    deps,
+    at: ready.at,
+    command,
+    write: (name: string, about?: string) => writeCommand(ready.at.adapter.capabilities.commandForm, name, about),
+    principal: turn.principal ?? '',
+    ...(await resolveAuthority(deps, ready.at, lead.row, lane.agent)),
+    by: await deciderName(ready, command),
+    isClick: lead.row.obligation === 'click',
+    agent: lane.agent,
+    glance,
+    turn: { id: turn.id, tenant: lane.tenant },
+  }
+  const answer = await answerCommand(scene)
+  const { says, decision, actionId }: Partial<Told> & Pick<Told, 'says'> =
+    typeof answer === 'string' ? { says: answer } : answer
+  const reply = completeReply(says, replyFacts(ready))
+  const control = {
+    about: command.name,
+    ...(decision === undefined ? {} : { decision }),
+    ...(actionId === undefined ? {} : { action_id: actionId }),
+  }
+  return reply === undefined ? undefined : { ...reply, control }
+}
+
+/** Others see who decided, so a platform that names people by id alone is asked. */
+async function deciderName({ at, members }: ReadyTurn, { name }: ControlCommand): Promise<string | undefined> {
+  const row = members.at(-1)?.row
+  if (row === undefined || !decisions.has(name)) return undefined
+  const known = cleanName((await askSenderName(at, row)) ?? '')
+  return known.slice(0, 100).toWellFormed() || undefined
+}
+
+const decisions: ReadonlySet<string> = new Set(['approve', 'reject'])
+
+/** What a command looks at. Where each question opens a thread, and commands are given beside them all, the thread is looked for. */
+async function readRunSummary(
+  deps: GatewayDeps,
+  conversationId: string,
+  { row, message }: ReadyTurn['members'][number],
+  { name, args }: ControlCommand,
+): Promise<RunsAtAGlance | undefined> {
+  const here = await deps.runs.glance(conversationId, row.subject)
+  const room = message.channel?.main_line
+  if (room === undefined || row.subject === null || !aboutRuns.has(name)) return here
+  const code = /^[0-9a-f]{6,36}\b/i.exec(args)?.[0]?.toLowerCase() ?? null
+  const isBusy = here !== undefined && (here.running !== null || here.paused.length > 0)
+  if (isBusy && code === null) return here
+  const thread = await deps.runs.busyThread({ conversationId, subject: row.subject, room, code })
+  return thread === undefined ? here : deps.runs.glance(thread, row.subject)
+}
+
+const aboutRuns: ReadonlySet<string> = new Set(['stop', 'status', 'approve', 'reject'])

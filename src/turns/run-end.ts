@@ -1,0 +1,137 @@
+// How a run ended, as its row keeps it: counts and names, never what was said.
+import { addUsage, type ConversationResult } from '../agent/loop/result.ts'
+import type { StopCause } from '../agent/run-stop.ts'
+import {
+  isKnownPart,
+  type JsonObject,
+  type NormalizedResponse,
+  type QueuedCall,
+  type TaskState,
+} from '../contract/index.ts'
+import type { NewRunEvent, OpenTurn, RunEnd, TurnEnd } from '../db/turn-rows.ts'
+import type { TaskRecord } from '../tasks/task-store.ts'
+import type { GatewayDeps } from './deps.ts'
+
+/** The end of an agent that is a plain function: it returned, and nothing was counted. */
+export const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
+
+export function stoppedEnd(cause: StopCause): RunEnd {
+  const status = cause === 'interrupt' ? 'interrupted' : 'cancelled'
+  return { ...naturalEnd, status, stopReason: status }
+}
+
+/** Undefined: it waits for nothing. */
+export function pausedEnd({ actions, requests }: Pick<TurnEnd, 'actions' | 'requests'>): RunEnd | undefined {
+  if (actions.length === 0 && requests.length === 0) return undefined
+  const status = actions.length > 0 ? 'approval_required' : 'runtime_tool_pending'
+  return { ...naturalEnd, status, stopReason: status }
+}
+
+export function runEnd(result: ConversationResult, cause: StopCause | undefined): RunEnd {
+  const { status, stop_reason } = result.run_outcome
+  const ended =
+    status === 'interrupted' && cause !== undefined ? stoppedEnd(cause) : { status, stopReason: stop_reason }
+  return {
+    status: ended.status,
+    stopReason: ended.stopReason,
+    usage: cloneAsJsonObject(result.usage),
+    budgets: cloneAsJsonObject(result['budgets'] ?? {}),
+    summary: cloneAsJsonObject({
+      turn_count: result.turn_count,
+      tool_observability: result.tool_observability,
+      ...providerFacts(result),
+      ...(result.failure === undefined ? {} : { failure_type: result.failure['type'] }),
+    }),
+  }
+}
+
+/** With what the agents used that it asked. */
+export function withUsage(end: RunEnd, elsewhere: readonly JsonObject[]): RunEnd {
+  return { ...end, usage: elsewhere.reduce((sum, used) => cloneAsJsonObject(addUsage(sum, used)), end.usage) }
+}
+
+/** Opaque to us; kept so that a provider can be asked about it. */
+function providerFacts({ request_metadata }: ConversationResult): JsonObject {
+  const known = ['provider', 'model', 'answered_by', 'provider_response_id'].map(
+    (key) => [key, request_metadata[key]] as const,
+  )
+  return Object.fromEntries(known.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
+
+function cloneAsJsonObject(value: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value))
+}
+
+// What the end of a turn means for its task, and the lines it leaves in a log that clients watch.
+
+const byRun: Readonly<Record<string, TaskState>> = {
+  approval_required: 'input_required',
+  runtime_tool_pending: 'input_required',
+  cancelled: 'cancelled',
+  interrupted: 'cancelled',
+  failed: 'failed',
+}
+const byReply: Readonly<Record<NormalizedResponse['status'], TaskState>> = {
+  completed: 'completed',
+  input_required: 'input_required',
+  refused: 'rejected',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+/** Policies that the asker can satisfy outside this gateway; the others are a no. */
+const byPolicy: Readonly<Record<string, TaskState>> = {
+  consent_required: 'input_required',
+  payment_required: 'input_required',
+  unauthorized: 'auth_required',
+  forbidden: 'rejected',
+  unavailable_for_legal_reasons: 'rejected',
+}
+
+export function taskStateAfterRun(reply: NormalizedResponse | undefined, runStatus: string): TaskState {
+  const paused = byRun[runStatus]
+  if (paused !== undefined) return paused
+  return policyState(reply) ?? byReply[reply?.status ?? 'completed']
+}
+
+function policyState(reply: NormalizedResponse | undefined): TaskState | undefined {
+  if (reply === undefined || reply.status === 'completed') return undefined
+  const policies = reply.parts.flatMap((part) =>
+    isKnownPart(part) && part.kind === 'policy' ? [part.policy.kind] : [],
+  )
+  return policies.map((kind) => byPolicy[kind]).find((state) => state !== undefined)
+}
+
+/** Calls that are delivered by being written down: their events stand behind everything the run said before. */
+export function appendedEvents(calls: readonly QueuedCall[], state: TaskState | null): readonly NewRunEvent[] {
+  return calls
+    .filter((call) => call.isAppended === true)
+    .map(({ clientId, call, primary, purpose }) => {
+      const isLast = primary || purpose === 'apology'
+      return {
+        key: clientId,
+        event: { ...callEvent(call), ...(isLast && state !== null ? { task_state: state } : {}) },
+      }
+    })
+}
+
+/** Channels that append write their calls so. */
+function callEvent(call: JsonObject): JsonObject {
+  return call['event'] as JsonObject
+}
+
+type Watched = Pick<GatewayDeps, 'watchers'>
+type OfTurn = { readonly turn: OpenTurn }
+
+/** Something of a task was stored: clients that watch it here look at once, or have it from the commit. */
+export function tellTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskRecord | null): void {
+  if (turn.taskId !== null) watchers.tell(turn.taskId, task ?? undefined)
+}
+
+/** It goes on: callers that wait for its end are not woken. */
+export function tellProgress({ watchers }: Watched, { turn }: OfTurn): void {
+  if (turn.taskId !== null) watchers.tellProgress(turn.taskId)
+}
+
+export function isAwaited({ watchers }: Watched, { turn }: OfTurn): boolean {
+  return turn.taskId !== null && watchers.isAwaited(turn.taskId)
+}

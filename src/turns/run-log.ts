@@ -1,0 +1,271 @@
+// A run's log while it is written: kept back for a tenth of a second, so that a stream of words is a few rows and a fast run
+// costs no statement of its own. Only what is committed is ever shown to a client.
+
+import type { Signal } from '../agent/agent.ts'
+import type { AgentContext, ToolCallFacts } from '../agent/context.ts'
+import { toJson } from '../agent/fields.ts'
+import {
+  describeError,
+  type ErrorSource,
+  errorLogFields,
+  type Fields,
+  isGatewayError,
+  type JsonObject,
+  type LogFields,
+} from '../contract/index.ts'
+import type { AppendOutcome } from '../db/runs.ts'
+import type { NewRunEvent } from '../db/turn-rows.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { getRunId } from './turn-labels.ts'
+
+export type RunRecorder = {
+  readonly emit: (type: string, metadata: Fields) => void
+  readonly show: (delta: string) => void
+  /** What is not stored yet, for the commit that ends the turn. Nothing is stored by itself after this. */
+  readonly rest: () => Promise<readonly NewRunEvent[]>
+}
+
+export type RunRecorderDeps = {
+  /** Tells one try of the run from every other; a waited-out outage is another try of the same attempt. */
+  readonly tryId: number
+  readonly isFirstTry: boolean
+  readonly append: (events: readonly NewRunEvent[]) => Promise<AppendOutcome>
+  readonly onStored: (outcome: AppendOutcome) => void
+}
+
+const flushMs = 100
+const maxEventBytes = 64 * 1024
+/** Longer runs of words are cut into several events. */
+const maxDeltaLength = 16_000
+/** Per try; what a run says beyond this is dropped. */
+const maxEvents = 2_000
+
+export function createRunRecorder({ tryId, isFirstTry, append, onStored }: RunRecorderDeps): RunRecorder {
+  let waiting: NewRunEvent[] = []
+  let words = ''
+  let count = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let storing: Promise<void> | undefined
+  let isOver = false
+
+  const addRunEvent = (type: string, metadata: Fields): void => {
+    if (count > maxEvents) return
+    count += 1
+    const event =
+      count > maxEvents ? { type: 'truncated', metadata: { max_events: maxEvents } } : limitEventSize(type, metadata)
+    waiting.push({ key: `${tryId}:${count}`, event })
+  }
+  const flushTextDelta = (): void => {
+    if (words !== '') addRunEvent('text_delta', { delta: words })
+    words = ''
+  }
+  const storeRunEvents = async (): Promise<void> => {
+    flushTextDelta()
+    const events = waiting
+    waiting = []
+    try {
+      const outcome = await append(events)
+      // Another process has the lane: it writes the log now.
+      if (!outcome.isHeld) isOver = true
+      onStored(outcome)
+    } catch {
+      // The same keys again change nothing, so whatever became of them, they may go with the next ones.
+      waiting = [...events, ...waiting]
+    }
+  }
+  const armFlushTimer = (): void => {
+    if (isOver || timer !== undefined || storing !== undefined) return
+    timer = setTimeout(() => {
+      timer = undefined
+      storing = storeRunEvents().finally(() => {
+        storing = undefined
+        if (waiting.length > 0 || words !== '') armFlushTimer()
+      })
+    }, flushMs)
+  }
+  // Watching clients replace what an earlier try showed.
+  if (!isFirstTry) addRunEvent('reset', {})
+  return {
+    emit(type, metadata) {
+      flushTextDelta()
+      addRunEvent(type, metadata)
+      armFlushTimer()
+    },
+    show(delta) {
+      words += delta
+      if (words.length >= maxDeltaLength) flushTextDelta()
+      armFlushTimer()
+    },
+    async rest() {
+      isOver = true
+      if (timer !== undefined) clearTimeout(timer)
+      await storing
+      flushTextDelta()
+      return waiting
+    },
+  }
+}
+
+/** Results as tools gave them are for observers in the process; a log holds what the transcript would. */
+function limitEventSize(type: string, { original_result: _full, ...metadata }: Fields): JsonObject {
+  // A map in, a map out.
+  const event = { type, metadata: (toJson(metadata) ?? {}) as JsonObject }
+  const bytes = JSON.stringify(event).length
+  return bytes <= maxEventBytes ? event : { type, metadata: { truncated: true, bytes } }
+}
+
+// What happens in a run, told to the gateway's watchers, with where it happened.
+
+export function tellRun(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, name: string, payload: Fields): void {
+  const place = runLogFacts(ready)
+  deps.notify({ ...place, type: `loop.${name}`, payload })
+  if (name === 'runtime_tool_pending') deps.notify({ ...place, type: 'runtime_tool.pending', payload })
+}
+
+/** A tool that a client ran has its result, or will have none: its run goes on from here. */
+export function tellResumed(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, { pause }: Signal): void {
+  if (pause?.kind !== 'tool_request') return
+  const place = runLogFacts(ready)
+  const payload = { request_id: pause.id, status: pause.status }
+  const left = pause.isCancelled ? 'cancelled' : 'timed_out'
+  const end = pause.status === 'runtime_tool_completed' ? 'submitted' : left
+  deps.notify({ ...place, type: `runtime_tool.${end}`, payload })
+  deps.notify({ ...place, type: 'runtime_tool.resumed', payload })
+}
+
+function runLogFacts(ready: ReadyTurn) {
+  const { lane, turn, members } = ready
+  const { connection, conversationId, agent } = lane
+  const messageIds = members.map((member) => member.row.messageId)
+  return {
+    connection,
+    conversationId,
+    agent,
+    turnId: turn.id,
+    runId: getRunId(ready),
+    sessionId: turn.sessionId,
+    messageIds,
+  }
+}
+
+// What the developer's own code threw in one try of a turn: kept in the run's log for operators, with a line in the gateway's log.
+// Stored with the turn, so it is erased with it.
+
+/** The type of these events. They are for operators: nothing that people or callers can ask for shows them. */
+const exceptionType = 'exception'
+
+export type TurnErrors = {
+  readonly report: AgentContext['report']
+  /** While a run writes its log, errors take their place in it. */
+  readonly writeTo: (emit: (type: string, metadata: Fields) => void) => void
+  /** The try failed by this: it is kept, unless it was reported on its way here. */
+  readonly failed: (error: unknown) => Promise<void>
+  readonly toolCalled: AgentContext['toolCalled']
+}
+
+/** Per try. A loop of failing calls, or a watcher that throws at every event, fills neither the database nor the log. */
+const maxReports = 20
+
+/** Not the developer's errors: the lane moved on, the process stops, our database is away, or the run was stopped. */
+const passing = [
+  'lease_lost',
+  'stopping',
+  'storage_unavailable',
+  'storage_overloaded',
+  'run_cancelled',
+  'replay_stopped',
+]
+
+type Deps = Pick<GatewayDeps, 'log' | 'meter' | 'audit' | 'runs' | 'secretValues'>
+
+export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
+  const known = new Set<unknown>()
+  const watchers = new Set<string>()
+  let count = 0
+  let emit: ((type: string, metadata: Fields) => void) | undefined
+  const takeError = (error: unknown, source: ErrorSource, isLast: boolean): JsonObject | undefined => {
+    if (known.has(error) || (count >= maxReports && !isLast) || isTransientTurnError(error)) return undefined
+    if (typeof error === 'object') known.add(error)
+    const thrown = describeError(error, [...(deps.secretValues ?? []), ...(source.hide ?? [])])
+    if (source.source === 'watcher') {
+      // It throws at every event alike.
+      if (watchers.has(thrown.message)) return undefined
+      watchers.add(thrown.message)
+    }
+    count += 1
+    // What a try failed by has its line: `turn_failed`, with what becomes of the turn. A step's error is the agent's to catch.
+    if (!isLast && source.source !== 'step') logTurnError(deps, ready, source, error, thrown)
+    const { hide: _, ...where } = source
+    return { ...where, error: { ...thrown } as unknown as JsonObject }
+  }
+  return {
+    report(error, source = { source: 'agent' }) {
+      const metadata = takeError(error, source, false)
+      if (metadata !== undefined) emit?.(exceptionType, metadata)
+    },
+    writeTo(write) {
+      emit = write
+    },
+    async failed(error) {
+      const metadata = takeError(error, { source: 'agent' }, true)
+      if (metadata === undefined) return
+      const { lane, turn } = ready
+      const event = { type: exceptionType, metadata }
+      // What cannot be stored changes nothing about the failure; the log has its class and place.
+      await deps.runs
+        .append(lane, turn.id, turn.attempt, [{ key: `${lane.epoch}:failed`, event }])
+        .catch(() => undefined)
+    },
+    toolCalled: (facts) => toolCalled(deps, ready, facts),
+  }
+}
+
+function logTurnError(
+  { log }: Deps,
+  ready: ReadyTurn,
+  { source, name, agent }: ErrorSource,
+  error: unknown,
+  thrown: ReturnType<typeof describeError>,
+): void {
+  const { lane, turn } = ready
+  const { connection } = lane
+  const place: LogFields = {
+    connection,
+    trace: turn.traceId,
+    turn: turn.id,
+    agent: agent ?? lane.agent,
+    attempt: turn.attempt,
+  }
+  const facts = { ...place, ...errorLogFields(error, `${source}_failed`) }
+  if (source === 'tool') log.warn('tool_failed', { ...facts, tool: name ?? null }, thrown)
+  else log.warn('hook_failed', { ...facts, hook: source }, thrown)
+}
+
+async function toolCalled(
+  { meter, audit, log }: Deps,
+  { lane, turn, members }: ReadyTurn,
+  { tool, outcome, ms, denial }: ToolCallFacts,
+): Promise<void> {
+  meter.toolCalled(tool, outcome, ms)
+  if (denial === undefined) return
+  const { connection, agent, conversationId } = lane
+  const about = {
+    subject: turn.principal ?? undefined,
+    connection,
+    agent,
+    conversationId,
+    inboxId: members.at(-1)?.row.id,
+  }
+  const line = { action: 'tool.call', outcome: 'denied', ...denial, ...about, objectId: turn.id, traceId: turn.traceId }
+  try {
+    await audit.record({ ...line, detail: { tool } })
+  } catch (error) {
+    // The call stays denied, and the turn goes on.
+    log.warn('audit_failed', { connection, turn: turn.id, ...errorLogFields(error, 'internal') })
+  }
+}
+
+function isTransientTurnError(error: unknown): boolean {
+  return isGatewayError(error) && passing.includes(error.code)
+}

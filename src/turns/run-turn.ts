@@ -1,0 +1,391 @@
+// Hop 7: a ready turn runs its agent and comes to an end, or to a reason why not yet.
+import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
+import { completeReply, type ReplyFacts } from '../agent/reply.ts'
+import { askingReply, stoppedReply } from '../agent/status-reply.ts'
+import { createSteps, type Steps } from '../agent/steps.ts'
+import { createTimedFetch } from '../agent/timed-fetch.ts'
+import {
+  type Envelope,
+  GatewayError,
+  isGatewayError,
+  type Json,
+  type NormalizedResponse,
+  type StoreWithRetry,
+} from '../contract/index.ts'
+import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
+import { unknownAgent } from '../inbound/route-to-agent.ts'
+import { keepReplyFiles, type ReplyFileContext } from '../outbound/reply-files.ts'
+import { type Participant, readParticipant, toHistoricalMessage } from '../sessions/codec.ts'
+import { resolveSpeaker } from './admit.ts'
+import { createTurnAgentCalls } from './agent-calls.ts'
+import { createTurnChain, type TurnChain } from './call-chain.ts'
+import { recallRemotes } from './cancel-remote-runs.ts'
+import { unknownAgentReply } from './chat-commands.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { Lease } from './leases.ts'
+import { createPauses, type TurnPauses } from './pauses.ts'
+import { mergeMessages } from './plan-turn.ts'
+import { isRotation, type ReadyTurn } from './prepare-turn.ts'
+import { createRemoteAgentCaller, leasedFetch } from './remote-agents.ts'
+import type { Rerun } from './rerun.ts'
+import { trackResults } from './result-keeper.ts'
+import { runCommand } from './run-chat-command.ts'
+import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
+import { naturalEnd, pausedEnd, stoppedEnd, withUsage } from './run-end.ts'
+import { type TurnErrors, tellResumed } from './run-log.ts'
+import { type Made, takenFrom } from './run-output.ts'
+import { createTurnState } from './shared-state.ts'
+import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
+import { begunAgain, resolveTrigger, type TurnTrigger } from './trigger.ts'
+import { openTurnFiles } from './turn-files.ts'
+import { getRunId, replyFacts } from './turn-labels.ts'
+import { abortable, openTurnSignal, turnDeadlineMs } from './turn-signal.ts'
+
+/** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
+export type RunResult = {
+  readonly reply: NormalizedResponse | undefined
+  readonly extras: readonly NormalizedResponse[]
+  readonly timers: readonly NewTimer[]
+  /** Transcript lines between what was heard and what is said. */
+  readonly lines: readonly Envelope[]
+  readonly run: RunEnd
+  readonly events: readonly NewRunEvent[]
+  readonly actions: readonly NewPendingAction[]
+  readonly requests: readonly NewToolRequest[]
+  readonly resolved: PauseResult | null
+  /** The state it shares with a program, to be kept; undefined: as before. */
+  readonly sharedState?: Json | undefined
+  /** Those who wrote before this turn, as far as the agent was shown. */
+  readonly participants: readonly Participant[]
+  /** Why nothing ran, and nothing is said. */
+  readonly silentBecause?: string
+}
+
+const nothing = {
+  extras: [],
+  timers: [],
+  lines: [],
+  events: [],
+  actions: [],
+  requests: [],
+  resolved: null,
+  participants: [],
+} as const
+
+/** What a run is given beside its turn. */
+export type RunMeans = {
+  readonly lease: Lease
+  readonly isStopping: () => boolean
+  /** Shows words while the reply grows. */
+  readonly show: (delta: string) => void
+  readonly errors: TurnErrors
+}
+
+export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, means: RunMeans): Promise<RunResult> {
+  if (ready.turn.kind === 'control') return { ...nothing, reply: await runCommand(deps, ready), run: naturalEnd }
+  const agent = deps.agents.get(ready.lane.agent)
+  if (agent === undefined)
+    throw new GatewayError('agent_unknown', `[gateway] no agent "${ready.lane.agent}" is configured`)
+  const lead = ready.members.at(-1)
+  if (lead?.row.obligation === unknownAgent)
+    return { ...nothing, reply: completeReply(unknownAgentReply(deps, ready.at), replyFacts(ready)), run: naturalEnd }
+  if (lead !== undefined && isRotation(deps, lead.message)) {
+    const text = 'Started a new session. What came before is no longer in my memory.'
+    return { ...nothing, reply: completeReply(text, replyFacts(ready)), run: naturalEnd }
+  }
+  const occasion = await resolveTrigger(deps, ready)
+  if (occasion.kind === 'gateway')
+    return { ...nothing, reply: completeReply(occasion.says, replyFacts(ready)), run: naturalEnd }
+  // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
+  const facts = () => ({ ...replyFacts(ready), ...occasion.reply })
+  const { rerun } = occasion
+  if (rerun !== undefined) {
+    const again = await begunAgain(deps, ready, rerun)
+    return runControlled(deps, again, { ...means, agent, facts, occasion, rerun })
+  }
+  if (occasion.signal !== null) tellResumed(deps, ready, occasion.signal)
+  const beginning = { turn: ready.turn.id, hasMessages: ready.members.length > 0, signal: occasion.signal }
+  return runControlled(deps, ready, { ...means, agent, facts, occasion, rerun: { beginning, decided: [] } })
+}
+
+type Start = RunMeans & {
+  readonly agent: Agent
+  readonly facts: () => ReplyFacts
+  readonly occasion: Extract<TurnTrigger, { kind: 'agent' }>
+  /** How it would be run again, should an agent that it asks need a decision. */
+  readonly rerun: Rerun
+}
+
+type Running = Start & {
+  /** Ends it whatever its agent does. */
+  readonly signal: AbortSignal
+  readonly control: RunControl
+  readonly pauses: TurnPauses
+  readonly chain: TurnChain
+  readonly store: StoreWithRetry
+}
+
+async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
+  const control = openRunControl(deps, ready)
+  start.errors.writeTo(control.recorder.emit)
+  const chain = createTurnChain(ready, start.occasion.chain)
+  const pauses = createPauses(deps, ready, {
+    ...start.facts(),
+    runId: getRunId(ready),
+    ends: start.occasion.ends,
+    chain,
+    rerun: start.rerun,
+    isRerun: ready.isRerun === true,
+  })
+  const { signal, end } = openTurnSignal(start.lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
+  const { store, settled } = trackResults(deps.results.store)
+  try {
+    await stopIfAsked(deps, ready, { ...start, control, chain })
+    return await runUnder(deps, ready, { ...start, control, pauses, chain, signal, store })
+  } catch (error) {
+    const cause = control.cause()
+    if (cause === undefined || isSpines(error)) {
+      await keepEvents(deps, ready, control)
+      throw error
+    }
+    // Its answer is not wanted any more, so that it gave none is no failure.
+    const reply = completeReply(stoppedReply(cause), start.facts())
+    const { resolved } = pauses.collect()
+    return { ...nothing, reply, resolved, run: stoppedEnd(cause), events: await control.recorder.rest() }
+  } finally {
+    // The turn may end at its deadline while a step's result waits for the database: that is stored first.
+    await settled()
+    end()
+    control.end()
+  }
+}
+
+async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
+  const steps = createSteps(stepDeps(deps, ready, running))
+  try {
+    return await runWith(deps, ready, running, steps)
+  } finally {
+    await steps.close()
+  }
+}
+
+async function runWith(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  running: Running,
+  { step, isFinished }: Pick<Steps, 'step' | 'isFinished'>,
+): Promise<RunResult> {
+  const { agent, control, facts, pauses, occasion, chain, signal } = running
+  const remembered = await readTurnTranscript(deps, ready)
+  const bringing = {
+    deps,
+    ready,
+    step,
+    // Made for those who bring something: most turns have no files.
+    get signal() {
+      return AbortSignal.any([signal, control.stop])
+    },
+  }
+  const silentBecause = await fetchReferencedMessages(bringing)
+  if (silentBecause !== undefined) return { ...nothing, reply: undefined, run: naturalEnd, silentBecause }
+  const transcript = [...remembered, ...(await fetchAncestors(bringing, remembered))]
+  const turns = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
+  const { files, members, history, bring } = await abortable(signal, () => openTurnFiles(bringing, turns))
+  const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
+  const client = ready.members.at(-1)?.message.channel?.client_data
+  const shared = createTurnState({
+    // What its program sent was kept by the turn before, and may have changed since.
+    client: ready.isRerun === true ? undefined : client,
+    load: () => deps.transcripts.sharedState(ready.turn.sessionId),
+    emit: control.recorder.emit,
+  })
+  await shared.begin()
+  const given: Omit<AgentContext, 'agents'> = {
+    ...givenContext(ready, agent),
+    ...takenFrom(deps, ready, running, made),
+    members,
+    client,
+    state: shared.state,
+    attachments: files,
+    speakerMark: () => deps.speakerMarks(ready.turn.sessionId),
+    who: await whoSpeaks(deps, ready),
+    capabilities: deps.capabilities,
+    history,
+    transcript,
+    signal,
+    stop: control.stop,
+    step: unlessStopped(pauses, step),
+    isFinished,
+    report: running.errors.report,
+    toolCalled: running.errors.toolCalled,
+    hear: () => control.hear(bring),
+    pause: pauses.pause,
+    elsewhere: createRemoteAgentCaller(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id }),
+    ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
+  }
+  const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
+  const context = {
+    ...given,
+    agents: createTurnAgentCalls({ deps, ready, onUsage, chain, questions: pauses.siblings }, given),
+  }
+  const startAgentRun = (): Promise<AgentReply> | AgentReply =>
+    occasion.signal === null
+      ? agent.run(mergeMessages(context.members, [...history]), context)
+      : agent.onSignal?.(occasion.signal, context)
+  const participants = transcript.map(readParticipant).filter((participant) => participant !== undefined)
+  const returned = await untilAsked(pauses, abortable(signal, startAgentRun))
+  const stopped = await pauses.stoppedFor()
+  if (stopped !== undefined) {
+    const { asked, waits } = stopped
+    const sharedState = await shared.ended()
+    const question = completeReply(askingReply(asked.action, given.commandForm), facts())
+    const told = { reply: forClient(question, made.clientTools, sharedState), sharedState, participants }
+    const run = pausedEnd(waits) ?? naturalEnd
+    return { ...nothing, ...waits, ...told, run, events: await control.recorder.rest() }
+  }
+  const [reply, ...extras] = await keepReplyFiles({ ...given, files, ...createReplyFileContext(deps, ready) }, [
+    completeReply(returned, facts()),
+    ...made.extras,
+  ])
+  const waits = pauses.collect()
+  const sharedState = await shared.ended()
+  const ended = {
+    reply: forClient(reply, made.clientTools, sharedState),
+    sharedState,
+    extras: extras.filter((extra) => extra !== undefined),
+    lines: made.lines,
+    run: withUsage(made.run ?? pausedEnd(waits) ?? naturalEnd, made.used),
+    events: await control.recorder.rest(),
+  }
+  return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
+}
+
+/** A function may have caught what stopped it: nothing of what it does then counts, it is run again. */
+function unlessStopped({ siblings }: TurnPauses, step: AgentContext['step']): AgentContext['step'] {
+  return (name, work, options) => {
+    const stopped = siblings.stopped()
+    return stopped === undefined ? step(name, work, options) : Promise.reject(stopped)
+  }
+}
+
+/** An agent it asked needs a decision: whatever the run made of that, it ends here. */
+async function untilAsked({ siblings }: TurnPauses, work: Promise<AgentReply>): Promise<AgentReply> {
+  try {
+    return await work
+  } catch (error) {
+    const isLost = isGatewayError(error) && lost.has(error.code)
+    if (siblings.stopped() === undefined || isLost) throw error
+    return undefined
+  }
+}
+
+/** The turn is another holder's now, its run was stopped, or nothing can be stored. */
+const lost: ReadonlySet<string> = new Set(['lease_lost', 'storage_unavailable', 'run_cancelled'])
+
+/** What its program is told beside the answer. */
+function forClient(
+  reply: NormalizedResponse | undefined,
+  tools: Made['clientTools'],
+  state: Json | undefined,
+): NormalizedResponse | undefined {
+  if (reply === undefined || (tools === undefined && state === undefined)) return reply
+  return { ...reply, client: { ...(tools === undefined ? {} : { tools }), ...(state === undefined ? {} : { state }) } }
+}
+
+async function whoSpeaks(deps: GatewayDeps, { members, at, lane, speaker }: ReadyTurn): Promise<AgentContext['who']> {
+  if (speaker !== undefined) return speaker
+  const lead = members.at(-1)
+  return lead === undefined ? {} : ((await resolveSpeaker(deps, at, lead.row, lane.agent)) ?? {})
+}
+
+function givenContext(
+  ready: ReadyTurn,
+  agent: Agent,
+): Pick<AgentContext, 'agent' | 'principal' | 'evidence' | 'sessionId' | 'runId' | 'attempt' | 'commandForm'> {
+  return {
+    agent: agent.slug,
+    principal: ready.turn.principal ?? '',
+    evidence: ready.members.at(-1)?.message.sender.identities ?? [],
+    sessionId: ready.turn.sessionId,
+    runId: getRunId(ready),
+    attempt: ready.turn.attempt,
+    commandForm: ready.at.adapter.capabilities.commandForm,
+  }
+}
+
+function createReplyFileContext(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+): Omit<ReplyFileContext, 'files' | 'step' | 'emit' | 'principal'> {
+  const { attachments, hash } = deps
+  return { attachments, hash, turn: ready.turn, threadId: replyFacts(ready).threadId }
+}
+
+/** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
+async function keepEvents(deps: GatewayDeps, { lane, turn }: ReadyTurn, { recorder }: RunControl): Promise<void> {
+  const events = await recorder.rest()
+  if (events.length > 0) await deps.runs.append(lane, turn.id, turn.attempt, events).catch(() => undefined)
+}
+
+/** A run may have been stopped while no process ran it: between two tries. */
+async function stopIfAsked(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  { control, chain, lease }: Pick<Running, 'control' | 'chain' | 'lease'>,
+): Promise<void> {
+  if (isFirstTry(ready)) return
+  const [news] = await deps.runs.news([ready.turn.id])
+  if (news === undefined || news.stoppedBy === null) return
+  await recallRemotes(deps, ready, { control, chain, lease, signal: lease.signal })
+  throw control.onStopped(news.stoppedBy)
+}
+
+/** Broken invariants of the gateway stay what they are, also in a run that was stopped. */
+function isSpines(error: unknown): boolean {
+  return (
+    isGatewayError(error) && ['lease_lost', 'stopping', 'storage_unavailable', 'replay_stopped'].includes(error.code)
+  )
+}
+
+function stepDeps(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  { lease, isStopping, control, signal, store, errors }: Running,
+): Parameters<typeof createSteps>[0] {
+  const { lane, turn } = ready
+  return {
+    journal: deps.journal,
+    turn: {
+      conversationId: lane.conversationId,
+      epoch: lane.epoch,
+      turnId: turn.id,
+      journalTurn: ready.journalTurn,
+    },
+    log: ready.steps,
+    assertHeld: lease.assertHeld,
+    untilHeld: lease.untilHeld,
+    store,
+    isStopping,
+    signal,
+    fetch: (onSend) =>
+      leasedFetch(lease, createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs)),
+    hash: deps.hash,
+    onStopped: control.onStopped,
+    onThrown: (error, name) => errors.report(error, { source: 'step', name }),
+    ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
+  }
+}
+
+// The transcript that a turn's agent is shown.
+
+/** What was said before, as much of it as an agent is shown, and the same in every try of its turn. */
+export async function readTurnTranscript(
+  deps: GatewayDeps,
+  { turn, at, isFirst, view }: ReadyTurn,
+): Promise<readonly Envelope[]> {
+  // A turn that its session begins with need not ask.
+  if (isFirst === true || view === null) return []
+  const { historyHead: head, historyTail: tail } = deps.turnPolicy
+  const around = at.attention.remember?.messages ?? 0
+  return deps.transcripts.window(turn.sessionId, view ?? { head, tail, around })
+}

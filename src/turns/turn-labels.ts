@@ -1,0 +1,33 @@
+// What a turn's answer and its transcript lines say about it, and about who wrote.
+import type { ReplyFacts } from '../agent/reply.ts'
+import type { WaitingMessage } from '../db/turn-rows.ts'
+import type { GatewayConnection } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { abortable } from './turn-signal.ts'
+
+export function replyFacts(ready: ReadyTurn): ReplyFacts {
+  const lead = ready.members.at(-1)?.message
+  return {
+    threadId: lead?.thread_id ?? ready.lane.conversationId,
+    inReplyTo: lead?.id ?? ready.turn.id,
+    agent: ready.lane.agent,
+  }
+}
+
+export function getRunId(ready: ReadyTurn): string {
+  return ready.turn.runId ?? ready.turn.id
+}
+
+const nameTimeoutMs = 3_000
+
+/** What people call a sender: as the message says, else as the platform says when it is asked, else by their user name. */
+export async function askSenderName(
+  { adapter }: Pick<GatewayConnection, 'adapter'>,
+  { message, replyTo }: Pick<WaitingMessage, 'message' | 'replyTo'>,
+): Promise<string | undefined> {
+  const { display_name: told, profile } = message.sender
+  if (told !== undefined || adapter.senderName === undefined) return told ?? profile?.username
+  const inTime = AbortSignal.timeout(nameTimeoutMs)
+  const asked = abortable(inTime, () => adapter.senderName?.(message, replyTo, inTime))
+  return (await asked.catch(() => undefined)) ?? profile?.username
+}
