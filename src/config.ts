@@ -12,6 +12,7 @@ import { type HttpLimits, readHttpLimits } from './config/http-limits.ts'
 import { type ApiLimits, readApiSettings } from './config/limits.ts'
 import { readPostgresSettings } from './config/postgres-settings.ts'
 import { parseSealKeys } from './config/seal-keys.ts'
+import { readTenant } from './config/tenant.ts'
 import { readConfiguredTokenIssuers } from './config/token-issuers.ts'
 import { unknownKeyProblems, unknownVariableProblems } from './config/unknown-names.ts'
 import {
@@ -30,16 +31,18 @@ import {
   strangerLimits,
 } from './contract/index.ts'
 import { defaultRetention, type RetentionPolicy, retentionProblems } from './db/retention.ts'
-import type { AccessPolicy } from './identity/access/access-policy.ts'
-import type { UserHas } from './identity/access/capabilities.ts'
-import type { ConsentPolicy } from './identity/consent/consent.ts'
-import type { TokenIssuerSettings, TokenIssuers } from './identity/issuers/token-issuer.ts'
-import type { PrincipalResolver } from './identity/principal/resolver.ts'
-import type { ReplyPolicy } from './identity/routing/attention.ts'
-import { readTenant } from './identity/tenant.ts'
-import type { AttestationVerifier } from './identity/trust/admit-forwarded.ts'
-import { configuredIssuers } from './identity/trust/configured-issuers.ts'
-import type { TrustedIssuer, TrustedIssuers } from './identity/trust/trusted-issuers.ts'
+import type { AccessPolicy } from './identity/access-policy.ts'
+import type { ConsentPolicy } from './identity/consent.ts'
+import type { TokenIssuerSettings, TokenIssuers } from './identity/issuers/token-issuers.ts'
+import type { UserHas } from './identity/principals.ts'
+import type { ReplyPolicy } from './identity/reply-policy.ts'
+import type { PrincipalResolver } from './identity/resolve-principal.ts'
+import {
+  type AttestationVerifier,
+  configuredIssuers,
+  type TrustedIssuer,
+  type TrustedIssuers,
+} from './identity/trust.ts'
 import type { SettlePolicy } from './outbound/settle.ts'
 import type { TurnPolicy } from './turns/deps.ts'
 

@@ -75,37 +75,47 @@ export {
   verifiedSender,
 } from './contract/index.ts'
 export type { GrantRole } from './db/grants.ts'
+export {
+  createEvidenceAccess,
+  type EvidenceDecision,
+  type EvidenceRules,
+  readEvidenceRules,
+} from './identity/access-rules.ts'
+export {
+  callerHeaders,
+  chainCue,
+  isCallerLoop,
+  loopFault,
+  nextAgentChain,
+  nextHop,
+  readCallerContext,
+  type Visit,
+} from './identity/call-chain.ts'
+export { type ConsentDecision, type ConsentPolicy, decideConsent } from './identity/consent.ts'
+export { atLeast, hasIdentity, type IdentityQuestion } from './identity/evidence.ts'
+export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing } from './identity/grants.ts'
+export type { TokenIssuerSettings } from './identity/issuers/token-issuers.ts'
+export { mayMentionHuman, mentionsIn, type TextMention } from './identity/mentions.ts'
 // Who speaks, how we know, and what they may do: for agents that decide by themselves and for hosts that bring their own policy.
-export { can, effectiveCeiling, type UserHas } from './identity/access/capabilities.ts'
-export { createEvidenceAccess, type EvidenceDecision } from './identity/access/decide-access.ts'
-export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing } from './identity/access/grants.ts'
-export { type EvidenceRules, readEvidenceRules } from './identity/access/rules.ts'
-export { chainCue, loopFault, nextAgentChain, type Visit } from './identity/chain/agent-chain.ts'
-export { callerHeaders, nextHop, readCallerContext } from './identity/chain/caller-context.ts'
-export { isCallerLoop } from './identity/chain/caller-loop.ts'
-export { type ConsentDecision, type ConsentPolicy, decideConsent } from './identity/consent/consent.ts'
-export { agentJrd, type Jrd, readJrd } from './identity/discovery/jrd.ts'
-export { atLeast } from './identity/evidence/assurance.ts'
-export { hasIdentity, type IdentityQuestion } from './identity/evidence/has-identity.ts'
-export type { TokenIssuerSettings } from './identity/issuers/token-issuer.ts'
-export { type CapabilityCeiling, ceilingAllows, narrowCeiling } from './identity/principal/capability-ceiling.ts'
 export {
   applicationPrincipal,
   audiencePrincipal,
-  runtimePrincipal,
-  systemPrincipal,
-  tokenPrincipal,
-  userPrincipal,
-} from './identity/principal/factories.ts'
-export {
+  type CapabilityCeiling,
+  can,
+  ceilingAllows,
   conversationOwner,
   createPrincipal,
   type ExecutionPrincipal,
+  effectiveCeiling,
+  narrowCeiling,
+  runtimePrincipal,
   safeMetadata,
-} from './identity/principal/principal.ts'
-export { createEvidenceResolver, type PrincipalResolver } from './identity/principal/resolver.ts'
-export { mayMentionHuman } from './identity/routing/mention-humans.ts'
-export { mentionsIn, type TextMention } from './identity/routing/mentions-in.ts'
-export { type AgentRoute, routeAgent } from './identity/routing/route-agent.ts'
-export { type AttestationVerifier, admitForwarded } from './identity/trust/admit-forwarded.ts'
-export { readTrustedIssuers, type TrustedIssuers } from './identity/trust/trusted-issuers.ts'
+  systemPrincipal,
+  tokenPrincipal,
+  type UserHas,
+  userPrincipal,
+} from './identity/principals.ts'
+export { createEvidenceResolver, type PrincipalResolver } from './identity/resolve-principal.ts'
+export { type AgentRoute, routeAgent } from './identity/route-agent.ts'
+export { type AttestationVerifier, admitForwarded, readTrustedIssuers, type TrustedIssuers } from './identity/trust.ts'
+export { agentJrd, type Jrd, readJrd } from './identity/webfinger.ts'

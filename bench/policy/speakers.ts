@@ -7,7 +7,7 @@ import {
   type StoredGrant,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import type { AccessContext } from '../../src/identity/access/access-policy.ts'
+import type { AccessContext } from '../../src/identity/access-policy.ts'
 
 export type Speaker = {
   readonly sender: Sender

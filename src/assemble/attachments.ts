@@ -1,12 +1,5 @@
 // The attachment service as configured: over the rows of this database and the stores of this runtime.
-import { serveFile } from '../attachments/answer-file.ts'
-import type { BlobStore } from '../attachments/blob-store.ts'
-import { createAttachmentService } from '../attachments/create-desk.ts'
-import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
-import type { AttachmentService } from '../attachments/desk.ts'
-import { createS3Store } from '../attachments/drivers/s3/create-s3-store.ts'
-import { createSupabaseStore } from '../attachments/drivers/supabase/create-supabase-store.ts'
-import { createRawBlobs } from '../attachments/originals.ts'
+
 import type { AttachmentPlace } from '../config/attachments.ts'
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
@@ -21,6 +14,13 @@ import {
 import { createAttachmentStore } from '../db/attachments.ts'
 import type { Database } from '../db/client.ts'
 import { createSigningKeys } from '../db/signing-keys.ts'
+import type { AttachmentDescriptor, AttachmentService } from '../files/attachment.ts'
+import { createAttachmentService } from '../files/attachment-service.ts'
+import type { BlobStore } from '../files/blob-store.ts'
+import { createS3Store } from '../files/drivers/s3.ts'
+import { createSupabaseStore } from '../files/drivers/supabase.ts'
+import { createRawBlobs } from '../files/raw-blobs.ts'
+import { serveFile } from '../files/serve-file.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 /** What a runtime knows about files: the first store takes new ones, the others still hold older ones. */

@@ -4,10 +4,10 @@ import type { CallerVerifier, Log, SafeFetch, Secret } from '../contract/index.t
 import type { Database } from '../db/client.ts'
 import { createTokenStore } from '../db/tokens.ts'
 import { createUsedTokens } from '../db/used-tokens.ts'
-import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-memory.ts'
-import { createExternalTokenVerifier, type ExternalTokenVerifier } from '../identity/issuers/outside-tokens.ts'
-import { hasTokenIssuers, metadataUrl } from '../identity/issuers/protected-resource.ts'
-import { createCallerService } from '../identity/tokens/callers.ts'
+import { createCallerService } from '../identity/callers.ts'
+import { createExternalTokenVerifier, type ExternalTokenVerifier } from '../identity/issuers/external-tokens.ts'
+import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-client.ts'
+import { hasTokenIssuers, metadataUrl } from '../identity/issuers/token-issuers.ts'
 import { createUnpinnedFetch, equalInConstantTime, sha256Hex } from '../lib/index.ts'
 
 export type CallerServiceDeps = {

@@ -3,7 +3,7 @@ import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/client.ts'
 import { createOwnKeyStore } from '../db/own-keys.ts'
-import { type Attestor, createAttestor, makeAttestationKey } from '../identity/evidence/attest.ts'
+import { type Attestor, createAttestor, makeAttestationKey } from '../identity/attestor.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 /** Longer than others keep the card they check by. */

@@ -4,7 +4,7 @@ import type { Log } from '../contract/index.ts'
 import { createAccountDeletionStore } from '../db/account-deletions.ts'
 import type { Database } from '../db/client.ts'
 import { createSweepStore, sweepOnce } from '../db/retention.ts'
-import { processAccountDeletions } from '../identity/forget/farewell.ts'
+import { processAccountDeletions } from '../identity/erase.ts'
 import type { GatewayDeps } from '../turns/deps.ts'
 
 export type SweepDeps = {

@@ -1,5 +1,5 @@
 // `parley attachments`: the files people sent and agents made, by descriptor. Their bytes are not shown here.
-import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
+import type { AttachmentDescriptor } from '../files/attachment.ts'
 import type { Group } from './command.ts'
 import { confirmOrAbort, yesArg } from './confirm.ts'
 import { operatorCommand } from './operator.ts'

@@ -1,7 +1,7 @@
 // `parley forget`: erases what is stored about one person, on every connection, and says what that was.
 
 import type { ErasedCounts } from '../db/erase-person.ts'
-import { addErasedCounts, type EraseResult, noneErased } from '../identity/forget/forget.ts'
+import { addErasedCounts, type EraseResult, noneErased } from '../identity/erase.ts'
 import { confirmOrAbort, yesArg } from './confirm.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
 import { printRemark } from './output.ts'

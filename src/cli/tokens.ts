@@ -1,6 +1,6 @@
 // `parley tokens`: who may operate this gateway, who may see what is theirs, who may talk to agents. A token is shown when it is
 // made, and never again.
-import { type TokenLine, type TokenScope, tokenScopes } from '../identity/tokens/token-store.ts'
+import { type TokenLine, type TokenScope, tokenScopes } from '../identity/tokens.ts'
 import type { Group } from './command.ts'
 import { confirmOrAbort, yesArg } from './confirm.ts'
 import { expiryMs } from './duration.ts'

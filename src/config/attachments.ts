@@ -1,7 +1,7 @@
 // Where files are kept and how large they may be: a section of the configuration file, or variables of the environment.
 import * as z from 'zod'
-import type { BlobStore } from '../attachments/blob-store.ts'
 import { GatewayError, type Secret, secret } from '../contract/index.ts'
+import type { BlobStore } from '../files/blob-store.ts'
 
 export type S3Options = {
   /** Scheme and host, such as https://s3.eu-central-1.amazonaws.com or http://127.0.0.1:9000. */

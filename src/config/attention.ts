@@ -1,7 +1,7 @@
 // How agents listen in rooms: a section of a connection's configuration.
 import * as z from 'zod'
 import type { AttentionMode, ConnectionConfig } from '../contract/index.ts'
-import { maxAmbientMessages, type ReplyPolicy } from '../identity/routing/attention.ts'
+import { maxAmbientMessages, type ReplyPolicy } from '../identity/reply-policy.ts'
 
 const modes = ['always', 'mention', 'thread', 'ambient'] as const
 const modeSchema = z.enum(modes, `must be one of ${modes.join(', ')}`)

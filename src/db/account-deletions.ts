@@ -1,5 +1,5 @@
 // Farewells on SQL.
-import type { AccountDeletion, AccountDeletionStore } from '../identity/forget/farewell.ts'
+import type { AccountDeletion, AccountDeletionStore } from '../identity/erase.ts'
 import { type Database, statement, storableJson, unindexed } from './client.ts'
 import {
   createCountQuery,

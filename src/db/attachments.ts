@@ -1,6 +1,7 @@
 // Port: the rows of attachments. Bytes are written between `begin` and `finish`; whatever dies in between is swept.
-import type { AttachmentDescriptor, AttachmentOrigin, AttachmentOwner } from '../attachments/descriptor.ts'
+
 import { cleanText, GatewayError, isGatewayError } from '../contract/index.ts'
+import type { AttachmentDescriptor, AttachmentOrigin, AttachmentOwner } from '../files/attachment.ts'
 import { auditedAct } from './audit-lines.ts'
 import { type Database, historyTimeSql, statement, storableJson } from './client.ts'
 

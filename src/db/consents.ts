@@ -4,7 +4,7 @@ import {
   type ConsentDecision,
   type ConsentOperation,
   consentOperations,
-} from '../identity/consent/consent.ts'
+} from '../identity/consent.ts'
 import { type Database, statement, storableJson } from './client.ts'
 
 /** What a person said. The same id again changes nothing. */

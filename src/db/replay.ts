@@ -1,7 +1,7 @@
 // The port of a replay: everything that was stored of one turn, or of a message that never had one. Reads only.
 
 import { type Envelope, GatewayError, type JsonObject } from '../contract/index.ts'
-import { maxAmbientMessages } from '../identity/routing/attention.ts'
+import { maxAmbientMessages } from '../identity/reply-policy.ts'
 import { messageColumns } from './claim-lanes.ts'
 import { type Database, rowVersion, statement } from './client.ts'
 import type { RecordedStep } from './journal.ts'

@@ -1,6 +1,7 @@
 // The keys of our handles on SQL: made once, whichever replica asks first, and sealed before they come here.
-import type { SigningKey, SigningKeys } from '../attachments/signing-keys.ts'
+
 import { GatewayError, type IdSource } from '../contract/index.ts'
+import type { SigningKey, SigningKeys } from '../files/attachment.ts'
 import { auditLines } from './audit-lines.ts'
 import { type Database, statement } from './client.ts'
 import type { Seal } from './installations.ts'

@@ -1,6 +1,6 @@
 // Tasks on SQL, those of one connection. Credentials for a caller's push receiver are sealed before they come here.
 import type { PushConfig, Task, TaskWait } from '../contract/index.ts'
-import type { TaskLogPosition, TaskRecord, TaskStore, TaskUpdates } from '../tasks/task-store.ts'
+import type { TaskLogPosition, TaskRecord, TaskStore, TaskUpdates } from '../tasks/task-log.ts'
 import { type Database, instantNow, isoTime, statement, unindexed } from './client.ts'
 import type { Seal } from './installations.ts'
 import { disablePush, findPush, listPush, pushToSend, removePush, savePush } from './push-configs.ts'

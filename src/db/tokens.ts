@@ -1,6 +1,5 @@
 // Tokens on SQL.
-import type { FoundToken, TokenLine, TokenStore } from '../identity/tokens/token-store.ts'
-import { tokenPrefix } from '../identity/tokens/tokens.ts'
+import { type FoundToken, type TokenLine, type TokenStore, tokenPrefix } from '../identity/tokens.ts'
 import { type Database, statement } from './client.ts'
 
 type Row = Omit<TokenLine, 'prefix'>

@@ -11,9 +11,9 @@ import type {
   StoredAccess,
   TaskState,
 } from '../contract/index.ts'
-import type { EndedTurn } from '../sessions/ended-turn.ts'
-import type { NewPairing } from '../sessions/new-pairing.ts'
-import type { AmbientMessage, AmbientRecall } from '../sessions/overheard.ts'
+import type { NewPairing } from '../identity/pairing.ts'
+import type { AmbientMessage, AmbientRecall } from '../sessions/ambient-context.ts'
+import type { EndedTurn } from '../tasks/task-log.ts'
 
 /** What every later write must carry: it fails once another process holds the lane. */
 export type Hold = { readonly conversationId: string; readonly epoch: number }

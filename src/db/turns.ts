@@ -1,6 +1,6 @@
 // Hop 5's port on SQL. The holder is this process; the lease length is the store's.
 import { isGatewayError, noStoredAccess, type PolicySender, type StoredAccess } from '../contract/index.ts'
-import type { EndedTurn } from '../sessions/ended-turn.ts'
+import type { EndedTurn } from '../tasks/task-log.ts'
 import {
   claimControlLanes,
   claimLanes,

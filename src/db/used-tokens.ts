@@ -1,5 +1,5 @@
 // Tokens that count once, on SQL.
-import type { UsedTokens } from '../identity/issuers/used-tokens.ts'
+import type { UsedTokens } from '../identity/issuers/external-tokens.ts'
 import { type Database, statement } from './client.ts'
 
 export function createUsedTokens(database: Database, tenant: string): UsedTokens {

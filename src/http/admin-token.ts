@@ -1,8 +1,7 @@
 // Callers of the operator's routes by their token: an operator, with the first token or one that was made, or a person whose token shows what is theirs.
 import type { Context } from 'hono'
 import { GatewayError, type WorkspaceScope } from '../contract/index.ts'
-import type { TokenHolder } from '../identity/tokens/token-store.ts'
-import { authenticateToken, parseBearerHeader } from '../identity/tokens/tokens.ts'
+import { authenticateToken, parseBearerHeader, type TokenHolder } from '../identity/tokens.ts'
 import { equalInConstantTime, sha256Hex } from '../lib/index.ts'
 import type { AppDeps } from './deps.ts'
 

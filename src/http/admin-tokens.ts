@@ -10,8 +10,7 @@ import {
   type WorkspaceScope,
   workspaceKey,
 } from '../contract/index.ts'
-import { type TokenScope, tokenScopes } from '../identity/tokens/token-store.ts'
-import { createToken, type TokenRequest } from '../identity/tokens/tokens.ts'
+import { createToken, type TokenRequest, type TokenScope, tokenScopes } from '../identity/tokens.ts'
 import { sha256Hex } from '../lib/index.ts'
 import type { AppDeps } from './deps.ts'
 import { readJsonRequest } from './json-body.ts'

@@ -1,7 +1,7 @@
 // POST /api/v1/agent/attachments and the fresh URL of what was uploaded.
 import type { Context, Hono } from 'hono'
-import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import { GatewayError } from '../contract/index.ts'
+import type { AttachmentDescriptor } from '../files/attachment.ts'
 import type { ApiCaller } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { identifyApiCaller } from './identified.ts'

@@ -1,7 +1,7 @@
 // POST /admin/forget: erases one person's data, a bounded piece per request. It cannot be undone, so it says what it does.
 import type { Hono } from 'hono'
 import * as z from 'zod'
-import { countPersonData, erasePerson } from '../identity/forget/forget.ts'
+import { countPersonData, erasePerson } from '../identity/erase.ts'
 import type { AppDeps } from './deps.ts'
 import { readJsonRequest } from './json-body.ts'
 import { actorName } from './note-act.ts'

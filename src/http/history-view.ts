@@ -1,10 +1,10 @@
 // Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer. What is more than
 // the contract's two kinds of parts stands beside a text that says the same.
 import { approvalCode } from '../agent/approvals/question.ts'
-import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import { type Envelope, type Fields, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import type { ThreadLine, ThreadWait } from '../db/threads.ts'
-import { toHistoricalMessage } from '../sessions/codec.ts'
+import type { AttachmentDescriptor } from '../files/attachment.ts'
+import { toHistoricalMessage } from '../sessions/transcript.ts'
 import type { ApiCaller } from './api-callers.ts'
 import { isServedToCaller } from './attachments.ts'
 import type { AppDeps } from './deps.ts'

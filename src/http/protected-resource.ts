@@ -1,6 +1,6 @@
 // GET /.well-known/oauth-protected-resource: who issues tokens for this gateway (RFC 9728), public.
 import type { Context, Hono } from 'hono'
-import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/protected-resource.ts'
+import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/token-issuers.ts'
 import type { AppDeps } from './deps.ts'
 import { jsonBodyAnswer, toResponse } from './status.ts'
 

@@ -1,6 +1,7 @@
 // The body of an upload: fields first, then one file, which flows into the store while it comes in.
-import type { AttachmentService, StoreOutcome } from '../attachments/desk.ts'
+
 import { callerId, GatewayError, plainIdRemedy } from '../contract/index.ts'
+import type { AttachmentService, StoreOutcome } from '../files/attachment.ts'
 import { type FormPart, type Multipart, readMultipart } from './multipart/read-multipart.ts'
 
 export type UploadDeps = {

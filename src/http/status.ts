@@ -1,5 +1,5 @@
 // Outcomes to HTTP, as tables. No status number stands anywhere else. Errors are problem details (RFC 9457).
-import type { SignedUrlCode } from '../attachments/signed-url-code.ts'
+
 import {
   bearerChallenge,
   bearerErrorCode,
@@ -7,6 +7,7 @@ import {
   type RejectReason,
   type TransportAnswer,
 } from '../contract/index.ts'
+import type { SignedUrlCode } from '../files/attachment.ts'
 import type { Received } from '../inbound/receive.ts'
 import { asProblem, problemAnswer, traceHeader } from './problem.ts'
 

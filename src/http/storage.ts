@@ -1,6 +1,6 @@
 // GET /storage/v1/object/sign/{bucket}/{path}?token=…: the bytes behind one of our handles, under headers that make them inert.
 import type { Hono } from 'hono'
-import { serveFile } from '../attachments/answer-file.ts'
+import { serveFile } from '../files/serve-file.ts'
 import type { AppDeps } from './deps.ts'
 import { fileRefusedAnswer, toResponse } from './status.ts'
 

@@ -1,7 +1,7 @@
 // GET /.well-known/webfinger (RFC 7033): where an agent of ours is found. Channels say where, the core says whose it is.
 import type { Context, Hono } from 'hono'
 import { type AgentUrls, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
-import { agentJrd, type Jrd } from '../identity/discovery/jrd.ts'
+import { agentJrd, type Jrd } from '../identity/webfinger.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 import type { AppDeps } from './deps.ts'
 import { failureAnswer, jsonBodyAnswer, toResponse } from './status.ts'

@@ -7,7 +7,7 @@ import {
   type Sender,
   verifiedSender,
 } from '../contract/index.ts'
-import { admitForwarded } from '../identity/trust/admit-forwarded.ts'
+import { admitForwarded } from '../identity/trust.ts'
 import type { GatewayDeps } from '../turns/deps.ts'
 
 type ForwardedDeps = Pick<GatewayDeps, 'trustedIssuers' | 'attestations' | 'now'>

@@ -1,8 +1,8 @@
 // Whom an inbound event is for where several agents share a connection (hop 4). The thread's own agent is known to the accept
 // statement only: here it is said whether that one may take it.
 import { type InboundMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
-import { mentionsIn, type TextMention } from '../identity/routing/mentions-in.ts'
-import { routeAgent } from '../identity/routing/route-agent.ts'
+import { mentionsIn, type TextMention } from '../identity/mentions.ts'
+import { routeAgent } from '../identity/route-agent.ts'
 import { controlNames } from '../turns/chat-commands.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import type { Route } from './accept.ts'

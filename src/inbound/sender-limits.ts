@@ -12,7 +12,7 @@ import {
 } from '../contract/index.ts'
 import { changesAnything } from '../db/records.ts'
 import type { UnprovenSenderCharge, UnprovenSenderKind } from '../db/unproven-senders.ts'
-import type { AccessContext, AccessDecision } from '../identity/access/access-policy.ts'
+import type { AccessContext, AccessDecision } from '../identity/access-policy.ts'
 import { acceptedRule, createAccessContext, isWatched } from '../turns/admit.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import { withForwarded } from './forwarded-evidence.ts'

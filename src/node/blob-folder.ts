@@ -2,9 +2,8 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
-import type { BlobStore, ByteRange } from '../attachments/blob-store.ts'
-import { assertObjectKey } from '../attachments/drivers/object-key.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
+import { assertObjectKey, type BlobStore, type ByteRange } from '../files/blob-store.ts'
 import { makeDataDir } from './data-dir.ts'
 import type { FreeSpace } from './free-space.ts'
 

@@ -1,7 +1,7 @@
 // Weak settings of a gateway on this machine: its configuration, its data folder, its tokens.
 import { stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
-import type { TokenLine } from '../identity/tokens/token-store.ts'
+import type { TokenLine } from '../identity/tokens.ts'
 import type { PublicUrlHealth } from '../observability/readiness.ts'
 import { auditConfig } from '../operator/audit-config/audit-config.ts'
 import { readConfigFacts } from '../operator/audit-config/config-facts.ts'

@@ -2,8 +2,8 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openBlobStore, type RuntimeFiles } from '../assemble/attachments.ts'
-import type { BlobStore } from '../attachments/blob-store.ts'
 import type { Config } from '../config.ts'
+import type { BlobStore } from '../files/blob-store.ts'
 import { createFolderStore } from './blob-folder.ts'
 import type { FreeSpace } from './free-space.ts'
 

@@ -1,7 +1,7 @@
 // A message that had to wait for its sender to be let in, in words.
 
 import type { MessageFacts, PairingFacts } from '../db/explain.ts'
-import { formatPairingCode } from '../identity/pairing/pairing-code.ts'
+import { formatPairingCode } from '../identity/pairing.ts'
 import { durationBetween } from './span-words.ts'
 import { type NextStep, type TimelineEntry, timelineEntry } from './story.ts'
 

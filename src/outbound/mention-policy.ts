@@ -1,8 +1,7 @@
 // Whom a reply may notify by naming them (hop 8): decided once, before rendering, for every channel alike.
 import { isKnownPart, type NormalizedResponse, type Part, parseAddress } from '../contract/index.ts'
-import { defuseMentions, type MentionTreatment, type WrittenName } from '../identity/routing/defuse-mentions.ts'
-import { mayMentionHuman } from '../identity/routing/mention-humans.ts'
-import type { Participant } from '../sessions/codec.ts'
+import { defuseMentions, type MentionTreatment, mayMentionHuman, type WrittenName } from '../identity/mentions.ts'
+import type { Participant } from '../sessions/transcript.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 
 export type MentionContext = {

@@ -1,6 +1,5 @@
 // Hop 8, before rendering: files of a reply are kept, so that rows hold ids and never bytes, and are the agent's to send.
 import type { AgentContext } from '../agent/context.ts'
-import type { IncomingFile, StoreOutcome } from '../attachments/desk.ts'
 import {
   errorLogFields,
   GatewayError,
@@ -10,6 +9,7 @@ import {
   type NormalizedResponse,
   type Part,
 } from '../contract/index.ts'
+import type { IncomingFile, StoreOutcome } from '../files/attachment.ts'
 import type { GatewayDeps } from '../turns/deps.ts'
 import {
   deriveAttachmentId,

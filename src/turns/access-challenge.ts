@@ -2,11 +2,16 @@
 import { completeReply } from '../agent/reply.ts'
 import { cleanName, type NormalizedResponse } from '../contract/index.ts'
 import type { AccessBasis, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
-import { accessDeniedNotice, pairingHint, pairingPrompt, rateLimitNotice } from '../identity/pairing/door-words.ts'
-import { newPairingCode } from '../identity/pairing/pairing-code.ts'
-import { isGroupRoom } from '../identity/routing/attention.ts'
+import {
+  accessDeniedNotice,
+  type NewPairing,
+  newPairingCode,
+  pairingHint,
+  pairingPrompt,
+  rateLimitNotice,
+} from '../identity/pairing.ts'
+import { isGroupRoom } from '../identity/reply-policy.ts'
 import { isDirectMessage, mayReplyToUnproven, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
-import type { NewPairing } from '../sessions/new-pairing.ts'
 import { admitOrHold, isWatched, pairingQuota } from './admit.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { emptyEnd, renderOutgoing } from './end-turn.ts'

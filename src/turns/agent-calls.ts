@@ -19,9 +19,9 @@ import {
   unverifiedSender,
 } from '../contract/index.ts'
 import { pauseSignals } from '../db/signals.ts'
-import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/chain/agent-chain.ts'
-import { readdressMessage } from '../identity/evidence/addressed-to.ts'
-import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/codec.ts'
+import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/call-chain.ts'
+import { readdressMessage } from '../identity/evidence.ts'
+import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/transcript.ts'
 import { admit } from './admit.ts'
 import type { TurnChain } from './call-chain.ts'
 import type { GatewayDeps } from './deps.ts'

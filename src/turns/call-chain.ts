@@ -1,7 +1,7 @@
 // The chain of agents a turn stands in. It goes with what the turn leaves for later: an agent that is woken by its own timer, or
 // by a person's approval, stands where it stood.
 import { type CallerContext, callerContextSchema, type Fields, type JsonObject } from '../contract/index.ts'
-import type { AgentChain } from '../identity/chain/agent-chain.ts'
+import type { AgentChain } from '../identity/call-chain.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 
 export type TurnChain = {

@@ -2,8 +2,6 @@
 // every member is admitted: a stranger's message never causes a download.
 
 import type { AgentContext } from '../agent/context.ts'
-import type { IncomingFile, StoreOutcome } from '../attachments/desk.ts'
-import type { SignedUrlCode } from '../attachments/signed-url-code.ts'
 import {
   GatewayError,
   isGatewayError,
@@ -14,6 +12,7 @@ import {
   type Part,
 } from '../contract/index.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
+import type { IncomingFile, SignedUrlCode, StoreOutcome } from '../files/attachment.ts'
 import type { GatewayDeps } from './deps.ts'
 import {
   deriveAttachmentId,

@@ -8,9 +8,9 @@ import {
   type StoredMessage,
   type WaitingMessage,
 } from '../db/turn-rows.ts'
-import { ambientEnvelope } from '../sessions/codec.ts'
-import type { AmbientRecord } from '../sessions/overheard.ts'
-import { isSameReplyAddress, replyAddressAfterEdit } from '../sessions/reply-address.ts'
+import type { AmbientRecord } from '../sessions/ambient-context.ts'
+import { ambientEnvelope } from '../sessions/transcript.ts'
+import { isSameReplyAddress, replyAddressAfterEdit } from './reply-address.ts'
 
 /** What hop 6 says of a message. */
 export type Admission = AccessBasis &

@@ -13,7 +13,7 @@ import {
   type WaitingMessage,
   type WaitingSignal,
 } from '../db/turn-rows.ts'
-import { readdressMessage } from '../identity/evidence/addressed-to.ts'
+import { readdressMessage } from '../identity/evidence.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import { isDirectMessage, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'

@@ -2,9 +2,8 @@
 // chain of agents as the next one is told it.
 import type { NextHop, RemoteAccess } from '../agent/elsewhere.ts'
 import { type CallerContext, parseAddress, type SafeFetch } from '../contract/index.ts'
-import { nextAgentChain } from '../identity/chain/agent-chain.ts'
-import { callerHeaders, nextHop, topOfChain } from '../identity/chain/caller-context.ts'
-import { readJrd } from '../identity/discovery/jrd.ts'
+import { callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
+import { readJrd } from '../identity/webfinger.ts'
 import type { TurnChain } from './call-chain.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Lease } from './leases.ts'

@@ -13,7 +13,7 @@ import {
 import type { SentCall, Stored } from '../db/replay.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
 import { redactRaw } from '../inbound/stored-copy.ts'
-import { toHistoricalMessage } from '../sessions/codec.ts'
+import { toHistoricalMessage } from '../sessions/transcript.ts'
 
 /** `cleaned`: every text becomes filler of the same shape. `with_text`: texts stay, less names, ids and secrets. */
 export type FixtureRequest = 'none' | 'cleaned' | 'with_text'

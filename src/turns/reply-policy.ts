@@ -1,9 +1,9 @@
 // The reply policy in rooms (hop 6): messages of admitted people that are not for the agent end here as refused, and may be kept as ambient context.
 import { textOf } from '../contract/index.ts'
 import { noAccessBasis, type WaitingMessage } from '../db/turn-rows.ts'
-import { findUnansweredReason, isGroupRoom, isUnansweredReason } from '../identity/routing/attention.ts'
+import { findUnansweredReason, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
 import { namesAgent } from '../inbound/route-to-agent.ts'
-import type { AmbientRecall } from '../sessions/overheard.ts'
+import type { AmbientRecall } from '../sessions/ambient-context.ts'
 import { isControl } from './chat-commands.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import type { Admission, AmbientDecision } from './plan-turn.ts'

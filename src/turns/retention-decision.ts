@@ -1,7 +1,7 @@
 // Transcript retention: whether a session that begins may be kept, decided once and stored with it.
 
 import type { RetentionDecision } from '../db/turn-rows.ts'
-import type { ConsentContext } from '../identity/consent/consent.ts'
+import type { ConsentContext } from '../identity/consent.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
 type RetentionDeps = Pick<GatewayDeps, 'consent' | 'consents' | 'newId' | 'turnPolicy'>

@@ -9,7 +9,7 @@ import {
   type TaskState,
 } from '../contract/index.ts'
 import type { NewRunEvent, OpenTurn, RunEnd, TurnEnd } from '../db/turn-rows.ts'
-import type { TaskRecord } from '../tasks/task-store.ts'
+import type { TaskRecord } from '../tasks/task-log.ts'
 import type { GatewayDeps } from './deps.ts'
 
 /** The end of an agent that is a plain function: it returned, and nothing was counted. */

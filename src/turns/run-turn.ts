@@ -15,7 +15,7 @@ import {
 import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
 import { unknownAgent } from '../inbound/route-to-agent.ts'
 import { keepReplyFiles, type ReplyFileContext } from '../outbound/reply-files.ts'
-import { type Participant, readParticipant, toHistoricalMessage } from '../sessions/codec.ts'
+import { type Participant, readParticipant, toHistoricalMessage } from '../sessions/transcript.ts'
 import { resolveSpeaker } from './admit.ts'
 import { createTurnAgentCalls } from './agent-calls.ts'
 import { createTurnChain, type TurnChain } from './call-chain.ts'

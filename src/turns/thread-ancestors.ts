@@ -2,7 +2,7 @@
 // is admitted: a stranger's message never causes a look-up. They are shown like ambient context, and belong to no transcript.
 import type { AgentContext } from '../agent/context.ts'
 import type { AncestorMessage, Envelope, Json, KnownPart, Part, ReferencedMessage } from '../contract/index.ts'
-import { ambientEnvelope } from '../sessions/codec.ts'
+import { ambientEnvelope } from '../sessions/transcript.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { abortable } from './turn-signal.ts'
 

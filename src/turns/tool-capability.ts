@@ -1,8 +1,6 @@
 // Whether the sender may use a tool that needs a capability. The agent asks; identity answers.
 import type { Fields } from '../contract/index.ts'
-import { can, effectiveCeiling, type UserHas } from '../identity/access/capabilities.ts'
-import { ceilingAllows } from '../identity/principal/capability-ceiling.ts'
-import { createPrincipal } from '../identity/principal/principal.ts'
+import { can, ceilingAllows, createPrincipal, effectiveCeiling, type UserHas } from '../identity/principals.ts'
 
 export type CapabilityCheck = { readonly can: (principal: Fields, capability: string) => Promise<boolean> }
 

@@ -1,7 +1,6 @@
 // The files of a turn before its agent runs: brought, kept, and handed out anew with everything that was said.
 
 import type { AgentFiles } from '../agent/context.ts'
-import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import {
   GatewayError,
   type HistoricalMessage,
@@ -11,6 +10,7 @@ import {
   type Part,
   type SourcedFile,
 } from '../contract/index.ts'
+import type { AttachmentDescriptor } from '../files/attachment.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { bringFiles, type FetchContext } from './fetch-files.ts'
 import { type FilePart, isFilePart, listAttachmentIds, missingPart, noLongerThere, storedPart } from './file-part.ts'

@@ -1,8 +1,8 @@
 // Where files are kept on Workers: in the store whose variables are set, else in the bucket that is bound.
 import { openBlobStore, type RuntimeFiles } from '../assemble/attachments.ts'
-import type { BlobStore } from '../attachments/blob-store.ts'
-import { createR2Store } from '../attachments/drivers/create-r2-store.ts'
 import type { Config } from '../config.ts'
+import type { BlobStore } from '../files/blob-store.ts'
+import { createR2Store } from '../files/drivers/r2.ts'
 import type { WorkerEnv } from './settings.ts'
 
 /** What handles call the bucket: the binding does not tell its own name. */

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { GatewayError, type Log, type Mailer } from '../contract/index.ts'
 import type { Database, Failpoint } from '../db/client.ts'
 import { openHyperdrive } from '../db/hyperdrive.ts'
-import type { IssuerCache } from '../identity/issuers/issuer-memory.ts'
+import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { createSingleCommit } from '../inbound/group-commit.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 

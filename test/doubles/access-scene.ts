@@ -1,6 +1,6 @@
 // Where an access decision is made, for tests: the test agent on the test connection, nothing stored, the moment of `aMessage`.
 import { noStoredAccess } from '../../src/contract/index.ts'
-import type { AccessContext } from '../../src/identity/access/access-policy.ts'
+import type { AccessContext } from '../../src/identity/access-policy.ts'
 
 export function accessScene(changes: Partial<AccessContext> = {}): AccessContext {
   return {

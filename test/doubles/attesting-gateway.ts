@@ -1,7 +1,7 @@
 // Another gateway that signs what it says about people, and a verifier that holds it to its key, its message and to once.
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import type { IdentityEvidence } from '../../src/contract/index.ts'
-import type { AttestationVerifier } from '../../src/identity/trust/admit-forwarded.ts'
+import type { AttestationVerifier } from '../../src/identity/trust.ts'
 
 export type AttestingGateway = {
   /** Evidence with a signature over everything else it says. */

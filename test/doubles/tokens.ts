@@ -2,8 +2,7 @@
 import { createIdSource } from '../../src/contract/index.ts'
 import type { Database } from '../../src/db/client.ts'
 import { createTokenStore } from '../../src/db/tokens.ts'
-import type { TokenLine } from '../../src/identity/tokens/token-store.ts'
-import { createToken, type TokenDeps, type TokenRequest } from '../../src/identity/tokens/tokens.ts'
+import { createToken, type TokenDeps, type TokenLine, type TokenRequest } from '../../src/identity/tokens.ts'
 import { sha256Hex } from '../../src/lib/index.ts'
 
 /** An operator's, for ever, of the default workspace. */

@@ -1,7 +1,7 @@
 // Uploads as rows: an object that is begun, and the descriptor that finishes it.
 
-import type { AttachmentDescriptor } from '../../src/attachments/descriptor.ts'
 import type { AttachmentStore, FinishedUpload } from '../../src/db/attachments.ts'
+import type { AttachmentDescriptor } from '../../src/files/attachment.ts'
 
 let made = 0
 

@@ -5,7 +5,7 @@ import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type ChannelDefinition, GatewayError, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { createAccessPolicy } from '../../src/identity/access/access-policy.ts'
+import { createAccessPolicy } from '../../src/identity/access-policy.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import {
   createTestGateway,

@@ -5,7 +5,7 @@ import type { Adapter, ChannelDefinition, InboundEvent, RawBlobs } from '../../s
 import { statement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
-import { erasePerson } from '../../src/identity/forget/forget.ts'
+import { erasePerson } from '../../src/identity/erase.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'

@@ -1,10 +1,10 @@
 // The three JSON shapes of attachments in the run API (upload, message, history), letter for letter, on a project of Supabase's form.
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { createSupabaseStore } from '../../src/attachments/drivers/supabase/create-supabase-store.ts'
 import { secret } from '../../src/contract/index.ts'
 import { createAttachmentStore } from '../../src/db/attachments.ts'
 import { statement } from '../../src/db/client.ts'
+import { createSupabaseStore } from '../../src/files/drivers/supabase.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { anUpload } from '../doubles/uploads.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'

@@ -1,6 +1,6 @@
 // The routes of the API that the core answers itself: files, history, what is theirs, and the document about all of it.
 import * as z from 'zod'
-import { resourcePath } from '../../identity/issuers/protected-resource.ts'
+import { resourcePath } from '../../identity/issuers/token-issuers.ts'
 import { historyQuery } from '../history.ts'
 import { ownBase } from '../own-things.ts'
 import { historySchema, signedUrlSchema, uploadedSchema } from '../shapes/sessions.ts'

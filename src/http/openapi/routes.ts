@@ -1,6 +1,6 @@
 // GET /openapi.json and GET /docs/api: what this gateway can be asked, for programs and for people.
 import type { Hono } from 'hono'
-import { hasTokenIssuers } from '../../identity/issuers/protected-resource.ts'
+import { hasTokenIssuers } from '../../identity/issuers/token-issuers.ts'
 import type { AppDeps } from '../deps.ts'
 import { adminOperations } from './admin.ts'
 import { apiOperations, discoveryOperations, issuerOperations } from './api.ts'

@@ -3,7 +3,7 @@
 import type { Context, Hono } from 'hono'
 import type { InboundMessage, JsonObject, Task, TaskSnapshot } from '../../contract/index.ts'
 import { GatewayError, isFinalState } from '../../contract/index.ts'
-import { isForOtherAgent } from '../../identity/principal/bearer-principal.ts'
+import { isForOtherAgent } from '../../identity/resolve-principal.ts'
 import type { ApiCaller } from '../api-callers.ts'
 import type { AppDeps } from '../deps.ts'
 import { apiNotFound, identifyApiCaller, rejectApiCaller, toCallerRequest } from '../identified.ts'

@@ -4,7 +4,6 @@ import { createHash, randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { assertObjectKey } from '../../attachments/drivers/object-key.ts'
 import { GatewayError } from '../../contract/index.ts'
 import {
   countFilesElsewhere,
@@ -18,6 +17,7 @@ import {
 } from '../../db/backup.ts'
 import { readApplied } from '../../db/migrate.ts'
 import { type CopySql, type CopyTable, inCopyTransaction } from '../../db/postgres-copy.ts'
+import { assertObjectKey } from '../../files/blob-store.ts'
 import { attachmentsFolder, folderBucket, folderStoreName } from '../open-files.ts'
 import { sealKeyPath } from '../seal-key.ts'
 import { fsyncFolder, openBackupSink } from './backup-sink.ts'

@@ -1,8 +1,8 @@
 // What the checks look at: settings as they are in effect, and of secrets no more than how long and how varied they are.
 import type { AccessRule } from '../../contract/index.ts'
 import type { RetentionPolicy } from '../../db/retention.ts'
-import type { TokenLine } from '../../identity/tokens/token-store.ts'
-import type { TrustedIssuer } from '../../identity/trust/trusted-issuers.ts'
+import type { TokenLine } from '../../identity/tokens.ts'
+import type { TrustedIssuer } from '../../identity/trust.ts'
 import type { PublicUrlHealth } from '../../observability/readiness.ts'
 
 export type SecretFacts = { readonly name: string; readonly length: number; readonly differentCharacters: number }

@@ -1,5 +1,5 @@
 // Audit findings about tokens: those that never expire, that are unused, or whose label says nothing.
-import type { TokenLine } from '../../identity/tokens/token-store.ts'
+import type { TokenLine } from '../../identity/tokens.ts'
 import type { ConfigFacts } from './facts.ts'
 import type { Finding } from './finding.ts'
 

@@ -1,13 +1,12 @@
 // What the cases of signed URLs speak of: a Supabase project `xxx`, an S3 bucket, an R2 bucket, and who owns which object there.
 import { SignJWT } from 'jose'
-import type { BlobStore } from '../../../src/attachments/blob-store.ts'
-import { createAttachmentService } from '../../../src/attachments/create-desk.ts'
-import type { AttachmentOwner } from '../../../src/attachments/descriptor.ts'
-import type { ClaimOutcome } from '../../../src/attachments/desk.ts'
-import { createS3Store } from '../../../src/attachments/drivers/s3/create-s3-store.ts'
-import { createSupabaseStore } from '../../../src/attachments/drivers/supabase/create-supabase-store.ts'
 import { secret } from '../../../src/contract/index.ts'
 import type { FinishedUpload, ObjectAddress } from '../../../src/db/attachments.ts'
+import type { AttachmentOwner, ClaimOutcome } from '../../../src/files/attachment.ts'
+import { createAttachmentService } from '../../../src/files/attachment-service.ts'
+import type { BlobStore } from '../../../src/files/blob-store.ts'
+import { createS3Store } from '../../../src/files/drivers/s3.ts'
+import { createSupabaseStore } from '../../../src/files/drivers/supabase.ts'
 import { memoryKeys, memoryRows } from '../../unit/attachments/doubles/memory-rows.ts'
 
 export const nowMs = Date.parse('2026-11-17T12:00:00Z')

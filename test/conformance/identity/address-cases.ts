@@ -1,6 +1,6 @@
 // Addresses.
 import { displayAddress, formatAddress, isHostedAddress, parseAddress } from '../../../src/contract/index.ts'
-import { agentJrd, readJrd } from '../../../src/identity/discovery/jrd.ts'
+import { agentJrd, readJrd } from '../../../src/identity/webfinger.ts'
 import type { Case } from '../conform.ts'
 
 const canonical = (text: string) => {

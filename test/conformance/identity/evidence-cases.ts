@@ -1,11 +1,8 @@
 // Evidence and who is trusted to send it.
 import type { IdentityEvidence } from '../../../src/contract/index.ts'
-import { createEvidenceAccess } from '../../../src/identity/access/decide-access.ts'
-import { readEvidenceRules } from '../../../src/identity/access/rules.ts'
-import { checkEvidence } from '../../../src/identity/evidence/check-evidence.ts'
-import { admitForwarded } from '../../../src/identity/trust/admit-forwarded.ts'
-import { delegatedSubjects } from '../../../src/identity/trust/on-behalf-of.ts'
-import { readTrustedIssuers } from '../../../src/identity/trust/trusted-issuers.ts'
+import { createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-rules.ts'
+import { checkEvidence, delegatedSubjects } from '../../../src/identity/evidence.ts'
+import { admitForwarded, readTrustedIssuers } from '../../../src/identity/trust.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 import { type Case, refusal } from '../conform.ts'
 

@@ -1,7 +1,7 @@
 // What is a message, what is put right, what is refused.
 import { createHash } from 'node:crypto'
 import { promptParts, type ValidationScope, validateMessage } from '../../../src/contract/index.ts'
-import { createAccessPolicy } from '../../../src/identity/access/access-policy.ts'
+import { createAccessPolicy } from '../../../src/identity/access-policy.ts'
 import { sanitizeMessage } from '../../../src/inbound/accept.ts'
 import { redactRaw } from '../../../src/inbound/stored-copy.ts'
 import { assertDigest } from '../../../src/lib/index.ts'

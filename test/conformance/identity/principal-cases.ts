@@ -1,18 +1,20 @@
 // Principals, grants, ceilings, caller context, consent.
 
 import { grantRoles } from '../../../src/db/grants.ts'
-import { can } from '../../../src/identity/access/capabilities.ts'
-import { type AccessGrant, accessibleAgents, checkGrants } from '../../../src/identity/access/grants.ts'
-import { readCallerContext } from '../../../src/identity/chain/caller-context.ts'
-import { consentOperations, decideConsent } from '../../../src/identity/consent/consent.ts'
-import { ceilingAllows } from '../../../src/identity/principal/capability-ceiling.ts'
+import { readCallerContext } from '../../../src/identity/call-chain.ts'
+import { consentOperations, decideConsent } from '../../../src/identity/consent.ts'
+import { type AccessGrant, accessibleAgents, checkGrants } from '../../../src/identity/grants.ts'
 import {
   audiencePrincipal,
+  can,
+  ceilingAllows,
+  conversationOwner,
+  createPrincipal,
   runtimePrincipal,
+  safeMetadata,
   tokenPrincipal,
   userPrincipal,
-} from '../../../src/identity/principal/factories.ts'
-import { conversationOwner, createPrincipal, safeMetadata } from '../../../src/identity/principal/principal.ts'
+} from '../../../src/identity/principals.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const ceiling = (allowed: readonly string[] | null, denied: readonly string[] | null = null) => ({

@@ -1,9 +1,9 @@
 // Authenticating a token, and one verdict on every way to an agent.
 
 import type { Database } from '../../../src/db/client.ts'
-import { bearerPrincipal } from '../../../src/identity/principal/bearer-principal.ts'
-import { conversationOwner } from '../../../src/identity/principal/principal.ts'
-import { createCallerService } from '../../../src/identity/tokens/callers.ts'
+import { createCallerService } from '../../../src/identity/callers.ts'
+import { conversationOwner } from '../../../src/identity/principals.ts'
+import { bearerPrincipal } from '../../../src/identity/resolve-principal.ts'
 import { hopHeaders, startApi } from '../../doubles/api.ts'
 import { madeToken, tokenDeps } from '../../doubles/tokens.ts'
 import type { Case } from '../conform.ts'

@@ -4,7 +4,7 @@ import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts
 import { type Database, statement } from '../../../src/db/client.ts'
 import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
 import { createTurnStore } from '../../../src/db/turns.ts'
-import { processAccountDeletions } from '../../../src/identity/forget/farewell.ts'
+import { processAccountDeletions } from '../../../src/identity/erase.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { hold, newTurn, talk } from '../../doubles/stored-sessions.ts'
 import { rowsWith, tablesWith } from '../../doubles/traces.ts'

@@ -1,10 +1,9 @@
 // The S3 driver against a real server that checks signatures, and its signatures against Amazon's own signer.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createS3Store, type S3StoreOptions } from '../../../src/attachments/drivers/s3/create-s3-store.ts'
-import { parseSignedUrl } from '../../../src/attachments/signed-urls/parse-signed-url.ts'
-import { listSignedUrlOrigins } from '../../../src/attachments/signed-urls/url-place.ts'
 import { secret } from '../../../src/contract/index.ts'
+import { createS3Store, type S3StoreOptions } from '../../../src/files/drivers/s3.ts'
+import { listSignedUrlOrigins, parseSignedUrl } from '../../../src/files/parse-signed-url.ts'
 import { streamOf } from '../../unit/attachments/doubles/test-desk.ts'
 import { blobStoreContract } from '../../unit/attachments/drivers/blob-store-contract.ts'
 import { liveBytes } from '../../unit/attachments/drivers/live-bytes.ts'

@@ -1,9 +1,9 @@
 // Files in workerd: the kit on a real R2 binding, and a desk that stores there and hands out.
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { createAttachmentService } from '../../../src/attachments/create-desk.ts'
-import { createR2Store } from '../../../src/attachments/drivers/create-r2-store.ts'
-import { sniffType } from '../../../src/attachments/sniff/sniff.ts'
+import { createAttachmentService } from '../../../src/files/attachment-service.ts'
+import { createR2Store } from '../../../src/files/drivers/r2.ts'
+import { sniffType } from '../../../src/files/sniff-type.ts'
 import { memoryKeys, memoryRows } from '../../unit/attachments/doubles/memory-rows.ts'
 import { blobStoreContract } from '../../unit/attachments/drivers/blob-store-contract.ts'
 

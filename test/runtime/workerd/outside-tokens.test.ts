@@ -2,9 +2,9 @@
 // what is known of an issuer.
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { expect, test } from 'vitest'
-import { createIssuerCache } from '../../../src/identity/issuers/issuer-memory.ts'
-import { createExternalTokenVerifier } from '../../../src/identity/issuers/outside-tokens.ts'
-import { readTokenIssuers } from '../../../src/identity/issuers/token-issuer.ts'
+import { createExternalTokenVerifier } from '../../../src/identity/issuers/external-tokens.ts'
+import { createIssuerCache } from '../../../src/identity/issuers/issuer-client.ts'
+import { readTokenIssuers } from '../../../src/identity/issuers/token-issuers.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../src/lib/index.ts'
 
 const issuer = 'https://login.example'

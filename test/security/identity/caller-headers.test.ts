@@ -1,6 +1,6 @@
 // Caller headers made up by somebody: whatever cannot be read refuses the request, and never becomes a new chain.
 import { expect, test } from 'vitest'
-import { readCallerContext } from '../../../src/identity/chain/caller-context.ts'
+import { readCallerContext } from '../../../src/identity/call-chain.ts'
 
 const good: Readonly<Record<string, string>> = {
   'x-agents-api-caller-agent': 'helper',

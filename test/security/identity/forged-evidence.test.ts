@@ -1,12 +1,10 @@
 // Attacks on evidence: each is refused with its code, and none of them costs the message or a look-up.
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../src/contract/index.ts'
-import { createAccessPolicy } from '../../../src/identity/access/access-policy.ts'
-import { createEvidenceAccess } from '../../../src/identity/access/decide-access.ts'
-import { readEvidenceRules } from '../../../src/identity/access/rules.ts'
-import { hasIdentity } from '../../../src/identity/evidence/has-identity.ts'
-import { admitForwarded } from '../../../src/identity/trust/admit-forwarded.ts'
-import { readTrustedIssuers } from '../../../src/identity/trust/trusted-issuers.ts'
+import { createAccessPolicy } from '../../../src/identity/access-policy.ts'
+import { createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-rules.ts'
+import { hasIdentity } from '../../../src/identity/evidence.ts'
+import { admitForwarded, readTrustedIssuers } from '../../../src/identity/trust.ts'
 import { accessScene } from '../../doubles/access-scene.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 

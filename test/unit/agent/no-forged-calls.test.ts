@@ -8,7 +8,7 @@ import { toModelMessages } from '../../../src/agent/providers/to-model-messages.
 import { defineTool } from '../../../src/agent/tools/define-tool.ts'
 import { ToolError } from '../../../src/agent/tools/tool-error.ts'
 import { type Envelope, type NormalizedMessage, type Part, textPart } from '../../../src/contract/index.ts'
-import { assistantEnvelope, userEnvelope } from '../../../src/sessions/codec.ts'
+import { assistantEnvelope, userEnvelope } from '../../../src/sessions/transcript.ts'
 import { forgedCalls } from '../../doubles/forged-calls.ts'
 import { loneContext } from '../../doubles/lone-context.ts'
 import { scaled } from '../../setup/scale.ts'

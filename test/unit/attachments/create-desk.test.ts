@@ -1,7 +1,7 @@
 // Taking files in and handing them out, on a real folder.
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { StoreOutcome } from '../../../src/attachments/desk.ts'
+import type { StoreOutcome } from '../../../src/files/attachment.ts'
 import { ann, bytesOf, fileOf, openTestDesk, type TestDesk } from './doubles/test-desk.ts'
 
 const png = Uint8Array.from(Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'))

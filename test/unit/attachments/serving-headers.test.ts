@@ -1,8 +1,7 @@
 // How stored files are answered: what runs is saved, what is shown cannot run.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseRange } from '../../../src/attachments/parse-range.ts'
-import { servingHeaders } from '../../../src/attachments/serving-headers.ts'
+import { parseRange, servingHeaders } from '../../../src/files/serve-file.ts'
 
 const file = (mimeType: string, name: string | null = 'a.bin') => ({
   mimeType,

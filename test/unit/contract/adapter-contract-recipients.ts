@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { isGatewayError, isOrderKey, type JsonObject } from '../../../src/contract/index.ts'
 import { areStorable } from '../../../src/db/records.ts'
-import { agentJrd } from '../../../src/identity/discovery/jrd.ts'
+import { agentJrd } from '../../../src/identity/webfinger.ts'
 import { replySaying } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
 

@@ -15,7 +15,7 @@ import {
   type Sender,
   validateMessage,
 } from '../../../src/contract/index.ts'
-import { checkEvidence } from '../../../src/identity/evidence/check-evidence.ts'
+import { checkEvidence } from '../../../src/identity/evidence.ts'
 import { scaled } from '../../setup/scale.ts'
 import { declareFileClauses } from './adapter-contract-files.ts'
 import { declareOutboundClauses } from './adapter-contract-outbound.ts'

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { InboundMessage, Part } from '../../../src/contract/index.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { resendNotice } from '../../../src/identity/pairing/door-words.ts'
+import { resendNotice } from '../../../src/identity/pairing.ts'
 import { isHeavy, maxStrangerBytes, trimStrangerMessage } from '../../../src/inbound/stored-copy.ts'
 
 const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })

@@ -1,7 +1,12 @@
 // The one codec between messages and transcript lines: what is stored reads back as what was said.
 import { expect, test } from 'vitest'
 import { type Part, verifiedSender } from '../../../src/contract/index.ts'
-import { amendmentEnvelope, assistantEnvelope, toHistoricalMessage, userEnvelope } from '../../../src/sessions/codec.ts'
+import {
+  amendmentEnvelope,
+  assistantEnvelope,
+  toHistoricalMessage,
+  userEnvelope,
+} from '../../../src/sessions/transcript.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 
 const facts = { runId: 'run-1' }

@@ -8,7 +8,7 @@ import {
   findToken,
   parseBearerHeader,
   tokenPrefix,
-} from '../../../../src/identity/tokens/tokens.ts'
+} from '../../../../src/identity/tokens.ts'
 import { sha256Hex } from '../../../../src/lib/index.ts'
 import { madeToken, plainTerms, tokenDeps } from '../../../doubles/tokens.ts'
 import { describeOnDatabase } from '../../../setup/describe-on-database.ts'

@@ -1,9 +1,8 @@
 // The rows of attachments and the signing keys in memory, for tests that are about bytes and tokens. test/db/storage is
 // about rows.
 
-import type { AttachmentDescriptor } from '../../../../src/attachments/descriptor.ts'
-import type { SigningKey, SigningKeys } from '../../../../src/attachments/signing-keys.ts'
 import type { AttachmentStore, FinishedUpload, NewBlob } from '../../../../src/db/attachments.ts'
+import type { AttachmentDescriptor, SigningKey, SigningKeys } from '../../../../src/files/attachment.ts'
 
 export type MemoryRows = AttachmentStore & {
   /** Begun and not finished, with their objects' keys. */

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { jwtVerify, SignJWT } from 'jose'
-import { parseRange } from '../../../../src/attachments/parse-range.ts'
+import { parseRange } from '../../../../src/files/serve-file.ts'
 
 export type SupabaseServer = {
   readonly url: string

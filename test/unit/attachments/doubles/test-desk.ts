@@ -2,8 +2,8 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type AttachmentServiceDeps, createAttachmentService } from '../../../../src/attachments/create-desk.ts'
-import type { IncomingFile } from '../../../../src/attachments/desk.ts'
+import type { IncomingFile } from '../../../../src/files/attachment.ts'
+import { type AttachmentServiceDeps, createAttachmentService } from '../../../../src/files/attachment-service.ts'
 import { createFolderStore } from '../../../../src/node/blob-folder.ts'
 import { memoryKeys, memoryRows } from './memory-rows.ts'
 

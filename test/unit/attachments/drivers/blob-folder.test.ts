@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { BlobStore } from '../../../../src/attachments/blob-store.ts'
+import type { BlobStore } from '../../../../src/files/blob-store.ts'
 import { createFolderStore } from '../../../../src/node/blob-folder.ts'
 import { bytesOf, streamOf } from '../doubles/test-desk.ts'
 import { blobStoreContract } from './blob-store-contract.ts'

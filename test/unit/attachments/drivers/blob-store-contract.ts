@@ -1,6 +1,6 @@
 // What every place for bytes must do, whatever it is made of. Runs on Node and in workerd.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { BlobStore } from '../../../../src/attachments/blob-store.ts'
+import type { BlobStore } from '../../../../src/files/blob-store.ts'
 
 export type StoreUnderTest = {
   readonly store: BlobStore

@@ -1,8 +1,8 @@
 // The Supabase driver against a server on loopback.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { BlobStore } from '../../../../src/attachments/blob-store.ts'
-import { createSupabaseStore } from '../../../../src/attachments/drivers/supabase/create-supabase-store.ts'
 import { secret } from '../../../../src/contract/index.ts'
+import type { BlobStore } from '../../../../src/files/blob-store.ts'
+import { createSupabaseStore } from '../../../../src/files/drivers/supabase.ts'
 import { type SupabaseServer, startSupabaseServer } from '../doubles/supabase-server.ts'
 import { bytesOf, streamOf } from '../doubles/test-desk.ts'
 import { blobStoreContract } from './blob-store-contract.ts'

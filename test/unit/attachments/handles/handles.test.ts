@@ -1,7 +1,7 @@
 // Our own handles: who may follow one, for how long, and what forging one takes.
 import { decodeJwt, decodeProtectedHeader, SignJWT, UnsecuredJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { AttachmentDescriptor, AttachmentOwner } from '../../../../src/attachments/descriptor.ts'
+import type { AttachmentDescriptor, AttachmentOwner } from '../../../../src/files/attachment.ts'
 import { ann, fileOf, openTestDesk, type TestDesk } from '../doubles/test-desk.ts'
 
 const reader = { kind: 'person', principal: ann.principal } as const

@@ -1,6 +1,6 @@
 // What a sender declares may be loose, but not a lie.
 import { expect, test } from 'vitest'
-import { isTypePlausible } from '../../../../src/attachments/intake/mime-family.ts'
+import { isTypePlausible } from '../../../../src/files/store-file.ts'
 
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 const cases: readonly (readonly [declared: string | undefined, sniffed: string, isPossible: boolean])[] = [

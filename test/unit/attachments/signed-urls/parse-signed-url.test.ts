@@ -1,8 +1,7 @@
 // Whatever is written as a URL, what comes out is an object below an allowed prefix or a refusal.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseSignedUrl } from '../../../../src/attachments/signed-urls/parse-signed-url.ts'
-import { listSignedUrlOrigins } from '../../../../src/attachments/signed-urls/url-place.ts'
+import { listSignedUrlOrigins, parseSignedUrl } from '../../../../src/files/parse-signed-url.ts'
 import { scaled } from '../../../setup/scale.ts'
 
 const stores = [

@@ -1,7 +1,7 @@
 // What bytes are called, and what is kept from browsers because nobody can be sure.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sniffBytes, sniffType } from '../../../../src/attachments/sniff/sniff.ts'
+import { sniffBytes, sniffType } from '../../../../src/files/sniff-type.ts'
 import { isLinear } from '../../../doubles/linear-time.ts'
 
 const hex = (digits: string) => Uint8Array.from(Buffer.from(digits, 'hex'))

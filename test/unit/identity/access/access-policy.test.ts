@@ -1,7 +1,7 @@
 // Hop 6: policy reads evidence, the rules and stored grants, and nothing else.
 import { describe, expect, test } from 'vitest'
 import { type AccessRule, noStoredAccess, type Sender, type StoredGrant } from '../../../../src/contract/index.ts'
-import { type AccessContext, createAccessPolicy, strongestRole } from '../../../../src/identity/access/access-policy.ts'
+import { type AccessContext, createAccessPolicy, strongestRole } from '../../../../src/identity/access-policy.ts'
 import { accessScene } from '../../../doubles/access-scene.ts'
 import { aMessage } from '../../../doubles/drafts.ts'
 

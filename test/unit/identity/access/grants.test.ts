@@ -2,19 +2,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type GrantRole, grantRoles } from '../../../../src/db/grants.ts'
-import { can, effectiveCeiling } from '../../../../src/identity/access/capabilities.ts'
-import { type AccessGrant, accessibleAgents, checkGrants } from '../../../../src/identity/access/grants.ts'
-import {
-  type CapabilityCeiling,
-  ceilingAllows,
-  narrowCeiling,
-} from '../../../../src/identity/principal/capability-ceiling.ts'
+import { type AccessGrant, accessibleAgents, checkGrants } from '../../../../src/identity/grants.ts'
 import {
   audiencePrincipal,
+  type CapabilityCeiling,
+  can,
+  ceilingAllows,
+  effectiveCeiling,
+  narrowCeiling,
   runtimePrincipal,
   tokenPrincipal,
   userPrincipal,
-} from '../../../../src/identity/principal/factories.ts'
+} from '../../../../src/identity/principals.ts'
 
 const grant = (changes: Partial<AccessGrant>): AccessGrant => ({
   grant_id: 'g1',

@@ -7,10 +7,9 @@ import {
   assuranceClasses,
   type IdentityEvidence,
 } from '../../../../src/contract/index.ts'
-import { type AccessDecision, createAccessPolicy } from '../../../../src/identity/access/access-policy.ts'
-import { createEvidenceAccess } from '../../../../src/identity/access/decide-access.ts'
-import { type EvidenceRule, readEvidenceRules } from '../../../../src/identity/access/rules.ts'
-import { rankAssurance } from '../../../../src/identity/evidence/assurance.ts'
+import { type AccessDecision, createAccessPolicy } from '../../../../src/identity/access-policy.ts'
+import { createEvidenceAccess, type EvidenceRule, readEvidenceRules } from '../../../../src/identity/access-rules.ts'
+import { rankAssurance } from '../../../../src/identity/evidence.ts'
 import { accessScene } from '../../../doubles/access-scene.ts'
 import { audience, carriedEvidence, ownEvidence, senderWith } from '../../../doubles/evidence.ts'
 import { scaled } from '../../../setup/scale.ts'

@@ -1,6 +1,6 @@
 // Hops between agents are counted, end, and never go in circles.
 import { describe, expect, test } from 'vitest'
-import { chainCue, loopFault, nextAgentChain, type Visit } from '../../../../src/identity/chain/agent-chain.ts'
+import { chainCue, loopFault, nextAgentChain, type Visit } from '../../../../src/identity/call-chain.ts'
 
 const chain = (hop: number, max_hops: number) => ({ hop, max_hops, is_final: hop === max_hops })
 

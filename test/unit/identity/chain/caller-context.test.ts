@@ -2,8 +2,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { maxChainDepth } from '../../../../src/contract/index.ts'
-import { callerHeaders, nextHop, readCallerContext, topOfChain } from '../../../../src/identity/chain/caller-context.ts'
-import { isCallerLoop } from '../../../../src/identity/chain/caller-loop.ts'
+import {
+  callerHeaders,
+  isCallerLoop,
+  nextHop,
+  readCallerContext,
+  topOfChain,
+} from '../../../../src/identity/call-chain.ts'
 
 const hop = {
   'X-Agents-Api-Caller-Agent': 'helper',

@@ -1,6 +1,6 @@
 // Consent: every operation on its own, and whether a person can be asked is said, never guessed.
 import { expect, test } from 'vitest'
-import { type ConsentContext, consentOperations, decideConsent } from '../../../../src/identity/consent/consent.ts'
+import { type ConsentContext, consentOperations, decideConsent } from '../../../../src/identity/consent.ts'
 
 const scene = (changes: Partial<ConsentContext>): ConsentContext => ({ interactive: true, consent: {}, ...changes })
 const allowed = (given: ConsentContext) =>

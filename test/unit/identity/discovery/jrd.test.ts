@@ -1,6 +1,6 @@
 // WebFinger documents: ours lead to what they name, and nobody's leads us into the clear or to somebody else.
 import { expect, test } from 'vitest'
-import { agentJrd, readJrd } from '../../../../src/identity/discovery/jrd.ts'
+import { agentJrd, readJrd } from '../../../../src/identity/webfinger.ts'
 
 const card = 'https://gw.example/.well-known/agent-card/helper'
 

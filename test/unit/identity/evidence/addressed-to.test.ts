@@ -1,7 +1,6 @@
 // Evidence is worth something to one agent only; which one of several is known after it was written down.
 import { expect, test } from 'vitest'
-import { readdressMessage } from '../../../../src/identity/evidence/addressed-to.ts'
-import { checkEvidence } from '../../../../src/identity/evidence/check-evidence.ts'
+import { checkEvidence, readdressMessage } from '../../../../src/identity/evidence.ts'
 import { aMessage } from '../../../doubles/drafts.ts'
 
 const billing = '@billing@parley.localhost'

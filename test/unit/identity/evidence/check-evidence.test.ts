@@ -1,9 +1,7 @@
 // What evidence must look like, each fault with its code.
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../../src/contract/index.ts'
-import { checkEvidence } from '../../../../src/identity/evidence/check-evidence.ts'
-import { limitForwardedEvidence } from '../../../../src/identity/evidence/forwarded-evidence.ts'
-import { parseInstant } from '../../../../src/identity/evidence/instant.ts'
+import { checkEvidence, limitForwardedEvidence, parseInstant } from '../../../../src/identity/evidence.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence } from '../../../doubles/evidence.ts'
 
 const here = { audience, now: evidenceNow, origin: 'in-process' } as const

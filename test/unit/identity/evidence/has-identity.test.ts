@@ -1,8 +1,7 @@
 // The question an agent may ask about its sender, and the order of strengths it may demand.
 import { expect, test } from 'vitest'
 import { assuranceClasses, type IdentityEvidence } from '../../../../src/contract/index.ts'
-import { atLeast } from '../../../../src/identity/evidence/assurance.ts'
-import { hasIdentity, type IdentityQuestion } from '../../../../src/identity/evidence/has-identity.ts'
+import { atLeast, hasIdentity, type IdentityQuestion } from '../../../../src/identity/evidence.ts'
 import { carriedEvidence, ownEvidence, senderWith } from '../../../doubles/evidence.ts'
 
 const method = 'urn:test:member:v1'

@@ -1,12 +1,15 @@
 // What adapters ask the desk: whether a token may do something, and what to tell whoever may not.
 import { expect, test } from 'vitest'
 import { bearerMay, type TokenRequirements } from '../../../../src/contract/index.ts'
-import { createIssuerCache } from '../../../../src/identity/issuers/issuer-memory.ts'
-import { createExternalTokenVerifier } from '../../../../src/identity/issuers/outside-tokens.ts'
-import { metadataUrl } from '../../../../src/identity/issuers/protected-resource.ts'
-import { readTokenIssuers, type TokenIssuerSettings } from '../../../../src/identity/issuers/token-issuer.ts'
-import { createCallerService } from '../../../../src/identity/tokens/callers.ts'
-import type { TokenStore } from '../../../../src/identity/tokens/token-store.ts'
+import { createCallerService } from '../../../../src/identity/callers.ts'
+import { createExternalTokenVerifier } from '../../../../src/identity/issuers/external-tokens.ts'
+import { createIssuerCache } from '../../../../src/identity/issuers/issuer-client.ts'
+import {
+  metadataUrl,
+  readTokenIssuers,
+  type TokenIssuerSettings,
+} from '../../../../src/identity/issuers/token-issuers.ts'
+import type { TokenStore } from '../../../../src/identity/tokens.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../../src/lib/index.ts'
 import { startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 

@@ -1,7 +1,6 @@
 // The keys of an issuer: fetched once, again when one is new, never as often as somebody sends tokens, and kept while it is down.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createIssuerKeys, type IssuerKeys } from '../../../../src/identity/issuers/issuer-keys.ts'
-import { createIssuerCache } from '../../../../src/identity/issuers/issuer-memory.ts'
+import { createIssuerCache, createIssuerKeys, type IssuerKeys } from '../../../../src/identity/issuers/issuer-client.ts'
 import { createSafeFetch, createUnpinnedFetch } from '../../../../src/lib/index.ts'
 import { signingKey, startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 

@@ -1,10 +1,8 @@
 // Who acts when a token speaks, from the evidence that was made when it was shown.
 import { expect, test } from 'vitest'
 import { mintEvidence } from '../../../../src/contract/index.ts'
-import { effectiveCeiling } from '../../../../src/identity/access/capabilities.ts'
-import { bearerPrincipal } from '../../../../src/identity/principal/bearer-principal.ts'
-import { ceilingAllows } from '../../../../src/identity/principal/capability-ceiling.ts'
-import { safeMetadata } from '../../../../src/identity/principal/principal.ts'
+import { ceilingAllows, effectiveCeiling, safeMetadata } from '../../../../src/identity/principals.ts'
+import { bearerPrincipal } from '../../../../src/identity/resolve-principal.ts'
 
 const proven = {
   subject: 'gw:token/89abcdef',

@@ -4,13 +4,15 @@ import { isAutonomous, safePrincipal } from '../../../../src/agent/policy/princi
 import {
   applicationPrincipal,
   audiencePrincipal,
+  conversationOwner,
+  createPrincipal,
   runtimePrincipal,
+  safeMetadata,
   systemPrincipal,
   tokenPrincipal,
   userPrincipal,
-} from '../../../../src/identity/principal/factories.ts'
-import { conversationOwner, createPrincipal, safeMetadata } from '../../../../src/identity/principal/principal.ts'
-import { createEvidenceResolver, externalPerson } from '../../../../src/identity/principal/resolver.ts'
+} from '../../../../src/identity/principals.ts'
+import { createEvidenceResolver, externalPerson } from '../../../../src/identity/resolve-principal.ts'
 import { ownEvidence, senderWith } from '../../../doubles/evidence.ts'
 
 const kinds = [

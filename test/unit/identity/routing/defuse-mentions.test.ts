@@ -1,7 +1,7 @@
 // Names in a reply: what must reach nobody is readable and no name any more; everything else stays letter by letter.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { defuseMentions } from '../../../../src/identity/routing/defuse-mentions.ts'
+import { defuseMentions } from '../../../../src/identity/mentions.ts'
 import { scaled } from '../../../setup/scale.ts'
 
 const joiner = '\u2060'

@@ -1,9 +1,8 @@
 // Whom a message is for, and whom a reply may call: mentions are read with care, since they wake somebody.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mayMentionHuman } from '../../../../src/identity/routing/mention-humans.ts'
-import { mentionsIn } from '../../../../src/identity/routing/mentions-in.ts'
-import { type RouteRequest, routeAgent } from '../../../../src/identity/routing/route-agent.ts'
+import { mayMentionHuman, mentionsIn } from '../../../../src/identity/mentions.ts'
+import { type RouteRequest, routeAgent } from '../../../../src/identity/route-agent.ts'
 import { scaled } from '../../../setup/scale.ts'
 
 const found = (text: string) =>

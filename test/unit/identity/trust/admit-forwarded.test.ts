@@ -1,9 +1,8 @@
 // Which other gateway is believed, for what, and in which order that is found out.
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../../src/contract/index.ts'
-import { admitForwarded, type SignatureCode } from '../../../../src/identity/trust/admit-forwarded.ts'
-import { delegatedSubjects } from '../../../../src/identity/trust/on-behalf-of.ts'
-import { readTrustedIssuers } from '../../../../src/identity/trust/trusted-issuers.ts'
+import { delegatedSubjects } from '../../../../src/identity/evidence.ts'
+import { admitForwarded, readTrustedIssuers, type SignatureCode } from '../../../../src/identity/trust.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence } from '../../../doubles/evidence.ts'
 
 const entry = {

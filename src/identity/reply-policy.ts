@@ -1,0 +1,74 @@
+// Whether a message in a room is for the agent to answer. Decided by the kind of room and by how it was addressed, never
+// by which channel it is.
+import type { AttentionMode, ChannelContext, RoomMemory } from '../contract/index.ts'
+
+/** So many are kept of one room at most, its threads included. */
+export const maxAmbientMessages = 200
+
+/** How an agent listens on one connection. */
+export type ReplyPolicy = {
+  readonly mode: AttentionMode
+  /** By the platform's id of the room. */
+  readonly places: ReadonlyMap<string, AttentionMode>
+  /** Ambient context: what is said in the room and not to the agent. Null: nothing of it is kept. */
+  readonly remember: Required<RoomMemory> | null
+}
+
+/** Why a message that may be said gets no answer. */
+export type UnansweredReason = 'not_addressed' | 'ambient'
+
+const unansweredReasons: readonly UnansweredReason[] = ['not_addressed', 'ambient']
+
+export function isUnansweredReason(reason: string | null): reason is UnansweredReason {
+  return unansweredReasons.some((each) => each === reason)
+}
+
+export type RoomMessageFacts = {
+  readonly channel: Pick<ChannelContext, 'room_kind' | 'addressed' | 'external_conversation_id'> | undefined
+  /** It names an agent of ours, or wants an answer of its own, whatever it names. */
+  readonly isClaimed: boolean
+  /** The agent has answered in this conversation before. */
+  readonly takesPart: boolean
+  /** It begins with the name of another person. */
+  readonly isForAnother: boolean
+}
+
+/** Undefined: it is for the agent. */
+export function findUnansweredReason(
+  attention: ReplyPolicy,
+  { channel, isClaimed, takesPart, isForAnother }: RoomMessageFacts,
+): UnansweredReason | undefined {
+  if (!isGroupRoom(channel)) return undefined
+  const mode = replyModeForRoom(attention, channel)
+  switch (mode) {
+    case 'always':
+      return undefined
+    case 'ambient':
+      return 'ambient'
+    case 'mention':
+      return isClaimed || isAgentAddressed(channel) ? undefined : 'not_addressed'
+    case 'thread':
+      return isClaimed || isAgentAddressed(channel) || (takesPart && channel.addressed === 'thread' && !isForAnother)
+        ? undefined
+        : 'not_addressed'
+    default: {
+      const unknown: never = mode
+      return unknown
+    }
+  }
+}
+
+type Channel = NonNullable<RoomMessageFacts['channel']>
+
+/** A thread alone does not address the agent: a message in it is for all its participants. */
+export function isAgentAddressed({ addressed }: Pick<Channel, 'addressed'>): boolean {
+  return addressed !== 'none' && addressed !== 'thread'
+}
+
+export function isGroupRoom(channel: RoomMessageFacts['channel']): channel is Channel {
+  return channel?.room_kind === 'group' || channel?.room_kind === 'channel'
+}
+
+function replyModeForRoom({ mode, places }: ReplyPolicy, { external_conversation_id: place }: Channel): AttentionMode {
+  return (place === null ? undefined : places.get(place)) ?? mode
+}

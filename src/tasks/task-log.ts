@@ -1,0 +1,174 @@
+// Lines of a task's log as events for its watchers. Pure.
+import {
+  type JsonObject,
+  type NormalizedResponse,
+  type PushConfig,
+  type Task,
+  type TaskEvent,
+  type TaskMessage,
+  type TaskOutput,
+  type TaskPage,
+  type TaskQuery,
+  type TaskState,
+  type TaskWait,
+  textPart,
+} from '../contract/index.ts'
+
+const taskLogStart: TaskLogPosition = { order: -1, seq: -1 }
+const taskLogEnd: TaskLogPosition = { order: Number.MAX_SAFE_INTEGER, seq: 0 }
+
+/** Where a task's log begins, and where nothing comes any more. */
+export const firstCursor = '0'
+export const lastCursor = 'end'
+
+/** Undefined: no such cursor was ever handed out. */
+export function parseTaskCursor(cursor: string): TaskLogPosition | undefined {
+  if (cursor === firstCursor) return taskLogStart
+  if (cursor === lastCursor) return taskLogEnd
+  const [, order, seq] = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor) ?? []
+  return order === undefined || seq === undefined ? undefined : { order: Number(order), seq: Number(seq) }
+}
+
+export function formatTaskCursor({ order, seq }: TaskLogPosition): string {
+  return order < 0 ? firstCursor : `${order}.${seq}`
+}
+
+/** One line may say two things: the whole answer, and what state the task reached with it. */
+export function toTaskEvents(line: TaskLogLine): readonly TaskEvent[] {
+  const { event, runId, at } = line
+  const facts = { cursor: formatTaskCursor(line), at, runId }
+  switch (event['type']) {
+    case 'started':
+      return [{ ...facts, kind: 'state', state: 'working', said: null }]
+    case 'text_delta':
+      return [{ ...facts, kind: 'words', delta: String(eventMetadata(event)['delta'] ?? '') }]
+    case 'reset':
+      return [{ ...facts, kind: 'reset' }]
+    // Read by operators alone, and by a way of their own.
+    case 'exception':
+      return []
+    case 'done': {
+      const said = eventResponse(event)
+      const state = event['task_state'] as TaskState | undefined
+      // Only what a task was completed with is its result; whatever else is said is about the task.
+      const answer: readonly TaskEvent[] = isTaskResult(state) ? [{ ...facts, kind: 'answer', said }] : []
+      return state === undefined ? answer : [...answer, { ...facts, kind: 'state', state, said }]
+    }
+    default:
+      return [{ ...facts, kind: 'activity', type: String(event['type']), metadata: eventMetadata(event) }]
+  }
+}
+
+/** An extra message on the way is a result too. */
+function isTaskResult(state: TaskState | undefined): boolean {
+  return state === undefined || state === 'completed'
+}
+
+export function agentMessages(lines: readonly TaskLogLine[]): readonly TaskMessage[] {
+  return lines
+    .filter(({ event }) => event['type'] === 'done' && !isTaskResult(event['task_state'] as TaskState | undefined))
+    .map(({ runId, at, event }) => ({ role: 'agent', runId, said: eventResponse(event), at }))
+}
+
+/** Per run: its answer, else the words of its latest try. */
+export function collectTaskOutputs(lines: readonly TaskLogLine[]): readonly TaskOutput[] {
+  const outputs = new Map<string, TaskOutput>()
+  for (const line of lines) {
+    for (const event of toTaskEvents(line)) {
+      const { runId } = event
+      if (event.kind === 'answer') outputs.set(runId, appendAnswer(outputs.get(runId), runId, event.said.parts))
+      if (event.kind === 'reset') outputs.delete(runId)
+      if (event.kind === 'words') outputs.set(runId, appendDelta(outputs.get(runId), runId, event.delta))
+    }
+  }
+  return [...outputs.values()]
+}
+
+/** What was said on the way stays, and what is said last comes behind it. */
+function appendAnswer(before: TaskOutput | undefined, runId: string, parts: TaskOutput['parts']): TaskOutput {
+  return { runId, parts: before?.isWhole === true ? [...before.parts, ...parts] : parts, isWhole: true }
+}
+
+function appendDelta(before: TaskOutput | undefined, runId: string, delta: string): TaskOutput {
+  if (before?.isWhole === true) return before
+  const [part] = before?.parts ?? []
+  const text = part !== undefined && 'content' in part ? String(part.content) : ''
+  return { runId, parts: [textPart(text + delta, 'text/markdown')], isWhole: false }
+}
+
+function eventMetadata(event: JsonObject): JsonObject {
+  // Our own recorder writes every event so.
+  return (event['metadata'] ?? {}) as JsonObject
+}
+
+function eventResponse(event: JsonObject): NormalizedResponse {
+  // Stored by the commit that ended the turn, from a reply that had passed its schema.
+  return event['response'] as unknown as NormalizedResponse
+}
+
+// The port of tasks: their rows, the log of their turns, and where callers want to be notified. Scoped to one connection.
+
+/** Whose tasks are meant. Null: of a caller that knows the id. */
+export type TaskOwner = string | null
+
+/** A line of a task's log as it is stored: place of its turn, number in it, what happened. */
+export type TaskLogLine = {
+  readonly order: number
+  readonly seq: number
+  readonly runId: string
+  readonly at: string
+  readonly event: JsonObject
+}
+
+/** What is read of a task for a watcher that was away: its state as it is now, and lines after a place, all at one moment. */
+export type TaskUpdates = {
+  readonly state: TaskState
+  readonly stateAt: string
+  readonly said: NormalizedResponse | null
+  readonly lines: readonly TaskLogLine[]
+}
+
+export type TaskRecord = {
+  readonly task: Task
+  /** What was asked, as its protocol wrote it. */
+  readonly asked: readonly { readonly payload: JsonObject; readonly at: string }[]
+  /** Ends and words of its turns, oldest first. */
+  readonly lines: readonly TaskLogLine[]
+}
+
+export type TaskLogPosition = { readonly order: number; readonly seq: number }
+
+export interface TaskStore {
+  ofMessage(inboxId: string): Promise<string | undefined>
+  /** The last line of its task before the message's turn; before it has one, the last there is. Undefined: none. */
+  placeBefore(inboxId: string): Promise<TaskLogPosition | undefined>
+  ofMessageId(messageId: string, owner: TaskOwner): Promise<string | undefined>
+  find(id: string, owner: TaskOwner): Promise<Task | undefined>
+  dossier(id: string, owner: TaskOwner): Promise<TaskRecord | undefined>
+  news(id: string, after: TaskLogPosition, limit: number): Promise<TaskUpdates | undefined>
+  list(query: TaskQuery, owner: string): Promise<TaskPage>
+  waits(agent: string, contextId: string, owner: TaskOwner): Promise<readonly TaskWait[]>
+  isForeignContext(agent: string, contextId: string, owner: TaskOwner): Promise<boolean>
+  /** The task is cancelled by this; what works on it is stopped, what waits for it is withdrawn. */
+  cancel(id: string, owner: TaskOwner): Promise<'cancelled' | 'over' | undefined>
+  savePush(
+    config: PushConfig,
+    owner: TaskOwner,
+    how: { readonly limit: number; readonly isInline: boolean },
+  ): Promise<'saved' | 'full' | undefined>
+  findPush(taskId: string, id: string, owner: TaskOwner): Promise<PushConfig | undefined>
+  listPush(taskId: string, owner: TaskOwner): Promise<readonly PushConfig[] | undefined>
+  removePush(taskId: string, id: string, owner: TaskOwner): Promise<boolean>
+  toTell(id: string): Promise<TaskRecord | undefined>
+  receiver(taskId: string, id: string): Promise<PushConfig | undefined>
+  disablePush(taskId: string, id: string): Promise<void>
+}
+
+// What the commit that ends a turn returns to its worker.
+
+export type EndedTurn = {
+  /** There is something to send. */
+  readonly hasSends: boolean
+  /** The task as of that commit, where it was asked for and can be told. */
+  readonly task: TaskRecord | null
+}
