@@ -1,5 +1,5 @@
 // Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
-import type { ToolServers } from './agent/mcp/tool-servers.ts'
+import type { ToolServers } from './agents/mcp/tool-servers.ts'
 import { type AssembledFiles, assembleAttachments, type RuntimeFiles } from './assemble/attachments.ts'
 import { createConnections } from './assemble/connections.ts'
 import { createOwnAttestor } from './assemble/own-attestor.ts'

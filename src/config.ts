@@ -1,5 +1,5 @@
 // Configuration: parley.config.ts and the environment in, a frozen Config out, every problem reported at once.
-import type { Agent } from './agent/agent.ts'
+import type { Agent } from './agents/define-agent.ts'
 import { agentCallProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { readReplyPolicy } from './config/attention.ts'

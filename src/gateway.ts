@@ -4,7 +4,7 @@
 //   bytes -> verify -> normalize -> accept --commit--> 2xx
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
 
-import { outcomeWords } from './agent/approvals/resolution-words.ts'
+import { outcomeWords } from './agents/approvals/approval-messages.ts'
 import {
   type AcceptResult,
   errorLogFields,

@@ -9,32 +9,33 @@ export {
   defineAgent,
   type ModelAgentDefinition,
   type Signal,
-} from './agent/agent.ts'
-export { createSlidingWindowPolicy, type HistoryPolicy } from './agent/history/sliding-window.ts'
-export { complete, incomplete } from './agent/loop/completion.ts'
-export type { McpServerConfig } from './agent/mcp/mcp-server.ts'
-export { coalesceSameRole } from './agent/messages/coalesce.ts'
+} from './agents/define-agent.ts'
+export { createSlidingWindowPolicy, type HistoryPolicy } from './agents/history-window.ts'
+export { httpAgent } from './agents/http-agent.ts'
+export { complete, incomplete } from './agents/loop/options.ts'
+export type { McpServerConfig } from './agents/mcp/mcp-server.ts'
 // For tools that read and write transcripts of this kind, and for hosts that hand tools on.
 export {
   approvalLine,
+  coalesceSameRole,
   errorLine,
+  fromProviderMessage,
   inputRequiredLine,
+  normalizeMessage,
+  normalizeMessages,
   textLine,
   toolCallLine,
   toolResultLine,
-} from './agent/messages/create.ts'
-export { normalizeMessage, normalizeMessages } from './agent/messages/normalize.ts'
-export { fromProviderMessage, toProviderMessage, toProviderMessages } from './agent/messages/project.ts'
-export { runtimeToolPolicy } from './agent/policy/runtime-tool-policy.ts'
-export { httpAgent } from './agent/providers/http-agent.ts'
-export { openAiCompatible } from './agent/providers/openai-compatible.ts'
-export type { A2aAgentOptions } from './agent/remote/options.ts'
-export { a2aAgent } from './agent/remote/remote-agent.ts'
-export { defineTool, type Tool } from './agent/tools/define-tool.ts'
-export { approvalRequired, runtimeToolPending } from './agent/tools/pause.ts'
-export { ToolError } from './agent/tools/tool-error.ts'
-export { gatherTools, type ToolSource } from './agent/tools/tool-sources.ts'
-export { tierTools } from './agent/tools/tool-tiers.ts'
+  toProviderMessage,
+  toProviderMessages,
+} from './agents/messages.ts'
+export { openAiCompatible } from './agents/models/openai-compatible.ts'
+export { runtimeToolPolicy } from './agents/policy/tool-policy.ts'
+export type { A2aAgentOptions } from './agents/remote/options.ts'
+export { a2aAgent } from './agents/remote/remote-agent.ts'
+export { gatherTools, type ToolSource, tierTools } from './agents/tools/catalog.ts'
+export { defineTool, type Tool } from './agents/tools/define-tool.ts'
+export { approvalRequired, runtimeToolPending, ToolError } from './agents/tools/tool.ts'
 export {
   type A2aOptions,
   type ActivityPubOptions,

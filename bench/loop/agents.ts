@@ -1,9 +1,9 @@
 // What takes a turn in the scenario `loop`: a function, the loop with a model that answers at once, and the bare loop of the
 // AI SDK with a model just as fast. The three tools do nothing; what is left is everybody's own work.
 import { generateText, isStepCount, jsonSchema, type LanguageModel, type ToolSet, tool } from 'ai'
-import { type Agent, defineAgent } from '../../src/agent/agent.ts'
-import type { Model } from '../../src/agent/loop/model.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
+import type { Model } from '../../src/agents/models/model.ts'
+import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { type NormalizedMessage, textPart } from '../../src/contract/index.ts'
 import { loneContext } from '../../test/doubles/lone-context.ts'
 

@@ -1,5 +1,5 @@
 // What agents say of themselves to other agents: their own words, else what their tools are for.
-import type { Agent } from '../agent/agent.ts'
+import type { Agent } from '../agents/define-agent.ts'
 import type { AgentProfile, AgentSkill } from '../contract/index.ts'
 
 export function agentProfile(agent: Agent): AgentProfile {

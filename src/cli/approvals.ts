@@ -1,6 +1,6 @@
 // `parley approvals`: what agents want to do and may not without a person.
 
-import { approverWords } from '../agent/approvals/terms.ts'
+import { approverWords } from '../agents/approvals/terms.ts'
 import type { ActionLine } from '../db/pending-actions.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'

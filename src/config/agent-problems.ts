@@ -1,5 +1,5 @@
 // What may be wrong between the agents of one configuration, in words.
-import type { Agent } from '../agent/agent.ts'
+import type { Agent } from '../agents/define-agent.ts'
 
 export function agentCallProblems(agents: readonly Agent[]): readonly string[] {
   const slugs = new Set(agents.map(({ slug }) => slug))

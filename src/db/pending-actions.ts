@@ -1,9 +1,8 @@
 // The port of pending actions. They are stored by the commit that ends the paused turn and expire by a timer of it; here
 // they are looked at and decided, once.
 
-import type { ApprovalDecision } from '../agent/approvals/decision.ts'
-import type { PendingAction, PendingActionStatus } from '../agent/approvals/pending-action.ts'
-import { approverRoles, type Resolvers } from '../agent/approvals/terms.ts'
+import type { ApprovalDecision, PendingAction, PendingActionStatus } from '../agents/approvals/pending-action.ts'
+import { approverRoles, type Resolvers } from '../agents/approvals/terms.ts'
 import { assuranceClasses, type Json, type JsonObject } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
 import { type Database, isoTime, statement, storableJson } from './client.ts'

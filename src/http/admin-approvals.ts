@@ -1,9 +1,8 @@
 // Pending actions over HTTP: looked at and decided by operators and owners. What is not theirs is not there.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import { readDecision } from '../agent/approvals/decision.ts'
-import { pendingActionStatuses } from '../agent/approvals/pending-action.ts'
-import { requireResolved } from '../agent/approvals/resolution-words.ts'
+import { requireResolved } from '../agents/approvals/approval-messages.ts'
+import { pendingActionStatuses, readDecision } from '../agents/approvals/pending-action.ts'
 import { cleanText, GatewayError } from '../contract/index.ts'
 import type { Verdict } from '../db/pending-actions.ts'
 import type { AppDeps } from './deps.ts'

@@ -1,7 +1,7 @@
 // Tools that a client runs, over HTTP: what is asked for, and the answer.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import { cancelledResult, submittedResult } from '../agent/runtime-tools/tool-answer.ts'
+import { cancelledResult, submittedResult } from '../agents/client-tools.ts'
 import { GatewayError } from '../contract/index.ts'
 import { type ToolAnswer, toolRequestStatuses } from '../db/tool-requests.ts'
 import type { AppDeps } from './deps.ts'

@@ -1,5 +1,5 @@
 // An agent as the operator sees it: its address, and where and how it can be written to.
-import { type AgentFacts, agentLine } from '../agent/agent-facts.ts'
+import { type AgentFacts, agentLine } from '../agents/agent-settings.ts'
 import { formatAddress } from '../contract/index.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 

@@ -1,6 +1,6 @@
 // What the HTTP surface needs, filled in by the edge.
 import type { Context } from 'hono'
-import type { AgentFacts } from '../agent/agent-facts.ts'
+import type { AgentFacts } from '../agents/agent-settings.ts'
 import type { AssembledFiles } from '../assemble/attachments.ts'
 import type { ApiLimits } from '../config/limits.ts'
 import type { Config } from '../config.ts'

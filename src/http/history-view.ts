@@ -1,6 +1,6 @@
 // Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer. What is more than
 // the contract's two kinds of parts stands beside a text that says the same.
-import { approvalCode } from '../agent/approvals/question.ts'
+import { approvalCode } from '../agents/approvals/approval-messages.ts'
 import { type Envelope, type Fields, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import type { ThreadLine, ThreadWait } from '../db/threads.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'

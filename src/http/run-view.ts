@@ -1,5 +1,5 @@
 // One run as JSON: `agents-api/run-result/v1`, and beside it what only this gateway knows.
-import { type RunResult, readRunResult } from '../agent/loop/run-result.ts'
+import { type RunResult, readRunResult } from '../agents/loop/run-result.ts'
 import type { JsonObject } from '../contract/index.ts'
 import type { Run } from '../db/runs.ts'
 

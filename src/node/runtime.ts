@@ -1,5 +1,5 @@
 // What a gateway finds on Node: fetch with a fence and with pinned addresses, clocks, keys, programs that are MCP servers.
-import { createToolServers } from '../agent/mcp/tool-servers.ts'
+import { createToolServers } from '../agents/mcp/tool-servers.ts'
 import type { Runtime } from '../assemble.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../contract/index.ts'

@@ -1,5 +1,5 @@
 // The ways in beside HTTP, together: connections that pull, connections with a port of their own, and how all of them stand.
-import type { Agent } from '../agent/agent.ts'
+import type { Agent } from '../agents/define-agent.ts'
 import type { Assembled } from '../assemble.ts'
 import type { Adapter, ProbeRequest } from '../contract/index.ts'
 import type { AppDeps } from '../http/deps.ts'

@@ -1,5 +1,5 @@
 // Hop 8, before rendering: files of a reply are kept, so that rows hold ids and never bytes, and are the agent's to send.
-import type { AgentContext } from '../agent/context.ts'
+import type { AgentContext } from '../agents/context.ts'
 import {
   errorLogFields,
   GatewayError,

@@ -1,5 +1,5 @@
 // The access challenge: a turn that tells a sender why they have no access, or gives them a pairing code. No agent runs.
-import { completeReply } from '../agent/reply.ts'
+import { completeReply } from '../agents/reply.ts'
 import { cleanName, type NormalizedResponse } from '../contract/index.ts'
 import type { AccessBasis, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
 import {

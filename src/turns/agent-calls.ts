@@ -1,11 +1,12 @@
 // An agent asks another one of this gateway, inside its own turn (hop 7): the same person, the same evidence, the same lease,
 // the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
-import type { Agent, AgentContext, Signal } from '../agent/agent.ts'
-import type { ApprovalWish, AskedApproval, Pauses } from '../agent/approvals/pauses.ts'
-import { toStorableJson } from '../agent/fields.ts'
-import { isRemoteTaskLine, waitingTaskLines } from '../agent/remote/remember.ts'
-import { completeReply } from '../agent/reply.ts'
-import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agent/siblings.ts'
+
+import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agents/agent-calls.ts'
+import type { ApprovalWish, AskedApproval, Pauses } from '../agents/approvals/pauses.ts'
+import type { Agent, AgentContext, Signal } from '../agents/define-agent.ts'
+import { toStorableJson } from '../agents/json-values.ts'
+import { isRemoteTaskLine, waitingTaskLines } from '../agents/remote/remembered-task.ts'
+import { completeReply } from '../agents/reply.ts'
 import {
   type Envelope,
   formatAddress,

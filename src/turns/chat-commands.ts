@@ -1,9 +1,8 @@
 // The commands the gateway answers itself. Any other command is a message for the agent.
 
-import type { Agent, AgentReply } from '../agent/agent.ts'
-import type { ApprovalDecision } from '../agent/approvals/decision.ts'
-import { approvalCode } from '../agent/approvals/question.ts'
-import { resolutionSentence } from '../agent/approvals/resolution-words.ts'
+import { approvalCode, resolutionSentence } from '../agents/approvals/approval-messages.ts'
+import type { ApprovalDecision } from '../agents/approvals/pending-action.ts'
+import type { Agent, AgentReply } from '../agents/define-agent.ts'
 import { type ControlFacts, type NormalizedMessage, type StoredGrant, textPart } from '../contract/index.ts'
 import type { AuditStore } from '../db/audit.ts'
 import type { PairingDecision, PairingLine } from '../db/pairings.ts'

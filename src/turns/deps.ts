@@ -1,6 +1,6 @@
 // Everything the journey needs, as ports. The edges fill this in once; nothing in the core finds them by itself.
-import type { Agent } from '../agent/agent.ts'
-import type { ToolServers } from '../agent/mcp/tool-servers.ts'
+import type { Agent } from '../agents/define-agent.ts'
+import type { ToolServers } from '../agents/mcp/tool-servers.ts'
 import type {
   AccessRule,
   Adapter,

@@ -1,7 +1,8 @@
 // The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
-import { readPendingAction } from '../agent/approvals/pending-action.ts'
-import { withAsks, withoutQuestions } from '../agent/approvals/question.ts'
-import { apology, completeReply } from '../agent/reply.ts'
+
+import { withAsks, withoutQuestions } from '../agents/approvals/approval-messages.ts'
+import { readPendingAction } from '../agents/approvals/pending-action.ts'
+import { apology, completeReply } from '../agents/reply.ts'
 import { type Envelope, isGatewayError, type QueuedCall, textPart } from '../contract/index.ts'
 import { endsPause } from '../db/signals.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'

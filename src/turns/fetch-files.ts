@@ -1,7 +1,7 @@
 // Hop 7, before the agent runs: the files of the turn's messages are opened at their platform once and kept. Only here, where
 // every member is admitted: a stranger's message never causes a download.
 
-import type { AgentContext } from '../agent/context.ts'
+import type { AgentContext } from '../agents/context.ts'
 import {
   GatewayError,
   isGatewayError,

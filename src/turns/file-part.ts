@@ -1,6 +1,6 @@
 // Parts that stand for files, and what is said where there should be one and is not.
 
-import { canonicalJson } from '../agent/tools/canonical-json.ts'
+import { canonicalJson } from '../agents/json-values.ts'
 import { cleanName, isKnownPart, type Json, type KnownPart, type Part, textPart } from '../contract/index.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
 

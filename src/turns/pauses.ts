@@ -1,17 +1,17 @@
 // What a run stops for, on its way into the commit that ends its turn.
-import { actionHash } from '../agent/approvals/action-hash.ts'
-import type { ApprovalWish, AskedApproval, Pauses, ToolRequestWish } from '../agent/approvals/pauses.ts'
-import { readPendingAction } from '../agent/approvals/pending-action.ts'
-import { approvalCode, questionText } from '../agent/approvals/question.ts'
+
+import { approvalCode, questionText } from '../agents/approvals/approval-messages.ts'
+import type { ApprovalWish, AskedApproval, Pauses, ToolRequestWish } from '../agents/approvals/pauses.ts'
+import { actionHash, readPendingAction } from '../agents/approvals/pending-action.ts'
 import {
   approversProblem,
   approverWords,
   defaultExpiryMs,
   effectiveApprovers,
   type Resolvers,
-} from '../agent/approvals/terms.ts'
-import { toStorableJson } from '../agent/fields.ts'
-import { shownRequest, toolRequestId } from '../agent/runtime-tools/request.ts'
+} from '../agents/approvals/terms.ts'
+import { shownRequest, toolRequestId } from '../agents/client-tools.ts'
+import { toStorableJson } from '../agents/json-values.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
 import { endsPause, expiryKinds } from '../db/signals.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'

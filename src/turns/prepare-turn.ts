@@ -1,5 +1,5 @@
 // Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
-import { createStepLog, type StepLog } from '../agent/step-log.ts'
+import { createStepLog, type StepLog } from '../agents/steps.ts'
 import { type Fields, formatAddress, type JsonObject, type NormalizedMessage } from '../contract/index.ts'
 import type { TurnPast } from '../db/journal.ts'
 import { endsApproval, endsPause } from '../db/signals.ts'

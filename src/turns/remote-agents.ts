@@ -1,6 +1,6 @@
 // What an agent is given that calls remote agents: a fetch under this turn's lease, and our place in the
 // chain of agents as the next one is told it.
-import type { NextHop, RemoteAccess } from '../agent/elsewhere.ts'
+import type { NextHop, RemoteAccess } from '../agents/context.ts'
 import { type CallerContext, parseAddress, type SafeFetch } from '../contract/index.ts'
 import { callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'

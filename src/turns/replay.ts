@@ -1,7 +1,7 @@
 // `replay`: a stored message once more through today's code and agent, its effects answered from the journal. Writes
 // nothing, sends nothing, and says how what would be sent differs from what was.
 
-import { createStepLog, type StepLog } from '../agent/step-log.ts'
+import { createStepLog, type StepLog } from '../agents/steps.ts'
 import { GatewayError, isGatewayError, noMeter } from '../contract/index.ts'
 import type { JournalStore, RecordedStep } from '../db/journal.ts'
 import type { ReplayStore, Stored } from '../db/replay.ts'

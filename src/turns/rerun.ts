@@ -1,8 +1,9 @@
 // A run that stopped because an agent it asked needs a decision. Where a function of the chain stood cannot be stored, so what is
 // stored is how the run began and what was decided: it is run again from its journal, and finds the decisions on its way.
-import type { Signal } from '../agent/agent.ts'
-import type { EndedPause } from '../agent/approvals/pauses.ts'
-import { toStorableJson } from '../agent/fields.ts'
+
+import type { EndedPause } from '../agents/approvals/pauses.ts'
+import type { Signal } from '../agents/define-agent.ts'
+import { toStorableJson } from '../agents/json-values.ts'
 import type { Json, JsonObject } from '../contract/index.ts'
 
 /** How the run began. */

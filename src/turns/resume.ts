@@ -1,8 +1,9 @@
 // A signal that ends a wait, read back: what was decided, checked once more, and where the run goes on.
-import type { Signal } from '../agent/agent.ts'
-import { actionHash } from '../agent/approvals/action-hash.ts'
-import type { EndedPause, PauseDecision } from '../agent/approvals/pauses.ts'
-import { submittedResult } from '../agent/runtime-tools/tool-answer.ts'
+
+import type { EndedPause, PauseDecision } from '../agents/approvals/pauses.ts'
+import { actionHash } from '../agents/approvals/pending-action.ts'
+import { submittedResult } from '../agents/client-tools.ts'
+import type { Signal } from '../agents/define-agent.ts'
 import { GatewayError, type Json, type JsonObject, type NormalizedMessage } from '../contract/index.ts'
 import type { StoredAction } from '../db/pending-actions.ts'
 import { endsApproval, pauseSignals } from '../db/signals.ts'

@@ -1,5 +1,5 @@
 // Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
-import { completeReply } from '../agent/reply.ts'
+import { completeReply } from '../agents/reply.ts'
 import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../contract/index.ts'
 import type { RunsAtAGlance } from '../db/runs.ts'
 import type { ControlCommand } from '../inbound/chat-command.ts'

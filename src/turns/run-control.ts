@@ -1,5 +1,5 @@
 // What reaches a run from outside while it goes on: a stop, or messages that its agent's busy policy lets in.
-import { runStopped, type StopCause, stopCause } from '../agent/run-stop.ts'
+import { runStopped, type StopCause, stopCause } from '../agents/loop/interrupts.ts'
 import type { Envelope, GatewayError } from '../contract/index.ts'
 import { interruptedBy } from '../db/runs.ts'
 import type { GatewayDeps } from './deps.ts'

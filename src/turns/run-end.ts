@@ -1,6 +1,6 @@
 // How a run ended, as its row keeps it: counts and names, never what was said.
-import { addUsage, type ConversationResult } from '../agent/loop/result.ts'
-import type { StopCause } from '../agent/run-stop.ts'
+import { addUsage, type ConversationResult } from '../agents/loop/conversation-result.ts'
+import type { StopCause } from '../agents/loop/interrupts.ts'
 import {
   isKnownPart,
   type JsonObject,

@@ -1,9 +1,9 @@
 // A run's log while it is written: kept back for a tenth of a second, so that a stream of words is a few rows and a fast run
 // costs no statement of its own. Only what is committed is ever shown to a client.
 
-import type { Signal } from '../agent/agent.ts'
-import type { AgentContext, ToolCallFacts } from '../agent/context.ts'
-import { toJson } from '../agent/fields.ts'
+import type { AgentContext, ToolCallFacts } from '../agents/context.ts'
+import type { Signal } from '../agents/define-agent.ts'
+import { toJson } from '../agents/json-values.ts'
 import {
   describeError,
   type ErrorSource,

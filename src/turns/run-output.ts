@@ -1,6 +1,6 @@
 // Hop 7: what a run leaves behind while it goes on, for the commit that ends its turn.
-import type { AgentContext, ClientToolReport } from '../agent/agent.ts'
-import { completeReply, type ReplyFacts } from '../agent/reply.ts'
+import type { AgentContext, ClientToolReport } from '../agents/define-agent.ts'
+import { completeReply, type ReplyFacts } from '../agents/reply.ts'
 import type { Envelope, Fields, NormalizedResponse } from '../contract/index.ts'
 import type { NewTimer, RunEnd } from '../db/turn-rows.ts'
 import { payloadWithChain, type TurnChain } from './call-chain.ts'

@@ -1,9 +1,7 @@
 // Hop 7: a ready turn runs its agent and comes to an end, or to a reason why not yet.
-import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
-import { completeReply, type ReplyFacts } from '../agent/reply.ts'
-import { askingReply, stoppedReply } from '../agent/status-reply.ts'
-import { createSteps, type Steps } from '../agent/steps.ts'
-import { createTimedFetch } from '../agent/timed-fetch.ts'
+import type { Agent, AgentContext, AgentReply } from '../agents/define-agent.ts'
+import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
+import { createSteps, type Steps } from '../agents/steps.ts'
 import {
   type Envelope,
   GatewayError,
@@ -36,6 +34,7 @@ import { type TurnErrors, tellResumed } from './run-log.ts'
 import { type Made, takenFrom } from './run-output.ts'
 import { createTurnState } from './shared-state.ts'
 import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
+import { createTimedFetch } from './timed-fetch.ts'
 import { begunAgain, resolveTrigger, type TurnTrigger } from './trigger.ts'
 import { openTurnFiles } from './turn-files.ts'
 import { getRunId, replyFacts } from './turn-labels.ts'

@@ -1,8 +1,8 @@
 // The state that an agent shares with the program in front of a person, during one turn: read from what the program sent or from
 // the session, told to clients that watch as it changes, and kept by the commit that ends the turn. A try that broke off leaves
 // nothing behind, and the next one begins with the same state.
-import type { SharedState } from '../agent/agent.ts'
-import { isJsonValue, isPlainObject } from '../agent/fields.ts'
+import type { SharedState } from '../agents/define-agent.ts'
+import { isJsonValue, isPlainObject } from '../agents/json-values.ts'
 import { type ClientData, type Fields, GatewayError, type Json, maxClientDataBytes } from '../contract/index.ts'
 
 type Change = { readonly op: 'add' | 'replace' | 'remove'; readonly path: string; readonly value?: Json }

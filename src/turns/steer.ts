@@ -1,5 +1,5 @@
 // Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it.
-import { steeredType } from '../agent/run-stop.ts'
+import { steeredType } from '../agents/loop/interrupts.ts'
 import type { Envelope } from '../contract/index.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { partsText } from '../markdown/index.ts'

@@ -1,6 +1,6 @@
 // Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
 
-import { createStepLog } from '../agent/step-log.ts'
+import { createStepLog } from '../agents/steps.ts'
 import {
   type ChannelEvent,
   describeError,

@@ -1,6 +1,6 @@
 // Hop 7, before the agent runs: the thread ancestors of its message, fetched from the platform. Only here, where every member
 // is admitted: a stranger's message never causes a look-up. They are shown like ambient context, and belong to no transcript.
-import type { AgentContext } from '../agent/context.ts'
+import type { AgentContext } from '../agents/context.ts'
 import type { AncestorMessage, Envelope, Json, KnownPart, Part, ReferencedMessage } from '../contract/index.ts'
 import { ambientEnvelope } from '../sessions/transcript.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

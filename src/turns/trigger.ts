@@ -1,6 +1,6 @@
 // The trigger of a turn: a message came, a timer fired, what a paused run waited for is there; or it is the gateway's own to
 // answer and no agent runs.
-import type { Signal } from '../agent/agent.ts'
+import type { Signal } from '../agents/define-agent.ts'
 import { GatewayError } from '../contract/index.ts'
 import { endsPause, pauseSignals } from '../db/signals.ts'
 import { carriedChain, type TurnChain } from './call-chain.ts'

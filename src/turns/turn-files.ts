@@ -1,6 +1,6 @@
 // The files of a turn before its agent runs: brought, kept, and handed out anew with everything that was said.
 
-import type { AgentFiles } from '../agent/context.ts'
+import type { AgentFiles } from '../agents/context.ts'
 import {
   GatewayError,
   type HistoricalMessage,

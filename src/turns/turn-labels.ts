@@ -1,5 +1,5 @@
 // What a turn's answer and its transcript lines say about it, and about who wrote.
-import type { ReplyFacts } from '../agent/reply.ts'
+import type { ReplyFacts } from '../agents/reply.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import type { GatewayConnection } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

@@ -27,7 +27,7 @@ const knownNames = [
 ]
 const theOneThatMay = 'src/channels.ts'
 /** What an agent elsewhere is spoken to in: the names of a protocol's own headers and types (decision 20). */
-const spokenTo = ['src/agent/remote/wire.ts']
+const spokenTo = ['src/agents/remote/wire.ts']
 
 function adapterNames(): readonly string[] {
   const folder = join(checkoutRoot, 'adapters')

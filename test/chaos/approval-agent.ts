@@ -1,9 +1,9 @@
 // A model with a tool that needs consent, without a model: what it says follows from what it is shown.
 import * as z from 'zod'
-import { type Agent, defineAgent } from '../../src/agent/agent.ts'
-import type { Model } from '../../src/agent/loop/model.ts'
-import { defineTool, type Tool } from '../../src/agent/tools/define-tool.ts'
-import type { ToolContext } from '../../src/agent/tools/tool.ts'
+import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
+import type { Model } from '../../src/agents/models/model.ts'
+import { defineTool, type Tool } from '../../src/agents/tools/define-tool.ts'
+import type { ToolContext } from '../../src/agents/tools/tool.ts'
 import type { Envelope } from '../../src/contract/index.ts'
 
 /** `keyed` takes idempotency keys, `brief` expires soon. */

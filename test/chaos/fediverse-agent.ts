@@ -1,5 +1,5 @@
 // Who is mentioned: answers without repeating anything, so that words that were deleted are nowhere; thinks first where it is asked to.
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 
 const thinkMs = 1500

@@ -1,5 +1,5 @@
 // Who is written to: answers at once, or thinks first where it is asked to.
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 
 const thinkMs = 3000

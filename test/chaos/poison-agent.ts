@@ -1,6 +1,6 @@
 // The agent of the crash test `poison`: some messages end the process that runs them, each in its own way; the others take their
 // time, a step a second, and must not suffer for it.
-import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agent/agent.ts'
+import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agents/define-agent.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { type Death, deaths } from './subject-settings.ts'
 import type { EffectBody } from './tool-stub.ts'

@@ -2,9 +2,9 @@
 // name alone, several steps in a row, a model with a tool that serves several messages at once, agents that ask others in parallel.
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
-import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agent/agent.ts'
-import type { Model } from '../../src/agent/loop/model.ts'
-import { defineTool, type Tool } from '../../src/agent/tools/define-tool.ts'
+import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agents/define-agent.ts'
+import type { Model } from '../../src/agents/models/model.ts'
+import { defineTool, type Tool } from '../../src/agents/tools/define-tool.ts'
 import { type Envelope, type Json, textOf } from '../../src/contract/index.ts'
 import { delay } from './crash-test.ts'
 import { type Order, type OrderKind, type OrderWish, readOrders, replyText } from './shapes-order.ts'

@@ -1,5 +1,5 @@
 // The agent under test: one journaled effect per message at the tool stub, then a reply that names what it saw.
-import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agent/agent.ts'
+import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agents/define-agent.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { partsWished } from './part-text.ts'
 import type { EffectBody } from './tool-stub.ts'

@@ -1,6 +1,6 @@
 // The API of a gateway at work, asked as a caller does: from this machine or from elsewhere, with whatever headers.
 import { aguiChannel } from '../../adapters/agui/index.ts'
-import { type Agent, defineAgent } from '../../src/agent/agent.ts'
+import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import type { Runtime } from '../../src/assemble.ts'
 import type { Environment, ParleyConfig } from '../../src/config.ts'
 import type { NormalizedMessage } from '../../src/contract/index.ts'

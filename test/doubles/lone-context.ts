@@ -1,5 +1,5 @@
 // What an agent is given when there is no gateway around it: steps are run and not journaled, nothing waits, nobody watches.
-import type { AgentContext } from '../../src/agent/agent.ts'
+import type { AgentContext } from '../../src/agents/define-agent.ts'
 import type { Envelope } from '../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'
 

@@ -1,12 +1,12 @@
 // The real loop around a model that follows a script: one entry per turn, a value or what it makes of its request.
-import type { Model, ModelRequest, ModelTurn } from '../../src/agent/loop/model.ts'
-import type { LoopOptions } from '../../src/agent/loop/options.ts'
-import type { ConversationResult } from '../../src/agent/loop/result.ts'
-import { runLoop } from '../../src/agent/loop/run-loop.ts'
-import { createToolCatalog } from '../../src/agent/tools/catalog.ts'
-import { createToolRunner, type ToolRunnerDeps } from '../../src/agent/tools/create-desk.ts'
-import type { ToolRunner } from '../../src/agent/tools/desk.ts'
-import type { RequestedCall } from '../../src/agent/tools/tool.ts'
+
+import type { ConversationResult } from '../../src/agents/loop/conversation-result.ts'
+import type { LoopOptions } from '../../src/agents/loop/options.ts'
+import { runLoop } from '../../src/agents/loop/run-loop.ts'
+import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/model.ts'
+import { createToolCatalog } from '../../src/agents/tools/catalog.ts'
+import type { RequestedCall, ToolRunner } from '../../src/agents/tools/tool.ts'
+import { createToolRunner, type ToolRunnerDeps } from '../../src/agents/tools/tool-runner.ts'
 import type { Fields } from '../../src/contract/index.ts'
 import { declared } from './tool-call.ts'
 

@@ -1,10 +1,10 @@
 // Short ways to declare, prepare and run one tool.
 
-import { createToolCatalog } from '../../src/agent/tools/catalog.ts'
-import { type DeclarationForm, readDeclaration } from '../../src/agent/tools/declaration.ts'
-import { type ExecutionDeps, executeCall } from '../../src/agent/tools/execute-call.ts'
-import { type Preparation, prepareCall } from '../../src/agent/tools/prepare-call.ts'
-import type { ToolContext, ToolDeclaration, ToolExecutor, ToolResult } from '../../src/agent/tools/tool.ts'
+import { createToolCatalog } from '../../src/agents/tools/catalog.ts'
+import { type DeclarationForm, readDeclaration } from '../../src/agents/tools/declaration.ts'
+import { type ExecutionDeps, executeCall } from '../../src/agents/tools/execute-call.ts'
+import type { ToolContext, ToolDeclaration, ToolExecutor, ToolResult } from '../../src/agents/tools/tool.ts'
+import { type Preparation, prepareCall } from '../../src/agents/tools/tool-runner.ts'
 import type { Fields } from '../../src/contract/index.ts'
 
 /** A valid server declaration unless told otherwise; throws when it is refused. */

@@ -1,6 +1,6 @@
 // A file that is too large to be sent along in an answer of A2A is fetched from a URL that is signed for its reader.
 import { afterEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 

@@ -1,7 +1,7 @@
 // Every forgery that the gate is tried with, posted to a whole gateway: what is not genuine leaves no row, no turn and no answer, and
 // the books balance.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { RawRequest } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { bodyCases } from '../conformance/activitypub/body-cases.ts'

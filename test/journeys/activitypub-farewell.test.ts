@@ -1,7 +1,7 @@
 // Somebody deletes their account elsewhere: what they said to an agent goes with it, and nobody else loses a word. Over real HTTP,
 // signed by hand; the sweeper is the product's own.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { sweepRound } from '../../src/assemble/sweep-round.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'

@@ -1,7 +1,7 @@
 // What comes once more, or changed, when the first is long answered: a change that calls somebody new is a turn of its own, and what is
 // only brought again is none.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { mallory, alice as proving } from '../conformance/activitypub/gate-scene.ts'

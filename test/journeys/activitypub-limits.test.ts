@@ -1,6 +1,6 @@
 // How much is taken from one server, and how often a machine is answered: by the limits that the channel has when nobody sets any.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { alice, bob, mallory } from '../conformance/activitypub/gate-scene.ts'
 import { createNote, ourOrigin, type Peer, peerNow, post, signCavage } from '../doubles/activitypub-peer.ts'

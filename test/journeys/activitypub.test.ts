@@ -1,6 +1,6 @@
 // Somebody mentions an agent from another server, and the answer is in their inbox: over real HTTP, signed on both sides.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import {

@@ -1,6 +1,6 @@
 // What an agent returns that is no reply: a mistake that would be made again, so it ends at once, with words for person and operator.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentReply, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -1,6 +1,6 @@
 // Callers of the API: from elsewhere with a token, each in threads of their own; revoked and expired for every replica at once.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { type Fields, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createInboxStore } from '../../src/db/inbox.ts'

@@ -1,9 +1,9 @@
 // A tool that needs a person's consent: the run stops, the conversation goes on, and the run goes on after the decision.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
+import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { statement } from '../../src/db/client.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'

@@ -1,7 +1,7 @@
 // What people say around an agent: kept for a while and within bounds, given to it as talk of the room when it is asked
 // there, and gone when its author, the person or the clock says so.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import {
   type AttentionSettings,
   type ConnectionConfig,

@@ -2,7 +2,7 @@
 // channels have the same name.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { type AttentionSettings, type ChannelDefinition, textOf } from '../../src/contract/index.ts'
 import { memoryInstallations } from '../doubles/memory-installations.ts'
 import { installed, installSettings, messageEvent, signed, signingSecret, stamp } from '../doubles/slack-tenants.ts'

@@ -1,7 +1,7 @@
 // Attention with a platform's own updates: a group, a topic of a forum, a post in a channel, and a room that is only listened to.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { type AttentionSettings, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'

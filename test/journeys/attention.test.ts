@@ -1,7 +1,7 @@
 // What is said in a room: answered where the place and the address say so, otherwise ended by rule, at no cost and in
 // silence.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { AttentionSettings } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'

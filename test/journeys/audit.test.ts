@@ -1,7 +1,7 @@
 // The audit log along a journey: every decision has its line, also when the process dies around it; and what operators do.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
-import { submittedResult } from '../../src/agent/runtime-tools/tool-answer.ts'
+import { submittedResult } from '../../src/agents/client-tools.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type AccessRule, GatewayError, textOf } from '../../src/contract/index.ts'
 import { type Database, type Statement, statement } from '../../src/db/client.ts'
 import type { createApp } from '../../src/http/app.ts'

@@ -1,6 +1,6 @@
 // What became of a reply after it was delivered: the name its vendor gave it, and that it came back.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { Adapter, Bounce, DeliveryOutcome, InboundEvent, InboundMessage } from '../../src/contract/index.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

@@ -1,7 +1,7 @@
 // What becomes of messages that come while an agent is at work: they wait, join the run, or end it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { ConnectionConfig } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'

@@ -1,7 +1,7 @@
 // A chain of agents goes with what a run leaves for later: a timer does not make it shorter (CH-06).
 import { afterEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
-import type { NextHop } from '../../src/agent/elsewhere.ts'
+import type { NextHop } from '../../src/agents/context.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 

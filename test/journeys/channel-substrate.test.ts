@@ -1,7 +1,7 @@
 // The channel substrate of the original, case by case. C-09 and C-10 stand in test/unit/verification/hmac.test.ts;
 // C-12 to C-26 belong to the bridge, the chat entry point and JSON-RPC, which are not here yet.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type AgentContext, type AgentReply, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentContext, type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
 import {
   channelContextSchema,
   clientContext,

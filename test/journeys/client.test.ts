@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, expectTypeOf, test } from 'vitest'
 import type * as z from 'zod'
 import type { runRequestSchema } from '../../adapters/agui/wire.ts'
-import { type AgentContext, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentContext, defineAgent } from '../../src/agents/define-agent.ts'
 import { createClient, type ParleyClient, ParleyError, type RunInput, type StreamedEvent } from '../../src/client.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Api, startApi } from '../doubles/api.ts'

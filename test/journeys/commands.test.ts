@@ -1,6 +1,6 @@
 // Commands for the gateway itself: answered beside a busy conversation, and only about one's own.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'

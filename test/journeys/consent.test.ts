@@ -1,6 +1,6 @@
 // Consent through the whole gateway: what may be kept, for how long, and what needs a person's word first.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type ChannelDefinition, type ConnectionConfig, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

@@ -1,6 +1,6 @@
 // A question that is decided, has expired or is withdrawn before it was sent is not sent; one that was under way does not come back.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type Database, type Failpoint, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { createPendingActionStore } from '../../src/db/pending-actions.ts'

@@ -1,6 +1,6 @@
 // Delivery through the real gateway: order, retries, unknown outcomes by class, limits, dead letters.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createDeliveryStore } from '../../src/db/receipts.ts'

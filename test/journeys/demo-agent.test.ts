@@ -1,6 +1,6 @@
 // What people try first: the demo agent, through the loop, its tools, an approval, and a story that grows.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { demoAgent } from '../../src/agent/demo/agent.ts'
+import { demoAgent } from '../../src/agents/demo-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -1,9 +1,9 @@
 // A story by mail: a question with a link, programs that follow it, a person who decides, and the answer in the same thread.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { defineAgent } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
+import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { statement } from '../../src/db/client.ts'
 import { draftMail } from '../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'

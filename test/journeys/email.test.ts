@@ -1,6 +1,6 @@
 // A mail over real SMTP, through the gateway, to a reply that any mail program opens, and back.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { draftMail, mailKey, signMail } from '../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'

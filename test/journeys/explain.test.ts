@@ -1,7 +1,7 @@
 // Twelve fates through the real gateway, and what explain says of each: the same as docs/explain.md shows.
 // PARLEY_WRITE_DOCS=1 writes the document anew.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { renderTimeline } from '../../src/cli/render-story.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

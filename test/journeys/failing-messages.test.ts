@@ -1,7 +1,7 @@
 // A message that the gateway itself fails on, before an agent runs, around a turn or while sending: named, tried a bounded number of
 // times, dead with a story; its conversation, its connection and all others go on.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type ChannelDefinition, GatewayError, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

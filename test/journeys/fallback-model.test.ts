@@ -1,9 +1,9 @@
 // An agent with two models, of which the first is away.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { defineAgent } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
+import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { explainById } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'

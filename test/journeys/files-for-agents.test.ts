@@ -1,8 +1,8 @@
 // Files as different agents meet them: the demo agent, one elsewhere, and one that hears more while it works.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Agent, defineAgent } from '../../src/agent/agent.ts'
-import { demoAgent } from '../../src/agent/demo/agent.ts'
-import { httpAgent } from '../../src/agent/providers/http-agent.ts'
+import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
+import { demoAgent } from '../../src/agents/demo-agent.ts'
+import { httpAgent } from '../../src/agents/http-agent.ts'
 import { secret } from '../../src/contract/index.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { startScriptedServer } from '../doubles/scripted-server.ts'

@@ -1,7 +1,7 @@
 // A picture that somebody sent, as a model sees it: its bytes go to the provider and into no row.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'

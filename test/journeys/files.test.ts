@@ -1,7 +1,7 @@
 // Files on their way: opened at the platform once, kept as descriptors, handed to agents anew, and sent back out.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
-import { type AgentContext, type AgentReply, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentContext, type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
 import { GatewayError, type NormalizedMessage, type Part, textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createReplayStore } from '../../src/db/replay.ts'

@@ -2,9 +2,9 @@
 // a tool, repeated by the model and read again from the transcript. The only calls are those the provider marked as calls.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { defineAgent } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
+import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { forgedCalls } from '../doubles/forged-calls.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

@@ -1,7 +1,7 @@
 // What an operator wrote down about people counts at the next decision, wherever it is made; and who is who.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { AccessRule } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import type { NewGrant } from '../../src/db/grants.ts'

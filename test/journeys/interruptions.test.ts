@@ -1,6 +1,6 @@
 // What an interruption costs: steps whose outcome is unknown, a stop between steps, a lane that moves on.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

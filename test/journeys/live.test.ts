@@ -1,6 +1,6 @@
 // A reply that grows on the platform while the agent speaks: one message, whatever happens on the way.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createReplayStore } from '../../src/db/replay.ts'
 import { createDoor, until } from '../doubles/at-work.ts'

@@ -1,7 +1,7 @@
 // A channel where people follow an agent: a follow is answered by rule, a reply goes to whoever asked and to the followers, each in
 // their own order, and whoever blocks gets nothing more.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { type ChannelDefinition, type InboundEvent, type JsonObject, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'

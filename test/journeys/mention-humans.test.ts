@@ -1,7 +1,7 @@
 // A reply names people: those who are in the conversation are notified, nobody else is, whatever the agent was talked into.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { MentionHumans } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { namingBot } from '../doubles/naming-bot.ts'

@@ -1,6 +1,6 @@
 // What the hops tell: one line and one count each, under the trace of the message, for every way a message can go.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type Meter, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'

@@ -1,6 +1,6 @@
 // A model that is away: people are told once that it is still tried, where the channel can show it, and the answer takes that place.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { until } from '../doubles/at-work.ts'

@@ -1,6 +1,6 @@
 // The database stuck or gone: refused in time, readiness red, nothing acknowledged that was not stored, and back by itself.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { loadConfig } from '../../src/config.ts'
 import { statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'

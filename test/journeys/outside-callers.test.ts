@@ -1,6 +1,6 @@
 // Callers with tokens of other issuers: who they are to an agent, what is theirs, what they may, and how they find an issuer.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import type { Fields } from '../../src/contract/index.ts'
 import { type Api, startApi } from '../doubles/api.ts'

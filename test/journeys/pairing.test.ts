@@ -1,6 +1,6 @@
 // A stranger writes, is given a code, and waits; somebody decides; nothing is lost, answered twice or stuck.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'

@@ -1,6 +1,6 @@
 // `replay`: a stored message through today's code and agent. Nothing is written, nothing leaves, the difference is shown.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type AgentContext, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentContext, defineAgent } from '../../src/agents/define-agent.ts'
 import { normalizedMessageSchema, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createReplayStore } from '../../src/db/replay.ts'

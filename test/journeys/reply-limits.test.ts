@@ -1,6 +1,6 @@
 // Two machines do not answer each other for ever: beyond a channel's limits there is silence, and the operator hears of it once.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import {
   type Adapter,
   GatewayError,

@@ -1,6 +1,6 @@
 // A gateway on a restored database: what was sent stays sent, what was open goes on, what may have left since is in doubt.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'

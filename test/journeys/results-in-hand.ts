@@ -1,7 +1,7 @@
 // The database goes away while a result is in hand: the living process stores it when the database is back, whatever its lease came to
 // meanwhile. Every effect and every reply happens once, and nothing is told as unknown.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { LogFields } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

@@ -1,6 +1,6 @@
 // Many deliveries sent again at once: only those that were meant, in order, as often as allowed, each as by itself.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'

@@ -1,7 +1,7 @@
 // Stopping a run: by its owner and nobody else, before the next effect, with the books balanced afterwards.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

@@ -1,8 +1,8 @@
 // Tools that the other side runs: offered with a run, called, answered later; the run goes on with the call paired.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { aguiChannel } from '../../adapters/agui/index.ts'
-import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { GatewayEvent } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import type { createApp } from '../../src/http/app.ts'

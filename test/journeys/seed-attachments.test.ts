@@ -1,6 +1,6 @@
 // The three JSON shapes of attachments in the run API (upload, message, history), letter for letter, on a project of Supabase's form.
 import { afterEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { secret } from '../../src/contract/index.ts'
 import { createAttachmentStore } from '../../src/db/attachments.ts'
 import { statement } from '../../src/db/client.ts'

@@ -1,6 +1,6 @@
 // Three agents behind one account: each message reaches the one it is for, and nobody else's talk is moved by it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

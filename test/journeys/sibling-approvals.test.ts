@@ -1,9 +1,9 @@
 // An agent that another one asked needs a person's consent: the person at the top of the chain is asked, and the chain goes on.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { type Agent, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import type { Model, ModelRequest, ModelTurn } from '../../src/agent/loop/model.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { type Agent, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/model.ts'
+import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'

@@ -1,9 +1,9 @@
 // An agent asks another one inside its own turn: journaled with it, bounded with it, admitted like anybody's message.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { type Agent, type AgentContext, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import type { Model, ModelRequest, ModelTurn } from '../../src/agent/loop/model.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { type Agent, type AgentContext, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/model.ts'
+import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { isGatewayError, type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fixtures } from '../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../adapters/slack/index.ts'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { ada, bytesOf, envelope, message } from '../conformance/slack/scene.ts'
 import { until } from '../doubles/at-work.ts'
 import { apiError, type SlackApi, startSlackApi } from '../doubles/slack-api.ts'

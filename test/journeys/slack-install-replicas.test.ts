@@ -1,7 +1,7 @@
 // An install that begins on one replica and ends on another: two gateways, each with its own connection to one PostgreSQL.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { Database } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { type SlackOauth, startSlackOauth } from '../doubles/slack-oauth.ts'

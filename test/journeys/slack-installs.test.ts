@@ -2,7 +2,7 @@
 // and the real store.
 import { expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { startSlackOauth } from '../doubles/slack-oauth.ts'
 import { installSettings, messageEvent, signed, signingSecret } from '../doubles/slack-tenants.ts'

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fixtures } from '../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../adapters/slack/index.ts'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { bytesOf, message } from '../conformance/slack/scene.ts'
 import { type SlackApi, startSlackApi } from '../doubles/slack-api.ts'

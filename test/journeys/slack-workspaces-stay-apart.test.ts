@@ -3,7 +3,7 @@
 // PARLEY_ISOLATION_EVENTS=10000 runs the long form.
 import { expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
-import { type Agent, defineAgent } from '../../src/agent/agent.ts'
+import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { startSlackOauth } from '../doubles/slack-oauth.ts'

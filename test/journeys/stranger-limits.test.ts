@@ -1,6 +1,6 @@
 // Strangers wait in a list that has an end: however many come, few are kept, few are written to, and other people find their place.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { StrangerSettings } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'

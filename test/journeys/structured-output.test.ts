@@ -1,8 +1,8 @@
 // A model that answers with JSON of a schema: told the form, checked, asked once more, and failed in safe words.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { GatewayEvent } from '../../src/contract/index.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

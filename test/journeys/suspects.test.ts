@@ -1,7 +1,7 @@
 // Turns on which a process died, in a gateway that has no other process for them: they have this one to themselves. Explained
 // to the operator, and ended with an apology.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'

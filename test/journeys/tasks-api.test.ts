@@ -1,6 +1,6 @@
 // Tasks over the API: handed to an agent under an id of the caller's own, looked at, waited for, stopped.
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { taskResultSchema } from '../../src/http/shapes/tasks.ts'

@@ -1,7 +1,7 @@
 // Stories on Telegram that need the conversation to wait or to be found again: albums, and groups that moved.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'

@@ -1,7 +1,7 @@
 // Stories on Telegram about what need not be said: to chats that are closed to the bot, and about edits that change nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
-import { defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { reasonText } from '../../src/operator/reason-words.ts'

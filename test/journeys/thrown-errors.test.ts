@@ -1,9 +1,9 @@
 // What an agent, a tool or a hook of the developer's threw: kept with its turn for operators, and told to no one else.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
-import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
+import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { renderTimeline } from '../../src/cli/render-story.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'

@@ -1,6 +1,6 @@
 // Hops 5-7 through the real gateway: who is heard, in what order, merged with whom, and what a failure costs.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { GatewayError, type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

@@ -1,6 +1,6 @@
 // Sessions, approvals, tool requests and runs, described once for the operator's routes and once for those of the API.
 import * as z from 'zod'
-import { pendingActionStatuses } from '../../agent/approvals/pending-action.ts'
+import { pendingActionStatuses } from '../../agents/approvals/pending-action.ts'
 import { toolRequestStatuses } from '../../db/tool-requests.ts'
 import { decisionBody } from '../admin-approvals.ts'
 import { maxPageSize, titleBody } from '../admin-sessions.ts'

@@ -1,6 +1,6 @@
 // What paused runs wait for, and runs, as they are answered.
 import * as z from 'zod'
-import { pendingActionStatuses } from '../../agent/approvals/pending-action.ts'
+import { pendingActionStatuses } from '../../agents/approvals/pending-action.ts'
 import type { ActionLine } from '../../db/pending-actions.ts'
 import { type ToolRequestLine, toolRequestStatuses } from '../../db/tool-requests.ts'
 import { instantSchema, nextId } from './common.ts'

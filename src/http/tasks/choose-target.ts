@@ -1,5 +1,5 @@
 // Who executes a task: the agents that may, filtered by what is asked for. Pure.
-import type { AgentFacts } from '../../agent/agent-facts.ts'
+import type { AgentFacts } from '../../agents/agent-settings.ts'
 import { type ExecutionTarget, taskSchemaIds } from '../shapes/tasks.ts'
 
 export type Placement = {

@@ -1,6 +1,6 @@
 // The SDK's errors in our five kinds. Their texts hold addresses and bodies; only the words of a protocol error come along.
 import type { McpError } from '@modelcontextprotocol/sdk/types.js'
-import { McpFailure } from '../../agent/mcp/mcp-session.ts'
+import { McpFailure } from '../../agents/mcp/mcp-session.ts'
 
 export type McpErrors = {
   readonly McpError: typeof McpError

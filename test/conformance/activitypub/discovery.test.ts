@@ -1,7 +1,7 @@
 // Discovery where the gateway's own WebFinger answers for this channel: through the whole app.
 import { expect, test } from 'vitest'
 import { type ActivityPubOptions, activitypub, activitypubChannel } from '../../../adapters/activitypub/index.ts'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'

@@ -1,9 +1,9 @@
 // A model agent as a developer with a web page in front would set it up: tools of its own, the page's tools, shared state.
 import * as z from 'zod'
-import { defineAgent } from '../../../src/agent/agent.ts'
-import type { ModelAgentOptions } from '../../../src/agent/model-agent-options.ts'
-import { openAiCompatible } from '../../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../../src/agent/tools/define-tool.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
+import type { ModelAgentOptions } from '../../../src/agents/model-agent-options.ts'
+import { openAiCompatible } from '../../../src/agents/models/openai-compatible.ts'
+import { defineTool } from '../../../src/agents/tools/define-tool.ts'
 import type { Database } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'

@@ -1,8 +1,8 @@
 // A gateway that answers AG-UI requests, with a model that says what it is told to, and its streams read frame by frame.
 import * as z from 'zod'
-import { type Agent, defineAgent } from '../../../src/agent/agent.ts'
-import { openAiCompatible } from '../../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../../src/agent/tools/define-tool.ts'
+import { type Agent, defineAgent } from '../../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../../src/agents/models/openai-compatible.ts'
+import { defineTool } from '../../../src/agents/tools/define-tool.ts'
 import type { Database } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'

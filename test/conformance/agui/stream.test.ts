@@ -1,6 +1,6 @@
 // The AG-UI streams, through the whole gateway: what a client is shown, in which order, and what it can go on with.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { type Frame, framesIn, type Scene, startScene, stream, textIn, typesOf } from './scene.ts'

@@ -1,6 +1,6 @@
 // The words of an answer over AG-UI: the same in the stream and in JSON, as the agent wrote them, without what leads astray.
 import { afterEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textPart } from '../../../src/contract/index.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { type Scene, startScene, stream, textIn, typesOf } from './scene.ts'

@@ -1,7 +1,7 @@
 // The email cases about machines that write to machines: what is never answered, and what stops by itself.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { maxHops, signHop } from '../../../adapters/email/manners/hop.ts'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import { draftMail } from '../../doubles/mail-maker.ts'

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { baseSubject } from '../../../adapters/email/render/subject.ts'
 import { threadKey } from '../../../adapters/email/threads/key.ts'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { draftMail } from '../../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene, type SentOut } from '../../doubles/mail-scene.ts'

@@ -1,8 +1,8 @@
 // A reply that comes in pieces, from an agent and to a platform.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { defineAgent } from '../../../src/agent/agent.ts'
-import { httpAgent } from '../../../src/agent/providers/http-agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
+import { httpAgent } from '../../../src/agents/http-agent.ts'
 import { secret } from '../../../src/contract/index.ts'
 import type { Database } from '../../../src/db/client.ts'
 import { aMessage } from '../../doubles/drafts.ts'

@@ -1,6 +1,5 @@
 // A decision, and the value of an action that waits for one.
-import { readDecision } from '../../../src/agent/approvals/decision.ts'
-import { readPendingAction, toApprovalEnvelope } from '../../../src/agent/approvals/pending-action.ts'
+import { readDecision, readPendingAction, toApprovalEnvelope } from '../../../src/agents/approvals/pending-action.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const minimal = {

@@ -1,5 +1,5 @@
 // How many turns, calls and seconds a run may use. A run that used them up never looks finished.
-import { conversationRequest } from '../../../src/agent/loop/request.ts'
+import { conversationRequest } from '../../../src/agents/loop/request.ts'
 import { call, calling, deskOf, type Looped, looped, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 

@@ -1,8 +1,7 @@
 // Compaction: the compacted view.
 import { expect } from 'vitest'
-import { compact, type Summarizer } from '../../../src/agent/compaction/compact.ts'
-import { type CompactionPolicy, compactionPolicy } from '../../../src/agent/compaction/policy.ts'
-import { textLine, toolCallLine, toolResultLine } from '../../../src/agent/messages/create.ts'
+import { type CompactionPolicy, compact, compactionPolicy, type Summarizer } from '../../../src/agents/compaction.ts'
+import { textLine, toolCallLine, toolResultLine } from '../../../src/agents/messages.ts'
 import type { Envelope } from '../../../src/contract/index.ts'
 import type { Case } from '../conform.ts'
 

@@ -1,10 +1,7 @@
 // Completion inside a run: who besides the model decides that it is done, goes in circles or must go on.
-import type { CompletionPolicy } from '../../../src/agent/loop/completion.ts'
-import { complete, incomplete } from '../../../src/agent/loop/completion.ts'
-import { completionGate, gateMediator } from '../../../src/agent/tools/call-gate.ts'
-import { createFailureGuard } from '../../../src/agent/tools/failure-guard.ts'
-import { readGateRules } from '../../../src/agent/tools/gate-rules.ts'
-import { createSpinGuard } from '../../../src/agent/tools/spin-guard.ts'
+import { type CompletionPolicy, complete, incomplete } from '../../../src/agents/loop/options.ts'
+import { completionGate, gateMediator, readGateRules } from '../../../src/agents/tools/call-gate.ts'
+import { createFailureGuard, createSpinGuard } from '../../../src/agents/tools/call-guards.ts'
 import { call, calling, deskOf, type Looped, looped, type Script, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 

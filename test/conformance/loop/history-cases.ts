@@ -1,6 +1,6 @@
 // What a model is shown of a long conversation.
 import { expect } from 'vitest'
-import { createSlidingWindowPolicy, type SlidingWindowOptions } from '../../../src/agent/history/sliding-window.ts'
+import { createSlidingWindowPolicy, type SlidingWindowOptions } from '../../../src/agents/history-window.ts'
 import type { HistoricalMessage, Sender } from '../../../src/contract/index.ts'
 import type { Case } from '../conform.ts'
 

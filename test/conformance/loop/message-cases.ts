@@ -1,10 +1,17 @@
 // Section 1 of the contract inventory: the message envelope.
 import { expect } from 'vitest'
-import { coalesceSameRole } from '../../../src/agent/messages/coalesce.ts'
-import { approvalLine, textLine, toolCallLine, toolResultLine } from '../../../src/agent/messages/create.ts'
-import { normalizeMessage } from '../../../src/agent/messages/normalize.ts'
-import { findOrphans, pruneOrphans } from '../../../src/agent/messages/pairs.ts'
-import { fromProviderMessage, toProviderMessage } from '../../../src/agent/messages/project.ts'
+import {
+  approvalLine,
+  coalesceSameRole,
+  findOrphans,
+  fromProviderMessage,
+  normalizeMessage,
+  pruneOrphans,
+  textLine,
+  toolCallLine,
+  toolResultLine,
+  toProviderMessage,
+} from '../../../src/agents/messages.ts'
 import type { Envelope } from '../../../src/contract/index.ts'
 import { type Case, refusal } from '../conform.ts'
 

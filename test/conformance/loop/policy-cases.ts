@@ -1,7 +1,10 @@
 // Which tools are shown, how they may act, what a delegated runtime is told.
-import { type ActionRequest, readActionPolicy, resolveAction } from '../../../src/agent/policy/action-policy.ts'
-import { runtimeToolPolicy } from '../../../src/agent/policy/runtime-tool-policy.ts'
-import { resolveVisibleTools, type VisibilityRequest } from '../../../src/agent/policy/tool-visibility.ts'
+import { type ActionRequest, readActionPolicy, resolveAction } from '../../../src/agents/policy/action-policy.ts'
+import {
+  resolveVisibleTools,
+  runtimeToolPolicy,
+  type VisibilityRequest,
+} from '../../../src/agents/policy/tool-policy.ts'
 import type { Fields } from '../../../src/contract/index.ts'
 import { declared } from '../../doubles/tool-call.ts'
 import type { Case } from '../conform.ts'

@@ -1,6 +1,7 @@
 // What a provider's turns add up to, and how patient we are with it.
-import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../../../src/agent/loop/model.ts'
-import { withRetries } from '../../../src/agent/providers/with-retries.ts'
+
+import { withRetries } from '../../../src/agents/models/failover.ts'
+import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../../../src/agents/models/model.ts'
 import { call, calling, deskOf, looped, saying, told } from '../../doubles/scripted-loop.ts'
 import { type Case, refusal } from '../conform.ts'
 

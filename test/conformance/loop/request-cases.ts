@@ -1,5 +1,5 @@
 // What a run is asked to do.
-import { conversationRequest } from '../../../src/agent/loop/request.ts'
+import { conversationRequest } from '../../../src/agents/loop/request.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]

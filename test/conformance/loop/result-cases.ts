@@ -1,8 +1,8 @@
 // Result, observability and outcome of a run, and the run result other runtimes read.
 import { expect } from 'vitest'
-import { createBudget } from '../../../src/agent/loop/budget.ts'
-import { normalizeResult } from '../../../src/agent/loop/result.ts'
-import { readRunResult } from '../../../src/agent/loop/run-result.ts'
+import { createBudget } from '../../../src/agents/loop/budget.ts'
+import { normalizeResult } from '../../../src/agents/loop/conversation-result.ts'
+import { readRunResult } from '../../../src/agents/loop/run-result.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const event = (type: string, id: string, more: object = {}) => ({

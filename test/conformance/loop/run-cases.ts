@@ -1,8 +1,8 @@
 // How a run begins, is watched, kept, interrupted and ended.
-import type { LoopOptions, RunControl, TranscriptLock } from '../../../src/agent/loop/options.ts'
-import { approvalLine } from '../../../src/agent/messages/create.ts'
-import { runtimeToolPending } from '../../../src/agent/tools/pause.ts'
-import { createSpinGuard } from '../../../src/agent/tools/spin-guard.ts'
+import type { LoopOptions, RunControl, TranscriptLock } from '../../../src/agents/loop/options.ts'
+import { approvalLine } from '../../../src/agents/messages.ts'
+import { createSpinGuard } from '../../../src/agents/tools/call-guards.ts'
+import { runtimeToolPending } from '../../../src/agents/tools/tool.ts'
 import { call, calling, deskOf, looped, type Script, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 

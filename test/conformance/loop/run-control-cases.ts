@@ -1,6 +1,6 @@
 // Who may touch a run and what waits behind it. Lanes are the queue here: nothing is queued by hand, and what
 // waits is drained by itself, in order.
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import type { Database } from '../../../src/db/client.ts'
 import { createDoor, putToWork, until } from '../../doubles/at-work.ts'

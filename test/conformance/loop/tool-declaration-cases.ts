@@ -1,8 +1,8 @@
 // Declarations, binding, required parameters.
-import { bindParameters } from '../../../src/agent/tools/bind-parameters.ts'
-import { normalizeDeclarations } from '../../../src/agent/tools/catalog.ts'
-import { readDeclaration } from '../../../src/agent/tools/declaration.ts'
-import { modelSchema } from '../../../src/agent/tools/model-schema.ts'
+
+import { normalizeDeclarations } from '../../../src/agents/tools/catalog.ts'
+import { readDeclaration } from '../../../src/agents/tools/declaration.ts'
+import { bindParameters, modelSchema } from '../../../src/agents/tools/parameters.ts'
 import type { Fields } from '../../../src/contract/index.ts'
 import { declared, prepared } from '../../doubles/tool-call.ts'
 import type { Case } from '../conform.ts'

@@ -1,13 +1,11 @@
 // Guards of tool calls, as far as they need no loop: repeated failures, truncation, the order of calls.
 
 import { expect } from 'vitest'
-import { gateCall, gateCompletion } from '../../../src/agent/tools/call-gate.ts'
-import { createToolCatalog } from '../../../src/agent/tools/catalog.ts'
-import { createFailureGuard } from '../../../src/agent/tools/failure-guard.ts'
-import { readGateRules } from '../../../src/agent/tools/gate-rules.ts'
-import { createSpinGuard } from '../../../src/agent/tools/spin-guard.ts'
-import type { ToolResult } from '../../../src/agent/tools/tool.ts'
-import { createResultTruncator } from '../../../src/agent/tools/truncate-result.ts'
+import { gateCall, gateCompletion, readGateRules } from '../../../src/agents/tools/call-gate.ts'
+import { createFailureGuard, createSpinGuard } from '../../../src/agents/tools/call-guards.ts'
+import { createToolCatalog } from '../../../src/agents/tools/catalog.ts'
+import type { ToolResult } from '../../../src/agents/tools/tool.ts'
+import { createResultTruncator } from '../../../src/agents/tools/tool-result.ts'
 import type { Case } from '../conform.ts'
 
 const success: ToolResult = { success: true, tool_name: 'demo/act', metadata: {}, result: 1 }

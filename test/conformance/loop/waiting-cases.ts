@@ -1,6 +1,6 @@
 // What a paused run waits for, decided or answered once. On a database: single resolution is a promise of it.
-import { readDecision } from '../../../src/agent/approvals/decision.ts'
-import { cancelledResult, submittedResult } from '../../../src/agent/runtime-tools/tool-answer.ts'
+import { readDecision } from '../../../src/agents/approvals/pending-action.ts'
+import { cancelledResult, submittedResult } from '../../../src/agents/client-tools.ts'
 import type { Database } from '../../../src/db/client.ts'
 import { createPendingActionStore, type Resolver } from '../../../src/db/pending-actions.ts'
 import { createToolRequestStore } from '../../../src/db/tool-requests.ts'

@@ -1,7 +1,7 @@
 // Slack cases where the whole gateway decides: what is stored once, and what the request is answered with.
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../../adapters/slack/index.ts'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { webhookAnswer } from '../../../src/http/status.ts'
 import type { Received } from '../../../src/inbound/receive.ts'

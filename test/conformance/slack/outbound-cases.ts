@@ -1,7 +1,7 @@
 // What goes out, and what is made of the answers. Streams are in live-cases.ts.
 
 import type { SignOptions } from '../../../adapters/slack/fixtures.ts'
-import { resolutionSentence } from '../../../src/agent/approvals/resolution-words.ts'
+import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
 import type { Adapter, JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import type { ActionLine, Resolution } from '../../../src/db/pending-actions.ts'
 import { memoryNotes } from '../../doubles/memory-notes.ts'

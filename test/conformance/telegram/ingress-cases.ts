@@ -1,6 +1,6 @@
 // Telegram ingress cases that this channel and the core decide together: answers to Telegram, copies, words of decisions.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
-import { resolutionSentence } from '../../../src/agent/approvals/resolution-words.ts'
+import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
 import type { ErrorCode } from '../../../src/contract/index.ts'
 import { failureAnswer, webhookAnswer } from '../../../src/http/status.ts'
 import { dedupeKey } from '../../../src/inbound/accept.ts'

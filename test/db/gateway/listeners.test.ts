@@ -1,7 +1,7 @@
 // Ports of channels: what is handed in is stored before it is answered, a taken port is shown and tried again, a stop waits.
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { Adapter, ChannelDefinition, IngressContext } from '../../../src/contract/index.ts'
 import { GatewayError } from '../../../src/contract/index.ts'
 import { type Database, type Failpoint, statement } from '../../../src/db/client.ts'

@@ -1,6 +1,6 @@
 // Pull sources: one process at a time, nothing acknowledged before it is stored, nothing lost and nothing doubled.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { GatewayError, textOf } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import type { RunningSources } from '../../../src/inbound/sources.ts'

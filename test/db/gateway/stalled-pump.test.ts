@@ -1,6 +1,6 @@
 // A loop that hangs is seen: by its silence, not by an error it never throws.
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { type Assembled, assembleGateway } from '../../../src/assemble.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { Database } from '../../../src/db/client.ts'

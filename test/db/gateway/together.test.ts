@@ -1,6 +1,6 @@
 // What came in one arrival is stored in one commit: all of it, or nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { GatewayError, type InboundEvent } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { judgedChannel } from '../../doubles/loopback/judged.ts'

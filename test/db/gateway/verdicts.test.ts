@@ -1,6 +1,6 @@
 // What cannot be judged now comes again; what is turned away for good is kept with its reason and never driven again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { type Adapter, textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
 import { receivedAnswer } from '../../../src/http/hook.ts'

@@ -1,6 +1,6 @@
 // The operator's routes: who may ask, what they refuse, page by page, and tokens that can be made and taken back.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { secret, textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
 import type { createApp } from '../../../src/http/app.ts'

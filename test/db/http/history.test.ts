@@ -1,7 +1,7 @@
 // History over the API: upload, run and read back, with a fresh URL at every read, for the owner of the thread alone.
 import { afterEach, expect, test } from 'vitest'
-import { type Agent, defineAgent } from '../../../src/agent/agent.ts'
-import { demoAgent } from '../../../src/agent/demo/agent.ts'
+import { type Agent, defineAgent } from '../../../src/agents/define-agent.ts'
+import { demoAgent } from '../../../src/agents/demo-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'

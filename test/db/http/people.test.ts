@@ -1,6 +1,6 @@
 // Pairings, grants and principals over HTTP; and a request that is told its code instead of an answer.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { type Api, type ApiAnswer, startApi } from '../../doubles/api.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,6 +1,6 @@
 // Runs as an operator sees them: listed, shown, followed from any number on, stopped.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentContext, type AgentDefinition, defineAgent } from '../../../src/agent/agent.ts'
+import { type AgentContext, type AgentDefinition, defineAgent } from '../../../src/agents/define-agent.ts'
 import { GatewayError } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
 import type { createApp } from '../../../src/http/app.ts'

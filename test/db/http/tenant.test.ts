@@ -1,6 +1,6 @@
 // A gateway with a tenant's name: people find what is theirs under it, and no flag makes rows that match nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { demoAgent } from '../../../src/agent/demo/agent.ts'
+import { demoAgent } from '../../../src/agents/demo-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'

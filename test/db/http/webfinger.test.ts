@@ -1,7 +1,7 @@
 // What an address leads to: each channel says where the agent is, one document says all of it.
 import { expect, test } from 'vitest'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { ChannelDefinition, DiscoveryVerbs } from '../../../src/contract/index.ts'
 import { loopbackClientId } from '../../doubles/loopback/index.ts'
 import { createTestApp } from '../../doubles/test-app.ts'

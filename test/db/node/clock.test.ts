@@ -1,7 +1,7 @@
 // The database's clock was ahead and went back: what was written meanwhile holds up nothing.
 import postgres from 'postgres'
 import { afterEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { LogFields } from '../../../src/contract/index.ts'
 import { startNode } from '../../../src/node.ts'

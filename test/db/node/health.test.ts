@@ -1,6 +1,6 @@
 // /healthz, /readyz and /metrics on the Node edge: who may read them, and what they say when all is well.
 import { afterEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig, type ParleyConfig } from '../../../src/config.ts'
 import { type RunningGateway, startNode } from '../../../src/node.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'

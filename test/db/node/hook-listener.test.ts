@@ -1,7 +1,7 @@
 // Webhooks that Node hands over directly are answered as the app answers them, and whatever is unusual is left to the app.
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { type RunningGateway, startNode } from '../../../src/node.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'

@@ -1,6 +1,6 @@
 // Poolers before the database: one in session mode works, one in transaction mode is refused at the start with a remedy.
 import { afterEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { requireOwnSessions } from '../../../src/db/own-sessions.ts'
 import { startNode } from '../../../src/node.ts'

@@ -1,7 +1,7 @@
 // A gateway whose bot token was revoked: it starts, says so to an operator, and goes on answering everywhere else.
 import { expect, test } from 'vitest'
 import { telegramChannel } from '../../../adapters/telegram/index.ts'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { startNode } from '../../../src/node.ts'
 import { startTelegramApi } from '../../doubles/telegram-api.ts'

@@ -2,7 +2,7 @@
 // goes on by itself when the database does.
 import postgres from 'postgres'
 import { afterEach, describe, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { LogFields } from '../../../src/contract/index.ts'
 import { type RunningGateway, startNode } from '../../../src/node.ts'

@@ -1,7 +1,7 @@
 // Decisions about strangers, at the same time and in the middle of turns, on a server with connections of their own.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { createGrantStore } from '../../../src/db/grants.ts'

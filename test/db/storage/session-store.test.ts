@@ -1,6 +1,6 @@
 // Deleting a session through the whole gateway: afterwards nobody finds in any table what was said, and the books balance.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createSessionStore } from '../../../src/db/sessions.ts'

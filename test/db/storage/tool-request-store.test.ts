@@ -1,6 +1,6 @@
 // Tools that run elsewhere: answered once; a later answer is told what there is (L-50).
 import { expect, test } from 'vitest'
-import { cancelledResult, submittedResult } from '../../../src/agent/runtime-tools/tool-answer.ts'
+import { cancelledResult, submittedResult } from '../../../src/agents/client-tools.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createToolRequestStore } from '../../../src/db/tool-requests.ts'
 import { createSignalStore } from '../../../src/db/transcripts.ts'

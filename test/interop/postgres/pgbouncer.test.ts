@@ -1,7 +1,7 @@
 // PgBouncer before the database: the recipe of docs/operating.md starts and answers, transaction mode is refused with a remedy.
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, inject, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { startNode } from '../../../src/node.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'

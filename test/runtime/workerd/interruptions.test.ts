@@ -7,7 +7,7 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type AgentDefinition, defineAgent } from '../../../src/agent/agent.ts'
+import { type AgentDefinition, defineAgent } from '../../../src/agents/define-agent.ts'
 import { GatewayError, textOf } from '../../../src/contract/index.ts'
 import { type Database, type Failpoint, statement } from '../../../src/db/client.ts'
 import { openHyperdrive } from '../../../src/db/hyperdrive.ts'

@@ -2,7 +2,7 @@
 // told by `explain`. Genuine ones stand beside them, so that nothing passes by refusing everybody.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { AccessRule, IdentityEvidence } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createExplainStore } from '../../../src/db/explain.ts'

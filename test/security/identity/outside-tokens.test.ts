@@ -2,7 +2,7 @@
 // its own, on this machine too; nothing is stored, no key is fetched from where the token says, and no log holds the token.
 import { base64url, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { operatorToken } from '../../doubles/test-app.ts'

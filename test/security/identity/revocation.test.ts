@@ -1,7 +1,7 @@
 // A revoked grant is gone at the very next decision, in every replica: nobody remembers one between two messages.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { type AtWork, putToWork, until } from '../../doubles/at-work.ts'

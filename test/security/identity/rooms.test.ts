@@ -2,8 +2,8 @@
 // runs under nobody else's name, and the model never hears it.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent, type ModelAgentDefinition } from '../../../src/agent/agent.ts'
-import { openAiCompatible } from '../../../src/agent/providers/openai-compatible.ts'
+import { defineAgent, type ModelAgentDefinition } from '../../../src/agents/define-agent.ts'
+import { openAiCompatible } from '../../../src/agents/models/openai-compatible.ts'
 import type { AccessRule } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
 import { type AtWork, createDoor, putToWork, until } from '../../doubles/at-work.ts'

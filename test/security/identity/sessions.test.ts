@@ -2,7 +2,7 @@
 // he can neither read, join, stop, decide nor change: by token, command, thread, message, run or reply token.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentContext, defineAgent } from '../../../src/agent/agent.ts'
+import { type AgentContext, defineAgent } from '../../../src/agents/define-agent.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { type ConnectionConfig, type NormalizedMessage, textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'

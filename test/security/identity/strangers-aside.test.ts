@@ -1,7 +1,7 @@
 // A stranger in a room full of agents: whom the others talk with is theirs to say.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'

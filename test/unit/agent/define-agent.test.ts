@@ -1,7 +1,7 @@
 // What defineAgent refuses: told at the start, with what to change.
 import { expect, test } from 'vitest'
-import { defineAgent, type ModelAgentDefinition } from '../../../src/agent/agent.ts'
-import type { McpServerConfig } from '../../../src/agent/mcp/mcp-server.ts'
+import { defineAgent, type ModelAgentDefinition } from '../../../src/agents/define-agent.ts'
+import type { McpServerConfig } from '../../../src/agents/mcp/mcp-server.ts'
 
 const base = { slug: 'demo', model: async () => ({ content: '' }) }
 /** Configurations are often written without types. */

@@ -1,7 +1,7 @@
 // Several people in one conversation: the model sees who spoke, and nobody can speak in another's name.
 import { describe, expect, test } from 'vitest'
-import { textLine, toolResultLine } from '../../../src/agent/messages/create.ts'
-import { nameSpeakers } from '../../../src/agent/messages/name-speakers.ts'
+import { textLine, toolResultLine } from '../../../src/agents/messages.ts'
+import { nameSpeakers } from '../../../src/agents/models/speaker-names.ts'
 
 const mark = '0f1e2d3c4b5a69788796'
 const said = (text: string, local: string, name?: string) =>

@@ -1,8 +1,8 @@
 // The tools of one run: how long they may take, and by which names a model calls them.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { createRunTools } from '../../../src/agent/run-desk.ts'
-import { defineTool } from '../../../src/agent/tools/define-tool.ts'
+import { createRunTools } from '../../../src/agents/run-tools.ts'
+import { defineTool } from '../../../src/agents/tools/define-tool.ts'
 
 const { signal } = new AbortController()
 

@@ -1,8 +1,7 @@
 // What a person is told for every way a run can end: what happened, what to do next, and nothing of our insides.
 import { expect, test } from 'vitest'
-import { type OutcomeStatus, outcomeStatuses } from '../../../src/agent/loop/outcome.ts'
-import { normalizeResult } from '../../../src/agent/loop/result.ts'
-import { statusReply, stoppedReply } from '../../../src/agent/status-reply.ts'
+import { normalizeResult, type OutcomeStatus, outcomeStatuses } from '../../../src/agents/loop/conversation-result.ts'
+import { statusReply, stoppedReply } from '../../../src/agents/reply.ts'
 import { partsText } from '../../../src/markdown/index.ts'
 
 const approval = {

@@ -1,9 +1,9 @@
 // What tools may bind to, and in which mode a turn runs: a chat with a person, or work for another agent.
 import { expect, test } from 'vitest'
-import type { AgentContext } from '../../../src/agent/context.ts'
-import { resolveVisibleTools } from '../../../src/agent/policy/tool-visibility.ts'
-import { turnFacts } from '../../../src/agent/run-desk.ts'
-import { defineTool } from '../../../src/agent/tools/define-tool.ts'
+import type { AgentContext } from '../../../src/agents/context.ts'
+import { resolveVisibleTools } from '../../../src/agents/policy/tool-policy.ts'
+import { turnFacts } from '../../../src/agents/run-tools.ts'
+import { defineTool } from '../../../src/agents/tools/define-tool.ts'
 import { type NormalizedMessage, textPart, unverifiedSender } from '../../../src/contract/index.ts'
 
 const caller = {

@@ -1,8 +1,8 @@
 // Between a run and its model: names go out with their mark, and the mark does not come back, in one piece or in several.
 import { expect, test } from 'vitest'
-import type { Model, ModelRequest } from '../../../src/agent/loop/model.ts'
-import { textLine } from '../../../src/agent/messages/create.ts'
-import { withSpeakers } from '../../../src/agent/providers/with-speakers.ts'
+import { textLine } from '../../../src/agents/messages.ts'
+import type { Model, ModelRequest } from '../../../src/agents/models/model.ts'
+import { withSpeakers } from '../../../src/agents/models/speaker-names.ts'
 
 const mark = '0f1e2d3c4b5a69788796'
 const lines = [textLine('user', 'hi', { sender: { address: '@ada@example.com', display_name: 'Ada' } })]

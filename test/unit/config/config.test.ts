@@ -1,6 +1,6 @@
 // Configuration: every problem at once, nothing weakened by what is missing, no secret in any message.
 import { describe, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { s3, supabase } from '../../../src/config/attachments.ts'
 import { loadConfig } from '../../../src/config.ts'

@@ -1,6 +1,6 @@
 // What a message answers, as a turn is shown it: within its bounds, once, and never a reason to fail.
 import { expect, test } from 'vitest'
-import type { AgentContext } from '../../../src/agent/context.ts'
+import type { AgentContext } from '../../../src/agents/context.ts'
 import type { AncestorMessage, AncestorsRequest, Envelope } from '../../../src/contract/index.ts'
 import { type AncestorsContext, fetchAncestors } from '../../../src/turns/thread-ancestors.ts'
 

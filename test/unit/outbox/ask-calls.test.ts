@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { renderSlack } from '../../../adapters/slack/render.ts'
 import { renderTelegram } from '../../../adapters/telegram/render/reply.ts'
-import { readPendingAction } from '../../../src/agent/approvals/pending-action.ts'
-import { questionPart, questionText, withoutQuestions } from '../../../src/agent/approvals/question.ts'
+import { questionPart, questionText, withoutQuestions } from '../../../src/agents/approvals/approval-messages.ts'
+import { readPendingAction } from '../../../src/agents/approvals/pending-action.ts'
 import { type NormalizedResponse, type Part, type RenderedCall, textPart } from '../../../src/contract/index.ts'
 import { markQuestions } from '../../../src/outbound/render.ts'
 

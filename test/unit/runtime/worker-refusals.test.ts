@@ -1,6 +1,6 @@
 // What needs a process that stays is refused on Workers by the name of its connection, before anything is asked of the database.
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { Adapter, OptionalVerb } from '../../../src/contract/index.ts'
 import { createIssuerCache } from '../../../src/identity/issuers/issuer-client.ts'

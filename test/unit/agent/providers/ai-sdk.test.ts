@@ -1,10 +1,10 @@
 // A model turn over a real HTTP stream: what the provider says, calls, refuses, delays or breaks off.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ModelRequest } from '../../../../src/agent/loop/model.ts'
-import { textLine, toolCallLine, toolResultLine } from '../../../../src/agent/messages/create.ts'
-import { aiSdkModel } from '../../../../src/agent/providers/ai-sdk.ts'
-import { openAiCompatible } from '../../../../src/agent/providers/openai-compatible.ts'
-import { type RetryPolicy, withRetries } from '../../../../src/agent/providers/with-retries.ts'
+import { textLine, toolCallLine, toolResultLine } from '../../../../src/agents/messages.ts'
+import { aiSdkModel } from '../../../../src/agents/models/ai-sdk.ts'
+import { type RetryPolicy, withRetries } from '../../../../src/agents/models/failover.ts'
+import type { ModelRequest } from '../../../../src/agents/models/model.ts'
+import { openAiCompatible } from '../../../../src/agents/models/openai-compatible.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../../doubles/scripted-model-server.ts'
 
 let server: ScriptedModelServer

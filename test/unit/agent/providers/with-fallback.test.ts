@@ -1,8 +1,7 @@
 // Several models: which one answers, which one is left alone, and what is said of it.
 import { expect, test } from 'vitest'
-import type { Model, ModelRequest } from '../../../../src/agent/loop/model.ts'
-import { createBreaker, type ModelSwitch, withFallback } from '../../../../src/agent/providers/with-fallback.ts'
-import { withRetries } from '../../../../src/agent/providers/with-retries.ts'
+import { createBreaker, type ModelSwitch, withFallback, withRetries } from '../../../../src/agents/models/failover.ts'
+import type { Model, ModelRequest } from '../../../../src/agents/models/model.ts'
 
 // A whole request is of no concern here.
 const request = { signal: new AbortController().signal } as ModelRequest

@@ -1,7 +1,7 @@
 // What an operator says about an agent elsewhere is checked when the configuration is read.
 import { describe, expect, test } from 'vitest'
-import { defineAgent } from '../../../../src/agent/agent.ts'
-import { a2aAgent } from '../../../../src/agent/remote/remote-agent.ts'
+import { defineAgent } from '../../../../src/agents/define-agent.ts'
+import { a2aAgent } from '../../../../src/agents/remote/remote-agent.ts'
 
 describe('an agent elsewhere', () => {
   test.each([

@@ -1,8 +1,8 @@
 // Names: one tool per spelling, for us and for a provider; and what a stranger may declare.
 import { expect, test } from 'vitest'
-import { createToolCatalog, normalizeDeclarations } from '../../../../src/agent/tools/catalog.ts'
-import { readDeclaration } from '../../../../src/agent/tools/declaration.ts'
-import { providerSafeName } from '../../../../src/agent/tools/provider-names.ts'
+import { createToolCatalog, normalizeDeclarations } from '../../../../src/agents/tools/catalog.ts'
+import { readDeclaration } from '../../../../src/agents/tools/declaration.ts'
+import { providerSafeName } from '../../../../src/agents/tools/tool-names.ts'
 import { declared } from '../../../doubles/tool-call.ts'
 
 test.each([

@@ -1,9 +1,9 @@
 // Names of tools that a caller runs itself: mapped to ours, the same every time, and found by policy in either spelling.
 import { expect, test } from 'vitest'
-import { resolveAction } from '../../../../src/agent/policy/action-policy.ts'
-import { resolveVisibleTools } from '../../../../src/agent/policy/tool-visibility.ts'
-import { normalizeDeclarations } from '../../../../src/agent/tools/catalog.ts'
-import { nameClientTools } from '../../../../src/agent/tools/client-names.ts'
+import { resolveAction } from '../../../../src/agents/policy/action-policy.ts'
+import { resolveVisibleTools } from '../../../../src/agents/policy/tool-policy.ts'
+import { normalizeDeclarations } from '../../../../src/agents/tools/catalog.ts'
+import { nameClientTools } from '../../../../src/agents/tools/tool-names.ts'
 
 const declare = (...names: readonly string[]) =>
   normalizeDeclarations(nameClientTools(names.map((name) => ({ name }))), 'outside')

@@ -1,7 +1,7 @@
 // Tools as configuration writes them.
 import { expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
-import { defineTool, type Tool, toolExecutors } from '../../../../src/agent/tools/define-tool.ts'
+import { defineTool, type Tool, toolExecutors } from '../../../../src/agents/tools/define-tool.ts'
 import type { Fields } from '../../../../src/contract/index.ts'
 import { ran } from '../../../doubles/tool-call.ts'
 

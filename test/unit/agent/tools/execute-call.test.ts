@@ -1,8 +1,7 @@
 // Running one tool: every way it can go wrong has its own result, and none shows what it should not.
 import { expect, test } from 'vitest'
-import { unknownToolOutcome } from '../../../../src/agent/tools/execute-call.ts'
-import { approvalRequired, runtimeToolPending } from '../../../../src/agent/tools/pause.ts'
-import { ToolError } from '../../../../src/agent/tools/tool-error.ts'
+import { unknownToolOutcome } from '../../../../src/agents/tools/execute-call.ts'
+import { approvalRequired, runtimeToolPending, ToolError } from '../../../../src/agents/tools/tool.ts'
 import { GatewayError } from '../../../../src/contract/index.ts'
 import { declared, ran } from '../../../doubles/tool-call.ts'
 

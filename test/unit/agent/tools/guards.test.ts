@@ -1,16 +1,17 @@
 // Guards around calls: sizes, repetition, the audit trail.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { auditEvent, hashedParameters } from '../../../../src/agent/tools/audit.ts'
-import { calledTools, gateMediator } from '../../../../src/agent/tools/call-gate.ts'
-import { callSignature } from '../../../../src/agent/tools/call-signature.ts'
-import { createToolCatalog } from '../../../../src/agent/tools/catalog.ts'
-import { createDuplicateCalls, isRepeatable } from '../../../../src/agent/tools/duplicate-calls.ts'
-import { createFailureGuard } from '../../../../src/agent/tools/failure-guard.ts'
-import { readGateRules } from '../../../../src/agent/tools/gate-rules.ts'
-import { storedResult } from '../../../../src/agent/tools/stored-result.ts'
-import type { ToolResult } from '../../../../src/agent/tools/tool.ts'
-import { createResultTruncator, truncateToBytes } from '../../../../src/agent/tools/truncate-result.ts'
+import { auditEvent, hashedParameters } from '../../../../src/agents/loop/tool-records.ts'
+import { calledTools, gateMediator, readGateRules } from '../../../../src/agents/tools/call-gate.ts'
+import {
+  callSignature,
+  createDuplicateCalls,
+  createFailureGuard,
+  isRepeatable,
+} from '../../../../src/agents/tools/call-guards.ts'
+import { createToolCatalog } from '../../../../src/agents/tools/catalog.ts'
+import type { ToolResult } from '../../../../src/agents/tools/tool.ts'
+import { createResultTruncator, storedResult, truncateToBytes } from '../../../../src/agents/tools/tool-result.ts'
 import type { Fields } from '../../../../src/contract/index.ts'
 import { declared } from '../../../doubles/tool-call.ts'
 

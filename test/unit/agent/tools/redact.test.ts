@@ -1,9 +1,8 @@
 // What is stored and shown of parameters, and what never is.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson, sha256OfJson } from '../../../../src/agent/tools/canonical-json.ts'
-import { redactParameters } from '../../../../src/agent/tools/redact.ts'
-import { isSensitiveKey } from '../../../../src/agent/tools/sensitive-keys.ts'
+import { canonicalJson, sha256OfJson } from '../../../../src/agents/json-values.ts'
+import { isSensitiveKey, redactParameters } from '../../../../src/agents/tools/redact.ts'
 
 const secret = 'zq-SECRET-qz'
 /** Keys without dots and stars: those mean something in a declared path. */

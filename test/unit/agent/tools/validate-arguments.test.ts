@@ -1,11 +1,14 @@
 // A model's arguments against a schema: what is refused, and in which words.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { bindParameters } from '../../../../src/agent/tools/bind-parameters.ts'
-import { modelDeclaration, modelSchema } from '../../../../src/agent/tools/model-schema.ts'
-import { prepareCall } from '../../../../src/agent/tools/prepare-call.ts'
-import { missingParameters } from '../../../../src/agent/tools/required-parameters.ts'
-import { validateArguments } from '../../../../src/agent/tools/validate-arguments.ts'
+import { validateArguments } from '../../../../src/agents/tools/json-schema.ts'
+import {
+  bindParameters,
+  missingParameters,
+  modelDeclaration,
+  modelSchema,
+} from '../../../../src/agents/tools/parameters.ts'
+import { prepareCall } from '../../../../src/agents/tools/tool-runner.ts'
 import { declared, prepared } from '../../../doubles/tool-call.ts'
 
 const schema = {

@@ -1,6 +1,6 @@
 // Every kind of principal, what it owns, what may be shown of it, and how evidence becomes one.
 import { describe, expect, test } from 'vitest'
-import { isAutonomous, safePrincipal } from '../../../../src/agent/policy/principal.ts'
+import { isAutonomous, safePrincipal } from '../../../../src/agents/policy/principal.ts'
 import {
   applicationPrincipal,
   audiencePrincipal,

@@ -1,6 +1,6 @@
 // Who may follow where the operator decides, and who follows: asked of a gateway that runs, told to real servers.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../../../src/agent/agent.ts'
+import { defineAgent } from '../../../../../src/agents/define-agent.ts'
 import { statement } from '../../../../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import {

@@ -1,0 +1,76 @@
+// Agents of the same gateway that an agent may ask, inside its own turn.
+
+import * as z from 'zod'
+import { isGatewayError, type NormalizedResponse, type Part } from '../contract/index.ts'
+import { partsText } from '../markdown/index.ts'
+import type { SharedBudgets } from './loop/budget.ts'
+import { defineTool, type Tool } from './tools/define-tool.ts'
+import { ToolError } from './tools/tool.ts'
+
+export type CallableAgent = { readonly slug: string; readonly address: string; readonly description: string }
+
+export type AgentCallOptions = {
+  /** What the caller's run may still use: the agents it calls use it up as well. */
+  readonly within?: SharedBudgets | undefined
+}
+
+export interface AgentCalls {
+  /** Those that may be asked from here: none at the end of a chain. */
+  list(): readonly CallableAgent[]
+  /**
+   * Runs another agent now, with its own instructions, tools and policies, for the same person and under the same evidence. It
+   * knows of the conversation what it is told here. Its steps are steps of this turn: done once, also when the process dies in
+   * the middle. Undefined: it chose to say nothing. Throws `sibling_refused`; `details.reason` says why.
+   */
+  call(
+    slug: string,
+    message: string | { readonly parts: readonly Part[] },
+    options?: AgentCallOptions,
+  ): Promise<NormalizedResponse | undefined>
+  /** Where this run stands in a chain of agents, in words for a model. */
+  readonly cue: string | undefined
+}
+
+// Other agents of this gateway as tools of a model agent: `agent/<slug>`, one message in, its answer out.
+
+const parameters = z.object({
+  message: z
+    .string()
+    .min(1)
+    .max(32_000)
+    .describe('Everything it has to know: it sees nothing else of this conversation.'),
+})
+
+/** `within`: what the run that asks may still use. */
+export function agentCallTools(siblings: AgentCalls, within: () => SharedBudgets | undefined): readonly Tool[] {
+  return siblings.list().map((line) => agentCallTool(siblings, line, within))
+}
+
+function agentCallTool(
+  siblings: AgentCalls,
+  { slug, description }: CallableAgent,
+  within: () => SharedBudgets | undefined,
+): Tool {
+  const tool = defineTool({
+    name: `agent/${slug}`,
+    description: `Ask the agent ${slug} and get its answer.${description === '' ? '' : ` It says of itself: ${description}`}`,
+    parameters,
+    async execute({ message }) {
+      try {
+        return agentCallResult(await siblings.call(slug, message, { within: within() }))
+      } catch (error) {
+        if (isGatewayError(error, 'sibling_refused'))
+          throw new ToolError(error.message, String(error.details['reason'] ?? 'sibling_refused'))
+        throw error
+      }
+    },
+  })
+  return { ...tool, isSteps: true }
+}
+
+/** Its words are data, like those of any tool. */
+function agentCallResult(reply: NormalizedResponse | undefined): { readonly status: string; readonly answer: string } {
+  return reply === undefined
+    ? { status: 'completed', answer: '' }
+    : { status: reply.status, answer: partsText(reply.parts) }
+}

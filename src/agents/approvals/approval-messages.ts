@@ -1,0 +1,209 @@
+// What a person is asked: what would happen, with what, until when, and what to reply.
+import {
+  type CommandForm,
+  type ControlFacts,
+  GatewayError,
+  isKnownPart,
+  type Json,
+  type KnownPart,
+  type NormalizedResponse,
+  type Part,
+  writeCommand,
+} from '../../contract/index.ts'
+import type { ActionLine, RefusedResolution, Resolution } from '../../db/pending-actions.ts'
+import { isPlainObject } from '../json-values.ts'
+import type { PendingAction } from './pending-action.ts'
+import { approverWords } from './terms.ts'
+
+const codeLength = 6
+const maxValueLength = 200
+const maxValues = 12
+
+/** The end of an id is random; its beginning is the time, and the same for all of one hour. */
+export function approvalCode(actionId: string): string {
+  return actionId.slice(-codeLength)
+}
+
+/** `form`: how commands are written where it is asked. The same action gives the same words, whenever it is asked. */
+export function questionText(action: Asked, form?: CommandForm): string {
+  const code = approvalCode(action.action_id)
+  const reply = `Reply ${writeCommand(form, 'approve', code)} or ${writeCommand(form, 'reject', code)}.`
+  return [...questionLines(action), [reply, ...expiryWords(action)].join(' ')].join('\n')
+}
+
+/** The same for buttons to stand below: it says nothing about what to reply. */
+function buttonQuestion(action: Asked): string {
+  return [...questionLines(action), ...expiryWords(action)].join('\n')
+}
+
+function questionLines(action: Asked): readonly string[] {
+  return [approvalOpening(action), ...shownValues(action.preview), ...approverLines(action)]
+}
+
+/** An agent that another one asked is a stranger to the person: it is named, with the tool it wants to use. */
+function approvalOpening({ summary, metadata }: Asked): string {
+  const agent = metadata?.['asked_by']
+  const tool = metadata?.['tool_name']
+  if (typeof agent !== 'string') return `I need an approval before I do this: ${summary}`
+  const asks = `The agent ${agent} needs an approval before it`
+  if (typeof tool !== 'string') return `${asks} does this: ${summary}`
+  // A tool without words of its own is named once.
+  return summary === `run ${tool}` ? `${asks} uses ${tool}.` : `${asks} uses ${tool}: ${summary}`
+}
+
+function expiryWords({ created_at, expires_at }: Asked): readonly string[] {
+  if (expires_at === null) return []
+  return [`It expires in ${timeWords(Date.parse(expires_at) - Date.parse(created_at))}.`]
+}
+
+/** How long, in the largest unit that says it: `30 minutes`, `2 hours`. */
+function timeWords(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / 60_000))
+  const [count, unit] =
+    minutes < 120 ? [minutes, 'minute'] : minutes < 48 * 60 ? [minutes / 60, 'hour'] : [minutes / 1440, 'day']
+  const whole = Math.round(count)
+  return `${whole} ${unit}${whole === 1 ? '' : 's'}`
+}
+
+/** A channel with buttons finds the facts and `question`, any other one the words. */
+export function questionPart(action: PendingAction, form?: CommandForm): Extract<KnownPart, { kind: 'policy' }> {
+  const { action_id, summary, expires_at } = action
+  const choices = ['approve', 'reject']
+  const words = { message: questionText(action, form), question: buttonQuestion(action) }
+  const policy = { kind: 'approval_required', ...words, action_id, code: approvalCode(action_id) }
+  return { kind: 'policy', policy: { ...policy, summary, expires_at, choices } }
+}
+
+/** The reply of a run that waits, with what it waits for as data: a function says its question in words only. */
+export function withAsks(reply: NormalizedResponse, actions: readonly Asked[]): NormalizedResponse {
+  const inParts = new Set(
+    reply.parts.flatMap((part) => (isKnownPart(part) && part.kind === 'policy' ? [part.policy['action_id']] : [])),
+  )
+  const asks = actions.flatMap((action) =>
+    inParts.has(action.action_id)
+      ? []
+      : [{ action_id: action.action_id, message: questionText(action), expires_at: action.expires_at }],
+  )
+  return asks.length === 0 ? reply : { ...reply, asks }
+}
+
+type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'created_at' | 'expires_at'> &
+  Partial<Pick<PendingAction, 'metadata'>>
+
+/** Who may decide, where it is not simply the person it is for. */
+function approverLines({ metadata }: Asked): readonly string[] {
+  const words = metadata?.['approvers']
+  return typeof words === 'string' ? [`Who may decide: ${words}.`] : []
+}
+
+/**
+ * The reply as it reads once everything it asks is decided. Undefined: it asks for none of these actions. A function agent says
+ * the question in words of its own reply, so these are looked for too.
+ */
+export function withoutQuestions(
+  reply: NormalizedResponse,
+  actions: readonly Asked[],
+  form?: CommandForm,
+): { readonly asks: readonly string[]; readonly reply: NormalizedResponse } | undefined {
+  const asks = new Set<string>()
+  const parts = reply.parts.flatMap((part): readonly Part[] => {
+    if (!isKnownPart(part)) return [part]
+    const inPolicy = actions.find(({ action_id }) => part.kind === 'policy' && part.policy['action_id'] === action_id)
+    if (inPolicy !== undefined) {
+      asks.add(inPolicy.action_id)
+      return []
+    }
+    if (part.kind !== 'text') return [part]
+    const inWords = actions.filter((action) => part.content.includes(questionText(action, form)))
+    if (inWords.length === 0) return [part]
+    for (const { action_id } of inWords) asks.add(action_id)
+    const content = inWords.reduce((text, action) => text.replace(questionText(action, form), ''), part.content).trim()
+    return content === '' ? [] : [{ ...part, content }]
+  })
+  if (asks.size === 0) return undefined
+  const { error: _asked, asks: _asks, ...rest } = reply
+  // Calls that ran are no words: alone they say nothing to a person.
+  const isSilent = parts.every((part) => part.kind === 'tool_call')
+  return { asks: [...asks], reply: { ...rest, parts: isSilent ? [] : parts, status: 'completed' } }
+}
+
+function shownValues(preview: Json): readonly string[] {
+  if (preview === null) return []
+  if (!isPlainObject(preview)) return [`- ${printValue(preview)}`]
+  const entries = Object.entries(preview)
+  const lines = entries.slice(0, maxValues).map(([key, value]) => `- ${previewLine(key)}: ${printValue(value)}`)
+  return entries.length > maxValues ? [...lines, `- and ${entries.length - maxValues} more`] : lines
+}
+
+/** The values are a model's: they must not look like further lines of the question. */
+function printValue(value: unknown): string {
+  return previewLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+}
+
+function previewLine(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > maxValueLength ? `${line.slice(0, maxValueLength).toWellFormed()}…` : line
+}
+
+// What the person who decided is told: in a chat as a sentence, over HTTP as a typed refusal. The remedy is the same.
+
+/** The words with what they mean, for callers that show them. `by`: others read them too, and are told who decided. */
+export function resolutionSentence(
+  resolution: Resolution,
+  by: string | null = null,
+): {
+  readonly says: string
+  readonly decision: NonNullable<ControlFacts['decision']>
+  readonly actionId?: string
+} {
+  const says =
+    resolution.kind === 'refused'
+      ? refusals[resolution.reason](resolution.action)
+      : outcomeWords({ ...resolution.action, by })
+  if (resolution.kind === 'refused') return { says, decision: resolution.reason }
+  const { status, action_id } = resolution.action
+  return { says, decision: status === 'accepted' ? 'accepted' : 'rejected', actionId: action_id }
+}
+
+type Outcome = {
+  readonly status: string
+  readonly summary: string
+  /** Who decided; they themselves need not be told. */
+  readonly by?: string | null
+}
+
+/** What a question says in the end. */
+export function outcomeWords({ status, summary, by = null }: Outcome): string {
+  switch (status) {
+    case 'accepted':
+      return by === null ? `Approved: ${summary}. I go on with it.` : `Approved by ${by}: ${summary}.`
+    case 'rejected':
+      return by === null ? `Rejected: ${summary}. I will not do it.` : `Rejected by ${by}: ${summary}.`
+    case 'deleted':
+      return `Withdrawn: ${summary}. No approval is needed any more.`
+    default:
+      return `Expired: ${summary}. Ask again if it is still wanted.`
+  }
+}
+
+const refusals: Readonly<Record<RefusedResolution, (action: ActionLine | null) => string>> = {
+  not_found: () => 'There is no such request for approval here. Check the code in the question.',
+  already_resolved: (action) =>
+    `This was already decided: it is ${action?.status ?? 'over'}. Nothing happens a second time.`,
+  expired: () => 'This request for approval has expired. Ask again if it is still wanted.',
+  changed: () =>
+    'This is no longer the action that was shown to you. Look at it again, then decide with its present hash.',
+  not_allowed: (action) => `You cannot decide this. It takes ${approverWords(action?.resolvers ?? 'operator')}.`,
+}
+
+/** The action, or why nothing was decided. */
+export function requireResolved(resolution: Resolution): Extract<Resolution, { kind: 'resolved' }> {
+  if (resolution.kind === 'resolved') return resolution
+  const { reason, action } = resolution
+  const remedy = refusals[reason](action)
+  if (reason === 'not_found')
+    throw new GatewayError('not_found', 'no such pending action; list them with GET /admin/approvals')
+  throw new GatewayError(reason === 'not_allowed' ? 'forbidden' : 'conflict', `approval_${reason}: ${remedy}`, {
+    details: { reason, status: action?.status ?? null },
+  })
+}

@@ -1,0 +1,179 @@
+// An action that waits for a person: what it would do, for whom, until when, and what became of it.
+import {
+  type Envelope,
+  type Fields,
+  GatewayError,
+  isGatewayError,
+  type Json,
+  type JsonObject,
+  readWorkspaceScope,
+  type WorkspaceScope,
+} from '../../contract/index.ts'
+import { isJsonValue, isPlainObject, ownField, sha256OfJson, trimmedText } from '../json-values.ts'
+import { approvalLine } from '../messages.ts'
+import { redactParameters } from '../tools/redact.ts'
+
+export const pendingActionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'deleted'] as const
+
+export type PendingActionStatus = (typeof pendingActionStatuses)[number]
+
+export type PendingAction = {
+  readonly action_id: string
+  readonly kind: string
+  readonly summary: string
+  /** What a person is shown to decide about. */
+  readonly preview: Json
+  /** What runs when they accept: raw, for the executor only. */
+  readonly apply_input: Json
+  readonly created_at: string
+  readonly workspace: WorkspaceScope | null
+  readonly agent: string | null
+  readonly creator: string | null
+  readonly expires_at: string | null
+  readonly status: PendingActionStatus
+  readonly resolved_at: string | null
+  readonly resolver: string | null
+  readonly resolution_result: Json
+  readonly resolution_error: string | null
+  readonly resolution_metadata: JsonObject
+  readonly metadata: JsonObject
+}
+
+/** Any map as a whole pending action; a field that does not fit is named. */
+export function readPendingAction(input: unknown): PendingAction {
+  if (!isPlainObject(input)) throw invalidPendingAction('action must be a map')
+  const action = {
+    action_id: requireActionText(input, 'action_id'),
+    kind: requireActionText(input, 'kind'),
+    summary: requireActionText(input, 'summary'),
+    preview: requiredJson(input, 'preview'),
+    apply_input: requiredJson(input, 'apply_input'),
+    created_at: requireActionText(input, 'created_at'),
+    workspace: readWorkspace(input),
+    agent: optionalText(input, 'agent'),
+    creator: optionalText(input, 'creator'),
+    expires_at: optionalText(input, 'expires_at'),
+    status: readActionStatus(input),
+    resolved_at: optionalText(input, 'resolved_at'),
+    resolver: optionalText(input, 'resolver'),
+    resolution_result: jsonFieldOr(input, 'resolution_result', null),
+    resolution_error: optionalText(input, 'resolution_error'),
+    resolution_metadata: readActionMap(input, 'resolution_metadata'),
+    metadata: readActionMap(input, 'metadata'),
+  }
+  requireResolution(action)
+  return action
+}
+
+export type EnvelopeExtras = {
+  /** What the person should do, for a channel to show. */
+  readonly instruction?: string
+  readonly grants?: readonly unknown[]
+  /** What of the input others may see. Absent: the input with its secret-looking values hidden. */
+  readonly shownInput?: Json
+}
+
+/**
+ * The transcript line that asks for the approval. It holds the whole action but not the raw input: transcripts are read by
+ * models, people and exports, and only the executor needs the values.
+ */
+export function toApprovalEnvelope(action: PendingAction, extras: EnvelopeExtras = {}): Envelope {
+  const instruction = trimmedText(extras.instruction)
+  const payload: Fields = {
+    ...action,
+    apply_input: extras.shownInput ?? redactInput(action.apply_input),
+    ...(instruction === undefined ? {} : { instruction }),
+    ...(extras.grants === undefined ? {} : { grants: extras.grants.filter(isPlainObject) }),
+  }
+  return approvalLine(action.summary, payload)
+}
+
+function redactInput(input: Json): unknown {
+  return redactParameters({ input })['input']
+}
+
+/** A decision has a time and a decider; an expiry has a time only. */
+function requireResolution({ status, resolved_at, resolver }: PendingAction): void {
+  if (status === 'pending') return
+  if (resolved_at === null) throw invalidPendingAction(`resolved_at is required when the status is ${status}`)
+  if (status !== 'expired' && resolver === null)
+    throw invalidPendingAction(`resolver is required when the status is ${status}`)
+}
+
+function requireActionText(input: Fields, key: string): string {
+  const text = trimmedText(ownField(input, key))
+  if (text === undefined) throw invalidPendingAction(`${key} must be a non-empty string`)
+  return text
+}
+
+function optionalText(input: Fields, key: string): string | null {
+  const value = ownField(input, key) ?? null
+  if (value === null) return null
+  return requireActionText(input, key)
+}
+
+function requiredJson(input: Fields, key: string): Json {
+  if (!Object.hasOwn(input, key) || input[key] === undefined) throw invalidPendingAction(`${key} is required`)
+  return jsonFieldOr(input, key, null)
+}
+
+function jsonFieldOr(input: Fields, key: string, otherwise: Json): Json {
+  const value = ownField(input, key)
+  if (value === undefined) return otherwise
+  if (!isJsonValue(value)) throw invalidPendingAction(`${key} must be JSON serializable`)
+  return value
+}
+
+function readActionMap(input: Fields, key: string): JsonObject {
+  const value = ownField(input, key)
+  // An empty list is how some writers spell an empty map.
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return {}
+  if (!isPlainObject(value)) throw invalidPendingAction(`${key} must be a map`)
+  if (!isJsonValue(value)) throw invalidPendingAction(`${key} must be JSON serializable`)
+  return value
+}
+
+function readActionStatus(input: Fields): PendingActionStatus {
+  const given = ownField(input, 'status') ?? 'pending'
+  const status = pendingActionStatuses.find((known) => known === given)
+  if (status === undefined) throw invalidPendingAction(`status must be one of ${pendingActionStatuses.join(', ')}`)
+  return status
+}
+
+function readWorkspace(input: Fields): WorkspaceScope | null {
+  const value = ownField(input, 'workspace') ?? null
+  if (value === null) return null
+  try {
+    return readWorkspaceScope(value)
+  } catch (error) {
+    throw isGatewayError(error) ? invalidPendingAction(`workspace ${error.message}`) : error
+  }
+}
+
+function invalidPendingAction(reason: string): GatewayError {
+  return new GatewayError('bad_request', `invalid_ai_pending_action: ${reason}`)
+}
+
+// What a decision is bound to: the action, whose it is and where it was asked. Anything else is another action.
+
+export type HashedAction = {
+  readonly action_id: string
+  readonly tool_name: string
+  readonly apply_input: Json
+  readonly agent: string
+  readonly conversation: string
+  readonly run: string
+}
+
+export function actionHash({ action_id, tool_name, apply_input, agent, conversation, run }: HashedAction) {
+  return sha256OfJson({ action_id, tool_name, apply_input, agent, conversation, run })
+}
+
+// What a person may say to a pending action. Nothing is remembered for the next one.
+
+export type ApprovalDecision = 'accepted' | 'rejected'
+
+export function readDecision(value: unknown): ApprovalDecision {
+  if (value === 'accepted' || value === 'rejected') return value
+  throw new GatewayError('bad_request', 'agents_pending_action_invalid_decision: decision must be accepted or rejected')
+}

@@ -1,0 +1,301 @@
+// From what the operator wrote down to a card: a card's URL, the base of an agent, or an address such as @agent@host.
+
+import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet, type JWK } from 'jose'
+import { type Fields, formatAddress, GatewayError, parseAddress } from '../../contract/index.ts'
+import type { RemoteAccess } from '../context.ts'
+import { asFields, canonicalJson, isPlainObject } from '../json-values.ts'
+import type { Egress } from './client.ts'
+import { isRemoteFault, RemoteFault } from './fault.ts'
+import { maxCardBytes, readRemoteJson } from './read-body.ts'
+import { malformedAnswer } from './read-wire.ts'
+import { type Binding, cardPath, jsonTypes, legacyCardPath, type RemoteInterface } from './wire.ts'
+
+export type Target =
+  | { readonly kind: 'card' | 'base'; readonly url: URL }
+  | { readonly kind: 'address'; readonly address: string }
+
+/** Throws `config_invalid`: it was written by the operator. */
+export function readTarget(text: string): Target {
+  const address = parseAddress(text)
+  if (address !== undefined && !/^https?:/i.test(text)) return { kind: 'address', address: formatAddress(address) }
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new GatewayError(
+      'config_invalid',
+      '[agent] a remote agent is named by the URL of its card, by its base URL, or by an address such as @agent@host',
+    )
+  return { kind: url.pathname.endsWith('.json') ? 'card' : 'base', url }
+}
+
+export type CardDeps = {
+  readonly egress: Egress
+  readonly elsewhere: Pick<RemoteAccess, 'cardIn'>
+  readonly signal: AbortSignal
+  readonly trust: CardTrust | undefined
+  readonly allows03: boolean
+}
+
+/** One agent's card as it was last seen. */
+export type CardCache = { kept?: Kept }
+
+type Kept = {
+  readonly url: string
+  readonly card: RemoteCard
+  readonly etag: string | undefined
+  readonly freshUntil: number
+}
+
+const requestMs = 10_000
+const defaultAgeMs = 5 * 60_000
+const longestAgeMs = 24 * 60 * 60_000
+
+/** A card that is fresh is not asked for; one that has aged is asked for under its tag. */
+export async function discoverCard(deps: CardDeps, target: Target, shelf: CardCache): Promise<RemoteCard> {
+  const { kept } = shelf
+  if (kept !== undefined && Date.now() < kept.freshUntil) return kept.card
+  try {
+    shelf.kept = await newestCard(deps, kept === undefined ? await cardUrls(deps, target) : [kept.url], kept)
+  } catch (error) {
+    // What it said before counts while it says nothing; what it no longer says does not.
+    if (kept !== undefined && isRemoteFault(error, 'remote_unreachable')) return kept.card
+    delete shelf.kept
+    throw error
+  }
+  return shelf.kept.card
+}
+
+/** Where it used to be at another place, that one is asked too. */
+async function newestCard(deps: CardDeps, urls: readonly string[], kept: Kept | undefined): Promise<Kept> {
+  const [first = '', ...others] = urls
+  try {
+    return await fetchCard(deps, first, kept)
+  } catch (error) {
+    if (!isRemoteFault(error, 'remote_card_invalid') || others.length === 0) throw error
+    return newestCard(deps, others, kept)
+  }
+}
+
+async function cardUrls(deps: CardDeps, target: Target): Promise<readonly string[]> {
+  switch (target.kind) {
+    case 'card':
+      return [target.url.href]
+    case 'base': {
+      // A base without a slash at its end is a folder all the same.
+      const base = new URL(target.url.href.replace(/[?#].*$/, '').replace(/\/*$/, '/'))
+      const paths = deps.allows03 ? [cardPath, legacyCardPath] : [cardPath]
+      return paths.map((path) => new URL(path, base).href)
+    }
+    case 'address':
+      return [await cardOfAddress(deps, target.address)]
+  }
+}
+
+async function cardOfAddress({ egress, elsewhere, signal }: CardDeps, address: string): Promise<string> {
+  const account = address.replace(/^@/, '')
+  const domain = account.slice(account.indexOf('@') + 1)
+  const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${account}`)}`
+  const request = { method: 'GET', url, headers: { accept: 'application/jrd+json, application/json' } } as const
+  const response = await egress(request, { signal, timeoutMs: requestMs, maxBytes: maxCardBytes, maxRedirects: 1 })
+  const card = elsewhere.cardIn(await readCardBody(response, signal), address)
+  if (card === undefined) throw new RemoteFault('remote_card_invalid')
+  return card
+}
+
+async function fetchCard(deps: CardDeps, url: string, kept: Kept | undefined): Promise<Kept> {
+  const { egress, signal, trust } = deps
+  const tag = kept?.etag === undefined ? {} : { 'if-none-match': kept.etag }
+  const headers = { accept: jsonTypes, ...tag }
+  const response = await egress(
+    { method: 'GET', url, headers },
+    { signal, timeoutMs: requestMs, maxBytes: maxCardBytes },
+  )
+  const freshUntil = Date.now() + cacheMaxAge(response.headers.get('cache-control'))
+  if (response.status === 304 && kept !== undefined) return { ...kept, freshUntil }
+  const card = await readCardBody(response, signal)
+  if (trust !== undefined && !(await isSignedBy(card, trust, (jku) => fetchKeySet(deps, jku))))
+    throw new RemoteFault('remote_card_unsigned')
+  return { url, card: readCard(card), etag: response.headers.get('etag') ?? undefined, freshUntil }
+}
+
+async function fetchKeySet({ egress, signal }: CardDeps, url: string): Promise<Fields> {
+  const headers = { accept: 'application/json' }
+  const response = await egress(
+    { method: 'GET', url, headers },
+    { signal, timeoutMs: requestMs, maxBytes: maxCardBytes },
+  )
+  return readCardBody(response, signal)
+}
+
+async function readCardBody(response: Response, signal: AbortSignal): Promise<Fields> {
+  if (response.status === 429 || response.status >= 500) throw new RemoteFault('remote_unreachable')
+  if (response.status === 401 || response.status === 403) throw new RemoteFault('remote_unauthorized')
+  if (!response.ok) throw new RemoteFault('remote_card_invalid')
+  try {
+    return await readRemoteJson(response, { bytes: maxCardBytes, events: 0 }, signal)
+  } catch (error) {
+    throw isRemoteFault(error, malformedAnswer().code) ? new RemoteFault('remote_card_invalid') : error
+  }
+}
+
+function cacheMaxAge(cacheControl: string | null): number {
+  if (cacheControl !== null && /\bno-(?:store|cache)\b/i.test(cacheControl)) return 0
+  const seconds = /\bmax-age=(\d{1,9})\b/i.exec(cacheControl ?? '')?.[1]
+  return seconds === undefined ? defaultAgeMs : Math.min(Number(seconds) * 1000, longestAgeMs)
+}
+
+// An agent card, read: where the agent can be reached and how. What it says about itself is a stranger's text and goes nowhere.
+
+export type RemoteCard = {
+  /** In the order the agent prefers them. */
+  readonly interfaces: readonly RemoteInterface[]
+  readonly isStreaming: boolean
+  /** It says that its texts are Markdown unless told otherwise. */
+  readonly writesMarkdown: boolean
+}
+
+const maxInterfaces = 32
+
+function readCard(card: Fields): RemoteCard {
+  const listed = boundedInterfaces(card['supportedInterfaces']).flatMap(readInterface)
+  const modes = Array.isArray(card['defaultOutputModes']) ? card['defaultOutputModes'] : []
+  return {
+    interfaces: listed.length > 0 ? listed : legacyInterfaces(card),
+    isStreaming: asFields(card['capabilities'])['streaming'] === true,
+    writesMarkdown: modes.includes('text/markdown'),
+  }
+}
+
+/** The first that we speak: 1.0 before 0.3, and 0.3 only where that is allowed. */
+export function chooseInterface({ interfaces }: RemoteCard, allows03: boolean): RemoteInterface {
+  const current = interfaces.find(({ dialect }) => dialect === '1.0')
+  const legacy = allows03 ? interfaces.find(({ dialect }) => dialect === '0.3') : undefined
+  const chosen = current ?? legacy
+  if (chosen === undefined) throw new RemoteFault('remote_no_interface')
+  return chosen
+}
+
+function readInterface(input: unknown): readonly RemoteInterface[] {
+  if (!isPlainObject(input)) return []
+  const { url, protocolBinding, protocolVersion, tenant } = input
+  const binding = readProtocolBinding(protocolBinding)
+  const dialect = readDialect(protocolVersion)
+  if (typeof url !== 'string' || !URL.canParse(url) || binding === undefined || dialect === undefined) return []
+  const routed = typeof tenant === 'string' && tenant !== '' ? { tenant: tenant.slice(0, 256) } : {}
+  return [{ url, binding, dialect, ...routed }]
+}
+
+/** A card of 0.3 names its first interface apart from the others. */
+function legacyInterfaces(card: Fields): readonly RemoteInterface[] {
+  const first = { url: card['url'], transport: card['preferredTransport'] ?? 'JSONRPC' }
+  return [first, ...boundedInterfaces(card['additionalInterfaces'])].flatMap((each) => {
+    const { url, transport } = asFields(each)
+    return readInterface({ url, protocolBinding: transport, protocolVersion: card['protocolVersion'] ?? '0.3' })
+  })
+}
+
+function boundedInterfaces(input: unknown): readonly unknown[] {
+  return Array.isArray(input) ? input.slice(0, maxInterfaces) : []
+}
+
+function readProtocolBinding(name: unknown): Binding | undefined {
+  return name === 'JSONRPC' || name === 'HTTP+JSON' ? name : undefined
+}
+
+/** Patches of a version speak alike. */
+function readDialect(version: unknown): RemoteInterface['dialect'] | undefined {
+  const [major, minor] = String(version).split('.')
+  if (major === '1') return '1.0'
+  return major === '0' && minor === '3' ? '0.3' : undefined
+}
+
+// Whether a card was signed by whom the operator trusts: JWS (RFC 7515) over JCS (RFC 8785) of the card without its signatures.
+
+export type CardTrust = {
+  /** Public keys, each with its `kid`. */
+  readonly keys?: readonly JWK[]
+  /** Origins from which a signature may have its keys fetched (`jku`); without them none is. */
+  readonly keyOrigins?: readonly string[]
+}
+
+export type KeySetReader = (url: string) => Promise<Fields | undefined>
+
+const algorithms = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'PS256', 'RS256']
+const maxSignatures = 8
+
+export async function isSignedBy(card: Fields, trust: CardTrust, readKeys: KeySetReader): Promise<boolean> {
+  const { signatures, ...unsigned } = card
+  const payloads = canonicalReadings(unsigned).map((text) => base64url.encode(text))
+  for (const signature of Array.isArray(signatures) ? signatures.slice(0, maxSignatures) : []) {
+    const keys = await signatureKeys(signature, trust, readKeys)
+    for (const payload of keys === undefined ? [] : payloads) {
+      if (await verifyCardSignature(signature, payload, keys)) return true
+    }
+  }
+  return false
+}
+
+/**
+ * The section on signing can be read in two ways, and both are in use: the card as it stands, and the card without whatever is
+ * empty. A card without empty members is the same in both.
+ */
+function canonicalReadings(card: Fields): readonly string[] {
+  const readings = [canonicalJson(card), canonicalJson(dropEmptyValues(card) ?? {})]
+  return [...new Set(readings)]
+}
+
+function dropEmptyValues(value: unknown): unknown {
+  if (value === null || value === '') return undefined
+  if (Array.isArray(value)) {
+    const kept = value.map(dropEmptyValues).filter((item) => item !== undefined)
+    return kept.length === 0 ? undefined : kept
+  }
+  if (!isPlainObject(value)) return value
+  const kept = Object.entries(value).map(([key, item]) => [key, dropEmptyValues(item)] as const)
+  const full = kept.filter(([, item]) => item !== undefined)
+  return full.length === 0 ? undefined : Object.fromEntries(full)
+}
+
+async function signatureKeys(
+  signature: unknown,
+  { keys = [], keyOrigins = [] }: CardTrust,
+  readKeys: KeySetReader,
+): Promise<readonly JWK[] | undefined> {
+  const header = protectedHeader(signature)
+  if (header === undefined || typeof header['kid'] !== 'string') return undefined
+  const pinned = keys.filter(({ kid }) => kid === header['kid'])
+  if (pinned.length > 0) return pinned
+  const { jku } = header
+  const isAllowed = typeof jku === 'string' && URL.canParse(jku) && keyOrigins.includes(new URL(jku).origin)
+  const set = isAllowed ? await readKeys(jku) : undefined
+  const listed: unknown = set?.['keys']
+  return Array.isArray(listed)
+    ? listed.filter((key): key is JWK => isPlainObject(key) && key['kid'] === header['kid'])
+    : undefined
+}
+
+function protectedHeader(signature: unknown): Fields | undefined {
+  if (!isPlainObject(signature) || typeof signature['protected'] !== 'string') return undefined
+  try {
+    const header: unknown = JSON.parse(new TextDecoder().decode(base64url.decode(signature['protected'])))
+    return isPlainObject(header) ? header : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function verifyCardSignature(
+  signature: unknown,
+  payload: string,
+  keys: readonly JWK[] | undefined,
+): Promise<boolean> {
+  if (!isPlainObject(signature) || keys === undefined || keys.length === 0) return false
+  const { protected: head, signature: value } = signature
+  if (typeof head !== 'string' || typeof value !== 'string') return false
+  const set: JSONWebKeySet = { keys: keys.map((key) => ({ ...key })) }
+  try {
+    await flattenedVerify({ payload, protected: head, signature: value }, createLocalJWKSet(set), { algorithms })
+    return true
+  } catch {
+    return false
+  }
+}

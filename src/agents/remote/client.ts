@@ -1,0 +1,176 @@
+// The operations of a remote agent, on one of its interfaces. Answers are values, whatever else is a RemoteFault.
+
+import type { SafeFetchResult, Secret } from '../../contract/index.ts'
+import { createUnpinnedFetch } from '../../lib/index.ts'
+import type { RemoteAccess } from '../context.ts'
+import { type FaultCode, isRemoteFault, RemoteFault } from './fault.ts'
+import { type Allowance, isEventStream, type RemoteLimits, readFrames, readRemoteJson } from './read-body.ts'
+import { httpFault, readEvent, readRemoteTask, readSent, readTasks, rpcResult } from './read-wire.ts'
+import type { RemoteEvent, RemoteTask } from './task.ts'
+import { type Operation, type OutboundMessage, type RemoteInterface, type WireRequest, wireRequest } from './wire.ts'
+
+export type StreamedEvent = { readonly event: RemoteEvent; readonly id: string | undefined }
+
+export interface RemoteClient {
+  send(message: OutboundMessage): Promise<RemoteEvent>
+  /** Its first event has been asked for when this returns; a peer that answers in one piece is a stream of one event. */
+  stream(message: OutboundMessage): AsyncIterableIterator<StreamedEvent>
+  get(taskId: string): Promise<RemoteTask>
+  cancel(taskId: string): Promise<RemoteTask>
+  subscribe(taskId: string, lastEventId: string | undefined): AsyncIterableIterator<StreamedEvent>
+  /** Tasks of a conversation, newest first, as many as are worth looking at. Throws `remote_unsupported` where none are told. */
+  list(contextId: string): Promise<readonly RemoteTask[]>
+}
+
+export type ClientDeps = {
+  readonly egress: Egress
+  readonly limits: RemoteLimits
+  /** Said with every request: where we stand in a chain of agents. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+  readonly allowance: Allowance
+}
+
+const maxPages = 3
+
+export function createRemoteClient(deps: ClientDeps, at: RemoteInterface): RemoteClient {
+  const callOperation = (operation: Operation) => requestAnswer(deps, at, operation)
+  return {
+    send: async (message) => readSent(at, await callOperation({ kind: 'send', message })),
+    stream: (message) => streamRemoteEvents(deps, at, { kind: 'stream', message }, undefined),
+    get: async (taskId) => readRemoteTask(at, await callOperation({ kind: 'get', taskId })),
+    cancel: async (taskId) => readRemoteTask(at, await callOperation({ kind: 'cancel', taskId })),
+    subscribe: (taskId, lastEventId) => streamRemoteEvents(deps, at, { kind: 'subscribe', taskId }, lastEventId),
+    async list(contextId) {
+      const found: RemoteTask[] = []
+      let pageToken: string | undefined
+      for (let page = 0; page < maxPages; page += 1) {
+        const after = pageToken === undefined ? {} : { pageToken }
+        const { tasks, next } = readTasks(at, await callOperation({ kind: 'list', contextId, ...after }))
+        found.push(...tasks)
+        pageToken = next
+        if (next === undefined) break
+      }
+      return found
+    },
+  }
+}
+
+async function requestAnswer(deps: ClientDeps, at: RemoteInterface, operation: Operation): Promise<unknown> {
+  // An answer in one piece may take as long as the work does.
+  const patience = operation.kind === 'send' ? deps.limits.timeoutMs : deps.limits.headersMs
+  const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(patience)])
+  try {
+    const response = await sendOperation(deps, at, operation, { signal, timeoutMs: patience, lastEventId: undefined })
+    const body = await readRemoteJson(response, deps.allowance, signal)
+    return at.binding === 'JSONRPC' ? rpcResult(body) : body
+  } catch (error) {
+    // Ours to say whether the caller ended it or the time did.
+    if (!deps.signal.aborted && signal.aborted) throw new RemoteFault('remote_unreachable')
+    throw error
+  }
+}
+
+async function* streamRemoteEvents(
+  deps: ClientDeps,
+  at: RemoteInterface,
+  operation: Operation,
+  lastEventId: string | undefined,
+): AsyncGenerator<StreamedEvent> {
+  const { signal, limits } = deps
+  const response = await sendOperation(deps, at, operation, { signal, timeoutMs: limits.headersMs, lastEventId })
+  const readStreamBody = (body: unknown) => readEvent(at, at.binding === 'JSONRPC' ? rpcResult(body) : body)
+  if (!isEventStream(response)) {
+    yield { event: readStreamBody(await readRemoteJson(response, deps.allowance, signal)), id: undefined }
+    return
+  }
+  for await (const { fields, id, isError } of readFrames(response, limits, deps.allowance, signal)) {
+    if (isError && at.binding === 'HTTP+JSON') throw httpFault(400, fields, null)
+    yield { event: readStreamBody(fields), id }
+  }
+}
+
+type Asking = {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly lastEventId: string | undefined
+}
+
+async function sendOperation(
+  deps: ClientDeps,
+  at: RemoteInterface,
+  operation: Operation,
+  { signal, timeoutMs, lastEventId }: Asking,
+): Promise<Response> {
+  const request = wireRequest(at, operation)
+  if (request === undefined) throw new RemoteFault('remote_unsupported')
+  const resumed = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+  const headers = { ...request.headers, ...deps.headers, ...resumed }
+  const maxBytes = Math.max(deps.allowance.bytes, 1)
+  const response = await deps.egress({ ...request, headers }, { signal, timeoutMs, maxBytes })
+  if (response.ok) return response
+  throw httpFault(response.status, await readErrorBody(response, deps), response.headers.get('retry-after'))
+}
+
+/** What an error says is looked at for its code alone; that it cannot be read says nothing more. */
+async function readErrorBody(response: Response, { allowance, signal }: ClientDeps): Promise<unknown> {
+  try {
+    return await readRemoteJson(response, { ...allowance, bytes: Math.min(allowance.bytes, 64 * 1024) }, signal)
+  } catch (error) {
+    if (isRemoteFault(error)) return undefined
+    throw error
+  }
+}
+
+// How a request to a remote agent leaves: to origins that the operator wrote down, or to public ones and nowhere else;
+// credentials go to the origin they were given for.
+
+/** By origin: headers that prove who we are there. */
+export type OriginHeaders = ReadonlyMap<string, Readonly<Record<string, Secret>>>
+
+export type EgressPolicy = {
+  /** What the operator wrote down: may be http, on any port, in a private network. */
+  readonly origins: readonly string[]
+  readonly credentials: OriginHeaders
+}
+
+export type EgressDeps = Pick<RemoteAccess, 'fetch' | 'guarded'>
+
+export type EgressOptions = {
+  readonly maxBytes: number
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  readonly maxRedirects?: number
+}
+
+export type Egress = (request: WireRequest, options: EgressOptions) => Promise<Response>
+
+export function createEgress({ origins, credentials }: EgressPolicy, means: EgressDeps): Egress {
+  const written = createUnpinnedFetch(means.fetch)
+  return async ({ method, url, headers, body }, options) => {
+    const origin = URL.canParse(url) ? new URL(url).origin : ''
+    const own = credentials.get(origin) ?? {}
+    const proofs = Object.fromEntries(Object.entries(own).map(([name, value]) => [name, value.reveal()]))
+    const isWritten = origins.includes(origin)
+    const sender = isWritten ? written : means.guarded
+    const outcome = await sender.fetch(url, {
+      ...options,
+      method,
+      headers: { ...headers, ...proofs },
+      ...(body === undefined ? {} : { body }),
+      ...(isWritten ? { origins: [origin] } : {}),
+    })
+    options.signal.throwIfAborted()
+    return requireAnswered(outcome)
+  }
+}
+
+function requireAnswered(outcome: SafeFetchResult): Response {
+  if (outcome.kind === 'answered') return outcome.response
+  throw new RemoteFault(outcome.kind === 'failed' ? 'remote_unreachable' : faultOfRefusal(outcome.reason))
+}
+
+function faultOfRefusal(reason: Extract<SafeFetchResult, { kind: 'refused' }>['reason']): FaultCode {
+  if (reason === 'too_large') return 'remote_too_much'
+  return reason === 'encoding' ? 'remote_malformed' : 'remote_address_refused'
+}

@@ -1,0 +1,143 @@
+// An agent outside this gateway, spoken to over A2A: found by its card, asked once, followed until its task rests. What a crash
+// must not lose is a step of the journal: whom we ask under which ids, the task that came of it, and its answer.
+import type { NormalizedMessage } from '../../contract/index.ts'
+import type { AgentContext, AgentReply, RemoteAccess } from '../context.ts'
+import { isPlainObject } from '../json-values.ts'
+import type { CardCache } from './agent-card.ts'
+import { answerStep, askStep, type Opened, openCall, openStep, type RemoteCall } from './call.ts'
+import { createEgress, createRemoteClient } from './client.ts'
+import { type A2aAgentOptions, type RemotePeer, readPeer } from './options.ts'
+import { remoteTaskLine } from './remembered-task.ts'
+import { chainReply, type Outcome, replyFromOutcome } from './reply.ts'
+import { findSentTask, type Plan } from './send-and-follow.ts'
+import { waitFingerprint } from './task.ts'
+import type { RemoteInterface } from './wire.ts'
+
+/**
+ * `model` for defineAgent. `target`: the URL of a card, the base URL of an agent, or an address such as `@agent@host`. It is an
+ * agent like any other: people write to it, and other agents here may call it.
+ */
+export function a2aAgent(target: string, options: A2aAgentOptions = {}): RemoteAgent {
+  const peer = readPeer(target, options)
+  const shelf: CardCache = {}
+  const runRemote = (message: NormalizedMessage, context: AgentContext) =>
+    callRemoteAgent(peer, shelf, message, context)
+  const cancelRemote: CancelRemoteTask = (left, means) => cancelRemoteTask(peer, left, means)
+  return Object.assign(runRemote, { isAgent: true as const, recall: cancelRemote })
+}
+
+async function callRemoteAgent(
+  peer: RemotePeer,
+  shelf: CardCache,
+  message: NormalizedMessage,
+  context: AgentContext,
+): Promise<AgentReply> {
+  const next = await context.elsewhere.next(peer.target.kind === 'address' ? peer.target.address : undefined)
+  if (!next.ok) {
+    context.emit('remote_refused', { code: next.code })
+    return chainReply(next.code)
+  }
+  if (context.budgets?.spent() !== undefined)
+    return replyFromOutcome({ kind: 'failed', code: 'budget_exceeded' }, plainTextAuthor(context))
+  const call = openCall(peer, context, next)
+  try {
+    const opened = await openStep(call, shelf, message)
+    if (opened.kind === 'failed') return rememberAndReply(call, opened, opened)
+    const outcome = await askAndReply(call, opened, message)
+    return rememberAndReply(call, opened, outcome)
+  } catch (error) {
+    await call.stopRemote()
+    throw error
+  } finally {
+    call.close()
+  }
+}
+
+async function askAndReply(
+  call: RemoteCall,
+  opened: Extract<Opened, { kind: 'plan' }>,
+  message: NormalizedMessage,
+): Promise<Outcome> {
+  const asked = await askStep(call, opened, message)
+  if (asked.kind === 'failed') return asked
+  const { plan } = opened
+  if (asked.said.kind === 'message') {
+    const contextId = asked.said.message.contextId ?? plan.contextId
+    call.context.record([remoteTaskLine(call.context.agent, { at: asked.at, contextId, state: 'completed' })])
+    return asked.said
+  }
+  const { task } = asked.said
+  const outcome = await answerStep(call, opened, { ...asked, task })
+  const contextId = task.contextId ?? plan.contextId
+  const reached =
+    outcome.kind === 'task'
+      ? { state: outcome.task.state, wait: waitFingerprint(outcome.task) }
+      : { state: 'failed' as const }
+  call.context.record([remoteTaskLine(call.context.agent, { at: asked.at, contextId, taskId: task.id, ...reached })])
+  return outcome
+}
+
+function rememberAndReply({ context }: RemoteCall, opened: Opened, outcome: Outcome): AgentReply {
+  const state = outcome.kind === 'task' ? { task: outcome.task.id, state: outcome.task.state } : {}
+  const code = outcome.kind === 'failed' ? { code: outcome.code } : {}
+  context.emit('remote_answered', { kind: outcome.kind, ...state, ...code })
+  const writesMarkdown = opened.kind === 'plan' && opened.plan.writesMarkdown
+  return replyFromOutcome(outcome, { ...plainTextAuthor(context), writesMarkdown })
+}
+
+function plainTextAuthor({ agent }: AgentContext): { readonly agent: string; readonly writesMarkdown: boolean } {
+  return { agent, writesMarkdown: false }
+}
+
+// Tells a remote agent from a model for the loop; both are functions.
+
+export type RemoteAgent = ((message: NormalizedMessage, context: AgentContext) => Promise<AgentReply>) & {
+  /** It is an agent by itself and no model for the loop. */
+  readonly isAgent: true
+  readonly recall: CancelRemoteTask
+}
+
+export function isRemoteAgent(model: unknown): model is RemoteAgent {
+  return typeof model === 'function' && 'isAgent' in model && model.isAgent === true
+}
+
+// Cancels a remote task whose run was stopped while no process was there to tell the peer: found by what the journal kept.
+
+/** The results of the first two steps of a remote call, as the journal has them; the second is undefined where it has no end. */
+export type JournaledCall = { readonly opened: unknown; readonly asked: unknown }
+
+export type CancelDeps = { readonly elsewhere: RemoteAccess; readonly signal: AbortSignal }
+
+/** Fails where the peer cannot be told. One that never heard of it has nothing to be told. */
+export type CancelRemoteTask = (left: JournaledCall, means: CancelDeps) => Promise<void>
+
+const maxBytes = 4 * 1024 * 1024
+
+async function cancelRemoteTask(peer: RemotePeer, { opened, asked }: JournaledCall, means: CancelDeps): Promise<void> {
+  const { elsewhere, signal } = means
+  const plan = journaledPlan(opened)
+  if (plan === undefined) return
+  const next = await elsewhere.next()
+  const egress = createEgress(peer.egress, elsewhere)
+  const headers = next.ok ? next.headers : {}
+  const cancelClient = (at: RemoteInterface) =>
+    createRemoteClient({ egress, limits: peer.limits, headers, signal, allowance: { bytes: maxBytes, events: 1 } }, at)
+  const known = journaledTask(asked)
+  if (known !== undefined) return void (await cancelClient(known.at).cancel(known.taskId))
+  // It said all it had to say, or it was not asked: there is no task.
+  if (asked !== undefined) return
+  const task = await findSentTask({ plan, clientOf: cancelClient, mayResend: true })
+  if (task !== undefined) await cancelClient(plan.at).cancel(task.id)
+}
+
+/** The journal holds what the steps returned. */
+function journaledPlan(opened: unknown): Plan | undefined {
+  return isPlainObject(opened) && opened['kind'] === 'plan' ? (opened['plan'] as Plan) : undefined
+}
+
+function journaledTask(asked: unknown): { readonly at: RemoteInterface; readonly taskId: string } | undefined {
+  if (!isPlainObject(asked) || asked['kind'] !== 'asked') return undefined
+  const { at, said } = asked
+  const task = isPlainObject(said) && said['kind'] === 'task' ? said['task'] : undefined
+  return isPlainObject(task) ? { at: at as RemoteInterface, taskId: String(task['id']) } : undefined
+}

@@ -1,0 +1,246 @@
+// What an agent returned, as a whole NormalizedResponse; undefined when it chose to say nothing.
+import {
+  agentResponseSchema,
+  type CommandForm,
+  GatewayError,
+  isKnownPart,
+  maxTextLength,
+  type NormalizedResponse,
+  type Part,
+  textPart,
+  writeCommand,
+} from '../contract/index.ts'
+import { questionPart } from './approvals/approval-messages.ts'
+import type { PendingAction } from './approvals/pending-action.ts'
+import type { AgentReply } from './context.ts'
+import { isPlainObject } from './json-values.ts'
+import type { ConversationResult, OutcomeStatus } from './loop/conversation-result.ts'
+import type { StopCause } from './loop/interrupts.ts'
+import { type EffectAccount, nothingDone } from './steps.ts'
+
+export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string; readonly agent: string }
+
+export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedResponse | undefined {
+  if (reply === undefined || reply === '') return undefined
+  const given = typeof reply === 'string' ? { parts: [textPart(reply)] } : reply
+  refuseOther(given, facts.agent)
+  const whole = {
+    thread_id: facts.threadId,
+    in_reply_to: facts.inReplyTo,
+    agent: facts.agent,
+    status: 'completed',
+    ...given,
+  }
+  const parsed = agentResponseSchema.safeParse({ parts: [], ...whole })
+  if (!parsed.success) {
+    const path = parsed.error.issues[0]?.path.join('.') ?? ''
+    throw new GatewayError(
+      'reply_invalid',
+      `[agent] ${facts.agent} returned no valid reply (at ${path}); return text or { parts }`,
+    )
+  }
+  return isBlankReply(parsed.data) ? undefined : { ...parsed.data, parts: mergedCalls(parsed.data.parts) }
+}
+
+/** A tool call that is shown again, now with its result, is the same call: it stands once, where it was shown first. */
+function mergedCalls(parts: readonly Part[]): Part[] {
+  const merged: Part[] = []
+  const places = new Map<string, number>()
+  for (const part of parts) {
+    const id = isKnownPart(part) && part.kind === 'tool_call' ? part.id : undefined
+    const place = id === undefined ? undefined : places.get(id)
+    if (place !== undefined) merged[place] = { ...merged[place], ...part }
+    else if (id !== undefined) places.set(id, merged.push(part) - 1)
+    else merged.push(part)
+  }
+  return merged
+}
+
+/** A mistake of the agent's own that would be made again: said at once, and never taken for silence. */
+function refuseOther(given: unknown, agent: string): void {
+  const isReply = typeof given === 'object' && given !== null && ('parts' in given || 'status' in given)
+  if (!isReply) {
+    const what = given === null ? 'null' : typeof given
+    const remedy = 'return text or { parts }, or undefined to say nothing'
+    throw new GatewayError('reply_invalid', `[agent] ${agent} returned no reply but ${what}; ${remedy}`)
+  }
+  const length = longestText('parts' in given ? given.parts : [])
+  if (length <= maxTextLength) return
+  const limit = `a text of ${length} characters, and at most ${maxTextLength} can be sent; shorten it, or attach a file`
+  throw new GatewayError('reply_too_long', `[agent] ${agent} returned ${limit}`, { details: { length } })
+}
+
+function longestText(parts: unknown): number {
+  if (!Array.isArray(parts)) return 0
+  return parts.reduce<number>((longest, part: unknown) => {
+    const content = typeof part === 'object' && part !== null && 'content' in part ? part.content : undefined
+    return typeof content === 'string' ? Math.max(longest, content.length) : longest
+  }, 0)
+}
+
+/** What a person is told when a turn died. It names no internals; `parley explain` shows the whole timeline by the reference. */
+export function apology(
+  facts: ReplyFacts,
+  reason: string,
+  reference: string,
+  account: EffectAccount = nothingDone,
+): NormalizedResponse {
+  const text = `${apologyWords(reason, account)} (ref ${reference})`
+  return {
+    thread_id: facts.threadId,
+    in_reply_to: facts.inReplyTo,
+    agent: facts.agent,
+    parts: [textPart(text)],
+    status: 'failed',
+    error: { code: reason, message: text, retryable: false },
+  }
+}
+
+function apologyWords(reason: string, { done, unknown }: EffectAccount): string {
+  const effects = [
+    ...(done.length === 0 ? [] : [`Done: ${done.join(', ')}.`]),
+    ...(unknown.length === 0 ? [] : [`I cannot tell whether this took effect: ${unknown.join(', ')}.`]),
+  ]
+  if (reason === 'reply_too_long')
+    return [
+      'Sorry, my answer was too long to be sent.',
+      ...effects,
+      'Please ask for a part of it, or for a summary.',
+    ].join(' ')
+  if (effects.length > 0) {
+    const advice = unknown.length === 0 ? '' : ' Please check before asking again.'
+    return `Sorry, I was interrupted and could not finish. ${effects.join(' ')} The rest was not done.${advice}`
+  }
+  return reason === 'tool_outcome_unknown'
+    ? 'I was interrupted while acting on your message and cannot tell whether it took effect. Please check before asking again.'
+    : 'Sorry, I could not answer your message. It is kept, and my operator can see why.'
+}
+
+function isBlankReply(reply: NormalizedResponse): boolean {
+  return (
+    reply.status === 'completed' &&
+    reply.parts.every((part) => part.kind === 'text' && String(part['content']).trim() === '')
+  )
+}
+
+// What a person in a chat is told, for every way a run can end: a safe text and a next step. Details are the operator's.
+
+type Told = Pick<NormalizedResponse, 'parts' | 'status'> & Partial<Pick<NormalizedResponse, 'error' | 'usage'>>
+
+/** `cause`: why it was stopped, where a person stopped it. `form`: how commands are written where it is told. */
+export function statusReply(
+  result: ConversationResult,
+  { cause, form }: { readonly cause?: StopCause | undefined; readonly form?: CommandForm | undefined } = {},
+): Told | undefined {
+  const { retryable } = result.run_outcome
+  const status = shownStatus(result.run_outcome.status, cause)
+  const said = result.final_content.trim()
+  const usage = replyUsage(result)
+  if (status === 'completed')
+    return said === ''
+      ? undefined
+      : { parts: [textPart(result.final_content, 'text/markdown')], status: 'completed', usage }
+  const question = status === 'approval_required' ? approvalQuestionPart(result, form) : clientToolPart(result)
+  const note = question?.policy.message ?? notes[status](result, form)
+  const last = question ?? textPart(note)
+  const parts = said === '' ? [last] : [textPart(result.final_content, 'text/markdown'), last]
+  return { parts, status: responseStatus[status], error: { code: status, message: note, retryable }, usage }
+}
+
+/** The reply of a run that an agent it asked has stopped for. */
+export function askingReply(action: PendingAction, form: CommandForm | undefined): Told {
+  const question = questionPart(action, form)
+  const error = { code: 'approval_required', message: String(question.policy.message), retryable: false }
+  return { parts: [question], status: responseStatus.approval_required, error }
+}
+
+/** What a person stopped is cancelled; the loop itself knows interrupts only. */
+function shownStatus(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
+  return status === 'interrupted' && cause === 'stop' ? 'cancelled' : status
+}
+
+/** The same for a run that was no loop's. */
+export function stoppedReply(cause: StopCause): Told {
+  const status = cause === 'stop' ? 'cancelled' : 'interrupted'
+  const note = stoppedNotes[status]
+  return { parts: [textPart(note)], status: 'cancelled', error: { code: status, message: note, retryable: false } }
+}
+
+const stoppedNotes = {
+  cancelled: 'Stopped. Nothing more is done about this message; write again when you want me to go on.',
+  interrupted: 'Stopped: you wrote again, and your new message comes next.',
+} as const
+
+const responseStatus: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, NormalizedResponse['status']>> = {
+  failed: 'failed',
+  runtime_tool_pending: 'input_required',
+  approval_required: 'input_required',
+  budget_exceeded: 'failed',
+  stalled: 'failed',
+  cancelled: 'cancelled',
+  interrupted: 'cancelled',
+  contention: 'failed',
+  incomplete: 'failed',
+}
+
+const notes: Readonly<
+  Record<Exclude<OutcomeStatus, 'completed'>, (result: ConversationResult, form?: CommandForm) => string>
+> = {
+  failed: (result, form) => failureNote(String(result.failure?.['type'] ?? ''), form),
+  runtime_tool_pending: (_result, form) =>
+    `I am waiting for an answer from your side before I can go on; ${writeCommand(form, 'stop')} ends it.`,
+  approval_required: () => 'I need an approval before I do this.',
+  budget_exceeded: () =>
+    'I stopped here because I had used up the steps I may take for one message. Ask me to go on, or narrow the question.',
+  stalled: () => 'I stopped because I was going in circles. Please put it differently, or give me one more detail.',
+  cancelled: () => stoppedNotes.cancelled,
+  interrupted: () => stoppedNotes.interrupted,
+  contention: () => 'I am still busy with an earlier message here. Please send it again in a moment.',
+  incomplete: () => 'I could not finish this. Please ask again.',
+}
+
+/** The action as the transcript shows it: what it would be executed with is not in there. */
+function approvalQuestionPart(
+  { approval_required: line }: ConversationResult,
+  form: CommandForm | undefined,
+): ReturnType<typeof questionPart> | undefined {
+  const payload = line?.['payload']
+  return isPlainObject(payload) ? questionPart(payload as unknown as PendingAction, form) : undefined
+}
+
+/** The client that runs the tool finds its request here; other readers are told that it waits. */
+function clientToolPart({
+  runtime_tool_pending: request,
+}: ConversationResult): ReturnType<typeof questionPart> | undefined {
+  if (request === undefined) return undefined
+  const message = 'I am waiting for an answer from your side before I can go on.'
+  const { request_id, tool_name, declared_name, tool_call_id, parameters, timeout_at } = request
+  const own = declared_name === undefined ? {} : { declared_name }
+  const asked = { request_id, tool_name, ...own, tool_call_id, parameters, timeout_at }
+  return { kind: 'policy', policy: { kind: 'runtime_tool_pending', message, ...asked } }
+}
+
+function failureNote(type: string, form: CommandForm | undefined): string {
+  switch (type) {
+    case 'context_length':
+      return `Our conversation has grown too long for me. Send ${writeCommand(form, 'new')} to start a fresh one.`
+    // Why is for operators: the run's events and its log say it.
+    case 'authentication':
+    case 'quota':
+    case 'not_found':
+      return 'I cannot answer right now. My operator has to look at it; please try again later.'
+    case 'content_filter':
+      return 'My model declined to answer this. Please put it differently.'
+    case 'invalid_request':
+      return 'My model refused this request. Please put it differently; my operator can see why.'
+    case 'structured_output_invalid_json':
+    case 'structured_output_schema_mismatch':
+      return 'I could not bring my answer into the form it must have. Please put it differently.'
+    default:
+      return 'Something went wrong on my side. Please try again later; my operator can see why.'
+  }
+}
+
+function replyUsage({ usage }: ConversationResult): NonNullable<NormalizedResponse['usage']> {
+  return { input_tokens: Number(usage['prompt_tokens'] ?? 0), output_tokens: Number(usage['completion_tokens'] ?? 0) }
+}

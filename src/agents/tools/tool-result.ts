@@ -1,0 +1,269 @@
+// Whatever an executor returned, as a result. Results are JSON: they are journaled, hashed and shown to a model.
+import type { Fields, Json } from '../../contract/index.ts'
+import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
+import { safePrincipal } from '../policy/principal.ts'
+import { mergeRuntime } from './declaration.ts'
+import { redacted, redactParameters, type Sensitivity } from './redact.ts'
+import { readPause, type ToolDeclaration, type ToolResult } from './tool.ts'
+
+type Named = Pick<ToolDeclaration, 'name' | 'runtime'>
+
+/** Statuses that stop a run: data cannot claim them, only `pause.ts` can. */
+const pausingStatuses: ReadonlySet<unknown> = new Set(['runtime_tool_pending', 'approval_required'])
+const defaultError = 'Tool execution failed.'
+
+export function failedResult(tool: Named, errorType: string, error: string, metadata: Fields = {}): ToolResult {
+  const runtime = tool.runtime
+  return {
+    success: false,
+    tool_name: tool.name,
+    metadata: { ...metadata, error_type: errorType },
+    ...(runtime === undefined ? {} : { runtime }),
+    error,
+  }
+}
+
+/** A map with a boolean `success` is a result already; anything else is the body of a success. */
+export function normalizeToolResult(tool: Named, returned: unknown): ToolResult {
+  const pause = readPause(returned)
+  if (pause !== undefined) return pausedResult(tool, pause)
+  const value = toPortableJson(returned)
+  if (value === undefined) return failedResult(tool, 'executor_result_invalid', 'The tool returned no JSON.')
+  if (!isPlainObject(value) || typeof value['success'] !== 'boolean') return successfulResult(tool, {}, value)
+  return value['success'] ? successfulResult(tool, value, executorResultBody(value)) : failedToolResult(tool, value)
+}
+
+function pausedResult(tool: Named, { status, details }: NonNullable<ReturnType<typeof readPause>>): ToolResult {
+  const shared = { tool_name: tool.name, metadata: { status }, status, ...withRuntime(tool, undefined) }
+  const given = asFields(toJson(details))
+  if (status === 'runtime_tool_pending') return { success: false, ...shared, runtime_tool_request: given }
+  return { success: true, ...shared, result: { ...given, type: 'approval_required' } }
+}
+
+function successfulResult(tool: Named, envelope: Fields, result: Json): ToolResult {
+  return {
+    success: true,
+    tool_name: tool.name,
+    metadata: toolResultMetadata(envelope),
+    ...toolResultStatus(envelope),
+    ...withRuntime(tool, envelope['runtime']),
+    result,
+  }
+}
+
+function failedToolResult(tool: Named, envelope: Fields): ToolResult {
+  const metadata = toolResultMetadata(envelope)
+  const errorType = trimmedText(metadata['error_type']) ?? trimmedText(envelope['error_type'])
+  return {
+    success: false,
+    tool_name: tool.name,
+    metadata: { ...metadata, ...(errorType === undefined ? {} : { error_type: errorType }) },
+    ...toolResultStatus(envelope),
+    ...withRuntime(tool, envelope['runtime']),
+    error: trimmedText(envelope['error']) ?? defaultError,
+  }
+}
+
+/** A tool that says `{success: true, id: 5}` means its own fields; they are not thrown away. */
+function executorResultBody(envelope: Fields): Json {
+  if ('result' in envelope) return toJson(envelope['result']) ?? null
+  const { success: _s, tool_name: _t, metadata: _m, runtime: _r, status: _st, error_type: _e, ...own } = envelope
+  return Object.keys(own).length === 0 ? null : (toJson(own) ?? null)
+}
+
+function toolResultMetadata(envelope: Fields): Fields {
+  const metadata = asFields(envelope['metadata'])
+  const { status } = metadata
+  const kept = pausingStatuses.has(status)
+    ? Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== 'status'))
+    : metadata
+  return 'citations' in kept ? { ...kept, citations: normalizeCitations(kept['citations']) } : kept
+}
+
+function toolResultStatus(envelope: Fields): { status?: string } {
+  const status = trimmedText(envelope['status'])
+  return status === undefined || pausingStatuses.has(status) ? {} : { status }
+}
+
+function withRuntime(tool: Named, returned: unknown): { runtime?: Fields } {
+  const runtime = mergeRuntime(tool.runtime, returned)
+  return runtime === undefined ? {} : { runtime }
+}
+
+/** What JSON makes of it; undefined for cycles, big integers and bottomless depths. Nothing at all is null. */
+function toPortableJson(returned: unknown): Json | undefined {
+  if (returned === undefined) return null
+  try {
+    const text = JSON.stringify(returned)
+    return text === undefined ? undefined : toJson(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+// `metadata.citations`: where a result comes from, and whether the asker may see it. They explain, they never
+// authorize.
+
+const textKeys = ['source', 'source_id', 'item_id', 'fragment_id', 'source_title', 'source_url', 'excerpt']
+const accessStatuses: readonly unknown[] = ['allowed', 'denied', 'partial', 'source_restricted']
+
+export function normalizeCitations(value: unknown): readonly Fields[] {
+  if (!Array.isArray(value)) return []
+  return value.map(normalizeCitation).filter((citation) => Object.keys(citation).length > 0)
+}
+
+function normalizeCitation(value: unknown): Fields {
+  const given = toJson(value)
+  if (!isPlainObject(given)) return {}
+  const entries = Object.entries(given).map(([key, field]) => [key, citationField(key, field)] as const)
+  return Object.fromEntries(entries.filter(([, field]) => field !== undefined))
+}
+
+function citationField(key: string, value: unknown): unknown {
+  if (textKeys.includes(key) || key === 'restriction_reason') return trimmedText(citationText(value))
+  if (key === 'score') return citationScore(value)
+  if (key === 'access_status') return accessStatuses.includes(value) ? value : undefined
+  if (key === 'principal') return isPlainObject(value) ? safePrincipal(value) : undefined
+  return redactParameters({ [key]: value })[key]
+}
+
+function citationText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? '1' : ''
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+function citationScore(value: unknown): number | undefined {
+  const score = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof score === 'number' && Number.isFinite(score) ? score : undefined
+}
+
+// Tool results cut to a size a model can be shown. Bodies and error texts are cut, citations are kept while they
+// fit; the full result stays in the audit's hash and with clients that watch.
+
+export type Truncation = { readonly result: ToolResult; readonly truncated: boolean; readonly metadata: Fields }
+export type ToolResultTruncator = (result: ToolResult, toolName: string) => Truncation
+
+const defaultLimit = 8192
+
+export function createResultTruncator({
+  maxBytes = defaultLimit,
+}: {
+  readonly maxBytes?: number
+} = {}): ToolResultTruncator {
+  const limit = Math.max(1, Math.trunc(maxBytes))
+  return (result) => {
+    const size = encodeUtf8(JSON.stringify(result)).length
+    if (size <= limit) return { result, truncated: false, metadata: {} }
+    return cutResult(result, size, limit)
+  }
+}
+
+function cutResult(result: ToolResult, originalBytes: number, limit: number): Truncation {
+  const body = result.success ? result.result : result.error
+  const excerpt = truncateToBytes(typeof body === 'string' ? body : JSON.stringify(body ?? null), limit)
+  const { kept, dropped } = fittingCitations(result, limit)
+  const markers: Fields = {
+    truncated: true,
+    original_bytes: originalBytes,
+    excerpt_bytes: encodeUtf8(excerpt).length,
+    ...(kept.length === 0 ? {} : { citations: kept }),
+    ...(dropped === 0 ? {} : { citations_dropped: dropped }),
+  }
+  const { runtime, result: _result, error: _error, runtime_tool_request: _request, ...rest } = result
+  const shortened = {
+    ...rest,
+    ...(runtime === undefined || isLargerThan(runtime, limit) ? {} : { runtime }),
+    metadata: { ...smallMetadata(result.metadata, limit), ...markers },
+    ...(result.success ? { result: { ...markers, excerpt } } : { error: `${excerpt} [truncated]` }),
+  }
+  return { result: shortened, truncated: true, metadata: markers }
+}
+
+/** In order; the first that does not fit takes all after it along. */
+function fittingCitations(result: ToolResult, limit: number): { kept: readonly Fields[]; dropped: number } {
+  const body = isPlainObject(result.result) ? result.result : {}
+  const citations = [...normalizeCitations(body['citations']), ...normalizeCitations(result.metadata['citations'])]
+  const unique = [...new Map(citations.map((citation) => [JSON.stringify(citation), citation])).values()]
+  const kept: Fields[] = []
+  for (const citation of unique) {
+    if (isLargerThan([...kept, citation], limit)) break
+    kept.push(citation)
+  }
+  return { kept, dropped: unique.length - kept.length }
+}
+
+/** What a tool put beside its result is bounded too; what the failure is called survives. */
+function smallMetadata(metadata: Fields, limit: number): Fields {
+  const { citations: _citations, citations_dropped: _dropped, ...rest } = metadata
+  if (!isLargerThan(rest, limit)) return rest
+  const { error_type } = asFields(metadata)
+  return {
+    ...(typeof error_type === 'string' ? { error_type: truncateToBytes(error_type, 128) } : {}),
+    metadata_dropped: true,
+  }
+}
+
+function isLargerThan(value: unknown, limit: number): boolean {
+  return encodeUtf8(JSON.stringify(value)).length > limit
+}
+
+/** The first bytes of a text, never half a character. */
+export function truncateToBytes(text: string, limit: number): string {
+  const bytes = encodeUtf8(text)
+  if (bytes.length <= limit) return text
+  let end = limit
+  // 10xxxxxx continues a character that began before.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  return new TextDecoder().decode(bytes.subarray(0, end))
+}
+
+function encodeUtf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+// A result as transcripts, events and stores keep it: the request to a client without its secrets, and no
+// secret parameter echoed by the tool that received it.
+
+/** Shorter ones occur by chance; replacing them would garble the text and hide nothing. */
+const shortestSecret = 4
+
+export function storedResult(result: ToolResult, parameters: Fields, declared: Sensitivity = {}): ToolResult {
+  const secrets = secretParameters(parameters, declared)
+  const { runtime_tool_request: request, ...rest } = result
+  const asked = request === undefined ? {} : { runtime_tool_request: withoutRequestSecrets(request, declared) }
+  if (secrets.length === 0) return { ...rest, ...asked }
+  // Scrubbing keeps every key, so the shape stays.
+  return scrubSecrets({ ...rest, ...asked }, secrets) as ToolResult
+}
+
+/** The values of parameters that are secret. Longest first: a secret may contain another. */
+export function secretParameters(parameters: Fields, declared: Sensitivity): readonly string[] {
+  const hidden = redactParameters(parameters, declared)
+  return [...new Set(secretValues(parameters, hidden))].toSorted((a, b) => b.length - a.length)
+}
+
+function withoutRequestSecrets(request: Fields, declared: Sensitivity): Fields {
+  if (!('parameters' in request)) return request
+  return { ...request, parameters: redactParameters(asFields(request['parameters']), declared) }
+}
+
+/** The texts and numbers that redaction took out. */
+function secretValues(raw: unknown, shown: unknown): readonly string[] {
+  if (shown === redacted && raw !== redacted) return leafTexts(raw).filter((leaf) => leaf.length >= shortestSecret)
+  if (Array.isArray(raw) && Array.isArray(shown)) return raw.flatMap((item, at) => secretValues(item, shown[at]))
+  if (!isPlainObject(raw) || !isPlainObject(shown)) return []
+  return Object.keys(raw).flatMap((key) => secretValues(raw[key], shown[key]))
+}
+
+function leafTexts(value: unknown): readonly string[] {
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leafTexts) : []
+}
+
+function scrubSecrets(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'number') return secrets.includes(String(value)) ? redacted : value
+  if (typeof value === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, redacted), value)
+  if (Array.isArray(value)) return value.map((item) => scrubSecrets(item, secrets))
+  if (!isPlainObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, scrubSecrets(item, secrets)]))
+}
