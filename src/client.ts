@@ -1,4 +1,15 @@
 // `parley/client`: a gateway's API for programs. Needs nothing but fetch, so it works in browsers, in Node and in Workers.
+
+import type {
+  Attachment,
+  CancelledRun,
+  HistoryLine,
+  HistoryMessage,
+  PendingAction,
+  Session,
+  ToolRequest,
+} from './api/schemas.ts'
+import type { ExecutionTarget, TaskInput, TaskResult } from './api/task-schemas.ts'
 import { type CallOptions, type ClientOptions, createRequest } from './client/request.ts'
 import {
   type RunInput,
@@ -8,9 +19,6 @@ import {
   type StreamOptions,
   streamRun,
 } from './client/run.ts'
-import type { Attachment, HistoryLine, HistoryMessage, Session } from './http/shapes/sessions.ts'
-import type { ExecutionTarget, TaskInput, TaskResult } from './http/shapes/tasks.ts'
-import type { CancelledRun, PendingAction, ToolRequest } from './http/shapes/waits.ts'
 
 export { readEventStream, type ServerEvent } from './client/event-stream.ts'
 export { type CallOptions, type ClientOptions, ParleyError } from './client/request.ts'

@@ -1,5 +1,5 @@
 // `parley agents`: who answers, under which address, and where.
-import type { AgentView } from '../http/agent-view.ts'
+import type { AgentView } from '../api/agents.ts'
 import { operatorCommand } from './operator.ts'
 import { formatTable } from './output.ts'
 

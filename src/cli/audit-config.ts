@@ -1,7 +1,7 @@
 // `parley audit config`: which settings are weak, by id, and what to do; exit code 1 when one of them is critical.
 
+import type { Finding } from '../api/audit-config/finding.ts'
 import { readConfigFindings } from '../node/config-findings.ts'
-import type { Finding } from '../operator/audit-config/finding.ts'
 import { exitCodes } from './exit.ts'
 import { loadConfigFromDisk } from './load.ts'
 import { operatorCommand } from './operator.ts'

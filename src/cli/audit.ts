@@ -1,6 +1,6 @@
 // `parley audit`: who decided what, on which ground; what was turned away; and which settings are weak.
 import type { AuditEntry, AuditPageFound } from '../db/audit.ts'
-import type { Rejection } from '../operator/rejections.ts'
+import type { Rejection } from '../identity/rejected-requests.ts'
 import { auditConfigCommand } from './audit-config.ts'
 import type { Group } from './command.ts'
 import { parseTimeFlag } from './duration.ts'

@@ -1,5 +1,5 @@
 // `parley connections list`: how each connection stands with its platform, and when something last came and went there.
-import type { ConnectionLine } from '../http/admin-connections.ts'
+import type { ConnectionLine } from '../api/connections.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { formatTable } from './output.ts'

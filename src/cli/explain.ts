@@ -1,7 +1,7 @@
 // `parley explain <id>`: what became of a message, told by the running gateway.
 
+import type { Explanation } from '../api/explain/explain.ts'
 import type { Hit } from '../db/explain.ts'
-import type { Explanation } from '../operator/explain.ts'
 import { exitCodes } from './exit.ts'
 import { operatorCommand } from './operator.ts'
 import { printPainted } from './output.ts'

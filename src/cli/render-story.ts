@@ -1,10 +1,10 @@
 // A story as a person reads it in a terminal: headline, timeline, ids, what to do next.
 
+import type { Explanation } from '../api/explain/explain.ts'
+import type { TimelineEntry, Tone } from '../api/explain/timeline-entry.ts'
 import type { Hit } from '../db/explain.ts'
+import { durationText } from '../lib/duration-text.ts'
 import { printableLine } from '../node/printable.ts'
-import type { Explanation } from '../operator/explain.ts'
-import { durationText } from '../operator/span-words.ts'
-import type { TimelineEntry, Tone } from '../operator/story.ts'
 
 export type StoryLook = { readonly isColourful: boolean; readonly columns: number; readonly now: number }
 

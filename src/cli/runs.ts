@@ -1,7 +1,8 @@
 // `parley runs`: what agents are at, what they did, and how to stop them.
+
+import type { RunView } from '../api/runs.ts'
 import { type ErrorSource, formatThrownError, type ThrownError } from '../contract/index.ts'
 import type { RunLine } from '../db/runs.ts'
-import type { RunView } from '../http/run-view.ts'
 import type { Group } from './command.ts'
 import { wrongUsage } from './exit.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'

@@ -1,7 +1,7 @@
 // `parley secrets`: the keys and tokens that the gateway makes for itself, and new ones in their place while it works.
 
+import type { RotatedSecret, SecretLine } from '../api/own-secrets.ts'
 import type { Resealed } from '../db/reseal.ts'
-import type { RotatedSecret, SecretLine } from '../operator/secrets.ts'
 import type { Group } from './command.ts'
 import { confirmOrAbort, yesArg } from './confirm.ts'
 import { CommandError, exitCodes, wrongUsage } from './exit.ts'

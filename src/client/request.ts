@@ -1,5 +1,5 @@
 // One request to a gateway: the token, JSON both ways, and errors that say what to do.
-import type { Problem } from '../http/shapes/common.ts'
+import type { Problem } from '../api/schemas.ts'
 
 export type ClientOptions = {
   /** Where the gateway is, such as https://bot.example.org. */

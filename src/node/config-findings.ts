@@ -1,11 +1,11 @@
 // Weak settings of a gateway on this machine: its configuration, its data folder, its tokens.
 import { stat } from 'node:fs/promises'
+import { auditConfig } from '../api/audit-config/audit-config.ts'
+import { readConfigFacts } from '../api/audit-config/facts.ts'
+import type { Finding } from '../api/audit-config/finding.ts'
 import type { Config } from '../config.ts'
 import type { TokenLine } from '../identity/tokens.ts'
 import type { PublicUrlHealth } from '../observability/readiness.ts'
-import { auditConfig } from '../operator/audit-config/audit-config.ts'
-import { readConfigFacts } from '../operator/audit-config/config-facts.ts'
-import type { Finding } from '../operator/audit-config/finding.ts'
 
 /** `tokens`, `publicUrlFound` undefined: no gateway runs that could look, so nothing is said about them. */
 export async function readConfigFindings(

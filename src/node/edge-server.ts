@@ -2,9 +2,9 @@
 // What goes beyond is answered in words where an answer can still be heard, closed, and counted.
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { type RequestRefusal, requestRefusedAnswer } from '../api/http-answers.ts'
 import type { HttpLimits } from '../config/http-limits.ts'
 import type { Log, TransportAnswer } from '../contract/index.ts'
-import { type RequestRefusal, requestRefusedAnswer } from '../http/status.ts'
 import type { HttpListenerUse } from '../observability/process-metrics.ts'
 import { createBodyBudget } from './body-budget.ts'
 import { createConnectionLimits, sharedAddress } from './connection-bounds.ts'

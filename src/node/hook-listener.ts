@@ -1,10 +1,10 @@
 // Webhooks as Node hands them over, past the app: making a web Request and Response of each costs more than the signature and
 // the JSON together. Only the plain case is taken; whatever is unusual goes to the app, which answers the same.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { AppDeps } from '../api/deps.ts'
+import { asProblem } from '../api/http-answers.ts'
+import { answerWebhook, errorToAnswer, findConnection, screenWebhook } from '../api/webhook.ts'
 import type { RequestHead, RequestSource, TransportAnswer } from '../contract/index.ts'
-import type { AppDeps } from '../http/deps.ts'
-import { answerWebhook, errorToAnswer, findConnection, screenWebhook } from '../http/hook.ts'
-import { asProblem } from '../http/problem.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 import { joinedHeaders } from './headers-of.ts'
 

@@ -1,8 +1,9 @@
 // Connections with a port of their own, on the edge that stays: what a caller hands in is received like a webhook.
+
+import type { AppDeps } from '../api/deps.ts'
+import { deliverInbound } from '../api/webhook.ts'
 import type { Assembled } from '../assemble.ts'
 import type { IngressContext, RawRequest } from '../contract/index.ts'
-import type { AppDeps } from '../http/deps.ts'
-import { deliverInbound } from '../http/hand-in.ts'
 import { type ListenerState, type RunningListeners, runListeners } from '../inbound/listeners.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 

@@ -1,12 +1,12 @@
 // The gateway's own keys on this machine: those of the data folder as files, the others as rows.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createSecretService, type OwnKeyLine, type SecretService } from '../api/own-secrets.ts'
 import { createSeal } from '../assemble/seal.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/client.ts'
 import { listOwnKeys, markOwnKeyStale, signingKeyAge } from '../db/own-secrets.ts'
 import { resealEverySecret } from '../db/reseal.ts'
-import { createSecretService, type OwnKeyLine, type SecretService } from '../operator/secrets.ts'
 import { replaceAdminToken } from './admin-token.ts'
 import { addSealKey, readSealKeys, sealKeyPath } from './seal-key.ts'
 

@@ -1,7 +1,8 @@
 // Connections that pull, on the edge that stays: what came is received like a webhook, and answered by the same table.
+
+import { failureAnswer } from '../api/http-answers.ts'
+import { receivedAnswer } from '../api/webhook.ts'
 import type { Assembled } from '../assemble.ts'
-import { receivedAnswer } from '../http/hook.ts'
-import { failureAnswer } from '../http/status.ts'
 import { type RunningSources, runSources, type SourceState } from '../inbound/sources.ts'
 
 export type NodeSources = {

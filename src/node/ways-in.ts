@@ -1,8 +1,8 @@
 // The ways in beside HTTP, together: connections that pull, connections with a port of their own, and how all of them stand.
 import type { Agent } from '../agents/define-agent.ts'
+import type { AppDeps } from '../api/deps.ts'
 import type { Assembled } from '../assemble.ts'
 import type { Adapter, ProbeRequest } from '../contract/index.ts'
-import type { AppDeps } from '../http/deps.ts'
 import { observedProblems } from '../observability/connection-health.ts'
 import { type RunningProbes, runProbes } from '../observability/probes.ts'
 import type { ReadinessDeps } from '../observability/readiness.ts'

@@ -1,8 +1,8 @@
 // A mail that Cloudflare took in: stored before it is accepted, refused for good, or thrown, which makes its sender try again.
 import type { ForwardableEmailMessage } from '@cloudflare/workers-types'
+import type { AppDeps } from '../api/deps.ts'
+import { deliverInbound } from '../api/webhook.ts'
 import { type EmailEvent, type EmailEventResult, GatewayError, type RawRequest } from '../contract/index.ts'
-import type { AppDeps } from '../http/deps.ts'
-import { deliverInbound } from '../http/hand-in.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 
 export type WorkerEmail = Pick<ForwardableEmailMessage, 'from' | 'to' | 'raw' | 'rawSize' | 'setReject'>

@@ -1,11 +1,11 @@
 // The API of a gateway at work, asked as a caller does: from this machine or from elsewhere, with whatever headers.
 import { aguiChannel } from '../../adapters/agui/index.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
+import type { AppDeps } from '../../src/api/deps.ts'
 import type { Runtime } from '../../src/assemble.ts'
 import type { Environment, ParleyConfig } from '../../src/config.ts'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
 import type { Database } from '../../src/db/client.ts'
-import type { AppDeps } from '../../src/http/deps.ts'
 import { putToWork } from './at-work.ts'
 import { createTestApp, operatorToken } from './test-app.ts'
 import { createTestGateway, type TestGateway } from './test-gateway.ts'

@@ -1,6 +1,6 @@
 // A client's fetch into a test app that holds every exchange to the document: what is sent fits, and so does what is answered.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { DocumentedOperation, OpenApi } from '../../src/http/openapi/document.ts'
+import type { DocumentedOperation, OpenApi } from '../../src/api/openapi/document.ts'
 
 type Ask = (path: string, init: RequestInit) => Promise<Response>
 

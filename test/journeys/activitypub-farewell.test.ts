@@ -2,11 +2,11 @@
 // signed by hand; the sweeper is the product's own.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
+import { explainById } from '../../src/api/explain/explain.ts'
 import { sweepRound } from '../../src/assemble/sweep-round.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
-import { explainById } from '../../src/operator/explain.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'

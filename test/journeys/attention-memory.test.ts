@@ -2,6 +2,7 @@
 // there, and gone when its author, the person or the clock says so.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
+import { explainById } from '../../src/api/explain/explain.ts'
 import {
   type AttentionSettings,
   type ConnectionConfig,
@@ -12,7 +13,6 @@ import { type Database, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { createReplayStore } from '../../src/db/replay.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
-import { explainById } from '../../src/operator/explain.ts'
 import { replay } from '../../src/turns/replay.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'

@@ -2,11 +2,11 @@
 // silence.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
+import { explainById } from '../../src/api/explain/explain.ts'
 import type { AttentionSettings } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { createReceiptStore } from '../../src/db/receipts.ts'
-import { explainById } from '../../src/operator/explain.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -1,11 +1,11 @@
 // A question that is decided, has expired or is withdrawn before it was sent is not sent; one that was under way does not come back.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
+import { explainById } from '../../src/api/explain/explain.ts'
 import { type Database, type Failpoint, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { createPendingActionStore } from '../../src/db/pending-actions.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { explainById } from '../../src/operator/explain.ts'
 import { createDoor, type Door, until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

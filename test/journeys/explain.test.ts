@@ -2,12 +2,12 @@
 // PARLEY_WRITE_DOCS=1 writes the document anew.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
+import { type Explanation, explainById } from '../../src/api/explain/explain.ts'
 import { renderTimeline } from '../../src/cli/render-story.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { createDeliveryStore } from '../../src/db/receipts.ts'
-import { type Explanation, explainById } from '../../src/operator/explain.ts'
 import { loopbackSecret } from '../doubles/loopback/fixtures.ts'
 import type { Fault } from '../doubles/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

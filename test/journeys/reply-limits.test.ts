@@ -1,6 +1,7 @@
 // Two machines do not answer each other for ever: beyond a channel's limits there is silence, and the operator hears of it once.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
+import { explainById } from '../../src/api/explain/explain.ts'
 import {
   type Adapter,
   GatewayError,
@@ -12,8 +13,7 @@ import { type Database, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { createReceiptStore } from '../../src/db/receipts.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
-import { explainById } from '../../src/operator/explain.ts'
-import { createRejections } from '../../src/operator/rejections.ts'
+import { createRejections } from '../../src/identity/rejected-requests.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -1,10 +1,10 @@
 // Strangers wait in a list that has an end: however many come, few are kept, few are written to, and other people find their place.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
+import { webhookAnswer } from '../../src/api/http-answers.ts'
 import type { StrangerSettings } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'
-import { webhookAnswer } from '../../src/http/status.ts'
 import { draftMail } from '../doubles/mail-maker.ts'
 import { localDomain, openMailScene } from '../doubles/mail-scene.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

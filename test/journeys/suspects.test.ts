@@ -2,11 +2,11 @@
 // to the operator, and ended with an apology.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
+import { explainById } from '../../src/api/explain/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
-import { explainById } from '../../src/operator/explain.ts'
-import { createRejections } from '../../src/operator/rejections.ts'
+import { createRejections } from '../../src/identity/rejected-requests.ts'
 import type { Isolation } from '../../src/turns/isolation.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -1,9 +1,9 @@
 // Tasks over the API: handed to an agent under an id of the caller's own, looked at, waited for, stopped.
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
+import { taskResultSchema } from '../../src/api/task-schemas.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { taskResultSchema } from '../../src/http/shapes/tasks.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
 import { createDoor, until } from '../doubles/at-work.ts'
 import { madeToken } from '../doubles/tokens.ts'

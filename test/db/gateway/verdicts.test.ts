@@ -1,10 +1,10 @@
 // What cannot be judged now comes again; what is turned away for good is kept with its reason and never driven again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
+import { waitRefusedAnswer } from '../../../src/api/http-answers.ts'
+import { receivedAnswer } from '../../../src/api/webhook.ts'
 import { type Adapter, textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
-import { receivedAnswer } from '../../../src/http/hook.ts'
-import { waitRefusedAnswer } from '../../../src/http/status.ts'
 import { createNodeSources } from '../../../src/node/sources.ts'
 import { until } from '../../doubles/at-work.ts'
 import { type Judge, judgedChannel } from '../../doubles/loopback/judged.ts'

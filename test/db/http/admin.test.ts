@@ -1,9 +1,9 @@
 // The operator's routes: who may ask, what they refuse, page by page, and tokens that can be made and taken back.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
+import type { createApp } from '../../../src/api/app.ts'
 import { secret, textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
-import type { createApp } from '../../../src/http/app.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import {
   createTestGateway,

@@ -1,7 +1,7 @@
 // Pending actions over HTTP: listed, shown, decided once, withdrawn; who decides says the token.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentContext, type AgentDefinition, defineAgent } from '../../../src/agents/define-agent.ts'
-import type { createApp } from '../../../src/http/app.ts'
+import type { createApp } from '../../../src/api/app.ts'
 import { createTestApp, operatorToken } from '../../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'

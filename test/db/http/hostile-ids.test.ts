@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
 import { aguiChannel } from '../../../adapters/agui/index.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import type { DocumentedOperation, OpenApi, Parameter } from '../../../src/http/openapi/document.ts'
+import type { DocumentedOperation, OpenApi, Parameter } from '../../../src/api/openapi/document.ts'
 import { putToWork } from '../../doubles/at-work.ts'
 import { createTestApp, operatorToken } from '../../doubles/test-app.ts'
 import {

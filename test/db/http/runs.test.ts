@@ -1,9 +1,9 @@
 // Runs as an operator sees them: listed, shown, followed from any number on, stopped.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentContext, type AgentDefinition, defineAgent } from '../../../src/agents/define-agent.ts'
+import type { createApp } from '../../../src/api/app.ts'
 import { GatewayError } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
-import type { createApp } from '../../../src/http/app.ts'
 import { type AtWork, createDoor, putToWork, until } from '../../doubles/at-work.ts'
 import { listenTo } from '../../doubles/event-stream.ts'
 import { createTestApp, operatorToken } from '../../doubles/test-app.ts'

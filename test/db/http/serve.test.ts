@@ -1,7 +1,7 @@
 // Pages that a channel serves itself lie below its webhook, and nowhere else.
 import { expect, test } from 'vitest'
 import type { ChannelDefinition } from '../../../src/contract/index.ts'
-import { createRejections } from '../../../src/operator/rejections.ts'
+import { createRejections } from '../../../src/identity/rejected-requests.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'
 import { loopbackClientId, loopbackLookup } from '../../doubles/loopback/index.ts'
 import { createTestApp } from '../../doubles/test-app.ts'

@@ -1,7 +1,7 @@
 // What a token opens: every operator route against every scope, so that a new route is closed until somebody opens it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createApp } from '../../../src/http/app.ts'
-import type { AppDeps } from '../../../src/http/deps.ts'
+import { createApp } from '../../../src/api/app.ts'
+import type { AppDeps } from '../../../src/api/deps.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { operatorToken } from '../../doubles/test-app.ts'
 import { madeToken } from '../../doubles/tokens.ts'

@@ -4,9 +4,9 @@ import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Finding } from '../../../src/api/audit-config/finding.ts'
 import type { AuditEntry } from '../../../src/db/audit.ts'
-import type { Finding } from '../../../src/operator/audit-config/finding.ts'
-import type { Rejection } from '../../../src/operator/rejections.ts'
+import type { Rejection } from '../../../src/identity/rejected-requests.ts'
 import { createHome, type Home, type Running, until } from './parley.ts'
 
 const bin = fileURLToPath(new URL('../../../bin/parley.js', import.meta.url))

@@ -1,8 +1,8 @@
 // How a story looks in a terminal: one timeline, wrapped, coloured only where colour is wanted.
 import { describe, expect, test } from 'vitest'
+import type { Explanation } from '../../../src/api/explain/explain.ts'
 import { renderCandidates, renderTimeline } from '../../../src/cli/render-story.ts'
-import type { Explanation } from '../../../src/operator/explain.ts'
-import { durationText } from '../../../src/operator/span-words.ts'
+import { durationText } from '../../../src/lib/duration-text.ts'
 
 const at = (seconds: number) => new Date(Date.parse('2026-11-17T09:30:00.000Z') + seconds * 1_000).toISOString()
 const look = { isColourful: false, columns: 60, now: Date.parse(at(3_600)) }

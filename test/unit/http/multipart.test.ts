@@ -1,8 +1,7 @@
 // Forms with files, read as they flow: however the bytes are cut, the parts are the same, and nothing malformed is guessed at.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formBoundary, readParameters } from '../../../src/http/multipart/parameters.ts'
-import { readMultipart } from '../../../src/http/multipart/read-multipart.ts'
+import { formBoundary, readMultipart, readParameters } from '../../../src/api/multipart.ts'
 import { scaled } from '../../setup/scale.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -1,7 +1,7 @@
 // The document about the API is open to anybody: what it costs does not grow with how often it is asked for.
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
-import { addOpenApiRoutes } from '../../../src/http/openapi/routes.ts'
+import { addOpenApiRoutes } from '../../../src/api/openapi.ts'
 
 test('the document is made once, and names the address that each caller asked', async () => {
   let made = 0

@@ -1,8 +1,7 @@
 // The contract of tasks as data (W-01 to W-03): what is asked, who fits, what an executor may say.
 import { describe, expect, test } from 'vitest'
-import { fittingTargets, type Placement } from '../../../src/http/tasks/choose-target.ts'
-import { readTaskMetrics, readTaskStatus } from '../../../src/http/tasks/task-result.ts'
-import { readTaskInput } from '../../../src/http/tasks/task-wish.ts'
+import { fittingTargets, type Placement, readTaskInput } from '../../../src/api/task-input.ts'
+import { readTaskMetrics, readTaskStatus } from '../../../src/api/task-result.ts'
 
 const newId = () => 'made'
 

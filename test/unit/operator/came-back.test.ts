@@ -1,8 +1,8 @@
 // An answer that was sent back is told as what it is, until it is sent once more and stays.
 import { expect, test } from 'vitest'
+import { reasonText } from '../../../src/api/explain/reason-texts.ts'
+import { bounceReason } from '../../../src/api/explain/timeline.ts'
 import type { DeliveryEvent, DeliveryFacts } from '../../../src/db/explain.ts'
-import { bounceReason } from '../../../src/operator/came-back.ts'
-import { reasonText } from '../../../src/operator/reason-words.ts'
 
 const at = '2026-11-17T09:30:00.000Z'
 const delivered = { at, what: 'delivered', attempt: 1 }

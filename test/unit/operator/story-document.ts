@@ -2,10 +2,10 @@
 // the same fate always reads the same.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { Explanation } from '../../../src/api/explain/explain.ts'
+import { buildTimeline } from '../../../src/api/explain/timeline.ts'
 import { renderTimeline } from '../../../src/cli/render-story.ts'
 import type { DeliveryFacts, EditFacts, Facts, MessageFacts, PairingFacts, TurnFacts } from '../../../src/db/explain.ts'
-import type { Explanation } from '../../../src/operator/explain.ts'
-import { buildTimeline } from '../../../src/operator/tell-story.ts'
 
 const path = fileURLToPath(new URL('../../../docs/explain.md', import.meta.url))
 const start = Date.parse('2026-11-17T09:30:00.000Z')

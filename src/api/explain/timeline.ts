@@ -1,0 +1,195 @@
+// From facts to a story a person can read: what became of the message, how it came to that, what can be done. Pure.
+import type { DeliveryFacts, Facts, MessageFacts } from '../../db/explain.ts'
+import { durationBetween } from '../../lib/duration-text.ts'
+import { deliveryEntries, outboundCallName } from './delivery-timeline.ts'
+import { admissionSteps, messageEntries, messageName, pairingSteps } from './message-timeline.ts'
+import { hasReasonText, reasonText } from './reason-texts.ts'
+import { type MessageOutcome, type NextStep, type Timeline, type TimelineEntry, toSentence } from './timeline-entry.ts'
+import { turnEntries } from './turn-timeline.ts'
+
+export function buildTimeline(facts: Facts): Timeline {
+  const fate = messageOutcome(facts)
+  const lines = [
+    ...(facts.message === null ? [] : messageEntries(facts.message, facts)),
+    ...facts.turns.flatMap((turn) => turnEntries(turn, facts)),
+    ...facts.deliveries.flatMap((delivery) => deliveryEntries(delivery, facts)),
+  ]
+  return { fate, headline: timelineHeadline(fate, facts), lines: sortEntries(lines), next: nextSteps(fate, facts) }
+}
+
+function messageOutcome({ message, turns }: Facts): MessageOutcome {
+  if (message === null) return 'turn'
+  const { state, reason, lane, turnId } = message
+  switch (state) {
+    case 'queued':
+      return lane !== null && lane.mode !== 'active' ? 'held' : 'waiting'
+    case 'held':
+      return 'pairing'
+    case 'in_turn':
+      return turns.at(-1)?.state === 'running' ? 'in_turn' : 'replying'
+    case 'answered':
+    case 'merged':
+    case 'refused':
+    case 'ignored':
+      return state
+    default:
+      if (reason === 'delivery_unknown') return 'unknown_send'
+      if (reason?.startsWith('delivery_') === true) return 'dead_send'
+      return turnId === null ? 'unreadable' : 'dead_turn'
+  }
+}
+
+function timelineHeadline(fate: MessageOutcome, facts: Facts): string {
+  const { message } = facts
+  if (message === null) return turnHeadline(facts)
+  const why = reasonText(message.reason ?? message.state)
+  switch (fate) {
+    case 'waiting':
+      return 'Waiting: it is stored and queued, and no turn has taken it yet.'
+    case 'held':
+      return `Held: it is stored and queued, but its conversation is ${message.lane?.mode === 'operator' ? 'in the hands of a person' : 'paused'}.`
+    case 'pairing':
+      return 'Held: its sender is not known here yet. It is kept, and answered once an operator lets them in.'
+    case 'in_turn':
+      return message.lane?.isHeld === true
+        ? 'In a turn: the agent has it now.'
+        : `In a turn, between two attempts: the next one is due at ${message.lane?.nextAt}.`
+    case 'replying':
+      return 'Replied: the answer is made and on its way.'
+    case 'answered':
+      return answeredHeadline(message, facts)
+    case 'merged':
+      return mergedHeadline(message, facts)
+    case 'refused':
+      return `Refused: ${why}.`
+    case 'ignored':
+      if (message.kind === 'operation') return `Done: an operator asked it of the channel (${message.reason}).`
+      return hasReasonText(message.reason ?? '')
+        ? `Ignored: ${why}.`
+        : `Ignored: nothing in it asks for an answer (${message.reason}).`
+    case 'dead_turn':
+      return `Dead: the agent could not answer it. ${toSentence(why)}.`
+    case 'dead_send':
+      return `Dead: ${why}.`
+    case 'unknown_send':
+      return `Unknown: ${why}.`
+    case 'rejected':
+      return `Rejected: ${why}.`
+    case 'unreadable':
+      return `Dead: it is genuine, but could not be taken (${message.reason}).`
+    case 'turn':
+      return turnHeadline(facts)
+  }
+}
+
+function answeredHeadline(message: MessageFacts, facts: Facts): string {
+  const returned = bounceReason(facts)
+  return returned === undefined
+    ? `Answered: the reply arrived ${timeTakenText(message)} after the message was received.`
+    : `Came back: the reply was taken ${timeTakenText(message)} after the message was received, and sent back later: ${reasonText(returned)}.`
+}
+
+function mergedHeadline(message: MessageFacts, facts: Facts): string {
+  if (message.event !== 'new') return `Recorded: it changed ${message.editOf}, and is answered by nothing of its own.`
+  if (message.reason === 'question_decided')
+    return `Merged: ${reasonText(message.reason)}. It is answered by what the decision led to.`
+  const members = facts.turns.at(-1)?.members ?? []
+  const lead = members.findLast((member) => member.event === 'new')
+  const returned = bounceReason(facts)
+  const end = returned === undefined ? '' : ` The reply came back later: ${reasonText(returned)}.`
+  return `Merged: answered together with ${lead === undefined ? 'its neighbours' : messageName(lead)}, ${timeTakenText(message)} after it was received.${end}`
+}
+
+function turnHeadline({ turns, deliveries }: Facts): string {
+  const turn = turns.at(-1)
+  if (turn === undefined) return `A call that belongs to no turn: ${deliveries[0]?.state ?? 'unknown'}.`
+  const cause = turn.signal === null ? 'a turn whose messages have moved on' : `a turn begun by a ${turn.signal}`
+  return `${toSentence(cause)}: ${turn.state}.`
+}
+
+function timeTakenText({ receivedAt, endedAt }: MessageFacts): string {
+  return endedAt === null ? 'some time' : durationBetween(receivedAt, endedAt)
+}
+
+/** By time. A line without a time stays behind the one it was told after. */
+function sortEntries(lines: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  let last = ''
+  const keyed = lines.map((each) => {
+    last = each.at ?? last
+    return { each, key: each.at ?? last }
+  })
+  return keyed.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ each }) => each)
+}
+
+// Whether an answer that arrived was sent back afterwards.
+
+/** Why, as a code; undefined where no bounce was reported, or where it was resent without one. */
+export function bounceReason({ deliveries }: Pick<Facts, 'deliveries'>): string | undefined {
+  // What accompanies an answer may be lost without it.
+  const returned = deliveries.filter(({ isPrimary }) => isPrimary).flatMap((each) => lastBounce(each) ?? [])
+  return returned.at(-1)
+}
+
+function lastBounce({ history }: DeliveryFacts): string | undefined {
+  const last = history.findLast(({ what, kind }) => what === 'delivered' || (what === 'bounced' && kind === 'failed'))
+  return last?.what === 'bounced' ? (last.reason ?? 'unspecified') : undefined
+}
+
+// What an operator can do about a message now, as commands ready to be typed.
+
+const failedStates: ReadonlySet<string> = new Set(['unknown', 'refused', 'dead'])
+
+function nextSteps(fate: MessageOutcome, { message, deliveries }: Facts): readonly NextStep[] {
+  const failed = deliveries.filter((each) => failedStates.has(each.state) && each.settledAt !== null)
+  const left = deliveries.filter((each) => each.reason === 'earlier_part_failed')
+  return [
+    ...failed.map((each) => retryDeliveryStep(each, outboundCallName(each, deliveries))),
+    ...left.map((each) => ({
+      text: `then ${outboundCallName(each, deliveries)}, which was cancelled with it`,
+      command: `parley deliveries retry ${each.id}`,
+    })),
+    ...failed.map((each) => ({
+      text: `or let ${outboundCallName(each, deliveries)} go`,
+      command: `parley deliveries drop ${each.id}`,
+    })),
+    ...(message === null ? [] : messageSteps(fate, message)),
+  ]
+}
+
+function retryDeliveryStep({ id, state }: DeliveryFacts, name: string): NextStep {
+  const text =
+    state === 'unknown'
+      ? `look whether ${name} is in the conversation; if not, send it again (marked as possibly repeated)`
+      : `once the cause is gone, send ${name} again as it is`
+  return { text, command: `parley deliveries retry ${id}` }
+}
+
+function messageSteps(fate: MessageOutcome, message: MessageFacts): readonly NextStep[] {
+  const resubmit = `parley dead resubmit ${message.id}`
+  switch (fate) {
+    case 'dead_turn':
+      return message.hasContent
+        ? [
+            {
+              text: 'once the cause is gone, queue the message again; finished steps are not repeated',
+              command: resubmit,
+            },
+          ]
+        : [{ text: 'what it said is erased, so it cannot be run again; ask the sender to write again', command: null }]
+    case 'dead_send':
+    case 'unknown_send':
+      return message.hasContent ? [{ text: 'or have the agent answer the message anew', command: resubmit }] : []
+    case 'unreadable':
+      return message.kind === 'remains' && message.hasRaw
+        ? [{ text: 'after an upgrade that can read it, take it again', command: resubmit }]
+        : []
+    case 'refused':
+      return admissionSteps(message)
+    case 'pairing':
+      return pairingSteps(message)
+    case 'held':
+      return [{ text: 'make the conversation active again; nothing is lost until then', command: null }]
+    default:
+      return []
+  }
+}

@@ -1,0 +1,247 @@
+// GET /api/v1/agent/history: what was said in a thread of the caller's own, with fresh URLs.
+import type { Hono } from 'hono'
+import * as z from 'zod'
+import { approvalCode } from '../agents/approvals/approval-messages.ts'
+import {
+  callerId,
+  type Envelope,
+  type Fields,
+  GatewayError,
+  isKnownPart,
+  type KnownPart,
+  type Part,
+} from '../contract/index.ts'
+import type { ThreadLine, ThreadWait } from '../db/threads.ts'
+import type { AttachmentDescriptor } from '../files/attachment.ts'
+import { toHistoricalMessage } from '../sessions/transcript.ts'
+import type { ApiCaller } from './api-callers.ts'
+import { isServedToCaller } from './attachments.ts'
+import type { AppDeps } from './deps.ts'
+import { identifyApiCaller } from './identify-caller.ts'
+import { readQueryParams } from './openapi/operation.ts'
+
+const maxLines = 200
+const callerNameSchema = callerId()
+
+export const historyQuery = z.object({
+  threadId: callerNameSchema.meta({ description: 'As it was given to the run route' }),
+  before: callerNameSchema.optional().meta({ description: 'The id of a message: only what was said before it' }),
+  limit: z.coerce.number().int().min(1).max(maxLines).default(50),
+  format: z
+    .enum(['parts', 'metadata'])
+    .default('parts')
+    .meta({ description: 'metadata: text and metadata, without URLs' }),
+})
+
+type Deps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'files' | 'threads' | 'agents' | 'gateway'>
+
+export function addHistoryRoute(app: Hono, deps: Deps): void {
+  app.get('/api/v1/agent/history', async (context) => {
+    const caller = await identifyApiCaller(deps, context)
+    if (caller instanceof Response) return caller
+    const { threadId, before = null, limit, format } = readQueryParams(context, { query: historyQuery })
+    const lines = await deps.threads.read({
+      connection: caller.at.key,
+      agents: deps.agents.map(({ slug }) => slug),
+      subject: caller.subject,
+      threadId,
+      before,
+      limit,
+    })
+    if (lines === undefined)
+      throw new GatewayError('not_found', 'no such thread of yours; give the threadId you talked to the agent with')
+    const messages =
+      format === 'metadata' ? linesWithMetadata(lines) : await messagesWithParts(deps.files, caller, lines)
+    return context.json({ messages }, { headers: { 'cache-control': 'private, no-store' } })
+  })
+}
+
+// Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer. What is more than
+// the contract's two kinds of parts stands beside a text that says the same.
+
+type Files = AppDeps['files']
+type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
+
+type LinkPart = Extract<KnownPart, { kind: 'link' }>
+
+export type ContentPart =
+  | { readonly type: 'text'; readonly text: string; readonly link?: Omit<LinkPart, 'kind'>; readonly policy?: Policy }
+  | { readonly type: 'binary'; readonly mimeType: string; readonly url: string }
+  /** One file that cannot be had fails nothing but itself. */
+  | { readonly type: 'binary'; readonly mimeType: string; readonly unavailable: true; readonly reason: string }
+
+/** As the agent wrote it, and beside it how the question stands. */
+type Policy = Fields & {
+  readonly kind: string
+  readonly state?: ThreadWait['state']
+  readonly decided_by?: string
+  readonly decided_at?: string
+}
+
+type ToolCall = {
+  readonly id: string
+  readonly name: string
+  readonly args?: unknown
+  readonly success?: boolean
+  readonly result?: unknown
+  readonly error?: string
+}
+
+export type HistoryMessage = {
+  readonly id: string
+  readonly role: string
+  readonly content: readonly ContentPart[]
+  readonly toolCalls?: readonly ToolCall[]
+}
+
+async function messagesWithParts(
+  files: Files,
+  caller: ApiCaller,
+  lines: readonly ThreadLine[],
+): Promise<readonly HistoryMessage[]> {
+  const turns = lines.flatMap((line) => {
+    const turn = toHistoricalMessage(line.envelope)
+    return turn === undefined ? [] : [{ ...turn, id: threadLineId(line), line }]
+  })
+  const wanted = turns.flatMap(({ parts }) => parts.filter(isFileOrArtifact))
+  const found = await files.desk.find(wanted.flatMap(({ attachment }) => attachment?.id ?? []))
+  const known = new Map(found.map((each) => [each.id, each]))
+  return Promise.all(
+    turns.map(async ({ id, role, parts, line }) => {
+      const shelf = { files, caller, known, waits: line.waits ?? [] }
+      const content = await Promise.all(parts.map((part) => toContentParts(shelf, part)))
+      return { id, role, content: content.flat(), ...toolCallsView(line, parts) }
+    }),
+  )
+}
+
+type FileContext = {
+  readonly files: Files
+  readonly caller: ApiCaller
+  readonly known: ReadonlyMap<string, AttachmentDescriptor>
+  readonly waits: readonly ThreadWait[]
+}
+
+async function toContentParts(shelf: FileContext, part: Part): Promise<readonly ContentPart[]> {
+  if (!isKnownPart(part)) return []
+  switch (part.kind) {
+    case 'text': {
+      // A function asks in words of its own: the command that decides stands in them.
+      const asked = shelf.waits.find(({ id }) => part.content.includes(`/approve ${approvalCode(id)}`))
+      const policy = asked && { kind: 'approval_required', message: part.content, action_id: asked.id }
+      return [{ type: 'text', text: part.content, ...(policy && { policy: policyView(policy, shelf.waits) }) }]
+    }
+    case 'link': {
+      const { kind: _kind, ...link } = part
+      return [{ type: 'text', text: part.url, link }]
+    }
+    case 'file':
+    case 'artifact':
+      return [await fileContentPart(shelf, part)]
+    case 'policy':
+      return [{ type: 'text', text: part.policy.message, policy: policyView(part.policy, shelf.waits) }]
+    case 'tool_call':
+      return []
+    default:
+      return part satisfies never
+  }
+}
+
+function policyView(policy: Extract<KnownPart, { kind: 'policy' }>['policy'], waits: readonly ThreadWait[]): Policy {
+  const wait = waits.find(({ id }) => id === policy['action_id'] || id === policy['request_id'])
+  if (wait === undefined) return policy
+  const { state, decidedBy, decidedAt } = wait
+  return {
+    ...policy,
+    state,
+    ...(decidedBy === null ? {} : { decided_by: decidedBy }),
+    ...(decidedAt === null ? {} : { decided_at: decidedAt }),
+  }
+}
+
+/** What a model called stands in lines of its own, what a function tells of in parts of its reply; one call is told once. */
+function toolCallsView({ tools }: ThreadLine, parts: readonly Part[]): { readonly toolCalls?: readonly ToolCall[] } {
+  const calls = new Map<string, ToolCall>()
+  for (const part of parts) {
+    if (!isKnownPart(part) || part.kind !== 'tool_call') continue
+    const { id, name, args, result, error } = part
+    const ended = error === undefined ? { success: true, result } : { success: false, error: error.message }
+    calls.set(id, { id, name, args, ...(error === undefined && result === undefined ? {} : ended) })
+  }
+  for (const { type, payload, metadata } of tools ?? []) {
+    const id = String(metadata['tool_call_id'] ?? '')
+    const call = { ...calls.get(id), id, name: String(metadata['declared_name'] ?? payload['tool_name'] ?? '') }
+    calls.set(
+      id,
+      type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...toolCallEnd(payload) },
+    )
+  }
+  return calls.size === 0 ? {} : { toolCalls: [...calls.values()] }
+}
+
+function toolCallEnd({ success, result, error }: Envelope['payload']): Pick<ToolCall, 'success' | 'result' | 'error'> {
+  if (success === true) return { success, result: result ?? null }
+  return { success: false, ...(typeof error === 'string' ? { error } : {}) }
+}
+
+async function fileContentPart({ files, caller, known }: FileContext, part: FilePart): Promise<ContentPart> {
+  const descriptor = known.get(part.attachment?.id ?? '') ?? (await findLegacyAttachment(files, caller, part))
+  const mimeType = descriptor?.mimeType ?? part.mime ?? 'application/octet-stream'
+  const unavailableFile = (reason: string): ContentPart => ({ type: 'binary', mimeType, unavailable: true, reason })
+  if (descriptor === undefined || descriptor.status === 'deleted') return unavailableFile('gone')
+  if (!isServedToCaller(descriptor, caller)) return unavailableFile('not_available')
+  try {
+    // One byte: a URL to an object that is not there any more would be a promise that breaks later.
+    const probe = await files.desk.open(descriptor, { start: 0, end: 0 })
+    if (probe === undefined) return unavailableFile('gone')
+    await probe.cancel()
+    const { url } = await files.desk.handle(descriptor, { principal: descriptor.owner.principal, kind: 'person' })
+    return { type: 'binary', mimeType, url }
+  } catch {
+    return unavailableFile('not_available')
+  }
+}
+
+/** A line of the older format, which names one object and no ids: found by its place, if it is theirs. */
+async function findLegacyAttachment(
+  files: Files,
+  caller: ApiCaller,
+  { bytes_ref: ref }: FilePart,
+): Promise<AttachmentDescriptor | undefined> {
+  const { bucket, path } = ref.kind === 'channel' ? ref.ref : {}
+  if (typeof bucket !== 'string' || typeof path !== 'string') return undefined
+  return (await files.byAddress(bucket, path)).find((each) => isServedToCaller(each, caller))
+}
+
+/** The later revision: text and metadata; a caller that wants a file asks for its URL by bucket and path. */
+function linesWithMetadata(lines: readonly ThreadLine[]): readonly Fields[] {
+  return lines.map((line) => {
+    const { envelope, seq } = line
+    // Who spoke and how that was proven stays in the store.
+    const { sender: _sender, handle: _handle, ...metadata } = envelope.metadata
+    const content = typeof envelope.content === 'string' ? envelope.content : JSON.stringify(envelope.content)
+    const parts = toHistoricalMessage(envelope)?.parts ?? []
+    const policies = parts.flatMap((part) =>
+      isKnownPart(part) && part.kind === 'policy' ? [policyView(part.policy, line.waits ?? [])] : [],
+    )
+    return {
+      id: threadLineId(line),
+      seq,
+      role: envelope.role,
+      content,
+      metadata,
+      timestamp: envelope.created_at ?? null,
+      ...(policies.length === 0 ? {} : { policies }),
+      ...toolCallsView(line, parts),
+    }
+  })
+}
+
+function threadLineId({ envelope, sessionId, seq }: ThreadLine): string {
+  const id = envelope.metadata['message_id']
+  return typeof id === 'string' ? id : `${sessionId}-${seq}`
+}
+
+function isFileOrArtifact(part: Part): part is FilePart {
+  return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact')
+}

@@ -1,0 +1,63 @@
+// The caller of an API route, or the answer that rejects them: the same words as for a message.
+import type { Context } from 'hono'
+import { GatewayError } from '../contract/index.ts'
+import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'
+import type { AppDeps } from './deps.ts'
+import { toResponse, webhookAnswer } from './http-answers.ts'
+
+type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'sourceOf' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections'>
+
+export async function identifyApiCaller(deps: Deps, context: Context): Promise<ApiCaller | Response> {
+  const verdict = await callerVerdict(deps, context)
+  switch (verdict.kind) {
+    case 'admitted':
+      return verdict.caller
+    case 'rejected':
+      return rejectApiCaller(deps, context, verdict)
+    case 'refused':
+      throw new GatewayError('forbidden', 'you may not write to this agent; ask the operator of this gateway')
+    case 'absent':
+      throw apiNotFound()
+  }
+}
+
+const verdictKey = 'api-caller'
+
+/** Asked once per request, however many look at it. */
+export async function callerVerdict(
+  deps: Pick<Deps, 'callers' | 'headersOf' | 'sourceOf' | 'now'>,
+  context: Context,
+): Promise<CallerVerdict> {
+  const known = context.get(verdictKey) as CallerVerdict | undefined
+  const verdict = known ?? (await deps.callers.identify(toCallerRequest(deps, context)))
+  context.set(verdictKey, verdict)
+  return verdict
+}
+
+/** Nothing of theirs is kept but that they were there. */
+export function rejectApiCaller(
+  deps: Deps,
+  context: Context,
+  { connection, ...rejected }: Extract<CallerVerdict, { kind: 'rejected' }>,
+): Response {
+  const { reason } = rejected
+  const trace = deps.newTrace()
+  const at = new Date(deps.now()).toISOString()
+  deps.meter.callerRefused(reason)
+  deps.log.warn('caller_refused', { trace, reason, connection })
+  deps.rejections.add({ at, connection, isLocal: deps.sourceOf(context) !== 'remote', bytes: null, reason, trace })
+  return toResponse(webhookAnswer({ ...rejected, trace }))
+}
+
+/** No connection answers the API here. */
+export function apiNotFound(): GatewayError {
+  return new GatewayError('not_found', 'see the README for the routes there are')
+}
+
+export function toCallerRequest(deps: Pick<Deps, 'headersOf' | 'sourceOf' | 'now'>, context: Context): CallerRequest {
+  return {
+    headers: deps.headersOf?.(context) ?? context.req.header(),
+    from: deps.sourceOf(context),
+    receivedAt: new Date(deps.now()).toISOString(),
+  }
+}

@@ -1,0 +1,135 @@
+// Answers a webhook once its body is read: handed to the gateway, and what became of it as an answer. The same for every ingress.
+import {
+  errorLogFields,
+  isGatewayError,
+  type ListenResult,
+  type RawRequest,
+  type RequestHead,
+  type TransportAnswer,
+} from '../contract/index.ts'
+import type { Received } from '../inbound/receive.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
+import type { AppDeps } from './deps.ts'
+import { failureAnswer, webhookAnswer } from './http-answers.ts'
+
+type WebhookReceiveDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint'>
+
+export function findConnection(
+  { gateway }: Pick<AppDeps, 'gateway'>,
+  channel: string,
+  id: string,
+): GatewayConnection | undefined {
+  return gateway.connections.find((each) => each.connection.id === id && each.adapter.channel === channel)
+}
+
+/** Turned away by its headers, and nothing of the body was read. Undefined: the body is worth reading. */
+export function screenWebhook(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  at: GatewayConnection,
+  head: RequestHead,
+): TransportAnswer | undefined {
+  const screened = at.adapter.screenHeaders?.(head)
+  if (screened === undefined) return undefined
+  const entry = deps.gateway.enter(head.headers['traceparent'])
+  const { reason } = screened
+  const { trace } = entry
+  deps.gateway.turnAway(at, reason, entry)
+  deps.rejections.add({
+    at: head.receivedAt,
+    connection: at.key,
+    isLocal: head.from !== 'remote',
+    bytes: null,
+    reason,
+    trace,
+  })
+  return webhookAnswer({ ...screened, trace })
+}
+
+export async function answerWebhook(
+  deps: WebhookReceiveDeps,
+  at: GatewayConnection,
+  arrival: RawRequest,
+): Promise<TransportAnswer> {
+  const received = await receiveRawRequest(deps, at, arrival)
+  if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
+  return receivedAnswer(at, received)
+}
+
+/** What is stored may be answered by the adapter, whatever became of it; the rest by the table. */
+export function receivedAnswer({ adapter }: GatewayConnection, received: Received): TransportAnswer {
+  const isKept = received.kind === 'stored' || received.kind === 'turned_away'
+  return (isKept ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ?? webhookAnswer(received)
+}
+
+/** A rejected request leaves no row; it can be asked about for a while all the same. */
+export async function receiveRawRequest(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  at: GatewayConnection,
+  arrival: RawRequest,
+): Promise<Received> {
+  const received = await deps.gateway.receive(at, arrival)
+  if (received.kind === 'rejected' || received.kind === 'limited' || received.kind === 'spent') {
+    const { reason, trace } = received
+    const { receivedAt, from, bytes } = arrival
+    const rejection = { at: receivedAt, connection: at.key, isLocal: from !== 'remote', bytes: bytes.byteLength }
+    deps.rejections.add({ ...rejection, reason, trace })
+  }
+  return received
+}
+
+/** The one place where exceptions become answers: a code and a remedy, never a stack. */
+export function errorToAnswer(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: unknown): TransportAnswer {
+  const trace = deps.newTrace()
+  if (isGatewayError(error)) {
+    deps.log.warn('request_failed', { ...errorLogFields(error, 'internal'), trace })
+    return failureAnswer(error.code, error.message, trace)
+  }
+  deps.log.error('request_crashed', { ...errorLogFields(error, 'internal'), trace })
+  return failureAnswer('internal', 'the gateway failed on this request; its log says where', trace)
+}
+
+// Inbound events that an adapter delivers by itself, from a port or a request of its own: received like a webhook, answered in words that
+// every protocol has.
+
+/** The gateway has written down what failed; the caller is told to come again, unless that could never help. */
+export async function deliverInbound(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  at: GatewayConnection,
+  arrival: RawRequest,
+): Promise<ListenResult> {
+  try {
+    return toListenAnswer(await receiveRawRequest(deps, at, arrival))
+  } catch (error) {
+    if (isGatewayError(error, 'storage_refused_row')) return { kind: 'unreadable', reason: error.code }
+    return { kind: 'later', reason: isGatewayError(error) ? error.code : 'internal' }
+  }
+}
+
+function toListenAnswer(received: Received): ListenResult {
+  switch (received.kind) {
+    case 'stored':
+      return {
+        kind: 'stored',
+        acceptances: received.acceptances,
+        ...(received.isUnproven === true ? { isUnproven: true } : {}),
+      }
+    case 'spent':
+      return { kind: 'spent', reason: received.reason, trace: received.trace, isUnproven: received.isUnproven }
+    case 'handshake':
+      // The adapter that delivered it may have a client to answer.
+      return { kind: 'rejected', reason: 'malformed_request', answer: received.answer }
+    case 'limited': {
+      const { reason, trace } = received
+      return { kind: 'later', reason, trace, answer: webhookAnswer(received) }
+    }
+    case 'rejected':
+    case 'later':
+      return { kind: received.kind, reason: received.reason, trace: received.trace }
+    case 'turned_away': {
+      const who = received.isUnproven === true ? { isUnproven: true } : {}
+      return { kind: received.kind, reason: received.reason, ...who }
+    }
+    case 'unreadable':
+      return { kind: received.kind, reason: received.reason }
+  }
+}

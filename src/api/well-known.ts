@@ -1,0 +1,124 @@
+// GET /.well-known/webfinger (RFC 7033): where an agent of ours is found. Channels say where, the core says whose it is.
+import type { Context, Hono } from 'hono'
+import { type AgentUrls, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
+import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/token-issuers.ts'
+import { agentJrd, type Jrd } from '../identity/webfinger.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
+import type { AppDeps } from './deps.ts'
+import { failureAnswer, jsonBodyAnswer, toResponse } from './http-answers.ts'
+
+export const webfingerPath = '/.well-known/webfinger'
+
+/** Public, also for pages of other origins. */
+const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const
+const maxResourceLength = 2_048
+
+type Deps = Pick<AppDeps, 'gateway' | 'publicUrl'>
+type DiscoverableConnection = {
+  readonly connection: GatewayConnection['connection']
+  readonly discovery: DiscoveryVerbs
+}
+
+export function addWebfingerRoute(app: Hono, deps: Deps): void {
+  const known = deps.gateway.connections.flatMap(({ connection, adapter: { discovery } }) =>
+    discovery === undefined ? [] : [{ connection, discovery }],
+  )
+  if (known.length > 0) app.get(webfingerPath, (context) => answerWebfinger(deps, known, context))
+}
+
+async function answerWebfinger(
+  deps: Deps,
+  known: readonly DiscoverableConnection[],
+  context: Context,
+): Promise<Response> {
+  const resource = context.req.query('resource') ?? ''
+  if (resource === '' || resource.length > maxResourceLength)
+    return webfingerRefusal('bad_request', 'ask with ?resource=acct:name@domain')
+  const found = await findJrd(deps, known, resource)
+  if (found === undefined) return webfingerRefusal('not_found', 'no agent has that address here')
+  if (found === 'gone') return webfingerRefusal('content_erased', 'the agent that had this address is no longer here')
+  const rels = context.req.queries('rel') ?? []
+  const links = rels.length === 0 ? found.links : found.links.filter(({ rel }) => rels.includes(rel))
+  const headers = { 'content-type': 'application/jrd+json; charset=utf-8', 'cache-control': 'public, max-age=300' }
+  return toResponse({ ...jsonBodyAnswer(200, { ...found, links }), headers: { ...headers, ...anyOriginHeaders } })
+}
+
+async function findJrd(
+  { publicUrl }: Deps,
+  known: readonly DiscoverableConnection[],
+  resource: string,
+): Promise<Jrd | 'gone' | undefined> {
+  const asked = readWebfingerResource(resource, known)
+  if (asked === undefined) return undefined
+  const all = await Promise.all(known.map(({ discovery }) => discovery.places(asked.agent)))
+  const places = all.filter((each) => each !== undefined && each !== 'gone')
+  if (places.length === 0) return all.includes('gone') ? 'gone' : undefined
+  // Where two name the same place the first one counts: connections stand in the order of the configuration.
+  const merged = Object.assign({}, ...places.toReversed()) as AgentUrls
+  const own = known[0]?.connection.domain ?? ''
+  const hosts = [own, merged.domain, publicUrl === undefined ? undefined : new URL(publicUrl).host]
+  if (asked.host !== undefined && !hosts.includes(asked.host)) return undefined
+  const jrd = agentJrd(`@${asked.agent}@${merged.domain ?? own}`, merged)
+  // A client that knows it by the other domain finds that this is the same agent.
+  const isElsewhere = merged.domain !== undefined && merged.domain !== own
+  return isElsewhere ? { ...jrd, aliases: [...(jrd.aliases ?? []), `acct:${asked.agent}@${own}`] } : jrd
+}
+
+/** The agent that a client asks for, by account or by an address that a channel knows as one of its own. */
+function readWebfingerResource(
+  resource: string,
+  known: readonly DiscoverableConnection[],
+): { readonly agent: string; readonly host?: string } | undefined {
+  if (/^https?:/i.test(resource)) {
+    if (!URL.canParse(resource)) return undefined
+    const url = new URL(resource)
+    const agent = known.map(({ discovery }) => discovery.agentAt?.(url)).find((each) => each !== undefined)
+    return agent === undefined ? undefined : { agent }
+  }
+  const account = resource.replace(/^acct:/i, '').replace(/^@/, '')
+  const at = account.lastIndexOf('@')
+  if (at < 1) return undefined
+  const [local, host] = [account.slice(0, at), account.slice(at + 1).toLowerCase()]
+  // A host that is no domain may still be this machine's, with its port: it is compared with our own.
+  const isLocal = parseAddress(`${local}@local.invalid`) !== undefined
+  return isLocal ? { agent: local.toLowerCase(), host: parseAddress(account)?.domain ?? host } : undefined
+}
+
+function webfingerRefusal(code: 'bad_request' | 'not_found' | 'content_erased', words: string): Response {
+  const { headers, ...rest } = failureAnswer(code, words)
+  return toResponse({ ...rest, headers: { ...headers, ...anyOriginHeaders } })
+}
+
+// GET /.well-known/adapter-card: the key by which others check what this gateway says about people, public.
+
+const adapterCardPath = '/.well-known/adapter-card'
+
+export function addAdapterCardRoute(app: Hono, { gateway }: Pick<AppDeps, 'gateway'>): void {
+  app.get(adapterCardPath, async (_context, next) => {
+    const card = await gateway.connectorCard()
+    if (card === undefined) return void (await next())
+    const document = jsonBodyAnswer(200, card)
+    return toResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
+  })
+}
+
+// GET /.well-known/oauth-protected-resource: who issues tokens for this gateway (RFC 9728), public.
+
+type ResourceDeps = Pick<AppDeps, 'tokenIssuers' | 'publicUrl'>
+
+/** Paths of ours, and nothing that only looks like one. */
+const plainPath = /^(?:\/[\w.@~-]{1,128}){0,8}$/
+
+export function addProtectedResourceRoute(app: Hono, { tokenIssuers, publicUrl }: ResourceDeps): void {
+  if (tokenIssuers === undefined || !hasTokenIssuers(tokenIssuers)) return
+  const answerResourceMetadata = async (context: Context, next: () => Promise<void>): Promise<Response | undefined> => {
+    const { origin, pathname } = new URL(context.req.url)
+    const path = pathname.slice(resourcePath.length)
+    if (!plainPath.test(path)) return void (await next())
+    const resource = `${publicUrl === undefined ? origin : new URL(publicUrl).origin}${path}`
+    const document = jsonBodyAnswer(200, protectedResource(tokenIssuers, resource))
+    return toResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
+  }
+  app.get(resourcePath, answerResourceMetadata)
+  app.get(`${resourcePath}/*`, answerResourceMetadata)
+}
