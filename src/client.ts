@@ -20,8 +20,13 @@ import {
   streamRun,
 } from './client/run.ts'
 
-export { readEventStream, type ServerEvent } from './client/event-stream.ts'
-export { type CallOptions, type ClientOptions, ParleyError } from './client/request.ts'
+export {
+  type CallOptions,
+  type ClientOptions,
+  ParleyError,
+  readEventStream,
+  type ServerEvent,
+} from './client/request.ts'
 export type * from './client/run.ts'
 export type {
   Attachment,

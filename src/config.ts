@@ -1,20 +1,20 @@
 // Configuration: parley.config.ts and the environment in, a frozen Config out, every problem reported at once.
 import type { Agent } from './agents/define-agent.ts'
-import { agentCallProblems } from './config/agent-problems.ts'
+import { agentCallProblems, readAgents } from './config/agents.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
-import { readReplyPolicy } from './config/attention.ts'
-import { readAgents } from './config/configured-agents.ts'
-import { connectionLimitProblems, consentProblems } from './config/connection-problems.ts'
-import { type DiskSettings, readDiskSettings } from './config/disk.ts'
-import { findDuplicates } from './config/duplicates.ts'
-import { environmentSchema, type LogLevel } from './config/environment.ts'
-import { type HttpLimits, readHttpLimits } from './config/http-limits.ts'
-import { type ApiLimits, readApiSettings } from './config/limits.ts'
-import { readPostgresSettings } from './config/postgres-settings.ts'
-import { parseSealKeys } from './config/seal-keys.ts'
+import { connectionLimitProblems, consentProblems, readReplyPolicy } from './config/connection-settings.ts'
+import { environmentSchema, type LogLevel, readPostgresSettings } from './config/environment.ts'
+import {
+  type ApiLimits,
+  type DiskSettings,
+  type HttpLimits,
+  readApiSettings,
+  readDiskSettings,
+  readHttpLimits,
+} from './config/limits.ts'
+import { findDuplicates, unknownKeyProblems, unknownVariableProblems } from './config/name-checks.ts'
 import { readTenant } from './config/tenant.ts'
 import { readConfiguredTokenIssuers } from './config/token-issuers.ts'
-import { unknownKeyProblems, unknownVariableProblems } from './config/unknown-names.ts'
 import {
   type AccessRule,
   accessProblems,
@@ -31,6 +31,7 @@ import {
   strangerLimits,
 } from './contract/index.ts'
 import { defaultRetention, type RetentionPolicy, retentionProblems } from './db/retention.ts'
+import { parseSealKeys } from './gateway/seal.ts'
 import type { AccessPolicy } from './identity/access-policy.ts'
 import type { ConsentPolicy } from './identity/consent.ts'
 import type { TokenIssuerSettings, TokenIssuers } from './identity/issuers/token-issuers.ts'

@@ -1,24 +1,37 @@
 // The Workers edge: fetch and email store, queue and the clock drain. Nothing here lives longer than an invocation but the code,
 // the configuration, and the knowledge that the schema fits.
 import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
-import { sweepRound } from './assemble/sweep-round.ts'
 import type { Config, ParleyConfig } from './config.ts'
 import { isGatewayError, type Log } from './contract/index.ts'
 import type { Failpoint } from './db/client.ts'
 import { requireSchema } from './db/migrate.ts'
+import { sweepRound } from './gateway/sweep.ts'
 import type { DrainOptions } from './gateway.ts'
 import { createIssuerCache } from './identity/issuers/issuer-client.ts'
 import { createRejections } from './identity/rejected-requests.ts'
 import { limitRefusalLines } from './observability/log-limiter.ts'
 import { suspectShare } from './turns/isolation.ts'
-import { answerWorkerRequest, failureResponse, hiddenAdminResponse, isHiddenAdminRequest } from './worker/answer.ts'
-import { createMailerFromBinding } from './worker/carrier.ts'
-import { createWorkerFiles } from './worker/files.ts'
+import {
+  answerWorkerRequest,
+  failureResponse,
+  hiddenAdminResponse,
+  isHiddenAdminRequest,
+  receiveEmailEvent,
+  type WorkerEmail,
+} from './worker/answer-request.ts'
 import { type Invocation, type InvocationOptions, openInvocation } from './worker/invocation.ts'
 import { createWorkerLog } from './worker/log.ts'
-import { readWorkerSettings, type WorkerEnv, type WorkerSettings } from './worker/settings.ts'
-import { receiveEmailEvent, type WorkerEmail } from './worker/take-handed.ts'
-import { createQueueWakeup, isSuspectsMessage, suspectsMessage, wakeMessage } from './worker/waker.ts'
+import {
+  createMailerFromBinding,
+  createQueueWakeup,
+  createWorkerFiles,
+  isSuspectsMessage,
+  readWorkerSettings,
+  suspectsMessage,
+  type WorkerEnv,
+  type WorkerSettings,
+  wakeMessage,
+} from './worker/settings.ts'
 
 /** What Cloudflare calls. */
 export type Worker = {

@@ -1,10 +1,9 @@
 // `parley attachments`: the files people sent and agents made, by descriptor. Their bytes are not shown here.
 import type { AttachmentDescriptor } from '../files/attachment.ts'
-import type { Group } from './command.ts'
-import { confirmOrAbort, yesArg } from './confirm.ts'
-import { operatorCommand } from './operator.ts'
+import type { Group } from './command-line.ts'
+import { confirmOrAbort, idPageArgs, idPageQuery, pageFooter, yesArg } from './flags.ts'
+import { operatorCommand } from './operator-command.ts'
 import { formatInstant, formatTable, printableLine } from './output.ts'
-import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 type AttachmentPage = { readonly attachments: readonly AttachmentDescriptor[]; readonly next: string | null }
 

@@ -1,12 +1,49 @@
 // `parley audit`: who decided what, on which ground; what was turned away; and which settings are weak.
+
+import type { Finding } from '../api/audit-config/finding.ts'
 import type { AuditEntry, AuditPageFound } from '../db/audit.ts'
 import type { Rejection } from '../identity/rejected-requests.ts'
-import { auditConfigCommand } from './audit-config.ts'
-import type { Group } from './command.ts'
-import { parseTimeFlag } from './duration.ts'
-import { type CallGateway, operatorCommand } from './operator.ts'
-import { formatInstant, formatTable, print } from './output.ts'
-import { buildPageQuery, pageArgs, pageFooter } from './paging.ts'
+import { readConfigFindings } from '../node/config-findings.ts'
+import { exitCodes } from './command-error.ts'
+import type { Group } from './command-line.ts'
+import { buildPageQuery, pageArgs, pageFooter, parseTimeFlag } from './flags.ts'
+import { loadConfigFromDisk } from './load-config.ts'
+import { type CallGateway, operatorCommand } from './operator-command.ts'
+import { formatInstant, formatTable, print, printableLine } from './output.ts'
+
+// `parley audit config`: which settings are weak, by id, and what to do; exit code 1 when one of them is critical.
+
+type ConfigFindings = { readonly findings: readonly Finding[] }
+
+const auditConfigCommand = operatorCommand({
+  name: 'config',
+  description: 'Look for weak settings in the configuration that is in effect. Exit code 1: something is critical.',
+  examples: ['parley audit config', 'parley audit config --files --config parley.config.ts --json'],
+  args: {
+    files: {
+      type: 'boolean',
+      description: 'Ask no gateway: look at the file and the environment here; tokens are left out',
+    },
+  },
+  async withoutGateway({ files, config, json }) {
+    if (files !== true) return false
+    printFindings(json, { findings: await readConfigFindings(await loadConfigFromDisk(config), undefined) })
+    return true
+  },
+  async run({ args, callGateway }) {
+    printFindings(args.json, await callGateway<ConfigFindings>('GET', '/admin/audit/config'))
+  },
+})
+
+function printFindings(isJson: boolean | undefined, answer: ConfigFindings): void {
+  const { findings } = answer
+  print(isJson, answer, findings.length === 0 ? 'Nothing weak was found.' : findings.map(findingText).join('\n\n'))
+  if (findings.some(({ severity }) => severity === 'critical')) process.exitCode = exitCodes.failed
+}
+
+function findingText({ id, severity, where, weak, remedy }: Finding): string {
+  return [`${id}  ${severity}  ${where}`, `        ${weak}`, `        do: ${remedy}`].map(printableLine).join('\n')
+}
 
 const filterArgs = {
   principal: { type: 'string', description: 'Only about, or by, this subject', valueHint: 'subject' },

@@ -1,4 +1,6 @@
 // `parley <channel> …`: the commands that channels bring themselves; the command line only knows their shape.
+
+import { open } from 'node:fs/promises'
 import type { ArgsDef } from 'citty'
 import {
   type ChannelCommand,
@@ -6,11 +8,15 @@ import {
   type CommandContext,
   type CommandFlags,
   isGatewayError,
+  type OperatingCommand,
+  type OperatingContext,
+  type OperationResponse,
 } from '../contract/index.ts'
-import { channelOperation } from './channel-operation.ts'
-import { defineCommand, type Group, type Node } from './command.ts'
-import { CommandError, exitCodes, wrongUsage } from './exit.ts'
-import { configArg, loadConfigFromDisk } from './load.ts'
+import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
+import { defineCommand, type Group, type Node } from './command-line.ts'
+import { confirmOrAbort, yesArg } from './flags.ts'
+import { configArg, loadConfigFromDisk } from './load-config.ts'
+import { type CallGateway, operatorCommand } from './operator-command.ts'
 import { jsonArg, print } from './output.ts'
 
 export function channelGroup({ channel, description, commands }: ChannelCommands): Group {
@@ -58,5 +64,76 @@ function createCommandDesk(channel: string, file: string | undefined): CommandCo
       const found = connections.find((each) => each.channel.channel === channel && each.id === connection)
       return found === undefined ? undefined : { settings: found.settings, publicUrl }
     },
+  }
+}
+
+// A channel's command that asks the gateway: the frame of every operator's command around what the channel says itself.
+
+const connectionArg = {
+  connection: {
+    type: 'string',
+    default: 'default',
+    description: 'Which connection of the channel, by its id',
+    valueHint: 'id',
+  },
+} as const
+
+type InUsage = <T>(work: () => Promise<T>) => Promise<T>
+
+function channelOperation(channel: string, given: OperatingCommand, inUsage: InUsage): Node {
+  const { name, description, examples, flags, confirm: question } = given
+  // The flags of a channel's command are the same data as those of ours.
+  const args = { ...flags, ...connectionArg, ...(question === undefined ? {} : yesArg) } as ArgsDef
+  return operatorCommand({
+    name,
+    description,
+    examples,
+    args,
+    async before(all) {
+      const words = all as CommandFlags
+      if (question !== undefined) await confirmOrAbort(question(words), words['yes'] === true)
+    },
+    async run({ args: all, callGateway, show, isOffline }) {
+      const words = all as CommandFlags
+      const desk = createOperatorDesk(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
+      const { value, text, problem } = await inUsage(() => given.operate(words, desk))
+      show(value, text)
+      if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
+    },
+  })
+}
+
+function createOperatorDesk(connection: string, callGateway: CallGateway, isOffline: boolean): OperatingContext {
+  const at = connection.split('/').map(encodeURIComponent).join('/')
+  return {
+    isOffline,
+    readText: readTextFile,
+    operate: (name, input) =>
+      callGateway<OperationResponse>('POST', `/admin/connections/${at}/operations/${encodeURIComponent(name)}`, {
+        body: input,
+      }),
+  }
+}
+
+async function readTextFile(path: string, maxBytes: number): Promise<string> {
+  const file = await open(path).catch(() => {
+    throw wrongUsage(`${path} cannot be read; name a file that is there`)
+  })
+  try {
+    // One byte more tells whether there are more: the size of a pipe is not known.
+    const bytes = Buffer.alloc(maxBytes + 1)
+    let length = 0
+    for (let isMore = true; isMore && length <= maxBytes; ) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length)
+      length += bytesRead
+      isMore = bytesRead > 0
+    }
+    if (length > maxBytes) throw wrongUsage(`${path} has more than ${maxBytes} bytes; split it`)
+    return bytes.toString('utf8', 0, length)
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw wrongUsage(`${path} cannot be read; name a file`)
+  } finally {
+    await file.close()
   }
 }

@@ -1,11 +1,10 @@
 // `parley grants`: who was let in or shut out by name, and what they may do.
 import type { GrantLine } from '../db/grants.ts'
-import type { Group } from './command.ts'
-import { expiryMs } from './duration.ts'
-import { CommandError, exitCodes } from './exit.ts'
-import { type CallGateway, operatorCommand } from './operator.ts'
+import { CommandError, exitCodes } from './command-error.ts'
+import type { Group } from './command-line.ts'
+import { expiryMs, idPageArgs, idPageQuery, pageFooter } from './flags.ts'
+import { type CallGateway, operatorCommand } from './operator-command.ts'
 import { formatInstant, formatTable, printableLine } from './output.ts'
-import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 type GrantPage = { readonly grants: readonly GrantLine[]; readonly next: string | null }
 type Added = { readonly grant: GrantLine; readonly messages: number }

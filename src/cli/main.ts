@@ -1,6 +1,6 @@
 // The program behind the command `parley`, and behind the processes it starts for itself.
 import { runParley } from './commands.ts'
-import { isSuspectProcess, runSuspectProcess } from './suspects.ts'
+import { isSuspectProcess, runSuspectProcess } from './start.ts'
 
 // What a command or the gateway writes is for its owner. Root's PostgreSQL runs as another user and sets its modes itself.
 if (process.getuid?.() !== 0) process.umask(0o077)

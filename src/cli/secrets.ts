@@ -2,10 +2,10 @@
 
 import type { RotatedSecret, SecretLine } from '../api/own-secrets.ts'
 import type { Resealed } from '../db/reseal.ts'
-import type { Group } from './command.ts'
-import { confirmOrAbort, yesArg } from './confirm.ts'
-import { CommandError, exitCodes, wrongUsage } from './exit.ts'
-import { type CallGateway, operatorCommand } from './operator.ts'
+import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
+import type { Group } from './command-line.ts'
+import { confirmOrAbort, yesArg } from './flags.ts'
+import { type CallGateway, operatorCommand } from './operator-command.ts'
 import { formatInstant, formatTable, printableLine } from './output.ts'
 
 const secretsListCommand = operatorCommand({

@@ -1,18 +1,19 @@
 // `parley start`: run the gateway until it is told to stop.
 
+import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { socketNames } from '../node/data-dir-lock.ts'
-import { logCrashes } from '../node/last-words.ts'
-import { createNodeLog, errorsShown } from '../node/log.ts'
-import { allowsLocalGuests } from '../node/request-source.ts'
+import { socketNames } from '../node/data-dir.ts'
+import { allowsLocalGuests } from '../node/incoming-request.ts'
+import { createNodeLog, errorsShown, logCrashes } from '../node/log.ts'
+import { runSuspects } from '../node/run-suspects.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { formatConnectionState } from '../observability/connection-health.ts'
-import { defineCommand } from './command.ts'
-import { configArg, loadConfigFromDisk, migrationsFolder } from './load.ts'
+import { exitCodes } from './command-error.ts'
+import { defineCommand } from './command-line.ts'
+import { configArg, describeProblem, loadConfigFromDisk, migrationsFolder } from './load-config.ts'
 import { printRemark } from './output.ts'
-import { forkSuspects } from './suspects.ts'
 
 const graceMs = 10_000
 /** How long the start waits to tell how connections stand. The gateway is up meanwhile. */
@@ -137,4 +138,44 @@ function stopOnSignal(running: RunningGateway): void {
   }
   process.on('SIGINT', stopGateway)
   process.on('SIGTERM', stopGateway)
+}
+
+// The process that `parley start` starts beside itself for turns on which a process died: the same program, the same configuration.
+
+/** No command of its own: people have no use for it. */
+const suspectsWord = 'internal:suspects'
+
+type StartArguments = { readonly config?: string | undefined; readonly logLevel?: string | undefined }
+
+function forkSuspects(given: StartArguments): ChildProcess {
+  const [, program = ''] = process.argv
+  // Set by a launcher that must not outlive its program; this process ends in order when its gateway is gone.
+  const { PARLEY_RELAUNCHED: _launcher, ...env } = process.env
+  return fork(program, [suspectsWord, JSON.stringify(given)], {
+    env,
+    // One debugger cannot have both.
+    execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+}
+
+export function isSuspectProcess([first]: readonly string[]): boolean {
+  return first === suspectsWord
+}
+
+export async function runSuspectProcess([, given = '{}']: readonly string[]): Promise<number> {
+  try {
+    // Written by forkSuspects.
+    const { config: path, logLevel } = JSON.parse(given) as StartArguments
+    await runSuspects(async () => {
+      const config = await loadConfigFromDisk(path, { PARLEY_LOG_LEVEL: logLevel })
+      const log = createNodeLog(config.logLevel, undefined, errorsShown(config.logErrors))
+      logCrashes(log)
+      return { config, log }
+    })
+    return exitCodes.ok
+  } catch (error) {
+    printRemark(describeProblem(error).message)
+    return exitCodes.failed
+  }
 }

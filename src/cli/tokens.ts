@@ -1,11 +1,10 @@
 // `parley tokens`: who may operate this gateway, who may see what is theirs, who may talk to agents. A token is shown when it is
 // made, and never again.
 import { type TokenLine, type TokenScope, tokenScopes } from '../identity/tokens.ts'
-import type { Group } from './command.ts'
-import { confirmOrAbort, yesArg } from './confirm.ts'
-import { expiryMs } from './duration.ts'
-import { wrongUsage } from './exit.ts'
-import { operatorCommand } from './operator.ts'
+import { wrongUsage } from './command-error.ts'
+import type { Group } from './command-line.ts'
+import { confirmOrAbort, expiryMs, yesArg } from './flags.ts'
+import { operatorCommand } from './operator-command.ts'
 import { formatInstant, formatTable, printableLine } from './output.ts'
 
 const firstToken = 'Besides these the first token is valid: PARLEY_ADMIN_TOKEN, or admin-token in the data folder.'

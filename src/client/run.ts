@@ -1,6 +1,5 @@
 // Talking to an agent: one answer, or a stream that goes on where it broke off.
-import { readEventStream } from './event-stream.ts'
-import { type CallOptions, ParleyError, type Request } from './request.ts'
+import { type CallOptions, ParleyError, type Request, readEventStream } from './request.ts'
 
 const runPath = '/api/v1/agent/run'
 

@@ -1,6 +1,5 @@
 // How often callers of the API may ask: a section of the configuration file.
 import * as z from 'zod'
-import { readCorsOrigins } from './cors-origins.ts'
 
 export type Limit = {
   readonly count: number
@@ -47,4 +46,117 @@ function readApiLimits(given: ApiLimits | undefined, problems: string[]): ApiLim
 
 export function limitPerDay(runs: number): Limit {
   return { count: runs, perMs: dayMs }
+}
+
+// Web pages that may call the API, by origin: a list with commas, or a star for all.
+
+/** What is no origin is a problem, and told. */
+function readCorsOrigins(given: string | undefined, problems: string[]): readonly string[] {
+  const origins = (given ?? '').split(',').flatMap((each) => each.trim() || [])
+  for (const origin of origins)
+    if (origin !== '*' && !isOrigin(origin))
+      problems.push(
+        'PARLEY_CORS_ORIGINS: every entry must be an origin such as https://app.example.org, without a path, or *',
+      )
+  if (origins.includes('*') && origins.length > 1)
+    problems.push('PARLEY_CORS_ORIGINS: give * or a list of origins, not both')
+  return origins
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
+
+// What callers may make the HTTP listener hold before it is known who they are: a section of the configuration file.
+
+export type HttpLimits = {
+  /** Of all bodies that are being read or judged, together. Without it: 64 MiB, or four bodies of `maxBodyBytes`. */
+  readonly bodyBytes: number
+  /** Connections that are open at once, streams included. */
+  readonly maxConnections: number
+  /** Connections that have not said a whole request head yet. What is more and older than a second is closed. */
+  readonly maxHalfOpen: number
+  /** How much of the bytes and connections one public address (IPv6: one /64) may have; 1: everything. */
+  readonly addressShare: number
+  readonly headersTimeoutMs: number
+  /** For the body of a webhook; other bodies have a second more for every `minBodyBytesPerSecond` that came. */
+  readonly bodyTimeoutMs: number
+  readonly minBodyBytesPerSecond: number
+  /** For any request until its last byte, however fast it comes. */
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly maxHeaderBytes: number
+  readonly maxHeaders: number
+}
+
+const mebibyte = 1024 * 1024
+const defaultBodyBytes = 64 * mebibyte
+/** A budget for fewer bodies than this would be used up by one or two senders. */
+const bodiesAtOnce = 4
+
+const hourMs = 60 * 60_000
+const timeoutMs = z.number().int().min(100).max(hourMs)
+const httpSchema = z.strictObject({
+  bodyBytes: z
+    .number()
+    .int()
+    .min(mebibyte)
+    .max(64 * 1024 * mebibyte)
+    .optional(),
+  maxConnections: z.number().int().min(16).max(1_000_000).default(2048),
+  maxHalfOpen: z.number().int().min(8).max(1_000_000).default(256),
+  addressShare: z.number().gt(0).max(1).default(0.5),
+  headersTimeoutMs: timeoutMs.default(10_000),
+  bodyTimeoutMs: timeoutMs.default(15_000),
+  minBodyBytesPerSecond: z
+    .number()
+    .int()
+    .min(1)
+    .max(64 * mebibyte)
+    .default(32 * 1024),
+  requestTimeoutMs: timeoutMs.default(300_000),
+  // Longer than the pools of usual proxies keep theirs (nginx 60 s), so that it is the proxy that lets go.
+  keepAliveTimeoutMs: timeoutMs.default(65_000),
+  maxHeaderBytes: z
+    .number()
+    .int()
+    .min(4096)
+    .max(mebibyte)
+    .default(16 * 1024),
+  maxHeaders: z.number().int().min(16).max(2000).default(100),
+})
+
+export function readHttpLimits(
+  given: Partial<HttpLimits> | undefined,
+  maxBodyBytes: number,
+  problems: string[],
+): HttpLimits {
+  const read = httpSchema.safeParse(given ?? {})
+  for (const issue of read.error?.issues ?? []) problems.push(`http.${issue.path.join('.')}: ${issue.message}`)
+  const { bodyBytes, ...limits } = read.data ?? httpSchema.parse({})
+  if (bodyBytes !== undefined && bodyBytes < maxBodyBytes)
+    problems.push(`http.bodyBytes: must hold at least one body (maxBodyBytes is ${maxBodyBytes})`)
+  return { ...limits, bodyBytes: bodyBytes ?? Math.max(defaultBodyBytes, bodiesAtOnce * maxBodyBytes) }
+}
+
+// How much room the disk of the data folder must have left: a section of the configuration file.
+
+export type DiskSettings = {
+  /** Below this nothing of people who are not admitted is stored. Without it: 512 MB, or 5 % of a smaller disk. */
+  readonly lowBytes?: number
+  /** Below this no mail and no file is taken from any sender. Without it: a quarter of `lowBytes`. */
+  readonly fullBytes?: number
+}
+
+const byteCountSchema = z.number().int().min(0)
+const diskSchema = z
+  .strictObject({ lowBytes: byteCountSchema.optional(), fullBytes: byteCountSchema.optional() })
+  .refine(({ lowBytes, fullBytes }) => lowBytes === undefined || (fullBytes ?? 0) <= lowBytes, {
+    message: 'fullBytes must be at most lowBytes',
+  })
+
+export function readDiskSettings(given: DiskSettings = {}, problems: string[]): DiskSettings {
+  const read = diskSchema.safeParse(given)
+  for (const issue of read.error?.issues ?? []) problems.push(`disk.${issue.path.join('.')}: ${issue.message}`)
+  return given
 }

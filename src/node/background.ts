@@ -1,12 +1,13 @@
 // What a process that stays does besides answering: it drains, it sweeps once a minute, it follows the database's clock, and it keeps
 // suspects away from the others.
-import { sweepRound } from '../assemble/sweep-round.ts'
-import type { Assembled } from '../assemble.ts'
+
 import type { Config } from '../config.ts'
-import { errorLogFields } from '../contract/index.ts'
+import { errorLogFields, type Log } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
+import { moveWithClock } from '../db/clock.ts'
+import type { Assembled } from '../gateway/assemble.ts'
+import { sweepRound } from '../gateway/sweep.ts'
 import { withDatabaseTimeout } from '../observability/database-timeout.ts'
-import { startClockWatch } from './clock-watch.ts'
 import type { SuspectChildren } from './isolation.ts'
 
 const sweepEveryMs = 60_000
@@ -49,4 +50,29 @@ export function startBackground(
       await withDatabaseTimeout(leaveMs, deps.suspects.leave()).catch(() => {})
     },
   }
+}
+
+// Looks at the database's clock again and again: where it went back, what waited for times that were written before goes on.
+
+/** Times that are written in between are moved by so much too little. */
+const everyMs = 2_000
+
+export type ClockWatch = { readonly stop: () => void }
+
+/** The first look is now: the clock may have gone back while no gateway ran. */
+function startClockWatch({ deps, wake }: Assembled, database: Database, log: Log): ClockWatch {
+  let isLooking = false
+  const compareClocks = async (): Promise<void> => {
+    if (isLooking) return
+    isLooking = true
+    // A database that is away is told of by those who need it.
+    const step = await moveWithClock(database, deps.tenant, deps.turnPolicy.leaseMs).catch(() => undefined)
+    isLooking = false
+    if (step === undefined) return
+    log.error('clock_went_back', { ms: Math.round(step.wentBackMs), rows: step.rows })
+    wake()
+  }
+  void compareClocks()
+  const timer = setInterval(() => void compareClocks(), everyMs)
+  return { stop: () => clearInterval(timer) }
 }

@@ -1,6 +1,6 @@
 // How many bytes of bodies this process holds for callers it does not know yet, and how long it waits for them. All bodies share one
 // budget; a part of it is kept for small ones, so that a flood of large bodies does not silence ordinary webhooks.
-import type { HttpLimits } from '../config/http-limits.ts'
+import type { HttpLimits } from '../config/limits.ts'
 
 export type BodyRefusal = 'bodies_full' | 'body_timeout' | 'body_fragmented'
 

@@ -1,5 +1,9 @@
 // The data folder of this machine's gateway: made step by step, closed to others, refused in time where it cannot be.
-import { chmod, mkdir, readdir, realpath, stat } from 'node:fs/promises'
+
+import { createHash } from 'node:crypto'
+import { chmod, lstat, mkdir, readdir, readlink, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
+import { createConnection, type Server } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { GatewayError, type Log } from '../contract/index.ts'
 
@@ -85,5 +89,147 @@ function folderTooOpenError(dataDir: string, mode: number, why: string): Gateway
   return new GatewayError(
     'config_invalid',
     `[node] other users of this machine may look into the data folder ${dataDir} (mode ${shown}), and ${why}; chmod 700 it as its owner, or set PARLEY_DATA_DIR to a folder of its own, such as ${join(dataDir, 'parley')}, which is made closed`,
+  )
+}
+
+// One process per data folder: the lock is a listening socket in it. It dies with its process, kill -9 included, and is seen by
+// every container that shares the folder.
+// The same server answers the command line on it; a gateway that needs no lock offers a socket of another name.
+
+/** `lock`: the embedded database's folder is in use. `control`: a gateway on a database server, reachable from here. */
+export type SocketKind = 'lock' | 'control'
+
+/** What its socket is called in the data folder. */
+export const socketNames: Readonly<Record<SocketKind, string>> = { lock: 'parley.sock', control: 'parley-control.sock' }
+
+const takeoverStaleMs = 10_000
+
+/** The folder must exist. */
+export async function socketPathFor(dataDir: string, kind: SocketKind): Promise<string> {
+  return join(await shortSocketFolder(dataDir, socketNames.control), socketNames[kind])
+}
+
+/** Listens on the folder's socket or refuses, naming the way out. */
+export async function lockDataDir(dataDir: string, server: Server): Promise<() => Promise<void>> {
+  await makeDataDir(dataDir)
+  await restrictDataDirAccess(dataDir)
+  const path = await socketPathFor(dataDir, 'lock')
+  if (!(await tryListenOnSocket(server, path))) {
+    if (await isSocketAnswered(path)) throw dataDirLockedError(dataDir)
+    await takeOverSocket(dataDir, server, path)
+  }
+  return () => closeServer(server)
+}
+
+/** Listens for the command line. Undefined: another replica with the same folder does already, or the folder cannot be used. */
+export async function openControlSocket(dataDir: string, server: Server): Promise<(() => Promise<void>) | undefined> {
+  try {
+    await makeDataDir(dataDir)
+    const path = await socketPathFor(dataDir, 'control')
+    if (!(await tryListenOnSocket(server, path))) {
+      if (await isSocketAnswered(path)) return undefined
+      await takeOverSocket(dataDir, server, path)
+    }
+    return () => closeServer(server)
+  } catch {
+    // A comfort and no condition: the gateway serves without it, and the command line has --url.
+    return undefined
+  }
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()))
+}
+
+/** The socket file outlived its process. Two starters may find it at once: only one may remove it. */
+async function takeOverSocket(dataDir: string, server: Server, path: string): Promise<void> {
+  const guard = `${path}.takeover`
+  await removeStaleGuard(guard)
+  try {
+    await mkdir(guard)
+  } catch {
+    throw dataDirLockedError(dataDir)
+  }
+  try {
+    if (await isSocketAnswered(path)) throw dataDirLockedError(dataDir)
+    await rm(path, { force: true })
+    if (!(await tryListenOnSocket(server, path))) throw dataDirLockedError(dataDir)
+  } finally {
+    await rm(guard, { recursive: true, force: true })
+  }
+}
+
+async function removeStaleGuard(guard: string): Promise<void> {
+  const found = await stat(guard).catch(() => undefined)
+  if (found !== undefined && Date.now() - found.mtimeMs > takeoverStaleMs)
+    await rm(guard, { recursive: true, force: true })
+}
+
+function tryListenOnSocket(server: Server, path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException): void =>
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error)
+    server.once('error', onError)
+    // Binding happens inside this call; so the file never exists with a mode that lets others connect.
+    const before = process.umask(0o177)
+    server.listen(path, () => {
+      server.off('error', onError)
+      resolve(true)
+    })
+    process.umask(before)
+  })
+}
+
+function isSocketAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(path)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+function dataDirLockedError(dataDir: string): GatewayError {
+  return new GatewayError(
+    'data_dir_locked',
+    `[storage] another Parley process uses ${dataDir}; stop it, or choose another folder with PARLEY_DATA_DIR, or set DATABASE_URL to share one database`,
+  )
+}
+
+// Where a unix socket of a folder is reached. Systems take paths of about a hundred bytes; a deeper folder is reached through
+// a short link to it, so that the socket itself always lies in the folder, where every process and container that shares it looks.
+
+/** In bytes, what every system takes (Linux 107, macOS 103). */
+const maxSocketPath = 100
+
+/** `folder` exists; `longestName` is the longest name of a socket in it. */
+export async function shortSocketFolder(folder: string, longestName: string): Promise<string> {
+  const real = await realpath(folder)
+  if (Buffer.byteLength(join(real, longestName)) <= maxSocketPath) return real
+  const link = join(await privateSocketFolder(), createHash('sha256').update(real).digest('hex').slice(0, 20))
+  if ((await readlink(link).catch(() => '')) !== real) {
+    // Made under another name and renamed: two processes may make it at once.
+    const fresh = `${link}-${process.pid}`
+    await symlink(real, fresh)
+    await rename(fresh, link)
+  }
+  return link
+}
+
+/** In a shared temporary folder another user can put a link under our name: it must be ours, and closed to others. */
+async function privateSocketFolder(): Promise<string> {
+  const uid = process.getuid?.() ?? userInfo().uid
+  const runtime = process.env['XDG_RUNTIME_DIR'] ?? ''
+  const shared = Buffer.byteLength(tmpdir()) <= 60 ? tmpdir() : '/tmp'
+  const path =
+    runtime !== '' && Buffer.byteLength(runtime) <= 40 ? join(runtime, 'parley') : join(shared, `parley-${uid}`)
+  await mkdir(path, { mode: 0o700 }).catch(() => {})
+  const found = await lstat(path).catch(() => undefined)
+  if (found?.isDirectory() === true && found.uid === uid && (found.mode & 0o077) === 0) return path
+  throw new GatewayError(
+    'config_invalid',
+    `[node] the path of the data folder is too long for a socket, and ${path} is not a private folder of this user; choose a shorter PARLEY_DATA_DIR, or set XDG_RUNTIME_DIR`,
   )
 }

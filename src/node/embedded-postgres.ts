@@ -6,7 +6,8 @@ import type { Log } from '../contract/index.ts'
 import { GatewayError } from '../contract/index.ts'
 import { statement } from '../db/client.ts'
 import { openPostgres } from '../db/postgres.ts'
-import { verifyBinaries } from './embedded-postgres/binaries.ts'
+import { shortSocketFolder } from './data-dir.ts'
+import { preparePrograms, verifyBinaries } from './embedded-postgres/binaries.ts'
 import {
   clusterExists,
   createCluster,
@@ -15,7 +16,6 @@ import {
   roleName,
 } from './embedded-postgres/cluster.ts'
 import { socketName } from './embedded-postgres/postmaster.ts'
-import { preparePrograms } from './embedded-postgres/programs.ts'
 import {
   findServer,
   type Server,
@@ -23,9 +23,8 @@ import {
   serverStuckError,
   startServer,
   stopServer,
+  superviseServer,
 } from './embedded-postgres/server.ts'
-import { superviseServer } from './embedded-postgres/supervise.ts'
-import { shortSocketFolder } from './socket-path.ts'
 
 export type EmbeddedPostgres = {
   readonly url: string

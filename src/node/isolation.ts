@@ -4,7 +4,6 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { GatewayDeps } from '../turns/deps.ts'
 import { type Isolation, type SuspectShare, suspectShare } from '../turns/isolation.ts'
-import { beatMs, childPrefix, type FromSuspects, type ToSuspects } from './suspect-message.ts'
 
 /** Starts this program again, as a process that calls `runSuspects`. */
 export type ForkSuspects = () => ChildProcess
@@ -142,3 +141,24 @@ async function stopSuspectChild({ process: child, ended }: Child, graceMs: numbe
 function sendToChild(child: ChildProcess, message: ToSuspects): void {
   if (child.connected) child.send(message, () => {})
 }
+
+// What a gateway and the process that runs its suspects say to each other.
+
+/** How the names begin in which such processes hold leases. */
+export const childPrefix = 'suspects '
+
+/** To the process: what it is for. `url` is where the gateway is reached: handles of files name it. */
+export type SuspectOrder = {
+  readonly type: 'run'
+  readonly share: SuspectShare
+  readonly holder: string
+  readonly url: string
+}
+export type ToSuspects = SuspectOrder | { readonly type: 'stop' }
+
+/** From the process: it has begun, and that it is not stuck. */
+export type FromSuspects = { readonly type: 'ready' | 'beat' }
+
+export const beatMs = 1_000
+/** Turns reach their next step in this time, or not at all. */
+export const orphanGraceMs = 3_000

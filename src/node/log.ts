@@ -1,8 +1,15 @@
 // The log on Node: pino behind our own three methods, nothing in it but known facts. One JSON object per line for programs,
 // words where a person looks at a terminal.
 import pino from 'pino'
-import { formatThrownError, type Log, type LogFields, sanitizeLogFields, type ThrownError } from '../contract/index.ts'
-import { printableJson, printableLine } from './printable.ts'
+import {
+  describeError,
+  errorLogFields,
+  formatThrownError,
+  type Log,
+  type LogFields,
+  sanitizeLogFields,
+  type ThrownError,
+} from '../contract/index.ts'
 
 /** How much is said of an exception: class, code and place, or its message and stack too. */
 export type ErrorsShown = 'place' | 'full'
@@ -52,4 +59,53 @@ export function createTextLogStream(stream: { write: (text: string) => unknown }
       stream.write(`${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${event}${pairs.join('')}\n${under}`)
     },
   }
+}
+
+// What a terminal may be shown: characters that move the cursor, turn the direction of writing or cannot be seen become escapes.
+
+/**
+ * C0, DEL and C1 (U+009B begins a control sequence), bidi controls, separators of lines and paragraphs, soft hyphens,
+ * zero-width characters, variation selectors and tags: all that Unicode calls control, format, ignorable or a half.
+ */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
+const invisibleButLines = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
+
+/** Values from outside in a line of ours: nothing in them may move the cursor, forge a line or hide. */
+export function printableLine(text: string): string {
+  return text.replace(/[\n\r\t]+/g, ' ').replace(invisible, escapeInvisible)
+}
+
+/** The same for text of several lines, which stay lines. */
+export function printableLines(text: string): string {
+  return text.replace(invisibleButLines, escapeInvisible)
+}
+
+/** JSON text that parses to the same value: the characters can only stand in its strings. */
+export function printableJson(json: string): string {
+  return json.replace(invisibleButLines, unicodeEscape)
+}
+
+function escapeInvisible(character: string): string {
+  return character.length === 1 ? unicodeEscape(character) : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+}
+
+function unicodeEscape(character: string): string {
+  return [...Array(character.length).keys()]
+    .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+    .join('')
+}
+
+// The crash log, what no code caught: in a log that is kept said without its message, which may quote anything, instead of by Node, which prints all
+// of it.
+
+export function logCrashes(log: Log): void {
+  // An agent that forgets a promise must not take the gateway down with it; its turn ends by answer or by deadline.
+  process.on('unhandledRejection', (reason) =>
+    log.error('promise_unhandled', errorLogFields(reason, 'internal'), describeError(reason)),
+  )
+  process.on('uncaughtException', (error) => {
+    log.error('process_crashed', errorLogFields(error, 'internal'), describeError(error))
+    // The state this left behind is unknown. What is stored is safe, and the next start goes on from there.
+    process.exit(70)
+  })
 }

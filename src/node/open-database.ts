@@ -8,9 +8,9 @@ import { expireLanes, freeSendLanes } from '../db/open-turn.ts'
 import { requireOwnSessions } from '../db/own-sessions.ts'
 import { openPostgres } from '../db/postgres.ts'
 import { freeSources } from '../db/sources.ts'
-import { lockDataDir } from './data-dir-lock.ts'
+import { lockDataDir } from './data-dir.ts'
 import { embeddedUrl, startEmbeddedPostgres } from './embedded-postgres.ts'
-import { childPrefix } from './suspect-message.ts'
+import { childPrefix } from './isolation.ts'
 
 export type OpenedDatabase = { readonly database: Database; readonly close: () => Promise<void> }
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log, PublicUrlState } from '../contract/index.ts'
 import type { PublicUrlHealth } from '../observability/readiness.ts'
-import { isForwardingHeader, isFromThisMachine } from './request-source.ts'
+import { isForwardingHeader, isFromThisMachine } from './incoming-request.ts'
 
 export type PublicUrlCheck = {
   /** True where the request was for the check, and is answered. */

@@ -1,8 +1,9 @@
 // Readiness of a process that stays: what it writes to the database, how often, and what it asks its own loops.
-import type { Assembled } from '../assemble.ts'
+
 import type { Database } from '../db/client.ts'
 import type { InboxStore } from '../db/inbox.ts'
 import { probeStorage } from '../db/probe.ts'
+import type { Assembled } from '../gateway/assemble.ts'
 import { cachePromise } from '../lib/cached-promise.ts'
 import { withDatabaseTimeout } from '../observability/database-timeout.ts'
 import type { ReadinessDeps } from '../observability/readiness.ts'

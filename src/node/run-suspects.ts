@@ -1,13 +1,13 @@
 // The process that runs suspects for a gateway: it joins the gateway's database, takes its share of the turns on which a process
 // died, and ends when there are none left. It has no port, sends nothing and starts nothing: that remains the gateway's.
 import { Worker } from 'node:worker_threads'
-import { assembleGateway } from '../assemble.ts'
 import { GatewayError } from '../contract/index.ts'
+import { assembleGateway } from '../gateway/assemble.ts'
+import { openFileStores } from './folder-blob-store.ts'
+import { beatMs, type FromSuspects, orphanGraceMs, type SuspectOrder, type ToSuspects } from './isolation.ts'
 import { joinDatabase } from './open-database.ts'
-import { openFileStores } from './open-files.ts'
 import { createDatabaseProbe } from './readiness.ts'
 import { createNodeRuntime, type RuntimeOptions } from './runtime.ts'
-import { beatMs, type FromSuspects, orphanGraceMs, type SuspectOrder, type ToSuspects } from './suspect-message.ts'
 
 /** Resolves when nothing is left to run, or it was told to stop. Its caller ends the process then, whatever agents left running. */
 export async function runSuspects(load: () => Promise<RuntimeOptions>): Promise<void> {

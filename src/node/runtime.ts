@@ -1,17 +1,18 @@
 // What a gateway finds on Node: fetch with a fence and with pinned addresses, clocks, keys, programs that are MCP servers.
+
+import { hash } from 'node:crypto'
 import { createToolServers } from '../agents/mcp/tool-servers.ts'
-import type { Runtime } from '../assemble.ts'
 import type { Config } from '../config.ts'
-import type { Log } from '../contract/index.ts'
+import type { Hmac, Log } from '../contract/index.ts'
 import type { Failpoint } from '../db/client.ts'
+import type { Runtime } from '../gateway/assemble.ts'
 import { createGroupCommit, defaultLimits } from '../inbound/group-commit.ts'
 import { createFencedFetch, prepareFencedFetch } from './fenced-fetch.ts'
+import { readSealKeys } from './gateway-secrets.ts'
 import { createPinnedFetch } from './guarded-fetch.ts'
-import { createMcpConnect } from './mcp/connect.ts'
-import { nodeHmac } from './node-hmac.ts'
+import { allowsLocalGuests } from './incoming-request.ts'
+import { createMcpConnect } from './mcp-client.ts'
 import { type Probe, probeAfterFailedCommit } from './readiness.ts'
-import { allowsLocalGuests } from './request-source.ts'
-import { readSealKeys } from './seal-key.ts'
 
 const secretNames = /token|secret|password|passphrase|credential|key|auth|dsn|database_url/i
 /** Shorter ones occur by chance. */
@@ -53,4 +54,46 @@ export async function createNodeRuntime({ config, log, failpoint }: RuntimeOptio
     secretValues: secretValuesInEnvironment(process.env),
     ...(failpoint === undefined ? {} : { failpoint }),
   }
+}
+
+// HMAC on Node (hop 2): computed at once. WebCrypto would hand each body to another thread, which costs more than the sum.
+// Of two plain hashes (RFC 2104), because making a native HMAC object for each body costs more than hashing it.
+
+const blockBytes = 64
+const digestBytes = 32
+// Secrets come from the configuration, so a handful; the bound only guards against a caller that invents them.
+const maxKeys = 64
+
+type Pads = { readonly inner: Uint8Array; readonly outer: Uint8Array }
+
+export function nodeHmac(): Hmac {
+  const known = new Map<string, Pads>()
+  const cachedHmacPads = (secret: string): Pads => {
+    const found = known.get(secret)
+    if (found !== undefined) return found
+    const oldest = known.size >= maxKeys ? known.keys().next().value : undefined
+    if (oldest !== undefined) known.delete(oldest)
+    const pads = hmacPads(Buffer.from(secret))
+    known.set(secret, pads)
+    return pads
+  }
+  return {
+    sha256(secret, bytes) {
+      const { inner, outer } = cachedHmacPads(secret)
+      return hash('sha256', concatBytes(outer, hash('sha256', concatBytes(inner, bytes), 'buffer')), 'buffer')
+    },
+  }
+}
+
+function hmacPads(secret: Uint8Array): Pads {
+  const key = new Uint8Array(blockBytes)
+  key.set(secret.length > blockBytes ? hash('sha256', secret, 'buffer').subarray(0, digestBytes) : secret)
+  return { inner: key.map((byte) => byte ^ 0x36), outer: key.map((byte) => byte ^ 0x5c) }
+}
+
+function concatBytes(head: Uint8Array, rest: Uint8Array): Uint8Array {
+  const whole = Buffer.allocUnsafe(head.length + rest.length)
+  whole.set(head)
+  whole.set(rest, head.length)
+  return whole
 }

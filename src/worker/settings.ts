@@ -1,9 +1,11 @@
 // What a Worker is configured by: bindings, variables and secrets of its environment, and the developer's module.
-import type { Hyperdrive, Queue, R2Bucket, SendEmail } from '@cloudflare/workers-types'
+import type { EmailMessageBuilder, Hyperdrive, Queue, R2Bucket, SendEmail } from '@cloudflare/workers-types'
 import { channels, publicChannels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
-import { GatewayError, isGatewayError } from '../contract/index.ts'
-import type { WakeMessage } from './waker.ts'
+import { GatewayError, isGatewayError, type Log, type Mailer } from '../contract/index.ts'
+import type { BlobStore } from '../files/blob-store.ts'
+import { createR2Store } from '../files/drivers/r2.ts'
+import { openBlobStore, type RuntimeFiles } from '../gateway/attachments.ts'
 
 /** Bindings of wrangler.toml. Variables and secrets stand beside them under the names they have on Node. */
 export type WorkerEnv = {
@@ -90,4 +92,62 @@ function loadConfigOrExplain(problems: string[], load: () => Config): Config | u
     problems.push(error.message)
     return undefined
   }
+}
+
+// The waker of this runtime: a message on a queue. It says that there is work, never which; the rows do.
+
+type WakeMessage = { readonly v: 1; readonly suspects?: true }
+
+export const wakeMessage: WakeMessage = { v: 1 }
+/** For an invocation of their own: turns on which others died. */
+export const suspectsMessage: WakeMessage = { v: 1, suspects: true }
+
+export function isSuspectsMessage(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'suspects' in body && body.suspects === true
+}
+
+export type QueueWakeupDeps = {
+  readonly queue: Pick<Queue<WakeMessage>, 'send'>
+  readonly waitUntil: (work: Promise<unknown>) => void
+  readonly log: Log
+}
+
+/** One message per invocation, however often it is rung. A message that cannot be sent is made good by the clock. */
+export function createQueueWakeup({ queue, waitUntil, log }: QueueWakeupDeps): () => void {
+  let isSent = false
+  return () => {
+    if (isSent) return
+    isSent = true
+    waitUntil(queue.send(wakeMessage).catch(() => log.warn('wake_not_sent')))
+  }
+}
+
+// What a Worker sends mail by: the binding of wrangler.toml, where there is one.
+
+/** Cloudflare's limit of one mail. */
+const maxBytes = 5 * 1024 * 1024
+
+export function createMailerFromBinding(env: WorkerEnv): Mailer | undefined {
+  const { SEND_EMAIL: binding } = env
+  // A variable of that name sends nothing.
+  if (typeof binding?.send !== 'function') return undefined
+  // The email adapter knows the fields; what does not fit is refused by Cloudflare, with a code.
+  return { maxBytes, send: (parcel) => binding.send(parcel as EmailMessageBuilder) }
+}
+
+// Where files are kept on Workers: in the store whose variables are set, else in the bucket that is bound.
+
+/** What handles call the bucket: the binding does not tell its own name. */
+const boundBucket = 'attachments'
+
+/** Undefined: no store is configured, or the URL under which they could be served is unknown. */
+export function createWorkerFiles(
+  { attachments, publicUrl }: Pick<Config, 'attachments' | 'publicUrl'>,
+  { ATTACHMENTS: binding }: Pick<WorkerEnv, 'ATTACHMENTS'>,
+): RuntimeFiles | undefined {
+  if (publicUrl === undefined) return undefined
+  const bound = binding === undefined ? [] : [createR2Store({ binding, bucket: boundBucket })]
+  const chosen = attachments.store === undefined ? [] : [openBlobStore(attachments.store, (...args) => fetch(...args))]
+  const [first, ...others]: readonly BlobStore[] = [...chosen, ...bound]
+  return first === undefined ? undefined : { stores: [first, ...others], origin: new URL(publicUrl).origin }
 }

@@ -1,10 +1,10 @@
 // A gateway that speaks A2A, asked as other agents ask it: over either binding, from this machine or from elsewhere.
 import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
 import type { Agent } from '../../src/agents/define-agent.ts'
-import type { Runtime } from '../../src/assemble.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import type { ConnectionConfig } from '../../src/contract/index.ts'
 import type { Database } from '../../src/db/client.ts'
+import type { Runtime } from '../../src/gateway/assemble.ts'
 import { createObedientAgent, type ObedientAgent } from './a2a-agent.ts'
 import { putToWork } from './at-work.ts'
 import { type Heard, listenTo } from './event-stream.ts'

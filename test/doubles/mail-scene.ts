@@ -9,7 +9,7 @@ import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import type { Database } from '../../src/db/client.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
-import { createNodeListeners } from '../../src/node/listeners.ts'
+import { createNodeListeners } from '../../src/node/ingress.ts'
 import { submit } from './submit-mail.ts'
 import { createTestGateway, type TestGateway } from './test-gateway.ts'
 

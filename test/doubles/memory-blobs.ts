@@ -1,6 +1,7 @@
 // A blob store in memory, whose objects a test can look at.
-import type { RuntimeFiles } from '../../src/assemble/attachments.ts'
+
 import type { BlobStore } from '../../src/files/blob-store.ts'
+import type { RuntimeFiles } from '../../src/gateway/attachments.ts'
 
 export type MemoryBlobs = RuntimeFiles & { readonly objects: Map<string, Uint8Array> }
 

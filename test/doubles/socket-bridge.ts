@@ -1,6 +1,6 @@
 // The socket of a data folder at an address of its own: what fetch can call as the local user, since it knows no sockets.
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { type SocketKind, socketPathFor } from '../../src/node/data-dir-lock.ts'
+import { type SocketKind, socketPathFor } from '../../src/node/data-dir.ts'
 
 export type SocketBridge = { readonly url: string; readonly close: () => void }
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type Explanation, explainById } from '../../src/api/explain/explain.ts'
-import { renderTimeline } from '../../src/cli/render-story.ts'
+import { renderTimeline } from '../../src/cli/explain.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'

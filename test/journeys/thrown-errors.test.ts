@@ -5,7 +5,7 @@ import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '..
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
-import { renderTimeline } from '../../src/cli/render-story.ts'
+import { renderTimeline } from '../../src/cli/explain.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
+import { shortSocketFolder } from '../../src/node/data-dir.ts'
+import { preparePrograms } from '../../src/node/embedded-postgres/binaries.ts'
 import { createCluster, roleName } from '../../src/node/embedded-postgres/cluster.ts'
 import {
   clearStalePostmaster,
@@ -14,9 +16,7 @@ import {
   readPostmaster,
   signalProcess,
 } from '../../src/node/embedded-postgres/postmaster.ts'
-import { preparePrograms } from '../../src/node/embedded-postgres/programs.ts'
 import { commandAs } from '../../src/node/embedded-postgres/run-as.ts'
-import { shortSocketFolder } from '../../src/node/socket-path.ts'
 
 export type PostgresServer = {
   /** The administrator's address. */

@@ -1,7 +1,6 @@
 // What a backup says of itself: at its beginning what it was made from, at its end what must have been read by then.
 import * as z from 'zod'
 import { GatewayError } from '../../contract/index.ts'
-import { backupDamagedError } from './backup-errors.ts'
 
 /** Raised when an older release could not read a newer backup. */
 export const backupFormat = 1
@@ -82,4 +81,28 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+// The two ways a restore says no: the backup is not whole, or it does not fit the place it shall go to.
+
+export function backupDamagedError(why: string): GatewayError {
+  return new GatewayError('backup_damaged', `[backup] ${why}; nothing was restored, use another copy of the backup`)
+}
+
+export function restoreRefusedError(why: string): GatewayError {
+  return new GatewayError('restore_refused', `[backup] ${why}; nothing was restored`)
+}
+
+// What backup and restore count while rows go by.
+
+/** What is being written or read at the moment, for a person who waits. */
+export type BackupProgress = { readonly what: string; readonly rows: number; readonly bytes: number }
+
+export const lineEnd = 10
+
+/** Rows: a line's end inside a value is written as two other characters. */
+export function countLines(chunk: Buffer): number {
+  let lines = 0
+  for (let at = chunk.indexOf(lineEnd); at !== -1; at = chunk.indexOf(lineEnd, at + 1)) lines += 1
+  return lines
 }

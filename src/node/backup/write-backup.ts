@@ -1,9 +1,12 @@
 // Makes a backup: one snapshot of every table, the files of the data folder and the seal key, streamed into one archive that
 // is seen under its name once it is whole.
 import { createHash, randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
+import { once } from 'node:events'
+import { constants, createWriteStream } from 'node:fs'
 import { access, type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
 import { GatewayError } from '../../contract/index.ts'
 import {
   countFilesElsewhere,
@@ -18,19 +21,20 @@ import {
 import { readApplied } from '../../db/migrate.ts'
 import { type CopySql, type CopyTable, inCopyTransaction } from '../../db/postgres-copy.ts'
 import { assertObjectKey } from '../../files/blob-store.ts'
-import { attachmentsFolder, folderBucket, folderStoreName } from '../open-files.ts'
-import { sealKeyPath } from '../seal-key.ts'
-import { fsyncFolder, openBackupSink } from './backup-sink.ts'
+import { attachmentsFolder, folderBucket, folderStoreName } from '../folder-blob-store.ts'
+import { sealKeyPath } from '../gateway-secrets.ts'
 import {
+  type BackupProgress,
   backupFormat,
   type Contents,
   checksumList,
+  countLines,
   entryNames,
   filesFolder,
+  lineEnd,
   type Manifest,
   tablePart,
 } from './manifest.ts'
-import { type BackupProgress, countLines, lineEnd } from './table-lines.ts'
 import { createTarWriter, type TarWriter } from './tar.ts'
 
 /** A part of a table is held in memory, so that its size can be written before it. */
@@ -263,4 +267,47 @@ function hashBuffer(bytes: Buffer): string {
 function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
   throw error
+}
+
+// The file a backup is written to: compressed, under a name of its own until it is whole and on the disk.
+
+/** Most of what a better level would save is text that is stored twice already. */
+const gzipLevel = 4
+
+export type Sink = {
+  readonly write: (bytes: Buffer) => Promise<void>
+  /** On the disk when it resolves. */
+  readonly finish: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** Only its owner may read it: it holds what people said, and the key to the credentials. */
+function openBackupSink(path: string): Sink {
+  const gzip = createGzip({ level: gzipLevel })
+  const written = pipeline(gzip, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }))
+  written.catch(() => {})
+  return {
+    async write(bytes) {
+      if (gzip.destroyed) await written
+      if (!gzip.write(bytes)) await Promise.race([once(gzip, 'drain'), written])
+    },
+    async finish() {
+      gzip.end()
+      await written
+    },
+    async close() {
+      gzip.destroy()
+      await written.catch(() => {})
+    },
+  }
+}
+
+/** A rename is durable once its folder is. */
+async function fsyncFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }

@@ -1,14 +1,14 @@
 // The folder of an embedded PostgreSQL: made once, whole or not at all.
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { basename, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 import { GatewayError } from '../../contract/index.ts'
-import { majorVersion } from './binaries.ts'
-import type { Programs } from './programs.ts'
+import { majorVersion, type Programs } from './binaries.ts'
 import { clusterOwner, runProgram } from './run-as.ts'
-import { hasTemplate, templateFile, unpackCluster } from './template.ts'
 
 /** Role and database. */
 export const roleName = 'parley'
@@ -127,4 +127,58 @@ export function refuseOlderFolder(dataDir: string): void {
     'embedded_postgres_failed',
     `[storage] ${dataDir} holds a database of a release before 0.2.0, which this one does not read; move the folder away, or choose another one with PARLEY_DATA_DIR`,
   )
+}
+
+// A database folder that initdb made when the package was built, in one file: for users whom initdb refuses, because their number
+// has no name (`docker run --user 12345`).
+
+/** Beside the bundle; a checkout that is not packed has none. */
+export const templateFile = join(import.meta.dirname, 'database-template.br')
+
+export function hasTemplate(): boolean {
+  return existsSync(templateFile)
+}
+
+type Index = { readonly folders: readonly string[]; readonly files: readonly (readonly [path: string, size: number])[] }
+
+const modeOfFolder = 0o700
+const modeOfFile = 0o600
+const indexLengthBytes = 4
+
+/** Files of one name stand together: the three databases of a new folder are nearly the same. */
+export async function packCluster(folder: string, file: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const sorted = paths.toSorted(
+    (one, other) => basename(one).localeCompare(basename(other)) || one.localeCompare(other),
+  )
+  const contents: Buffer[] = []
+  for (const path of sorted) contents.push(await readFile(path))
+  const index: Index = {
+    folders: entries
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name))),
+    files: sorted.map((path, at) => [relative(folder, path), contents[at]?.byteLength ?? 0]),
+  }
+  const head = Buffer.from(JSON.stringify(index))
+  const length = Buffer.alloc(indexLengthBytes)
+  length.writeUInt32BE(head.byteLength)
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: 24 }
+  await writeFile(file, await promisify(brotliCompress)(Buffer.concat([length, head, ...contents]), { params }))
+}
+
+/** `folder` exists and is empty. */
+export async function unpackCluster(file: string, folder: string): Promise<void> {
+  const bytes = await promisify(brotliDecompress)(await readFile(file))
+  let at = indexLengthBytes + bytes.readUInt32BE(0)
+  // Written by packCluster of the same release.
+  const { folders, files } = JSON.parse(bytes.subarray(indexLengthBytes, at).toString('utf8')) as Index
+  for (const path of folders) await mkdir(join(folder, path), { recursive: true, mode: modeOfFolder })
+  for (const [path, size] of files) {
+    const written = await open(join(folder, path), 'w', modeOfFile)
+    await written.writeFile(bytes.subarray(at, at + size))
+    await written.sync()
+    await written.close()
+    at += size
+  }
 }

@@ -7,7 +7,7 @@ import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { shortSocketFolder } from '../socket-path.ts'
+import { shortSocketFolder } from '../data-dir.ts'
 
 /** Names the socket's file; no port of the machine is opened. */
 const socketNumber = 5432

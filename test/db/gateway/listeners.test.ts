@@ -6,7 +6,7 @@ import type { Adapter, ChannelDefinition, IngressContext } from '../../../src/co
 import { GatewayError } from '../../../src/contract/index.ts'
 import { type Database, type Failpoint, statement } from '../../../src/db/client.ts'
 import { createRejections } from '../../../src/identity/rejected-requests.ts'
-import { createNodeListeners, type NodeListeners } from '../../../src/node/listeners.ts'
+import { createNodeListeners, type NodeListeners } from '../../../src/node/ingress.ts'
 import { createDoor, until } from '../../doubles/at-work.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'
 import { type Judge, judgedChannel } from '../../doubles/loopback/judged.ts'

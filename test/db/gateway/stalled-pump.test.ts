@@ -1,9 +1,9 @@
 // A loop that hangs is seen: by its silence, not by an error it never throws.
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { type Assembled, assembleGateway } from '../../../src/assemble.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { Database } from '../../../src/db/client.ts'
+import { type Assembled, assembleGateway } from '../../../src/gateway/assemble.ts'
 import { loopbackChannels } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,8 +1,8 @@
 // Files over the API: up as a form, down by handle, and no other person's by any name.
 import { afterEach, expect, test } from 'vitest'
-import { sweepRound } from '../../../src/assemble/sweep-round.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { statement } from '../../../src/db/client.ts'
+import { sweepRound } from '../../../src/gateway/sweep.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
 import { madeToken } from '../../doubles/tokens.ts'

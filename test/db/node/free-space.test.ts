@@ -2,8 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
-import { createFolderStore } from '../../../src/node/blob-folder.ts'
-import { createFreeSpaceCheck } from '../../../src/node/free-space.ts'
+import { createFolderStore, createFreeSpaceCheck } from '../../../src/node/folder-blob-store.ts'
 import { canMountDisks, mountSmallDisk } from '../../doubles/small-disk.ts'
 
 const folders: string[] = []

@@ -1,8 +1,8 @@
 // Accounts an app was installed into: found by their account alone, sealed at rest, erased when they end.
 import { expect, test } from 'vitest'
-import { createSeal } from '../../../src/assemble/seal.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { createInstallations } from '../../../src/db/installations.ts'
+import { createSeal } from '../../../src/gateway/seal.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const rows = statement('test_rows', 'select id, channel, status, sealed_credentials::text as kept from connections')

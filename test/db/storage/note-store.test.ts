@@ -1,11 +1,11 @@
 // Notes of a connection: for one taker, until they end, sealed where they are secret, gone with whom they are about.
 import { expect, test } from 'vitest'
-import { createSeal } from '../../../src/assemble/seal.ts'
 import type { TtlEntry } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { createTtlStore } from '../../../src/db/ttl-store.ts'
+import { createSeal } from '../../../src/gateway/seal.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const rows = statement('test_notes', 'select key, value::text as value from connection_notes order by key')

@@ -1,6 +1,5 @@
 // A new sealing key while the gateway works: every sealed row opens at every moment, and in the end all of them by the new key.
 import { beforeEach, expect, test } from 'vitest'
-import { createSeal } from '../../../src/assemble/seal.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createInstallations } from '../../../src/db/installations.ts'
 import { createOwnKeyStore } from '../../../src/db/own-keys.ts'
@@ -8,6 +7,7 @@ import { markOwnKeyStale } from '../../../src/db/own-secrets.ts'
 import { resealEverySecret, sealedTables } from '../../../src/db/reseal.ts'
 import { createSigningKeys } from '../../../src/db/signing-keys.ts'
 import { createTtlStore } from '../../../src/db/ttl-store.ts'
+import { createSeal } from '../../../src/gateway/seal.ts'
 import { newUuid } from '../../doubles/uploads.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

@@ -1,8 +1,8 @@
 // Keys of handles: one for all replicas, an hour of grace after a change, and a line that says who changed it.
 import { expect, test } from 'vitest'
-import { createSeal } from '../../../src/assemble/seal.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createSigningKeys } from '../../../src/db/signing-keys.ts'
+import { createSeal } from '../../../src/gateway/seal.ts'
 import { newUuid } from '../../doubles/uploads.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 

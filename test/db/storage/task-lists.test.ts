@@ -1,9 +1,9 @@
 // Long lists of tasks: read from an index, whatever the table holds.
 import { expect, test } from 'vitest'
-import { createSeal } from '../../../src/assemble/seal.ts'
 import type { TaskPage } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createTaskStore, listContextTasks, listTasks } from '../../../src/db/tasks.ts'
+import { createSeal } from '../../../src/gateway/seal.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const fill = statement(

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type McpServer, type McpServerConfig, readMcpServers } from '../../../src/agents/mcp/mcp-server.ts'
 import { createToolServers, type ToolServers } from '../../../src/agents/mcp/tool-servers.ts'
-import { createMcpConnect } from '../../../src/node/mcp/connect.ts'
+import { createMcpConnect } from '../../../src/node/mcp-client.ts'
 import { ran } from '../../doubles/tool-call.ts'
 import { describeBeside, loadPeer, provePeer } from '../peer.ts'
 

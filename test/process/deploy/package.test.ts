@@ -35,7 +35,7 @@ describe('the package', () => {
   test('imports nothing by a name that is only known at run time, except through importOnNode', () => {
     const computed = sources.filter(([, text]) => /\bimport\((?!\s*['"])/.test(text)).map(([path]) => path)
     // A thread loads the module that it is given: one of the bundles.
-    expect(computed.sort()).toEqual(['src/cli/load.ts', 'src/lib/import-on-node.ts', 'src/node/worker-pool.ts'])
+    expect(computed.sort()).toEqual(['src/cli/load-config.ts', 'src/lib/import-on-node.ts', 'src/node/worker-pool.ts'])
   })
 
   test('has no optional packages but the PostgreSQL binaries, which the gateway finds by platform', () => {

@@ -1,7 +1,7 @@
 // How a story looks in a terminal: one timeline, wrapped, coloured only where colour is wanted.
 import { describe, expect, test } from 'vitest'
 import type { Explanation } from '../../../src/api/explain/explain.ts'
-import { renderCandidates, renderTimeline } from '../../../src/cli/render-story.ts'
+import { renderCandidates, renderTimeline } from '../../../src/cli/explain.ts'
 import { durationText } from '../../../src/lib/duration-text.ts'
 
 const at = (seconds: number) => new Date(Date.parse('2026-11-17T09:30:00.000Z') + seconds * 1_000).toISOString()

@@ -1,6 +1,6 @@
 // How agents listen in rooms, as an operator writes it down.
 import { expect, test } from 'vitest'
-import { readReplyPolicy } from '../../../src/config/attention.ts'
+import { readReplyPolicy } from '../../../src/config/connection-settings.ts'
 import type { ConnectionConfig } from '../../../src/contract/index.ts'
 
 function problemsOf(attention: unknown): readonly string[] {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { secret } from '../../../src/contract/index.ts'
-import { readAdminToken } from '../../../src/node/admin-token.ts'
+import { readAdminToken } from '../../../src/node/gateway-secrets.ts'
 
 let folder: string
 const read = async () => {

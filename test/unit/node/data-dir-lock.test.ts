@@ -5,8 +5,7 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { makeDataDir } from '../../../src/node/data-dir.ts'
-import { lockDataDir, openControlSocket, socketPathFor } from '../../../src/node/data-dir-lock.ts'
+import { lockDataDir, makeDataDir, openControlSocket, socketPathFor } from '../../../src/node/data-dir.ts'
 
 let folder: string
 const servers: Server[] = []

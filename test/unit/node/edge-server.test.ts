@@ -2,9 +2,9 @@
 import type { RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readHttpLimits } from '../../../src/config/http-limits.ts'
-import { sharedAddress } from '../../../src/node/connection-bounds.ts'
-import { createHttpServer, type HttpServer } from '../../../src/node/edge-server.ts'
+import { readHttpLimits } from '../../../src/config/limits.ts'
+import { sharedAddress } from '../../../src/node/connection-limits.ts'
+import { createHttpServer, type HttpServer } from '../../../src/node/http-server.ts'
 import { until } from '../../doubles/at-work.ts'
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }

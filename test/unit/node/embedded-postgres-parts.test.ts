@@ -11,13 +11,17 @@ import {
   linkLibraries,
   packageVersion,
   pinned,
+  preparePrograms,
   verifyBinaries,
 } from '../../../src/node/embedded-postgres/binaries.ts'
-import { createCluster, requireSameVersion } from '../../../src/node/embedded-postgres/cluster.ts'
-import { preparePrograms } from '../../../src/node/embedded-postgres/programs.ts'
+import {
+  createCluster,
+  packCluster,
+  requireSameVersion,
+  unpackCluster,
+} from '../../../src/node/embedded-postgres/cluster.ts'
 import { canEnterFolders, commandAs, openFoldersForAccount } from '../../../src/node/embedded-postgres/run-as.ts'
 import { trimServerLog } from '../../../src/node/embedded-postgres/server.ts'
-import { packCluster, unpackCluster } from '../../../src/node/embedded-postgres/template.ts'
 
 const isRoot = process.getuid?.() === 0
 const here = `${process.platform}-${process.arch}`

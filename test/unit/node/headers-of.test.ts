@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { joinedHeaders } from '../../../src/node/headers-of.ts'
+import { joinedHeaders } from '../../../src/node/incoming-request.ts'
 
 const names = ['X-Signature', 'x-signature', 'Content-Type', 'HOST', 'Cookie', 'Authorization', 'x-other']
 

@@ -11,7 +11,7 @@ import { type McpServer, type McpServerConfig, readMcpServers } from '../../../s
 import { createToolServers, type ToolServers } from '../../../src/agents/mcp/tool-servers.ts'
 import type { ToolResult } from '../../../src/agents/tools/tool.ts'
 import type { LogFields } from '../../../src/contract/index.ts'
-import { createMcpConnect } from '../../../src/node/mcp/connect.ts'
+import { createMcpConnect } from '../../../src/node/mcp-client.ts'
 import { startMcpHttpServer, startRawMcpServer } from '../../doubles/mcp-http-server.ts'
 import { ran } from '../../doubles/tool-call.ts'
 

@@ -6,7 +6,7 @@ import {
   isForwardingHeader,
   isFromThisMachine,
   trustSocketsOfServer,
-} from '../../../src/node/request-source.ts'
+} from '../../../src/node/incoming-request.ts'
 
 const onLoopback = { remoteAddress: '127.0.0.1' } as Socket
 const arrived = (headers: Readonly<Record<string, string>>, socket: Socket = onLoopback, httpVersion = '1.1') => ({

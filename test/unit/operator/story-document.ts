@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Explanation } from '../../../src/api/explain/explain.ts'
 import { buildTimeline } from '../../../src/api/explain/timeline.ts'
-import { renderTimeline } from '../../../src/cli/render-story.ts'
+import { renderTimeline } from '../../../src/cli/explain.ts'
 import type { DeliveryFacts, EditFacts, Facts, MessageFacts, PairingFacts, TurnFacts } from '../../../src/db/explain.ts'
 
 const path = fileURLToPath(new URL('../../../docs/explain.md', import.meta.url))

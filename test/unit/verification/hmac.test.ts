@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { type HmacHeaderOptions, toHex, verifyHmacSha256, webHmac } from '../../../src/lib/index.ts'
-import { nodeHmac } from '../../../src/node/node-hmac.ts'
+import { nodeHmac } from '../../../src/node/runtime.ts'
 
 const secret = 'a-shared-secret'
 const body = new TextEncoder().encode('{"hello":"wörld"}')

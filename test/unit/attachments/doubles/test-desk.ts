@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { IncomingFile } from '../../../../src/files/attachment.ts'
 import { type AttachmentServiceDeps, createAttachmentService } from '../../../../src/files/attachment-service.ts'
-import { createFolderStore } from '../../../../src/node/blob-folder.ts'
+import { createFolderStore } from '../../../../src/node/folder-blob-store.ts'
 import { memoryKeys, memoryRows } from './memory-rows.ts'
 
 export type TestDesk = Awaited<ReturnType<typeof openTestDesk>>

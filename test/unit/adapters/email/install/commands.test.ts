@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { emailCommands, runDomainCheck } from '../../../../../adapters/email/install/commands.ts'
 import type { ZoneLookup } from '../../../../../adapters/email/install/look-up.ts'
 import { channelGroup } from '../../../../../src/cli/channel-commands.ts'
-import { runCli } from '../../../../../src/cli/run.ts'
+import { runCli } from '../../../../../src/cli/command-line.ts'
 import {
   type CommandContext,
   type CommandFlags,

@@ -1,0 +1,13 @@
+// From where the API may be called, and how often, as configured.
+
+import type { Config } from '../config.ts'
+import type { Database } from '../db/client.ts'
+import { createLimitStore } from '../db/limits.ts'
+import type { AppDeps } from './deps.ts'
+
+export function createApiLimits(
+  { limits: rules, corsOrigins, tenant }: Config,
+  database: Database,
+): Pick<AppDeps, 'limits' | 'corsOrigins'> {
+  return { limits: { rules, store: createLimitStore(database, tenant) }, corsOrigins }
+}

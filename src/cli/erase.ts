@@ -1,0 +1,84 @@
+// `parley forget`: erases what is stored about one person, on every connection, and says what that was.
+
+import type { ErasedCounts } from '../db/erase-person.ts'
+import { addErasedCounts, type EraseResult, noneErased } from '../identity/erase.ts'
+import { confirmOrAbort, yesArg } from './flags.ts'
+import { type CallGateway, operatorCommand } from './operator-command.ts'
+import { printRemark } from './output.ts'
+
+export const eraseCommand = operatorCommand({
+  name: 'forget',
+  description: 'Erase everything that is stored about one person, on every connection. It cannot be undone.',
+  examples: [
+    'parley forget space:T123/U456 --dry-run',
+    'parley forget space:T123/U456',
+    'parley forget space:T123/U456 --yes --json',
+  ],
+  args: {
+    principal: {
+      type: 'positional',
+      required: true,
+      description: 'The subject of the person, as the lists show it, or their id in the audit log',
+    },
+    'dry-run': { type: 'boolean', description: 'Count what there is, and change nothing' },
+    ...yesArg,
+  },
+  async before(args) {
+    if (args['dry-run'] === true) return
+    await confirmOrAbort(`Erase everything about ${args.principal}, on every connection, for good?`, args.yes)
+  },
+  async run({ args, callGateway, show }) {
+    const { principal } = args
+    if (args['dry-run'] === true) {
+      const { removed } = await callGateway<EraseResult>('POST', '/admin/forget', { body: { principal, dryRun: true } })
+      return show({ isDone: false, removed }, removedText(removed, 'There is', `Nothing is stored about ${principal}.`))
+    }
+    const removed = await eraseAll(callGateway, principal)
+    show({ isDone: true, removed }, removedText(removed, 'Removed', `Nothing was stored about ${principal}.`))
+  },
+})
+
+/** A piece per request; interrupted, the same command goes on with what is left. */
+async function eraseAll(callGateway: CallGateway, principal: string): Promise<ErasedCounts> {
+  let removed = noneErased
+  let from: EraseResult['next'] = null
+  do {
+    const body = { principal, confirm: true, from }
+    const piece: EraseResult = await callGateway('POST', '/admin/forget', { body, timeoutMs: 120_000 })
+    removed = addErasedCounts(removed, piece.removed)
+    from = piece.next
+    if (from !== null) printRemark(`${removed.receipts} messages, ${removed.lines} lines so far …`)
+  } while (from !== null)
+  return removed
+}
+
+const removedKinds: Readonly<Record<keyof ErasedCounts, string>> = {
+  receipts: 'messages (their receipts stay, empty, so that a redelivery is known)',
+  inFlight: 'of these still waiting or being answered',
+  lines: 'lines of transcripts',
+  overheard: 'messages that rooms remembered',
+  conversations: 'conversations',
+  sharedConversations: 'conversations with others, which go on without them',
+  sessions: 'sessions',
+  turns: 'turns, with their runs, journals and logs',
+  calls: 'calls to platforms (their receipts stay, empty)',
+  unsent: 'calls that had not arrived yet',
+  waits: 'approvals and tool requests',
+  timers: 'timers',
+  attachments: 'files (their bytes go within minutes, unless another sender sent the same)',
+  grants: 'grants',
+  pairings: 'pairings',
+  tokens: 'tokens',
+  consents: 'consents',
+  tombstones: 'notes about deleted messages',
+  chains: 'chains of callers',
+  records: 'records of channels about them',
+  links: 'links between identities',
+  principals: 'names in the audit log (its lines stay, without a name)',
+}
+
+function removedText(removed: ErasedCounts, verb: string, none: string): string {
+  const found = (Object.keys(removedKinds) as (keyof ErasedCounts)[]).filter((kind) => removed[kind] > 0)
+  if (found.length === 0) return none
+  return [`${verb}:`, ...found.map((kind) => `${String(removed[kind]).padStart(8)}  ${removedKinds[kind]}`)].join('\n')
+}

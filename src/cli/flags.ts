@@ -1,0 +1,97 @@
+// Flags and footers that every list has.
+
+import process from 'node:process'
+import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
+import { printableLine } from './output.ts'
+
+export const pageArgs = {
+  limit: { type: 'string', default: '50', description: 'Lines per page, 1 to 500', valueHint: 'number' },
+  before: { type: 'string', description: 'Where the page before this one ended', valueHint: 'number' },
+  connection: { type: 'string', description: 'Only this one, as the books name it', valueHint: 'channel/id' },
+} as const
+
+type PageFlags = {
+  readonly limit?: string | undefined
+  readonly before?: string | undefined
+  readonly connection?: string | undefined
+}
+
+export function buildPageQuery(
+  { limit, before, connection }: PageFlags,
+  more: Record<string, string | undefined>,
+): string {
+  const query = new URLSearchParams({ limit: requireWholeNumber('limit', limit ?? '50', 500) })
+  if (before !== undefined) query.set('before', requireWholeNumber('before', before, Number.MAX_SAFE_INTEGER))
+  if (connection !== undefined) query.set('connection', connection)
+  for (const [name, value] of Object.entries(more)) if (value !== undefined) query.set(name, value)
+  return query.toString()
+}
+
+/** `words` is the command that was typed. */
+export function pageFooter(next: number | string | null, words: string): string {
+  return next === null ? '' : `\n\nMore: ${words} --before ${next}`
+}
+
+/** For lists whose ids sort by time. */
+export const idPageArgs = {
+  limit: pageArgs.limit,
+  before: { type: 'string', description: 'Where the page before this one ended', valueHint: 'id' },
+} as const
+
+export function idPageQuery(
+  { limit, before }: Pick<PageFlags, 'limit' | 'before'>,
+  more: Record<string, string | undefined>,
+): string {
+  return buildPageQuery({ limit }, { ...more, before })
+}
+
+function requireWholeNumber(flag: string, text: string, max: number): string {
+  const isFine = /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= max
+  if (!isFine) throw wrongUsage(`--${flag} must be a whole number from 1 to ${max}`)
+  return text
+}
+
+// Spans of time as people type them: 45m, 12h, 30d, 8w.
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+/** Undefined: it is not written like one. */
+function parseDurationMs(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^(\d{1,5})([mhdw])$/.exec(text) ?? []
+  return unit in unitMs ? Number(count) * unitMs[unit as keyof typeof unitMs] : undefined
+}
+
+/** What `--expires` says; null: for ever. */
+export function expiryMs(expires: string | undefined): number | null {
+  if (expires === undefined) return null
+  const lifeMs = parseDurationMs(expires) ?? 0
+  if (lifeMs === 0) throw wrongUsage('--expires must be a number with m, h, d or w after it, such as 30d')
+  return lifeMs
+}
+
+/** What `--since` and `--until` say: an instant, or how long ago. */
+export function parseTimeFlag(flag: string, text: string): string {
+  const spanMs = parseDurationMs(text)
+  const at = spanMs === undefined ? Date.parse(text) : Date.now() - spanMs
+  if (Number.isNaN(at)) throw wrongUsage(`--${flag} must be a time such as 2026-01-31, or a span such as 12h`)
+  return new Date(at).toISOString()
+}
+
+// The question before something that cannot be undone. Without a terminal there is no question: --yes says it beforehand.
+
+export const yesArg = {
+  yes: { type: 'boolean', description: 'Do not ask; needed where there is no terminal' },
+} as const
+
+export async function confirmOrAbort(question: string, isAgreed: boolean | undefined): Promise<void> {
+  if (isAgreed === true) return
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
+    throw wrongUsage(`there is no terminal to ask on; add --yes to say: ${question.replace(/\?$/, '')}`)
+  const prompts = await import('@clack/prompts')
+  const answer = await prompts.confirm({
+    message: printableLine(question),
+    initialValue: false,
+    output: process.stderr,
+  })
+  if (answer !== true) throw new CommandError(exitCodes.failed, 'declined', 'nothing was changed')
+}

@@ -1,2 +1,0 @@
-// The release, as `parley --version` and backups say it.
-export const version = '0.1.0'

@@ -1,0 +1,338 @@
+// Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
+import type { ToolServers } from '../agents/mcp/tool-servers.ts'
+import type { Config } from '../config.ts'
+import {
+  cloneForObserver,
+  createIdSource,
+  describeError,
+  errorLogFields,
+  GatewayError,
+  type Hmac,
+  type Log,
+  type Mailer,
+  type Meter,
+  noMeter,
+  type Observer,
+  type Offload,
+  type SafeFetch,
+  type Secret,
+} from '../contract/index.ts'
+import { createChainStore } from '../db/call-chains.ts'
+import { createCallerAccess } from '../db/caller-access.ts'
+import type { Database, Failpoint, WakingWork } from '../db/client.ts'
+import { createInboxStore, type InboxStore } from '../db/inbox.ts'
+import { createSourceStore, type SourceStore } from '../db/sources.ts'
+import { createTakeOver } from '../db/take-over.ts'
+import { createTurnStore } from '../db/turns.ts'
+import { createUnprovenSenderStore } from '../db/unproven-senders.ts'
+import { createGateway, type Gateway } from '../gateway.ts'
+import { createAccessPolicy } from '../identity/access-policy.ts'
+import { decideConsent } from '../identity/consent.ts'
+import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
+import { createEvidenceResolver } from '../identity/resolve-principal.ts'
+import { type Committer, createGroupCommit } from '../inbound/group-commit.ts'
+import { createUnpinnedFetch, sha256Hex } from '../lib/index.ts'
+import { createPresenceService } from '../outbound/presence.ts'
+import type { SettlePolicy } from '../outbound/settle.ts'
+import { createTaskWatchers } from '../tasks/task-service.ts'
+import type { GatewayConnection, GatewayDeps, TurnPolicy } from '../turns/deps.ts'
+import type { Isolation } from '../turns/isolation.ts'
+import { createLeaseKeeper } from '../turns/leases.ts'
+import { createResultKeeper } from '../turns/result-keeper.ts'
+import { createRunWatch } from '../turns/run-watch.ts'
+import { capabilityCheck } from '../turns/tool-capability.ts'
+import { createWakeup, type Wakeup } from '../turns/worker-loop.ts'
+import { type AssembledFiles, assembleAttachments, type RuntimeFiles } from './attachments.ts'
+import { createConnections } from './connections.ts'
+import { createOwnAttestor, createOwnHost, createSpeakerMarks } from './own-keys.ts'
+import type { SealKeys } from './seal.ts'
+import { createStores } from './stores.ts'
+
+export type Runtime = {
+  readonly fetch: typeof fetch
+  /** fetch for effects: asks right before a request leaves whether it still may. Without it: `fetch`. */
+  readonly fenceFetch?: (mayLeave: (ageMs: number) => boolean, onSend?: () => void) => typeof fetch
+  readonly now: () => number
+  readonly monotonicMs: () => number
+  /** For addresses from messages and peers. Without it: over `fetch`, which pins nothing. */
+  readonly guardedFetch?: SafeFetch
+  /** Without it: WebCrypto. */
+  readonly hmac?: Hmac
+  /** Sends for channels whose protocol this runtime speaks itself. */
+  readonly carrier?: Mailer
+  /** Computes for channels away from the event loop. Without it: in this thread. */
+  readonly offload?: Offload
+  /** No other machine gets to this gateway. Without it: others may. */
+  readonly isLocalOnly?: boolean
+  readonly random: () => number
+  readonly log: Log
+  /** Values of secrets this process was given: no error that is kept shows them. */
+  readonly secretValues?: readonly string[]
+  /** How rows are committed. Without it: in groups, shared by whatever arrives at the same time. */
+  readonly committer?: (store: InboxStore) => Committer
+  /** Told that a commit left work to another process. Correctness never depends on it. */
+  readonly onWork?: () => void
+  /** Reaches MCP servers; without it agents that have some are refused. */
+  readonly createToolServers?: (deps: Pick<Runtime, 'fetch' | 'log' | 'monotonicMs'>) => ToolServers
+  /** Counts what the hops come to; without one nothing is counted. */
+  readonly meter?: Meter
+  /** The name this process holds leases in. Without it: one of its own. */
+  readonly holder?: string
+  readonly isolation?: Isolation
+  /** Where bytes are kept. Without it files are refused, and told so. */
+  readonly files?: RuntimeFiles
+  /** What is known of token issuers, where it outlives what is assembled here. */
+  readonly issuerMemory?: IssuerCache
+  /** The operator's first token, where it was made here. */
+  readonly firstToken?: Secret
+  /** What credentials are sealed with. Without it: as configured. */
+  readonly sealKeys?: SealKeys
+  /** What the disk of the data folder has room for. */
+  readonly room?: NonNullable<GatewayDeps['room']>
+  readonly failpoint?: Failpoint
+}
+
+export type Assembled = {
+  readonly gateway: Gateway
+  readonly deps: GatewayDeps
+  readonly files: AssembledFiles
+  /** For an edge that stays: connections that pull. */
+  readonly sources: SourceStore
+  /** Wakes the worker loop of this work; without one, every loop. */
+  readonly wake: (work?: WakingWork) => void
+  readonly stop: () => void
+  /** Ends the connections to MCP servers, and the programs among them. */
+  readonly closeTools: () => Promise<void>
+}
+
+const defaultTurnPolicy: Omit<TurnPolicy, 'reservedSlots'> = {
+  leaseMs: 30_000,
+  slots: 64,
+  sendSlots: 32,
+  pollMs: 1_000,
+  merge: { maxMessages: 20, maxBytes: 64 * 1024 },
+  deadlineMs: 10 * 60_000,
+  fetchTimeoutMs: 60_000,
+  maxFailures: 3,
+  maxDeaths: 4,
+  retryFirstMs: 250,
+  maxOutageMs: 60 * 60_000,
+  outageNoticeMs: 10_000,
+  rotateAfterIdleMs: 7 * 24 * 60 * 60_000,
+  rotateCommands: ['new', 'reset'],
+  historyHead: 2,
+  historyTail: 20,
+  liveAfterMs: 300,
+  typingAfterMs: 1_000,
+}
+
+export function assembleGateway(config: Config, database: Database, runtime: Runtime): Assembled {
+  const turnPolicy = resolveTurnPolicy(config)
+  const { fenceFetch, fetch } = createLeaseFencedFetch(runtime, turnPolicy)
+  const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
+  const newId = createIdSource(runtime.now, fillRandom)
+  const files = assembleAttachments(config, database, { ...runtime, newId, fillRandom })
+  const bells = createWakeups(runtime.onWork)
+  const watching = { watchers: createTaskWatchers(), wake: () => notifyAllWorkers(bells) }
+  const means = { ...runtime, ...watching, ...files.forChannels, fetch, newId }
+  const connections = createConnections(config, database, means, turnPolicy)
+  const tools = createToolServersOrThrow(config, { ...runtime, fetch })
+  const { tenant } = config
+  const lease = {
+    holder: runtime.holder ?? newId(),
+    leaseMs: turnPolicy.leaseMs,
+    tenant,
+    takeOver: createTakeOver(turnPolicy),
+  }
+  const turns = createTurnStore(database, lease)
+  const keepers = createLeaseAndResultKeepers(runtime, turns, turnPolicy)
+  const stores = createStores(database, { ...lease, newId })
+  const runWatch = createRunWatch({ runs: stores.runs, everyMs: turnPolicy.pollMs })
+  const deps: GatewayDeps = {
+    ...runtime,
+    tenant,
+    meter: runtime.meter ?? noMeter,
+    fenceFetch,
+    guardedFetch: runtime.guardedFetch ?? createUnpinnedFetch(fetch),
+    connections,
+    agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
+    committer: (runtime.committer ?? createGroupCommit)(createInboxStore(database)),
+    ...stores,
+    attachments: files.desk,
+    turns,
+    runWatch,
+    ...identityPorts(config),
+    readAccess: createCallerAccess(database, tenant),
+    strangers: createUnprovenSenderStore(database, tenant),
+    ...remoteGatewayPorts(config, database, { ...runtime, newId }),
+    ...keepers,
+    turnPolicy,
+    ...settleAndValidationRules(config, turnPolicy, connections),
+    bells,
+    signs: createPresenceService(),
+    ...watching,
+    notify: safeObserver(config.onEvent, runtime.log),
+    ...tools,
+    newId,
+    fillRandom,
+    hash: sha256Hex,
+  }
+  return {
+    gateway: createGateway(deps),
+    deps,
+    files,
+    sources: createSourceStore(database, lease),
+    wake: (work) => (work === undefined ? notifyAllWorkers(bells) : bells[work].ring()),
+    stop() {
+      keepers.leases.stop()
+      runWatch.stop()
+    },
+    closeTools: async () => tools.toolServers?.close(),
+  }
+}
+
+/** Of few slots none is kept back: one that waits for others would be missing here. */
+function resolveTurnPolicy({ turns }: Config): TurnPolicy {
+  const policy = { ...defaultTurnPolicy, ...turns }
+  return { ...policy, reservedSlots: policy.reservedSlots ?? Math.floor(policy.slots / 8) }
+}
+
+function createLeaseAndResultKeepers(
+  runtime: Runtime,
+  turns: GatewayDeps['turns'],
+  { leaseMs }: TurnPolicy,
+): Pick<GatewayDeps, 'leases' | 'results'> {
+  return {
+    leases: createLeaseKeeper({ ...runtime, turns, leaseMs }),
+    results: createResultKeeper({ ...runtime, leaseMs }),
+  }
+}
+
+/** What we start must be on its way before another process can take the lane over: under a third of the lease, like the calls. */
+function createLeaseFencedFetch(
+  runtime: Runtime,
+  { leaseMs }: TurnPolicy,
+): Pick<GatewayDeps, 'fenceFetch'> & Pick<Runtime, 'fetch'> {
+  const fenceFetch = runtime.fenceFetch ?? fetchWithoutFence(runtime.fetch)
+  return { fenceFetch, fetch: fenceFetch((ageMs) => ageMs < leaseMs / 3) }
+}
+
+/** Where nothing is known of bytes, a request has left as soon as it was asked for. */
+function fetchWithoutFence(fetch: Runtime['fetch']): GatewayDeps['fenceFetch'] {
+  return (_mayLeave, onSend) => (input, init) => {
+    onSend?.()
+    return fetch(input, init)
+  }
+}
+
+function settleAndValidationRules(
+  config: Config,
+  policy: TurnPolicy,
+  connections: readonly GatewayConnection[],
+): Pick<GatewayDeps, 'settlePolicy' | 'validation'> {
+  return {
+    settlePolicy: { ...defaultSettlePolicy(policy, connections), ...config.sends },
+    validation: validationScope(connections),
+  }
+}
+
+type IdentityPorts = 'consent' | 'access' | 'principals' | 'capabilities' | 'trustedIssuers' | 'attestations'
+
+/** The identity stage as configured: a host application may bring parts of its own. */
+function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, IdentityPorts> {
+  return {
+    access: ports.access ?? createAccessPolicy(),
+    principals: ports.principals ?? createEvidenceResolver(),
+    trustedIssuers,
+    attestations: ports.attestations ?? { verify: async () => 'EV_SIG_UNAVAILABLE' },
+    consent: ports.consent ?? decideConsent,
+    capabilities: capabilityCheck(ports.userHas ?? (() => false)),
+  }
+}
+
+/** Who we are to other gateways, and what we remember of theirs. */
+function remoteGatewayPorts(
+  config: Config,
+  database: Database,
+  means: Parameters<typeof createOwnAttestor>[2],
+): Pick<GatewayDeps, 'attestor' | 'chains' | 'host' | 'speakerMarks'> {
+  return {
+    attestor: createOwnAttestor(config, database, means),
+    chains: createChainStore(database, config.tenant),
+    host: createOwnHost(config, database),
+    speakerMarks: createSpeakerMarks(config, database, means),
+  }
+}
+
+/** A server out of reach is told at the start and by name, instead of in the middle of a message. */
+function createToolServersOrThrow({ agents }: Config, runtime: Runtime): Pick<GatewayDeps, 'toolServers'> {
+  if (runtime.createToolServers !== undefined) return { toolServers: runtime.createToolServers(runtime) }
+  const far = agents.find((agent) => agent.mcpServers !== undefined)
+  if (far === undefined) return {}
+  const advice = 'run the gateway there, or remove it from mcpServers'
+  throw new GatewayError(
+    'config_invalid',
+    `[agent] "${far.slug}": the MCP server "${far.mcpServers?.[0]?.name}" can be reached from Node only; ${advice}`,
+  )
+}
+
+function defaultSettlePolicy(policy: TurnPolicy, connections: readonly GatewayConnection[]): SettlePolicy {
+  const slowest = Math.max(0, ...connections.map((each) => each.adapter.capabilities.callTimeoutMs))
+  return {
+    backoff: { firstMs: 500, maxMs: 5 * 60_000 },
+    giveUpAfterMs: 24 * 60 * 60_000,
+    unknownPauseMs: 2_000,
+    reconcileAfterMs: policy.leaseMs + slowest,
+    reconcileForMs: 10 * 60_000,
+    retryUnknown: 'never',
+  }
+}
+
+function validationScope(connections: readonly GatewayConnection[]): GatewayDeps['validation'] {
+  return {
+    from: 'adapter',
+    receivedVia: new Set(connections.map((each) => each.adapter.capabilities.receivedVia)),
+    authMethods: new Set(connections.flatMap((each) => each.adapter.capabilities.authMethods)),
+  }
+}
+
+/** An observer's exceptions never matter to the journey. */
+function safeObserver(observer: Observer | undefined, log: Log): Observer {
+  if (observer === undefined) return () => {}
+  return (event) => {
+    const logObserverFailure = (error: unknown): void => {
+      const place = { hook: event.type, connection: event.connection }
+      log.warn('observer_failed', { ...place, ...errorLogFields(error, 'observer_failed') }, describeError(error))
+    }
+    try {
+      // An observer may turn out to be asynchronous; its failures come later and matter as little.
+      void Promise.resolve(observer(cloneForObserver(event))).catch(logObserverFailure)
+    } catch (error) {
+      logObserverFailure(error)
+    }
+  }
+}
+
+function createWakeups(onWork: Runtime['onWork']): GatewayDeps['bells'] {
+  return {
+    turns: announceWakeups(createWakeup(), onWork),
+    sends: createWakeup(),
+    ends: createWakeup(),
+    timers: createWakeup(),
+    events: createWakeup(),
+    live: createWakeup(),
+  }
+}
+
+function announceWakeups(bell: Wakeup, onWork: (() => void) | undefined): Wakeup {
+  if (onWork === undefined) return bell
+  const ring = (isUrgent?: boolean): void => {
+    bell.ring(isUrgent)
+    onWork()
+  }
+  return { ...bell, ring }
+}
+
+function notifyAllWorkers(bells: Readonly<Record<string, Wakeup>>): void {
+  for (const bell of Object.values(bells)) bell.ring()
+}

@@ -1,0 +1,210 @@
+// Connections as configured: each with its adapter, and every adapter with the ports it may use.
+
+import { agentProfile } from '../assemble/agent-profile.ts'
+import type { Config } from '../config.ts'
+import {
+  type AgentProfile,
+  type CallerVerifier,
+  GatewayError,
+  type Hmac,
+  type Log,
+  type Mailer,
+  type Offload,
+  type SafeFetch,
+  type Secret,
+} from '../contract/index.ts'
+import type { Database } from '../db/client.ts'
+import { createInstallations, type Seal } from '../db/installations.ts'
+import { createPeople } from '../db/known-people.ts'
+import { createOwnKeyStore } from '../db/own-keys.ts'
+import { createRecords } from '../db/records.ts'
+import { createRoomStore } from '../db/rooms.ts'
+import { createTaskStore } from '../db/tasks.ts'
+import { createTokenStore } from '../db/tokens.ts'
+import { createRunLog } from '../db/transcripts.ts'
+import { createTtlStore } from '../db/ttl-store.ts'
+import { createUsedTokens } from '../db/used-tokens.ts'
+import { createCallerService } from '../identity/callers.ts'
+import { createExternalTokenVerifier, type ExternalTokenVerifier } from '../identity/issuers/external-tokens.ts'
+import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-client.ts'
+import { hasTokenIssuers, metadataUrl } from '../identity/issuers/token-issuers.ts'
+import { createUnpinnedFetch, equalInConstantTime, sha256Hex, webHmac } from '../lib/index.ts'
+import { createTaskService, type TaskWatchers } from '../tasks/task-service.ts'
+import type { GatewayConnection, TurnPolicy } from '../turns/deps.ts'
+import type { ChannelFiles } from './attachments.ts'
+import { createSeal, type SealKeys, sealKeyBytes } from './seal.ts'
+
+/** Without `guardedFetch`: over `fetch`, with what cannot be judged there refused. */
+type ConnectionDeps = CallerServiceDeps &
+  ChannelFiles & {
+    /** Without it: WebCrypto. */
+    readonly hmac?: Hmac
+    /** Without it: nothing is sent but by fetch and by sockets. */
+    readonly carrier?: Mailer
+    /** Without it: channels compute in this thread. */
+    readonly offload?: Offload
+    /** No other machine gets to this gateway. */
+    readonly isLocalOnly?: boolean
+    /** Without it: as configured. */
+    readonly sealKeys?: SealKeys
+    readonly newId: () => string
+    readonly monotonicMs: () => number
+    /** The clients that watch tasks in this process. */
+    readonly watchers: TaskWatchers
+    /** Something was left to do. */
+    readonly wake: () => void
+  }
+
+export function createConnections(
+  config: Config,
+  database: Database,
+  means: ConnectionDeps,
+  policy: TurnPolicy,
+): readonly GatewayConnection[] {
+  const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
+  const desks = createCallerServices(config, database, means)
+  const maxCallMs = Math.floor(policy.leaseMs / 3)
+  const connections = config.connections.map((each) =>
+    createConnection(config, each, database, { ...means, seal, callers: desks(each), maxCallMs }),
+  )
+  requireCallsShorterThanLease(connections, policy)
+  return connections
+}
+
+function createConnection(
+  config: Config,
+  each: Config['connections'][number],
+  database: Database,
+  means: ConnectionDeps & { readonly seal: Seal; readonly callers: CallerVerifier; readonly maxCallMs: number },
+): GatewayConnection {
+  const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
+  const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch), callers } = means
+  const runLog = createRunLog(database)
+  const key = `${each.channel.channel}/${each.id}`
+  const { tenant } = config
+  const own = { tenant, connection: key, agent: each.agent, seal: means.seal }
+  const installations = createInstallations(database, own)
+  const ownKeys = createOwnKeyStore(database, own)
+  const places = createRoomStore(database, { tenant, connection: key })
+  const notes = createTtlStore(database, { tenant, connection: key, seal: means.seal })
+  const records = createRecords(database, { tenant, connection: key })
+  const people = createPeople(database, { tenant, connection: key })
+  const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
+  const tasks = createTaskService({ ...means, store })
+  const stores = { installations, ownKeys, places, tasks, notes, people, records }
+  const originals = means.originalsOf?.(key)
+  const channelDeps = {
+    connection,
+    fetch,
+    guardedFetch,
+    now,
+    hmac,
+    runLog,
+    callers,
+    files,
+    ...stores,
+    ...(originals === undefined ? {} : { originals }),
+    ...(means.carrier === undefined ? {} : { carrier: means.carrier }),
+    ...(means.offload === undefined ? {} : { offload: means.offload }),
+    ...(means.isLocalOnly === undefined ? {} : { isLocalOnly: means.isLocalOnly }),
+    newId: means.newId,
+    maxCallMs: means.maxCallMs,
+    agents: () => agentProfilesForConnection(config, each),
+    ...(config.publicUrl === undefined ? {} : { publicUrl: new URL(config.publicUrl).origin }),
+  }
+  return {
+    key,
+    connection,
+    isShared: each.isShared,
+    adapter: each.channel.create(each.settings, channelDeps),
+    notePlace: places.note,
+    ...(originals === undefined ? {} : { originals }),
+    tasks,
+    access: each.access,
+    strangers: each.strangers,
+    ...(each.replyParts === undefined ? {} : { replyParts: each.replyParts }),
+    mentionHumans: each.mentionHumans,
+    attention: each.attention,
+    ...(each.consent === undefined ? {} : { transcriptBasis: each.consent.storeTranscript.trim() }),
+  }
+}
+
+/** The default agent, for messages that name none, goes first. */
+function agentProfilesForConnection(
+  config: Config,
+  { agent, isShared }: Config['connections'][number],
+): readonly AgentProfile[] {
+  const first = config.agents.filter(({ slug }) => slug === agent)
+  const others = isShared ? config.agents.filter(({ slug }) => slug !== agent) : []
+  return [...first, ...others].map(agentProfile)
+}
+
+/** A call of ours must be over before another process can take the lane over. */
+function requireCallsShorterThanLease(connections: readonly GatewayConnection[], policy: TurnPolicy): void {
+  for (const { adapter, connection } of connections) {
+    const { callTimeoutMs } = adapter.capabilities
+    if (callTimeoutMs * 3 <= policy.leaseMs) continue
+    const advice = `raise turns.leaseMs to at least ${callTimeoutMs * 3}`
+    throw new GatewayError(
+      'config_invalid',
+      `[${adapter.channel}] connection "${connection.id}": calls may take ${callTimeoutMs} ms; ${advice}`,
+    )
+  }
+}
+
+// The services that identify API callers, one per connection over one set of issuers.
+
+type CallerServiceDeps = {
+  readonly fetch: typeof fetch
+  readonly guardedFetch?: SafeFetch
+  readonly now: () => number
+  readonly log: Pick<Log, 'warn'>
+  /** Where a process is too short to remember: what is known of issuers. */
+  readonly issuerMemory?: IssuerCache
+  /** The operator's first token. Without it: as configured. */
+  readonly firstToken?: Secret
+}
+
+function createCallerServices(
+  config: Config,
+  database: Database,
+  means: CallerServiceDeps,
+): (connection: { readonly isShared: boolean }) => CallerVerifier {
+  const { tokenIssuers, tenant, publicUrl } = config
+  const tokens = createTokenStore(database, tenant)
+  const isOpen = hasTokenIssuers(tokenIssuers)
+  const outside = isOpen ? { outside: createOutsideTokenCheck(config, database, means) } : {}
+  const metadata =
+    isOpen && publicUrl !== undefined ? { metadataUrl: (resource?: string) => metadataUrl(publicUrl, resource) } : {}
+  const first = means.firstToken ?? config.adminToken
+  const isFirstAdminToken = (token: string): boolean =>
+    first !== undefined && equalInConstantTime(token, first.reveal())
+  const agents = config.agents.map(({ slug }) => slug)
+  const shared = {
+    tokens,
+    hash: sha256Hex,
+    isOurs: isFirstAdminToken,
+    agents,
+    realm: config.domain,
+    ...outside,
+    ...metadata,
+  }
+  return ({ isShared }) => createCallerService({ ...shared, isShared })
+}
+
+function createOutsideTokenCheck(
+  { tokenIssuers, tenant }: Config,
+  database: Database,
+  means: CallerServiceDeps,
+): ExternalTokenVerifier {
+  const own = createUnpinnedFetch(means.fetch)
+  return createExternalTokenVerifier({
+    issuers: tokenIssuers,
+    fetch: { own, guarded: means.guardedFetch ?? own },
+    memory: means.issuerMemory ?? createIssuerCache(),
+    used: createUsedTokens(database, tenant),
+    hash: sha256Hex,
+    now: means.now,
+    log: means.log,
+  })
+}

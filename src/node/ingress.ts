@@ -1,0 +1,161 @@
+// The ways in beside HTTP, together: connections that pull, connections with a port of their own, and how all of them stand.
+import type { Agent } from '../agents/define-agent.ts'
+import type { AppDeps } from '../api/deps.ts'
+import { failureAnswer } from '../api/http-answers.ts'
+import { deliverInbound, receivedAnswer } from '../api/webhook.ts'
+import type { Adapter, IngressContext, ProbeRequest, RawRequest } from '../contract/index.ts'
+import type { Assembled } from '../gateway/assemble.ts'
+import { type ListenerState, type RunningListeners, runListeners } from '../inbound/listeners.ts'
+import { type RunningSources, runSources, type SourceState } from '../inbound/sources.ts'
+import { observedProblems } from '../observability/connection-health.ts'
+import { type RunningProbes, runProbes } from '../observability/probes.ts'
+import type { ReadinessDeps } from '../observability/readiness.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
+
+export type NodeIngress = {
+  /** Resolves when every port was tried once. */
+  readonly start: () => Promise<void>
+  /** What their adapters want said at the start, by connection. */
+  readonly notices: ReadonlyMap<string, string>
+  /** Connections that no other machine gets to. */
+  readonly localOnly: ReadonlySet<string>
+  readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns'>>
+  /** By connection whose platform, and model whose server is asked: resolves when it is known how it stands. Empty before the start. */
+  readonly probed: () => RunningProbes['first']
+  readonly stop: () => Promise<void>
+}
+
+export type ProbeSchedule = {
+  readonly everyMs: number
+  /** Whose models are asked about. */
+  readonly agents: readonly Pick<Agent, 'modelProbes'>[]
+  /** Milliseconds since the last message of a connection was stored; null: none. */
+  readonly inboundAges: () => Promise<ReadonlyMap<string, number | null>>
+  /** Where the gateway's public URL leads. */
+  readonly publicUrl: NonNullable<ProbeRequest['publicUrl']>
+  /** What is known so soon is told to the person who starts the gateway, and is not logged too. */
+  readonly toldWithinMs?: number
+}
+
+export function createNodeIngress(
+  assembled: Assembled,
+  rejections: AppDeps['rejections'],
+  { everyMs, agents, inboundAges, publicUrl, toldWithinMs = 0 }: ProbeSchedule,
+): NodeIngress {
+  const { gateway, deps } = assembled
+  let probes: RunningProbes | undefined
+  let models: RunningProbes | undefined
+  const sources = createNodeSources(assembled)
+  const listeners = createNodeListeners(assembled, rejections)
+  return {
+    start() {
+      sources.start()
+      // Whether its port is open is a part of how a connection stands.
+      const opened = listeners.start()
+      probes ??= runProbes({
+        ...deps,
+        everyMs,
+        publicUrl,
+        toldWithinMs,
+        probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: probeOnceOpened(adapter, opened) })),
+        seenHere: (connection) => observedProblems(connection, sources.signs(), listeners.signs()),
+        async lastInboundAt(connection) {
+          const age = (await inboundAges()).get(connection) ?? null
+          return age === null ? undefined : deps.now() - age
+        },
+      })
+      const byName = new Map(agents.flatMap(({ modelProbes = [] }) => modelProbes.map((each) => [each.name, each])))
+      models ??= runProbes({
+        ...deps,
+        everyMs,
+        toldWithinMs,
+        about: 'model' as const,
+        probed: [...byName.values()].map(({ name, probe }) => ({ key: `model ${name}`, probe })),
+        seenHere: () => [],
+        lastInboundAt: async () => undefined,
+      })
+      return opened
+    },
+    probed: () => new Map([...(probes?.first ?? []), ...(models?.first ?? [])]),
+    notices: new Map(
+      gateway.connections.flatMap(({ key, adapter: { notice } }) =>
+        notice === undefined ? [] : [[key, notice] as const],
+      ),
+    ),
+    localOnly: new Set(gateway.connections.flatMap(({ key, adapter }) => (adapter.isLocalOnly === true ? [key] : []))),
+    signs: {
+      sources: sources.signs,
+      listeners: listeners.signs,
+      connectionSigns: () => probes?.signs() ?? [],
+      modelSigns: () => models?.signs() ?? [],
+    },
+    async stop() {
+      await Promise.all([sources.stop(), listeners.stop(), probes?.stop(), models?.stop()])
+    },
+  }
+}
+
+function probeOnceOpened(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
+  const probe = adapter.probe?.bind(adapter)
+  if (probe === undefined || adapter.listen === undefined) return probe
+  return async (request) => {
+    await opened
+    return probe(request)
+  }
+}
+
+// Connections with a port of their own, on the edge that stays: what a caller hands in is received like a webhook.
+
+export type NodeListeners = {
+  /** Resolves when every port was tried once. */
+  readonly start: () => Promise<void>
+  readonly signs: () => readonly ListenerState[]
+  readonly stop: () => Promise<void>
+}
+
+export function createNodeListeners(
+  { gateway, deps }: Pick<Assembled, 'gateway' | 'deps'>,
+  rejections: AppDeps['rejections'],
+): NodeListeners {
+  let running: RunningListeners | undefined
+  const createListenDoor = (at: GatewayConnection): IngressContext => ({
+    async receive(arrival: RawRequest) {
+      const answer = await deliverInbound({ gateway, rejections }, at, arrival)
+      if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
+      return answer
+    },
+  })
+  return {
+    start() {
+      running ??= runListeners({ ...deps, doorOf: createListenDoor })
+      return running.tried
+    },
+    signs: () => running?.signs() ?? [],
+    stop: async () => running?.stop(),
+  }
+}
+
+// Connections that pull, on the edge that stays: what came is received like a webhook, and answered by the same table.
+
+export type NodeSources = {
+  readonly start: () => void
+  readonly signs: () => readonly SourceState[]
+  readonly stop: () => Promise<void>
+}
+
+export function createNodeSources({ gateway, deps, sources }: Assembled): NodeSources {
+  let running: RunningSources | undefined
+  return {
+    start() {
+      running ??= runSources({
+        ...deps,
+        sources,
+        receive: (at, arrival) => gateway.receive(at, arrival, true),
+        answerOf: receivedAnswer,
+        refusal: (error) => failureAnswer(error.code, error.message),
+      })
+    },
+    signs: () => running?.signs() ?? [],
+    stop: async () => running?.stop(),
+  }
+}

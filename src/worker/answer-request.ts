@@ -1,0 +1,196 @@
+// The HTTP side of an invocation: the same app as on Node, with the operator's routes behind a switch.
+
+import type { ForwardableEmailMessage } from '@cloudflare/workers-types'
+import { createApiCallers } from '../api/api-callers.ts'
+import { createApiLimits } from '../api/api-limits.ts'
+import { createApp } from '../api/app.ts'
+import type { AppDeps } from '../api/deps.ts'
+import { explainById } from '../api/explain/explain.ts'
+import { errorAnswer, failureAnswer, notFound } from '../api/http-answers.ts'
+import { deliverInbound } from '../api/webhook.ts'
+import {
+  type EmailEvent,
+  type EmailEventResult,
+  GatewayError,
+  isGatewayError,
+  type Log,
+  type RawRequest,
+  secret,
+} from '../contract/index.ts'
+import { createCallerAccess } from '../db/caller-access.ts'
+import { createEraseStore } from '../db/erase-person.ts'
+import { createExplainStore } from '../db/explain.ts'
+import { createHealthStore } from '../db/health.ts'
+import { probeStorage } from '../db/probe.ts'
+import { createDeliveryStore, createReceiptStore } from '../db/receipts.ts'
+import { createReplayStore } from '../db/replay.ts'
+import { createSessionReader } from '../db/session-reader.ts'
+import { createSessionStore } from '../db/sessions.ts'
+import { createThreadStore } from '../db/threads.ts'
+import { createTokenStore } from '../db/tokens.ts'
+import type { Rejections } from '../identity/rejected-requests.ts'
+import { newTraceId } from '../inbound/request-context.ts'
+import { type ReadinessDeps, readReadiness } from '../observability/readiness.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
+import { createSessionTakeover } from '../turns/operator-takeover.ts'
+import { replay } from '../turns/replay.ts'
+import type { Invocation } from './invocation.ts'
+import type { WorkerSettings } from './settings.ts'
+
+const watchMs = 25_000
+const operatorPath = /^\/(?:$|metrics$|admin(?:\/|$))/
+
+/** "From this machine only" has no meaning here: without the switch the operator's routes do not exist. */
+export function isHiddenAdminRequest(request: Request, { isAdminOn }: Pick<WorkerSettings, 'isAdminOn'>): boolean {
+  return !isAdminOn && operatorPath.test(new URL(request.url).pathname)
+}
+
+export function hiddenAdminResponse(): Response {
+  return errorAnswerToResponse(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are'))
+}
+
+/** `rejections` outlive the invocation: they are the isolate's. */
+export type AnswerDeps = {
+  readonly log: Log
+  readonly keepOpen: (until: Promise<void>) => void
+  readonly rejections: Rejections
+}
+
+export async function answerWorkerRequest(
+  request: Request,
+  invocation: Invocation,
+  settings: WorkerSettings,
+  { log, keepOpen, rejections }: AnswerDeps,
+): Promise<Response> {
+  const { database, gateway, wake } = invocation
+  const { config, isAdminOn } = settings
+  const agents = config.agents.map((agent) => agent.slug)
+  const sessions = createSessionStore(database, config.tenant)
+  const { read: readSigns } = createHealthStore(database, config.tenant, config.retention)
+  const app = createApp({
+    gateway,
+    agents: config.agents,
+    receipts: createReceiptStore(database, config.tenant),
+    deliveries: createDeliveryStore(database, config.tenant),
+    sessions,
+    desk: createSessionTakeover(invocation.deps, { sessions, desk: createSessionReader(database, config.tenant) }),
+    wake,
+    files: invocation.files,
+    callers: createApiCallers({ ...invocation.deps, readAccess: createCallerAccess(database, config.tenant) }),
+    threads: createThreadStore(database, config.tenant),
+    tokenIssuers: config.tokenIssuers,
+    publicUrl: config.publicUrl,
+    // Without a configured token no caller knows this one.
+    adminToken: config.adminToken ?? secret(crypto.randomUUID()),
+    explain: (id, connection) =>
+      explainById({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
+    rejections,
+    meter: invocation.deps.meter,
+    newTrace: () => newTraceId(invocation.deps),
+    audit: invocation.deps.audit,
+    tokens: createTokenStore(database, config.tenant),
+    forget: createEraseStore(database, config.tenant),
+    replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),
+    readReadiness: () => readReadiness(createReadinessDeps(invocation, readSigns)),
+    metrics: { access: config.metrics, readSigns },
+    sourceOf: () => 'remote',
+    mayOperate: () => isAdminOn,
+    keepOpen,
+    now: Date.now,
+    ...createApiLimits(config, database),
+    maxBodyBytes: config.maxBodyBytes,
+    watchMs,
+    log,
+  })
+  return app.fetch(request)
+}
+
+let writtenAt = 0
+
+/** Every caller may ask for readiness: an isolate writes every two seconds at most. A failure is asked again. */
+async function probeDatabaseSometimes(database: Invocation['database'], tenant: string): Promise<void> {
+  if (Date.now() - writtenAt < 2_000) return
+  await probeStorage(database, tenant)
+  writtenAt = Date.now()
+}
+
+/** No loop stays here: the queue and the clock wake, so there is none to stall. */
+function createReadinessDeps(
+  { database, deps, gateway }: Invocation,
+  readSigns: ReadinessDeps['readSigns'],
+): ReadinessDeps {
+  return {
+    probe: () => probeDatabaseSometimes(database, deps.tenant),
+    faults: database.faults,
+    isCommitAnswered: deps.committer.isAnswered,
+    readSigns,
+    loops: () => ({ turns: null, sends: null, timers: null, leases: null }),
+    connections: gateway.connections.map((each) => each.key),
+    monotonicMs: deps.monotonicMs,
+    patienceMs: Number.POSITIVE_INFINITY,
+  }
+}
+
+/** What failed before there was an app. The world learns that it failed; what to set is said in the log. */
+export function failureResponse(error: unknown, log: Log): Response {
+  if (isGatewayError(error) && error.code !== 'config_invalid') {
+    log.error('invocation_failed', { code: error.code, problem: error.message })
+    return errorAnswerToResponse(failureAnswer(error.code, error.message))
+  }
+  log.error('invocation_failed', { problem: describeInvocationFailure(error) })
+  return errorAnswerToResponse(
+    failureAnswer('internal', 'the gateway cannot work as it is configured; its log says why'),
+  )
+}
+
+function describeInvocationFailure(error: unknown): string {
+  if (error instanceof GatewayError || isGatewayError(error)) return error.message
+  return error instanceof Error ? error.name : 'unknown'
+}
+
+function errorAnswerToResponse({ status, headers, body }: ReturnType<typeof errorAnswer>): Response {
+  return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
+}
+
+// A mail that Cloudflare took in: stored before it is accepted, refused for good, or thrown, which makes its sender try again.
+
+export type WorkerEmail = Pick<ForwardableEmailMessage, 'from' | 'to' | 'raw' | 'rawSize' | 'setReject'>
+
+const unknownAddressText = '5.1.1 there is no such address here'
+
+export async function receiveEmailEvent(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  message: WorkerEmail,
+): Promise<void> {
+  const { from, to, rawSize: size } = message
+  // The same stream: Cloudflare's types and those of the language have their own names for it.
+  const body = message.raw as unknown as EmailEvent['body']
+  const answer = await offerToConnections(deps, { from, to, size, body })
+  switch (answer.kind) {
+    case 'taken':
+      return
+    case 'refused':
+      return message.setReject(answer.text)
+    case 'later':
+      throw new GatewayError('arrival_postponed', `a mail is not stored yet (${answer.reason}); it comes again`, {
+        retryable: true,
+      })
+    default:
+      return answer satisfies never
+  }
+}
+
+async function offerToConnections(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  handed: EmailEvent,
+): Promise<EmailEventResult> {
+  for (const at of deps.gateway.connections) {
+    const answer = await at.adapter.takeHanded?.(handed, createInboundDoor(deps, at))
+    if (answer !== undefined) return answer
+  }
+  return { kind: 'refused', text: unknownAddressText }
+}
+
+function createInboundDoor(deps: Pick<AppDeps, 'gateway' | 'rejections'>, at: GatewayConnection) {
+  return { receive: (arrival: RawRequest) => deliverInbound(deps, at, arrival) }
+}
