@@ -10,7 +10,7 @@ import {
 } from '../../src/contract/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
-import { followRequest } from './live/follow.ts'
+import { followRequest } from './live/stream.ts'
 import { keptRunPayload, normalizeAgui } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
 import { screenAgui, type VerifyDeps, verifyAgui } from './verify.ts'

@@ -23,7 +23,6 @@ import {
   verifiedSender,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson } from '../../src/lib/index.ts'
-import { uniqueParts, userMessageParts } from './files.ts'
 import {
   type AguiPayload,
   aguiSubject,
@@ -36,6 +35,8 @@ import {
   type ToolMessage,
   toolMessageSchema,
   type UserMessage,
+  uniqueParts,
+  userMessageParts,
   userMessageSchema,
 } from './wire.ts'
 

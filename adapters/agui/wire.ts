@@ -2,11 +2,15 @@
 import * as z from 'zod'
 import {
   type Bearer,
+  bytesRefSchema,
   type CallerContext,
   callerId,
   type DescribedRequest,
   type JsonObject,
+  type Part,
   type RecipientCapabilities,
+  textPart,
+  UnparsableEventError,
 } from '../../src/contract/index.ts'
 
 /** A caller on the socket of the data folder. */
@@ -109,14 +113,14 @@ export type RunRequest = z.infer<typeof runRequestSchema>
 export type Resume = z.infer<typeof resumeSchema>
 export type ToolMessage = z.infer<typeof toolMessageSchema>
 export type UserMessage = z.infer<typeof userMessageSchema>
-export type BinaryBlock = z.infer<typeof binaryBlockSchema>
+type BinaryBlock = z.infer<typeof binaryBlockSchema>
 export type ContentBlock =
   | z.infer<typeof textBlockSchema>
   | BinaryBlock
   | { readonly type: 'other'; readonly name: string }
 
 /** A block of a type we know must have that type's fields; other types are carried by name. */
-export function readBlock(block: unknown): ContentBlock | undefined {
+function readBlock(block: unknown): ContentBlock | undefined {
   const named = otherBlockSchema.safeParse(block)
   if (!named.success) return undefined
   if (named.data.type === 'text') return textBlockSchema.safeParse(block).data
@@ -243,4 +247,43 @@ export const describedRun: DescribedRequest = {
     },
   },
   problems: [409, 413, 415, 500],
+}
+
+// Reads the content blocks of a message: text, and files in both spellings of the protocol. Pure.
+
+/** A client of two versions sends an attachment in both spellings. */
+export function uniqueParts(parts: readonly Part[]): readonly Part[] {
+  const seen = new Set<string>()
+  return parts.filter((part) => {
+    if (part.kind !== 'file') return true
+    const { bytes_ref } = part as Extract<Part, { bytes_ref: unknown }>
+    const key = JSON.stringify(bytes_ref)
+    return !seen.has(key) && seen.add(key)
+  })
+}
+
+export function userMessageParts({ content }: UserMessage): readonly Part[] {
+  if (typeof content === 'string') return content.trim() === '' ? [] : [textPart(content)]
+  return content.map((given) => {
+    const block = readBlock(given)
+    if (block === undefined) throw new UnparsableEventError('invalid_content_block')
+    if (block.type === 'text') return textPart(block.text)
+    // Named under our prefix, so that a block can never pass for a tool call or a policy part.
+    return block.type === 'binary' ? binaryPart(block) : { kind: `agui:${block.name.slice(0, 64)}` }
+  })
+}
+
+function binaryPart({ mimeType, url, data, filename }: BinaryBlock): Part {
+  const facts = { mime: mimeType, ...(filename ? { name: filename } : {}) }
+  if (data) return inlinePart(data, facts)
+  if (!url) throw new UnparsableEventError('attachment_without_url')
+  const parsed = bytesRefSchema.safeParse({ kind: 'url', url })
+  if (!parsed.success) throw new UnparsableEventError('attachment_url_must_be_https')
+  return { kind: 'file', bytes_ref: parsed.data, ...facts }
+}
+
+function inlinePart(data: string, facts: { readonly mime: string; readonly name?: string }): Part {
+  const parsed = bytesRefSchema.safeParse({ kind: 'inline', data_base64: data })
+  if (!parsed.success) throw new UnparsableEventError('attachment_not_base64_or_too_large')
+  return { kind: 'file', bytes_ref: parsed.data, ...facts }
 }

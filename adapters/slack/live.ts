@@ -2,10 +2,9 @@
 // stream that nears its end is stopped and then edited, so nothing continues elsewhere.
 import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import { renderBlocks, streamTree } from '../../src/markdown/index.ts'
-import type { WebApiAnswer } from './deliver/call-slack.ts'
-import { isErrorOfClass } from './deliver/outcome-of.ts'
-import type { LiveState, OutboundDeps } from './deliver/ports.ts'
+import { isErrorOfClass } from './deliver/outcome.ts'
 import { type Send, sendWithPlainFallback, toSendOutcome } from './deliver/send-message.ts'
+import type { LiveState, OutboundDeps, WebApiAnswer } from './deliver/web-api.ts'
 import {
   isForOnePerson,
   type MessagePayload,
@@ -13,7 +12,7 @@ import {
   replyToSchema,
   type SlackCall,
   type SlackReplyTo,
-} from './wire/call.ts'
+} from './wire/calls.ts'
 
 /** Slack ends a stream about five minutes after it began, also a busy one. */
 const streamMs = 4 * 60 * 1000

@@ -8,13 +8,13 @@ import {
 } from '../../src/contract/index.ts'
 import {
   type BlocksMessage,
+  type FilePart,
   plainTree,
   policyBlocks,
   renderBlocks,
   renderPlain,
   replyTree,
 } from '../../src/markdown/index.ts'
-import { isUploadable, uploadCall } from './files/render.ts'
 import {
   isForOnePerson,
   type MessagePayload,
@@ -22,8 +22,8 @@ import {
   replyToSchema,
   type SlackCall,
   type SlackReplyTo,
-} from './wire/call.ts'
-import { approvalBlock } from './wire/order.ts'
+} from './wire/calls.ts'
+import { approvalBlock } from './wire/payloads.ts'
 
 export type RenderFacts = {
   /** Whom a name calls, by the name in small letters. */
@@ -187,5 +187,30 @@ function approvalButtons(code: string): JsonObject {
     type: 'actions',
     block_id: approvalBlock,
     elements: [button('approve', 'Approve', 'primary'), button('reject', 'Reject', 'danger')],
+  }
+}
+
+// Hop 8: a file of a reply as one upload. Pure.
+
+/** Held in memory while it is sent; Slack itself takes a gigabyte. */
+export const maxUploadBytes = 50_000_000
+
+/** Stored, and neither empty nor too large; any other is named in the text. */
+function isUploadable(part: Part): part is FilePart {
+  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return false
+  const size = part.kind === 'file' ? part.size : undefined
+  return part.attachment !== undefined && size !== 0 && (size ?? 1) <= maxUploadBytes
+}
+
+function uploadCall(part: FilePart, to: SlackReplyTo): SlackCall {
+  return {
+    method: 'upload',
+    account: to.account,
+    payload: {
+      channel_id: to.channel,
+      ...(to.thread_ts === undefined ? {} : { thread_ts: to.thread_ts }),
+      ...(to.team_id === undefined ? {} : { team_id: to.team_id }),
+    },
+    file: { attachment: part.attachment?.id ?? '', name: part.name ?? 'file' },
   }
 }

@@ -10,6 +10,7 @@ import {
   parseSettings,
   secret,
 } from '../../src/contract/index.ts'
+import { createBotNameLookup } from './bot-identity.ts'
 import {
   botIdFromToken,
   type TelegramSettings,
@@ -17,21 +18,20 @@ import {
   telegramSettingsSchema,
   telegramWebhookUrl,
 } from './config.ts'
-import { createBotApi } from './deliver/api.ts'
-import { deliverTelegram } from './deliver/call.ts'
-import { type ChatRateLimits, createChatRateLimit } from './deliver/pace.ts'
-import { showTelegramPresence } from './deliver/typing.ts'
-import { createBotNameLookup } from './discovery/bot-name.ts'
-import { openTelegramFile } from './files/open.ts'
-import { renderWithFiles } from './files/render.ts'
-import { createTelegramProbe } from './install/probe.ts'
-import { liveTelegram } from './live/frames.ts'
-import { normalizeTelegram } from './normalize/update.ts'
-import { renderTelegram } from './render/reply.ts'
+import { createBotApi } from './deliver/bot-api.ts'
+import { deliverTelegram } from './deliver/deliver.ts'
+import { type ChatRateLimits, createChatRateLimit } from './deliver/rate-limit.ts'
+import { openTelegramFile } from './files.ts'
+import { liveTelegram } from './live.ts'
+import { normalizeTelegram } from './normalize/normalize.ts'
+import { pollTelegram } from './polling.ts'
+import { showTelegramPresence } from './presence.ts'
+import { renderWithFiles } from './render/files.ts'
+import { renderTelegram } from './render/render.ts'
 import { appendLineToText } from './render/text.ts'
-import { pollTelegram } from './source.ts'
+import { createTelegramProbe } from './setup/probe.ts'
 import { screenTelegram, secretHeader, verifyTelegram } from './verify.ts'
-import { maxTextLength, type TelegramCall } from './wire/call.ts'
+import { maxTextLength, type TelegramCall } from './wire/calls.ts'
 
 // Telegram drops an update 24 hours after its date; the hour more is for clocks and slow tries.
 const horizonMs = 25 * 60 * 60 * 1000

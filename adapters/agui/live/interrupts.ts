@@ -5,7 +5,7 @@ import { parseBoundedJson } from '../../../src/lib/index.ts'
 import { decisionId, parseRunCommand } from '../normalize.ts'
 import { confirmationInterrupt } from '../render.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'
-import { sseFrame } from './events.ts'
+import { sseFrame } from './run-events.ts'
 
 export type InterruptCheck =
   | { readonly kind: 'free' }

@@ -3,14 +3,16 @@ import { cleanName, type KnownPart, textPart } from '../../../src/contract/index
 import {
   checklistSchema,
   contactSchema,
+  contentFields,
   diceSchema,
   locationSchema,
   pollSchema,
+  richBlockSchema,
+  richSchema,
+  richTextSchema,
   stickerSchema,
   venueSchema,
-} from '../wire/content.ts'
-import { contentFields } from '../wire/fields.ts'
-import { richMessageText } from './rich.ts'
+} from '../wire/update.ts'
 
 /** A message, or what another one says about it. */
 type Carrier = Readonly<Record<string, unknown>>
@@ -74,4 +76,91 @@ function coordinatesText({ latitude, longitude }: { readonly latitude: number; r
 
 function titledList(title: string, lines: readonly string[]): string {
   return [title, ...lines.map((each) => `- ${each.replace(/\s+/g, ' ')}`)].join('\n')
+}
+
+// A rich message, which comes as a tree of blocks, as Markdown an agent can read. Pure; bounded in depth.
+
+type RichBlock = ReturnType<typeof richBlockSchema.parse>
+
+const maxDepth = 16
+
+function richMessageText(value: unknown): string {
+  const parsed = richSchema.safeParse(value)
+  return parsed.success ? richBlocksText(parsed.data.blocks, 0) : ''
+}
+
+function richBlocksText(blocks: readonly unknown[], depth: number): string {
+  if (depth > maxDepth) return '[…]'
+  const written = blocks.map((block) => {
+    const parsed = richBlockSchema.safeParse(block)
+    return parsed.success ? richBlockText(parsed.data, depth) : ''
+  })
+  return written.filter((text) => text.trim() !== '').join('\n\n')
+}
+
+function richBlockText(block: RichBlock, depth: number): string {
+  switch (block.type) {
+    case 'heading':
+      return `${'#'.repeat(block.size ?? 1)} ${richInlineText(block.text, depth)}`
+    case 'pre':
+      return `\`\`\`${block.language ?? ''}\n${richInlineText(block.text, depth)}\n\`\`\``
+    case 'divider':
+      return '---'
+    case 'mathematical_expression':
+      return `$${block.expression ?? ''}$`
+    case 'list':
+      return (block.items ?? []).map((item) => richItemText(item, depth)).join('\n')
+    case 'blockquote':
+    case 'expandable_blockquote':
+    case 'pullquote':
+      return richContentText(block, depth).replace(/^/gm, '> ')
+    case 'table':
+      return richTableText(block.cells ?? [], depth)
+    case 'details':
+      return [richInlineText(block.summary, depth), richBlocksText(block.blocks ?? [], depth + 1)].join('\n\n')
+    default:
+      return richContentText(block, depth) || richCaptionText(block, depth)
+  }
+}
+
+function richContentText(block: RichBlock, depth: number): string {
+  return block.blocks === undefined ? richInlineText(block.text, depth) : richBlocksText(block.blocks, depth + 1)
+}
+
+/** Media inside a rich message is named, with what is written below it. */
+function richCaptionText({ type, caption }: RichBlock, depth: number): string {
+  const parsed = richTextSchema.partial().safeParse(caption)
+  const words = parsed.success ? richInlineText(parsed.data.text, depth) : ''
+  return `[${type.replaceAll('_', ' ').slice(0, 40)}] ${words}`.trim()
+}
+
+function richItemText(item: NonNullable<RichBlock['items']>[number], depth: number): string {
+  const marker = item.value === undefined ? '-' : `${item.value}.`
+  const box = item.has_checkbox === true ? (item.is_checked === true ? '[x] ' : '[ ] ') : ''
+  const body = richBlocksText(item.blocks, depth + 1).replaceAll('\n\n', '\n')
+  return `${marker} ${box}${body.replaceAll('\n', `\n${' '.repeat(marker.length + 1)}`)}`
+}
+
+function richTableText(cells: NonNullable<RichBlock['cells']>, depth: number): string {
+  const rows = cells.map(
+    (row) => `| ${row.map(({ text }) => richInlineText(text, depth).replace(/[\n|]/g, ' ')).join(' | ')} |`,
+  )
+  const rule = `|${' --- |'.repeat(cells[0]?.length ?? 0)}`
+  return rows.length === 0 ? '' : [rows[0], rule, ...rows.slice(1)].join('\n')
+}
+
+const marks: Readonly<Record<string, string>> = { bold: '**', italic: '_', strikethrough: '~~', code: '`' }
+
+function richInlineText(text: unknown, depth: number): string {
+  if (typeof text === 'string') return text
+  if (depth > maxDepth) return '…'
+  if (Array.isArray(text)) return text.map((each) => richInlineText(each, depth + 1)).join('')
+  const parsed = richTextSchema.safeParse(text)
+  if (!parsed.success) return ''
+  const { type, url, expression, alternative_text } = parsed.data
+  if (expression !== undefined) return `$${expression}$`
+  const words = richInlineText(parsed.data.text, depth + 1) || (alternative_text ?? '')
+  if (type === 'url' && url !== undefined && words !== '' && words !== url) return `[${words}](${url})`
+  const mark = words.trim() === '' ? '' : (marks[type] ?? '')
+  return `${mark}${words}${mark}`
 }

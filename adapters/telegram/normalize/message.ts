@@ -1,26 +1,42 @@
 // Hop 3: one message that a person wrote, new or edited. Pure.
-import type {
-  ChannelContext,
-  IgnoredEvent,
-  InboundEvent,
-  InboundMessage,
-  JsonObject,
-  KnownPart,
-} from '../../../src/contract/index.ts'
-import { serviceFields } from '../wire/fields.ts'
-import type { TelegramMessage } from '../wire/message.ts'
 import {
+  type ChannelContext,
+  cleanName,
+  cleanText,
+  type IgnoredEvent,
+  type InboundEvent,
+  type InboundMessage,
+  type JsonObject,
+  type KnownPart,
+  textPart,
+} from '../../../src/contract/index.ts'
+import {
+  type FileField,
+  fileFields,
+  fileSchema,
+  serviceFields,
+  type TelegramFile,
+  type TelegramMessage,
+  type TelegramOrigin,
+} from '../wire/update.ts'
+import { contentPart, stickerParts } from './content.ts'
+import {
+  type Author,
+  type BotFacts,
   type Command,
+  chatContext,
   directTopicId,
+  formatChatKey,
   forumTopicId,
   messageText,
+  normalizedMessage,
   parseBotCommand,
   repliedMessage,
-} from '../wire/words.ts'
-import { type Author, updateAuthor } from './author.ts'
-import { chatContext, normalizedMessage } from './context.ts'
-import { telegramMessageParts } from './parts.ts'
-import { type BotFacts, formatChatKey, telegramThreadId, type UpdateContext } from './scene.ts'
+  telegramThreadId,
+  type UpdateContext,
+  updateAuthor,
+} from './context.ts'
+import { formattedTextPart } from './formatted-text.ts'
 
 type Event = 'new' | 'edit'
 
@@ -187,4 +203,117 @@ function telegramReplyAddress(message: TelegramMessage, topic: string | undefine
 
 function isSameUsername(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
+}
+
+// What a message says, in reading order: where it comes from, what it answers, its file or other content, its words. Pure.
+
+const maxContext = 500
+
+/** Empty: nothing was said. */
+function telegramMessageParts(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] {
+  const content = telegramFilePart(message) ?? contentPart(message)
+  const words = messageText(message)
+  const said = [
+    ...(content === undefined ? [] : [content]),
+    ...stickerParts(message),
+    ...(words.text.trim() === '' ? [] : [formattedTextPart(words)]),
+  ]
+  return said.length === 0 ? [] : [...quotedContextParts(bot, message), ...said]
+}
+
+/** Words and files of others, marked as such: they are not what the sender asks for. */
+function quotedContextParts(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] {
+  const { forward_origin: origin, quote, external_reply: external, chat } = message
+  const parent = repliedMessage(message)
+  // What we said ourselves the agent remembers; what others said it may never have seen.
+  const isOurs = parent?.from?.id === bot.id
+  const answered = parent === undefined || isOurs ? undefined : (parent.text ?? parent.caption)
+  const context = quote?.text ?? answered
+  // Between two the agent was shown the file when it came.
+  const shown = external ?? (chat.type === 'private' || isOurs ? undefined : parent)
+  const file = shown === undefined ? undefined : (telegramFilePart(shown) ?? contentPart(shown))
+  const isNamed = quote === undefined && parent !== undefined && (answered !== undefined || file !== undefined)
+  return [
+    ...(origin === undefined ? [] : [textPart(`[forwarded from ${originName(origin)}]`)]),
+    ...(external === undefined ? [] : [textPart(`[in reply to ${originName(external.origin)}, elsewhere]`)]),
+    ...(isNamed ? [textPart(`[in reply to ${parentAuthorName(parent)}]`)] : []),
+    ...(file === undefined ? [] : [file]),
+    ...(context === undefined ? [] : [textPart(cutQuote(context).replace(/^/gm, '> '))]),
+  ]
+}
+
+function parentAuthorName(parent: NonNullable<TelegramMessage['reply_to_message']>): string {
+  return cleanName(parent.sender_chat?.title ?? parent.from?.first_name ?? '') || 'an unnamed person'
+}
+
+function originName({ sender_user, sender_user_name, sender_chat, chat }: TelegramOrigin): string {
+  const name = sender_user?.first_name ?? sender_user_name ?? (sender_chat ?? chat)?.title
+  return cleanName(name ?? '') || 'an unnamed sender'
+}
+
+function cutQuote(text: string): string {
+  return text.length > maxContext ? `${text.slice(0, maxContext).toWellFormed()}…` : text
+}
+
+// Hop 3: the file a message carries, as far as Telegram says what it is. Its bytes stay where they are. Pure.
+
+/** Undefined: it carries none, or none that can be asked for. */
+function telegramFilePart(message: Readonly<Record<string, unknown>>): KnownPart | undefined {
+  for (const field of fileFields) {
+    const file = parseLargestFile(message[field])
+    if (file === undefined) continue
+    const mime = fileMimeType(field, file)
+    const name = inboundFileName(field, file, mime)
+    return {
+      kind: 'file',
+      bytes_ref: { kind: 'channel', ref: { file_id: file.file_id, ...(mime === undefined ? {} : { mime }) } },
+      ...(mime === undefined ? {} : { mime }),
+      ...(name === undefined ? {} : { name }),
+      ...(file.file_size === undefined ? {} : { size: file.file_size }),
+    }
+  }
+  return undefined
+}
+
+/** A photo comes in several sizes, the largest last. */
+function parseLargestFile(value: unknown): TelegramFile | undefined {
+  return fileSchema.safeParse(Array.isArray(value) ? value.at(-1) : value).data
+}
+
+/** What Telegram makes itself has one type, and says none. */
+function fileMimeType(field: FileField, { mime_type, is_animated, is_video }: TelegramFile): string | undefined {
+  if (mime_type !== undefined) return mime_type
+  switch (field) {
+    case 'photo':
+      return 'image/jpeg'
+    case 'voice':
+      return 'audio/ogg'
+    case 'video':
+    case 'video_note':
+    case 'animation':
+      return 'video/mp4'
+    case 'sticker':
+      return is_video === true ? 'video/webm' : is_animated === true ? 'application/gzip' : 'image/webp'
+    case 'audio':
+    case 'document':
+      return undefined
+    default:
+      return field satisfies never
+  }
+}
+
+const fileExtensions: Readonly<Record<string, string>> = {
+  'image/jpeg': 'jpg',
+  'audio/ogg': 'ogg',
+  'video/mp4': 'mp4',
+  'video/webm': 'webm',
+  'image/webp': 'webp',
+  'application/gzip': 'tgs',
+}
+
+function inboundFileName(field: FileField, { file_name }: TelegramFile, mime: string | undefined): string | undefined {
+  const given = cleanText(file_name ?? '').slice(0, 255)
+  if (given !== '') return given
+  const ending = fileExtensions[mime ?? '']
+  return ending === undefined ? undefined : `${field.replace('_', '-')}.${ending}`
 }

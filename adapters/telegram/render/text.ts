@@ -8,7 +8,7 @@ import {
   type TelegramReplyTo,
   type TextCall,
   type TextPayload,
-} from '../wire/call.ts'
+} from '../wire/calls.ts'
 
 // What Telegram would by itself turn into a notification of a person or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).

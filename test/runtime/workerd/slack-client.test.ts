@@ -1,6 +1,6 @@
 // Slack's own client in workerd: it needs Node's modules, a fetch that is no method, and no redirect called 'error'.
 import { expect, test } from 'vitest'
-import { createWebApiCaller } from '../../../adapters/slack/deliver/call-slack.ts'
+import { createWebApiCaller } from '../../../adapters/slack/deliver/web-api.ts'
 import { secret } from '../../../src/contract/index.ts'
 
 const apiUrl = 'https://slack.example/api/'

@@ -1,6 +1,6 @@
 // What Slack says no with, word by word: every error its reference names for the methods Parley calls has a meaning, and one outcome.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { classifySlackError, type ErrorClass, knownErrors } from '../../../adapters/slack/deliver/error-table.ts'
+import { classifySlackError, type ErrorClass, knownErrors } from '../../../adapters/slack/deliver/outcome.ts'
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import { adapterWith } from '../../conformance/slack/scene.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'

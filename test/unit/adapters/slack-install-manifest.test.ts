@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { slackCommands } from '../../../adapters/slack/install/commands.ts'
-import { botScopes, type ManifestOptions, slackManifest } from '../../../adapters/slack/install/manifest.ts'
+import { slackCommands } from '../../../adapters/slack/setup/commands.ts'
+import { botScopes, type ManifestOptions, slackManifest } from '../../../adapters/slack/setup/manifest.ts'
 
 const options: ManifestOptions = {
   name: 'Parley',

@@ -1,7 +1,7 @@
 // Tokens of installations: refreshed once, kept apart, and gone when Slack says so (S28 to S30).
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endRemovedInstallation } from '../../../adapters/slack/install/removal.ts'
-import { createInstallationTokens } from '../../../adapters/slack/install/tokens.ts'
+import { endRemovedInstallation } from '../../../adapters/slack/oauth/installations.ts'
+import { createInstallationTokens } from '../../../adapters/slack/oauth/tokens.ts'
 import { type Installation, secret } from '../../../src/contract/index.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../doubles/memory-installations.ts'
 import { type SlackOauth, startSlackOauth } from '../../doubles/slack-oauth.ts'

@@ -1,10 +1,10 @@
 // Slack's quirks that no conformance case names: tokens that must not meet, clicks and commands, and what is kept of them.
 import { WebClient } from '@slack/web-api'
 import { describe, expect, test } from 'vitest'
-import { createWebApiCaller } from '../../../adapters/slack/deliver/call-slack.ts'
+import { createWebApiCaller } from '../../../adapters/slack/deliver/web-api.ts'
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slack, slackChannel } from '../../../adapters/slack/index.ts'
-import { endRemovedInstallation } from '../../../adapters/slack/install/removal.ts'
+import { endRemovedInstallation } from '../../../adapters/slack/oauth/installations.ts'
 import { renderSlack } from '../../../adapters/slack/render.ts'
 import { type Installations, type JsonObject, secret } from '../../../src/contract/index.ts'
 import {

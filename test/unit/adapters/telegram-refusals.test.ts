@@ -1,9 +1,13 @@
 // Every answer of the Bot API that is known, to what it means: the whole table, and what stands in no row of it.
 import { GrammyError } from 'grammy/web'
 import { describe, expect, test } from 'vitest'
-import { findFallback, telegramDeliveryOutcome } from '../../../adapters/telegram/deliver/outcome.ts'
-import { classifyRefusal, knownRefusals } from '../../../adapters/telegram/deliver/refusals.ts'
-import type { TelegramCall } from '../../../adapters/telegram/wire/call.ts'
+import {
+  classifyRefusal,
+  findFallback,
+  knownRefusals,
+  telegramDeliveryOutcome,
+} from '../../../adapters/telegram/deliver/outcome.ts'
+import type { TelegramCall } from '../../../adapters/telegram/wire/calls.ts'
 
 const payload = { chat_id: 5, text: 'x', link_preview_options: { is_disabled: true } } as const
 const place = { reply_parameters: { message_id: 1, allow_sending_without_reply: true } } as const

@@ -1,7 +1,7 @@
 // However long a reply is, it becomes no more messages than its channel has for one, and says where the rest is.
 import { expect, test } from 'vitest'
 import { renderSlack } from '../../../adapters/slack/render.ts'
-import { renderWithFiles } from '../../../adapters/telegram/files/render.ts'
+import { renderWithFiles } from '../../../adapters/telegram/render/files.ts'
 import type { Adapter, NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'
 import { textPart } from '../../../src/contract/index.ts'
 import { renderCalls, type WholeReply } from '../../../src/outbound/render.ts'

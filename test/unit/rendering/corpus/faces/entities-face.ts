@@ -1,5 +1,5 @@
 // Text with ranges, through the channel itself: what it keeps from becoming live is its own knowledge.
-import { renderTelegram } from '../../../../../adapters/telegram/render/reply.ts'
+import { renderTelegram } from '../../../../../adapters/telegram/render/render.ts'
 import type { NormalizedResponse } from '../../../../../src/contract/index.ts'
 import { type Ranged, rangeProblems } from '../ranges.ts'
 import { type Face, type Shown, sizeProblems } from './shown.ts'

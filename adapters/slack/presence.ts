@@ -1,0 +1,286 @@
+// Presence on Slack: reactions, the status line, the title of a thread, suggested prompts. None of it is in the ledger.
+import type { JsonObject, PresenceDetails, PresenceUpdate, Starter, TtlStore } from '../../src/contract/index.ts'
+import type { SlackSettings } from './config.ts'
+import { isErrorOfClass } from './deliver/outcome.ts'
+import type { OutboundDeps } from './deliver/web-api.ts'
+import { replyToSchema, type SlackReplyTo } from './wire/calls.ts'
+
+type PresenceDeps = { readonly now: () => number; readonly notes?: TtlStore | undefined }
+
+const maxPrompts = 4
+const maxThreadTitleLength = 60
+const titleLifeMs = 30 * 24 * 60 * 60_000
+/** A person who opens the same conversation again and again is offered the same things once. */
+const openedEveryMs = 10 * 60_000
+const maxThreads = 10_000
+
+export function showSlackPresence(
+  settings: Pick<SlackSettings, 'signs' | 'prompts'>,
+  ports: Pick<OutboundDeps, 'call' | 'tokenOf'>,
+  deps: PresenceDeps,
+): (to: JsonObject, what: PresenceUpdate, about?: PresenceDetails) => Promise<void> {
+  const quiet = createBestEffortCall(ports, deps.now)
+  const { status, ...names } = settings.signs
+  const line = createStatusLine(quiet, status === false ? undefined : status, deps.now)
+  const reactions = createReactions(quiet, names)
+  const title = createThreadTitles(quiet, deps.notes)
+  const offer = createPromptOffers(quiet, settings.prompts, deps.now)
+  return async (given, what, about = {}) => {
+    const to = replyToSchema.parse(given)
+    switch (what) {
+      case 'waiting':
+        return reactions.show(to, 'waiting')
+      case 'seen':
+        await reactions.show(to, 'seen')
+        await title.give(to, about.text ?? '')
+        return line.begin(to, title.known(to))
+      case 'typing':
+        await line.work(to)
+        return reactions.show(to, 'busy')
+      case 'ended':
+        await reactions.end(to, about.outcome)
+        return line.end(to)
+      case 'opened':
+        return offer(to, about.starters ?? [])
+      default:
+        return what satisfies never
+    }
+  }
+}
+
+type Titles = {
+  readonly give: (to: SlackReplyTo, text: string) => Promise<void>
+  readonly known: (to: SlackReplyTo) => string | undefined
+}
+
+/** A thread of the app's own view is called by the first words that were said in it. */
+function createThreadTitles(quiet: BestEffortCall, notes: TtlStore | undefined): Titles {
+  const words = new Map<string, string>()
+  const titleKey = ({ account, channel, thread_ts }: SlackReplyTo): string => `${account}:${channel}:${thread_ts}`
+  return {
+    async give(to, text) {
+      const { account, channel, thread_ts: thread, reply_to_surface: surface } = to
+      const title = threadTitle(text)
+      if (thread === undefined || surface === undefined || title === '' || words.has(titleKey(to))) return
+      if (words.size >= maxThreads) words.clear()
+      words.set(titleKey(to), title)
+      // The agent's view is given its title with the status of its session.
+      if (surface === 'agent') return
+      const isFirst = await notes?.keep({ family: 'title', key: titleKey(to), lifeMs: titleLifeMs, isOnce: true })
+      if (isFirst === true)
+        await quiet(account, 'assistant.threads.setTitle', { channel_id: channel, thread_ts: thread, title })
+    },
+    known: (to) => words.get(titleKey(to)),
+  }
+}
+
+function threadTitle(text: string): string {
+  const line = text.trim().split('\n')[0]?.replace(/\s+/g, ' ').trim() ?? ''
+  return line.length > maxThreadTitleLength
+    ? `${line
+        .slice(0, maxThreadTitleLength - 1)
+        .toWellFormed()
+        .trimEnd()}…`
+    : line
+}
+
+function createPromptOffers(
+  quiet: BestEffortCall,
+  own: SlackSettings['prompts'],
+  now: () => number,
+): (to: SlackReplyTo, starters: readonly Starter[]) => Promise<void> {
+  const offered = new Map<string, number>()
+  return async ({ account, channel, thread_ts: thread }, starters) => {
+    const prompts = (own ?? starters).slice(0, maxPrompts).map(({ title, message }) => ({ title, message }))
+    const key = `${account}:${channel}:${thread ?? ''}`
+    if (prompts.length === 0 || now() - (offered.get(key) ?? Number.NEGATIVE_INFINITY) < openedEveryMs) return
+    if (offered.size >= maxThreads) offered.clear()
+    offered.set(key, now())
+    const place = { channel_id: channel, ...(thread === undefined ? {} : { thread_ts: thread }) }
+    await quiet(account, 'assistant.threads.setSuggestedPrompts', { ...place, prompts })
+  }
+}
+
+// A call whose result no code waits for: at most once, within what its method allows, and silent about what came of it.
+
+/** `refused`: Slack said no. `skipped`: it was not asked. */
+export type BestEffortResult = 'done' | 'refused' | 'skipped'
+type BestEffortCall = (
+  account: string,
+  method: BestEffortMethod,
+  args: Readonly<Record<string, unknown>>,
+) => Promise<BestEffortResult>
+
+/** Calls a minute that Slack grants an app in one workspace; a little less, because others may call too. */
+const perMinute = {
+  'reactions.add': 45,
+  'reactions.remove': 18,
+  'assistant.threads.setStatus': 90,
+  'assistant.threads.setTitle': 45,
+  'assistant.threads.setSuggestedPrompts': 45,
+  'agents.sessions.setStatus': 45,
+} as const
+
+export type BestEffortMethod = keyof typeof perMinute
+
+/** What a missing scope or a missing method costs: one call an hour. */
+const latchMs = 60 * 60_000
+const maxBudgets = 10_000
+
+type MethodBudget = { spentUntil: number; notBefore: number }
+
+function createBestEffortCall(
+  { call, tokenOf }: Pick<OutboundDeps, 'call' | 'tokenOf'>,
+  now: () => number,
+): BestEffortCall {
+  const paces = new Map<string, MethodBudget>()
+  const methodBudget = (key: string): MethodBudget => {
+    const pace = paces.get(key) ?? { spentUntil: 0, notBefore: 0 }
+    if (paces.size >= maxBudgets) paces.clear()
+    paces.set(key, pace)
+    return pace
+  }
+  return async (account, method, args) => {
+    const pace = methodBudget(`${account}/${method}`)
+    const at = now()
+    if (at < pace.notBefore || pace.spentUntil - at > 60_000) return 'skipped'
+    pace.spentUntil = Math.max(pace.spentUntil, at) + 60_000 / perMinute[method]
+    const held = await tokenOf(account)
+    if (held.kind !== 'token') return 'skipped'
+    // A call keeps its own time; nothing else ends this one.
+    const answer = await call(held.token, method, args, new AbortController().signal)
+    if (answer.kind === 'ok') return 'done'
+    if (answer.kind === 'limited') pace.notBefore = now() + answer.afterMs
+    if (answer.kind !== 'error') return 'skipped'
+    if (isErrorOfClass(answer, 'setup')) pace.notBefore = now() + latchMs
+    return 'refused'
+  }
+}
+
+// Reactions on the message itself: seen, at work, done. One at a time; where nothing marks the end the last one is taken off.
+
+export type ReactionNames = {
+  readonly waiting?: string | false | undefined
+  readonly seen?: string | false | undefined
+  readonly busy?: string | false | undefined
+  readonly done?: string | false | undefined
+}
+
+export type Reactions = {
+  readonly show: (to: SlackReplyTo, what: 'waiting' | 'seen' | 'busy') => Promise<void>
+  readonly end: (to: SlackReplyTo, outcome: PresenceDetails['outcome']) => Promise<void>
+}
+
+const maxReactions = 10_000
+
+function createReactions(quiet: BestEffortCall, given: ReactionNames): Reactions {
+  const names = {
+    waiting: given.waiting || undefined,
+    seen: given.seen || undefined,
+    busy: given.busy || undefined,
+    done: given.done || undefined,
+  }
+  const placed = new Map<string, string>()
+  const addReaction = async (to: SlackReplyTo, ts: string, name: string): Promise<void> => {
+    if (placed.size >= maxReactions) placed.clear()
+    placed.set(reactionKey(to, ts), name)
+    await quiet(to.account, 'reactions.add', { channel: to.channel, timestamp: ts, name })
+  }
+  const removeReaction = async (to: SlackReplyTo, ts: string, name: string): Promise<void> => {
+    await quiet(to.account, 'reactions.remove', { channel: to.channel, timestamp: ts, name })
+  }
+  return {
+    async show(to, what) {
+      const [name, ts] = [names[what], reactableMessageTs(to)]
+      const before = ts === undefined ? undefined : placed.get(reactionKey(to, ts))
+      if (name === undefined || ts === undefined || before === name) return
+      await addReaction(to, ts, name)
+      if (before !== undefined) await removeReaction(to, ts, before)
+    },
+    async end(to, outcome) {
+      const ts = reactableMessageTs(to)
+      if (ts === undefined || outcome === 'again') return
+      // Another process may have put it there.
+      const before = placed.get(reactionKey(to, ts)) ?? names.seen
+      placed.delete(reactionKey(to, ts))
+      const after = outcome === 'replied' ? names.done : undefined
+      if (after !== undefined)
+        await quiet(to.account, 'reactions.add', { channel: to.channel, timestamp: ts, name: after })
+      if (before !== undefined && before !== after) await removeReaction(to, ts, before)
+    },
+  }
+}
+
+/** In the app's own views Slack has a line for it; a command and a press have no message to mark. */
+function reactableMessageTs({ reply_to_ts: ts, reply_to_surface: surface }: SlackReplyTo): string | undefined {
+  return surface === undefined ? ts : undefined
+}
+
+function reactionKey({ account, channel }: SlackReplyTo, ts: string): string {
+  return `${account}:${channel}:${ts}`
+}
+
+// The line below a thread that says the app is at work, and the stop button of an agent's own view. Slack takes the line away with
+// the next post, or after two minutes, so it is said again in time and taken back at the end.
+
+const againMs = 60_000
+const maxStatusLines = 10_000
+const maxSessionTitleLength = 200
+
+export type StatusLine = {
+  /** A message was taken up. `title`: what the conversation is about, where Slack does not know it yet. */
+  readonly begin: (to: SlackReplyTo, title: string | undefined) => Promise<void>
+  readonly work: (to: SlackReplyTo) => Promise<void>
+  readonly end: (to: SlackReplyTo) => Promise<void>
+}
+
+function createStatusLine(quiet: BestEffortCall, words: string | undefined, now: () => number): StatusLine {
+  const shown = new Map<string, number>()
+  const sessions = new Set<string>()
+  const refused = new Set<string>()
+  return {
+    // At once and not with the line: a reply that grows shows no line, and is what people want to stop.
+    async begin(to, title) {
+      const place = statusThread(to)
+      if (place === undefined || words === undefined || to.reply_to_surface !== 'agent') return
+      const about = {
+        ...(title === undefined || title === '' ? {} : { title: title.slice(0, maxSessionTitleLength) }),
+        ...(to.reply_to_user === undefined ? {} : { initiator_user_id: to.reply_to_user }),
+      }
+      const result = await quiet(to.account, 'agents.sessions.setStatus', { ...place, status: 'processing', ...about })
+      if (sessions.size >= maxStatusLines) sessions.clear()
+      if (result === 'done') sessions.add(statusKey(to))
+    },
+    async work(to) {
+      const { account, channel } = to
+      const place = statusThread(to)
+      if (place === undefined || words === undefined || refused.has(`${account}:${channel}`)) return
+      if (now() - (shown.get(statusKey(to)) ?? Number.NEGATIVE_INFINITY) < againMs) return
+      if (shown.size >= maxStatusLines) shown.clear()
+      shown.set(statusKey(to), now())
+      const result = await quiet(account, 'assistant.threads.setStatus', { ...place, status: words })
+      // Not in this kind of channel: asking again would cost a call each time.
+      if (result === 'refused' && refused.size < maxStatusLines) refused.add(`${account}:${channel}`)
+    },
+    async end(to) {
+      const { account, channel } = to
+      const place = statusThread(to)
+      if (place === undefined) return
+      const isShown = shown.delete(statusKey(to)) && !refused.has(`${account}:${channel}`)
+      if (isShown) await quiet(account, 'assistant.threads.setStatus', { ...place, status: '' })
+      if (sessions.delete(statusKey(to)))
+        await quiet(account, 'agents.sessions.setStatus', { ...place, status: 'active' })
+    },
+  }
+}
+
+function statusThread({
+  channel,
+  thread_ts: thread,
+}: SlackReplyTo): { channel_id: string; thread_ts: string } | undefined {
+  return thread === undefined ? undefined : { channel_id: channel, thread_ts: thread }
+}
+
+function statusKey({ account, channel, thread_ts }: SlackReplyTo): string {
+  return `${account}:${channel}:${thread_ts}`
+}

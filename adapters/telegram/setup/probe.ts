@@ -1,0 +1,249 @@
+// Probes the bot at Telegram: asked at the start, on a schedule and by `parley telegram check`. Nothing secret is part of it.
+import { type Api, GrammyError } from 'grammy/web'
+import {
+  type CommandContext,
+  GatewayError,
+  type ProbeFact,
+  type ProbeProblem,
+  type ProbeRequest,
+  type ProbeResult,
+} from '../../../src/contract/index.ts'
+import { type TelegramSettings, telegramSettingsSchema } from '../config.ts'
+import { clientSignal, createBotApi, redactBotToken } from '../deliver/bot-api.ts'
+import { allowedUpdates } from '../wire/update.ts'
+
+/** More than this many updates waiting are not being fetched, or not being taken. */
+const manyWaiting = 100
+const recentSeconds = 3600
+
+type Facts = {
+  readonly username: string
+  readonly id: number
+  readonly readsAll: boolean
+  readonly url: string
+  readonly waiting: number
+  readonly lastError: string | undefined
+  readonly isRecent: boolean
+  readonly missingUpdates: readonly string[]
+}
+
+export type TelegramProbeDeps = Pick<BotSession, 'api' | 'settings'> & {
+  /** Where Telegram should deliver. Undefined: it is asked, or the address is not known. */
+  readonly expectedUrl: string | undefined
+  readonly now: () => number
+}
+
+/** What waited when Telegram was asked before, by which a webhook that takes nothing is known. */
+type Before = { readonly waiting: number; readonly lastInboundAt: number | undefined }
+
+export function createTelegramProbe(deps: TelegramProbeDeps): (request: ProbeRequest) => Promise<ProbeResult> {
+  let before: Before | undefined
+  return async ({ signal, lastInboundAt }) => {
+    try {
+      const facts = await readBotFacts(deps, signal)
+      const result = judgeFacts(facts, deps, { before, lastInboundAt })
+      before = { waiting: facts.waiting, lastInboundAt }
+      return result
+    } catch (error) {
+      return failedProbe(deps.settings, error)
+    }
+  }
+}
+
+async function readBotFacts({ api, settings, now }: TelegramProbeDeps, signal: AbortSignal): Promise<Facts> {
+  const me = await api.getMe(clientSignal(signal))
+  const hook = await api.getWebhookInfo(clientSignal(signal))
+  const errorAt = hook.last_error_date
+  const { last_error_message: failure } = hook
+  const shown = failure === undefined ? undefined : redactBotToken(settings, failure)
+  const at =
+    errorAt === undefined ? '' : `${new Date(errorAt * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC `
+  return {
+    username: redactBotToken(settings, me.username),
+    id: me.id,
+    readsAll: me.can_read_all_group_messages,
+    url: redactBotToken(settings, hook.url ?? ''),
+    waiting: hook.pending_update_count,
+    lastError: shown === undefined ? undefined : `${at}${shown}`,
+    isRecent: errorAt !== undefined && now() / 1000 - errorAt < recentSeconds,
+    missingUpdates: allowedUpdates.filter((each) => hook.allowed_updates?.includes(each) !== true),
+  }
+}
+
+function judgeFacts(
+  facts: Facts,
+  { settings, expectedUrl }: TelegramProbeDeps,
+  seen: { readonly before: Before | undefined; readonly lastInboundAt: number | undefined },
+): ProbeResult {
+  const problems = settings.mode === 'polling' ? pollingProblems(facts) : webhookProblems(facts, expectedUrl, seen)
+  return {
+    summary: `@${facts.username}, ${settings.mode}`,
+    facts: botProbeFacts(facts, settings),
+    problems: [...problems, ...usernameProblems(facts, settings)],
+  }
+}
+
+function botProbeFacts(facts: Facts, { mode }: TelegramSettings): readonly ProbeFact[] {
+  const { username, id, readsAll, url, waiting, lastError } = facts
+  return [
+    {
+      key: 'bot',
+      title: 'Bot',
+      text: `@${username} (${id})`,
+      value: { id, username, readsAllGroupMessages: readsAll },
+    },
+    { key: 'mode', title: 'Mode', text: mode, value: mode },
+    {
+      key: 'webhook',
+      title: 'Delivery',
+      value: url === '' ? null : url,
+      text: url === '' ? 'no webhook: Telegram waits to be asked' : url,
+    },
+    {
+      key: 'waiting',
+      title: 'Waiting',
+      value: waiting,
+      text: `${waiting} ${waiting === 1 ? 'update' : 'updates'}`,
+    },
+    { key: 'lastError', title: 'Last error', text: lastError ?? 'none', value: lastError ?? null },
+    {
+      key: 'groups',
+      title: 'In groups',
+      value: readsAll ? 'all' : 'addressed',
+      text: readsAll ? 'sees every message' : 'sees commands, replies and mentions (BotFather: /setprivacy)',
+    },
+  ]
+}
+
+function pollingProblems({ url, waiting }: Facts): readonly ProbeProblem[] {
+  if (url !== '')
+    return [
+      failedProbeProblem(
+        'webhook_set',
+        'a webhook is set and keeps polling out',
+        'run: parley telegram connect --polling',
+      ),
+    ]
+  return waiting > manyWaiting
+    ? [
+        degradedProbeProblem(
+          'updates_waiting',
+          `${waiting} updates wait at Telegram`,
+          'is the gateway up, and does it keep up?',
+        ),
+      ]
+    : []
+}
+
+function webhookProblems(
+  facts: Facts,
+  expectedUrl: string | undefined,
+  { before, lastInboundAt }: { readonly before: Before | undefined; readonly lastInboundAt: number | undefined },
+): readonly ProbeProblem[] {
+  const { url, waiting, missingUpdates, isRecent, lastError } = facts
+  const reconnect = 'run: parley telegram connect'
+  if (url === '') return [failedProbeProblem('webhook_missing', 'no webhook is set', `${reconnect} --url https://…`)]
+  const isStuck =
+    before !== undefined && before.waiting > 0 && waiting >= before.waiting && lastInboundAt === before.lastInboundAt
+  return [
+    ...(expectedUrl !== undefined && url !== expectedUrl
+      ? [failedProbeProblem('webhook_elsewhere', `Telegram delivers to ${url} and not to ${expectedUrl}`, reconnect)]
+      : []),
+    ...(missingUpdates.length > 0
+      ? [degradedProbeProblem('updates_kept_back', `Telegram keeps back ${missingUpdates.join(', ')}`, reconnect)]
+      : []),
+    ...(isRecent
+      ? [
+          degradedProbeProblem(
+            'webhook_failing',
+            `Telegram could not deliver within the last hour (${lastError ?? 'it does not say why'})`,
+            'check that its address can be reached from outside',
+          ),
+        ]
+      : []),
+    ...(isStuck || waiting > manyWaiting
+      ? [
+          degradedProbeProblem(
+            'updates_waiting',
+            `${waiting} updates wait at Telegram${isStuck ? ' and nothing came here since the last check' : ''}`,
+            'check that the webhook can be reached from outside',
+          ),
+        ]
+      : []),
+  ]
+}
+
+/** By a wrong name mentions in groups are not recognised. */
+function usernameProblems({ username }: Facts, { botUsername }: TelegramSettings): readonly ProbeProblem[] {
+  if (botUsername === undefined || botUsername.toLowerCase() === username.toLowerCase()) return []
+  const remedy = `set TELEGRAM_BOT_USERNAME=${username}, or leave it out`
+  return [degradedProbeProblem('username_wrong', `the bot is not called @${botUsername}`, remedy)]
+}
+
+/** Nothing of the client's error is told but what Telegram said: it carries the token. */
+function failedProbe(settings: TelegramSettings, error: unknown): ProbeResult {
+  // What is no answer of Telegram's own form came from something on the way.
+  if (!(error instanceof GrammyError) || typeof error.description !== 'string') {
+    const remedy = 'check the network and TELEGRAM_API_ROOT'
+    return { summary: '', problems: [degradedProbeProblem('unreachable', 'the Bot API does not answer', remedy)] }
+  }
+  const { error_code: code, description, parameters } = error
+  if (code === 429) return { summary: '', problems: [], retryAfterMs: (parameters.retry_after ?? 60) * 1000 }
+  const said = redactBotToken(settings, description)
+  if (code === 401 || code === 404) {
+    const remedy = 'set TELEGRAM_BOT_TOKEN to the token BotFather shows for the bot'
+    return { summary: '', problems: [failedProbeProblem('token_refused', `token refused (${code} ${said})`, remedy)] }
+  }
+  return {
+    summary: '',
+    problems: [degradedProbeProblem('platform_error', `Telegram says “${said}”`, 'wait, or correct it')],
+  }
+}
+
+function failedProbeProblem(reason: string, problem: string, remedy: string): ProbeProblem {
+  return { state: 'failed', reason, problem, remedy }
+}
+
+function degradedProbeProblem(reason: string, problem: string, remedy: string): ProbeProblem {
+  return { state: 'degraded', reason, problem, remedy }
+}
+
+// Bot API calls of the command line. What goes wrong is told in our words: the client's errors carry the token.
+
+export type BotSession = {
+  readonly api: Api
+  readonly settings: TelegramSettings
+  readonly publicUrl: string | undefined
+}
+
+export async function openBotSession(
+  desk: CommandContext,
+  connection: string,
+  instead: Readonly<Record<string, string>> = {},
+): Promise<BotSession> {
+  const found = await desk.settings(connection, instead)
+  if (found === undefined) {
+    const remedy = 'set TELEGRAM_BOT_TOKEN to the token BotFather gave you, or name it in parley.config.ts'
+    throw new GatewayError('config_invalid', `[telegram] there is no connection ${connection}; ${remedy}`)
+  }
+  const settings = telegramSettingsSchema.parse(found.settings)
+  return { api: createBotApi(settings, desk), settings, publicUrl: found.publicUrl }
+}
+
+export async function askBotApi<T>(
+  { settings }: Pick<BotSession, 'settings'>,
+  what: string,
+  call: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    throw new GatewayError('conflict', `[telegram] ${what} failed: ${describeApiError(settings, error)}`)
+  }
+}
+
+function describeApiError(settings: TelegramSettings, error: unknown): string {
+  if (!(error instanceof GrammyError)) return 'the Bot API cannot be reached; check the network and TELEGRAM_API_ROOT'
+  if (error.error_code === 401 || error.error_code === 404) return 'the token is not valid; set TELEGRAM_BOT_TOKEN anew'
+  return `Telegram says “${redactBotToken(settings, error.description)}”; correct it and try again`
+}
