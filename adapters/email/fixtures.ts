@@ -9,7 +9,7 @@ import twoAuthors from './fixtures/two-authors.json' with { type: 'json' }
 import withFile from './fixtures/with-file.json' with { type: 'json' }
 import zone from './fixtures/zone.json' with { type: 'json' }
 import { emailChannel } from './index.ts'
-import { webhookHeaders, webhookSignedText } from './ways/hooks/webhook.ts'
+import { webhookHeaders, webhookSignedText } from './webhooks/signed-webhook.ts'
 import { envelopeHeaders } from './wire/mail.ts'
 
 const webhookSecret = 'email-webhook-secret-of-the-tests-0001'

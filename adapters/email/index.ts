@@ -10,8 +10,8 @@ import {
   defineAdapter,
   parseSettings,
 } from '../../src/contract/index.ts'
-import { emailFromEnvironment, hostedEmailFromEnvironment } from './config/environment.ts'
-import { requireHostedSettings } from './config/hosted.ts'
+import { decisionEndpoints, serveDecision } from './approval-links/serve.ts'
+import { authenticateMail, testSignatureChecks } from './auth/authenticate.ts'
 import {
   authSettings,
   deliverySettings,
@@ -20,39 +20,37 @@ import {
   mailboxAlias,
   startNotice,
   withPublicHost,
-} from './config/parts.ts'
-import { type EmailSettings, type EmailSettingsInput, emailSettingsSchema } from './config/settings.ts'
-import { decisionEndpoints, serveDecision } from './confirm/serve.ts'
+} from './config/derive-settings.ts'
+import { emailFromEnvironment, hostedEmailFromEnvironment } from './config/environment.ts'
+import {
+  type EmailSettings,
+  type EmailSettingsInput,
+  emailSettingsSchema,
+  requireHostedSettings,
+} from './config/settings.ts'
 import { deliverMail } from './deliver/mail.ts'
-import { findDelivery } from './deliver/names.ts'
-import { dohLookup } from './dns/doh-lookup.ts'
-import { nodeLookup } from './dns/node-lookup.ts'
-import { createResolver } from './dns/resolver.ts'
-import { openMailFile } from './files.ts'
-import { createEmailProbe } from './install/probe.ts'
-import { verifyHop } from './manners/hop.ts'
-import { horizonMs, normalizeMail } from './normalize/mail.ts'
-import { maxRawBytes } from './normalize/raw.ts'
-import { type Addresses, resolveRecipient } from './normalize/recipients.ts'
-import { createHereOrThread } from './offload/loop-share.ts'
+import { findDelivery } from './deliver/message-ids.ts'
+import { createResolver, dohLookup, nodeLookup } from './dns.ts'
+import { scanHead } from './headers/scan-head.ts'
+import { imapSource } from './imap/source.ts'
+import { onEmailEvent } from './ingress/email-event.ts'
+import { createOwnMailRegistry } from './ingress/received.ts'
+import { verifyHop } from './loop-prevention.ts'
+import { openMailFile } from './mime/files.ts'
+import { parseMailBody } from './mime/parse-body.ts'
+import { type Addresses, resolveRecipient } from './normalize/addressing.ts'
+import { horizonMs, maxRawBytes, normalizeMail } from './normalize/mail.ts'
+import { createHereOrThread } from './offload/load-shedding.ts'
 import { offloadFindPart, offloadMailChecks, offloadReadBody } from './offload/offload.ts'
-import { parseMailBody } from './parse/read-body.ts'
-import { authenticateMail } from './prove/prove-mail.ts'
-import { testSignatureChecks } from './prove/self-test.ts'
 import { renderMailReply } from './render/reply.ts'
-import { scanHead } from './scan/scan-head.ts'
-import { createMailSecrets } from './threads/secret.ts'
-import { createReplyTokens } from './threads/token.ts'
+import { createEmailProbe } from './setup/probe.ts'
+import { listenSmtp } from './smtp/listen.ts'
+import { createMailSecrets, createReplyTokens } from './threading.ts'
 import { verifyMail } from './verify.ts'
-import { onEmailEvent } from './ways/handed.ts'
-import { createRequestVerifier, screenRequest } from './ways/hop-of.ts'
-import { imapSource } from './ways/imap/source.ts'
-import { createOwnMailRegistry } from './ways/own-arrivals.ts'
-import { listenSmtp } from './ways/smtp/listen.ts'
+import { createRequestVerifier, screenRequest } from './webhooks/verify-request.ts'
 import type { MailCall } from './wire/call.ts'
-import type { MailHead } from './wire/judged.ts'
-import type { ReceivedMail } from './wire/mail.ts'
-import type { VerifiedMail } from './wire/read.ts'
+import type { MailHead, ReceivedMail } from './wire/mail.ts'
+import type { VerifiedMail } from './wire/verified-mail.ts'
 
 const hourMs = 60 * 60 * 1000
 

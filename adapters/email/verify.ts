@@ -1,16 +1,22 @@
 // Hop 2: verifies the hop that brought a mail, authenticates its author, reads its body and looks up its thread. Nothing is
 // read before the hop is genuine, and what is refused is refused before anything is kept.
 import type { RawRequest, VerifyResult } from '../../src/contract/index.ts'
-import { hopHeader } from './manners/hop.ts'
-import { type Addresses, resolveRecipient } from './normalize/recipients.ts'
-import { busyReason } from './offload/refusal.ts'
-import { resolveThread } from './threads/resolve.ts'
-import type { ReplyTokens } from './threads/token.ts'
-import { sha256HexBytes } from './ways/hooks/once.ts'
-import type { MailBody, MailHead, MailProof, MailRefusal } from './wire/judged.ts'
-import type { ReceivedMail } from './wire/mail.ts'
-import type { SentMail, VerifiedMail, VerifiedRecipient } from './wire/read.ts'
-import { countedHead, isFieldCounted, uncountedContent } from './wire/signed-fields.ts'
+import { hopHeader } from './loop-prevention.ts'
+import { type Addresses, resolveRecipient } from './normalize/addressing.ts'
+import { busyReason } from './offload/load-shedding.ts'
+import { type ReplyTokens, resolveThread } from './threading.ts'
+import { sha256HexBytes } from './webhooks/signed-webhook.ts'
+import {
+  countedHead,
+  isFieldCounted,
+  type MailBody,
+  type MailHead,
+  type MailProof,
+  type MailRefusal,
+  type ReceivedMail,
+  uncountedContent,
+} from './wire/mail.ts'
+import type { SentMail, VerifiedMail, VerifiedRecipient } from './wire/verified-mail.ts'
 
 /** What an ingress makes of a request. */
 export type RequestResult =

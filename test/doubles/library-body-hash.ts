@@ -1,7 +1,7 @@
 // The hash of a body as mailauth computes it, through its own parser and in pieces: the second opinion on ours.
 import { Readable } from 'node:stream'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import type { BodyForm } from '../../adapters/email/prove/body-hash.ts'
+import type { BodyForm } from '../../adapters/email/dkim/body-hash.ts'
 
 export async function libraryBodyHash(body: Buffer, { canonicalization, length }: BodyForm, pieceBytes: number) {
   const limit = length === undefined ? '' : ` l=${length};`

@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
-import type { Answer, DnsRecord, Lookup, RecordType } from '../../adapters/email/dns/lookup.ts'
+import type { Answer, DnsRecord, Lookup, RecordType } from '../../adapters/email/dns.ts'
 import type { Envelope, ReceivedMail } from '../../adapters/email/wire/mail.ts'
 
 /** When every mail here is written, signed and received, unless it says otherwise. */

@@ -1,9 +1,9 @@
 // A mail as hop 2 judges it: scanned and proven with the real parts, the name system being a zone of ours.
-import { createResolver } from '../../adapters/email/dns/resolver.ts'
-import { type AuthDeps, authenticateMail } from '../../adapters/email/prove/prove-mail.ts'
-import { scanHead } from '../../adapters/email/scan/scan-head.ts'
-import type { MailProof, MailRefusal } from '../../adapters/email/wire/judged.ts'
-import type { Envelope } from '../../adapters/email/wire/mail.ts'
+
+import { type AuthDeps, authenticateMail } from '../../adapters/email/auth/authenticate.ts'
+import { createResolver } from '../../adapters/email/dns.ts'
+import { scanHead } from '../../adapters/email/headers/scan-head.ts'
+import type { Envelope, MailProof, MailRefusal } from '../../adapters/email/wire/mail.ts'
 import { type MailZone, receivedMail, senderZone } from './mail-maker.ts'
 
 export type Proving = {

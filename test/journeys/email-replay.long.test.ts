@@ -2,7 +2,7 @@
 // (and once by a post), and is judged with a name server that knows the key.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { webhookHeaders, webhookSignedText } from '../../adapters/email/ways/hooks/webhook.ts'
+import { webhookHeaders, webhookSignedText } from '../../adapters/email/webhooks/signed-webhook.ts'
 import { envelopeHeaders } from '../../adapters/email/wire/mail.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'

@@ -23,7 +23,7 @@ export function bundledMailauth(): Plugin {
     load: async (id) => {
       if (id !== bundled) return undefined
       const { settingsFor } = (await import(script)) as Bundling
-      const entry = 'adapters/email/prove/mailauth.ts'
+      const entry = 'adapters/email/auth/mailauth.ts'
       const settings = settingsFor({ entry, outfile: 'dist/mailauth.js', runtime: 'workerd' })
       const { outputFiles } = await build({ ...settings, sourcemap: false, write: false })
       return outputFiles?.[0]?.text

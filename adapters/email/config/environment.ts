@@ -1,7 +1,6 @@
 // Reads the mail settings from the environment.
 import { type AccessRule, type EnvironmentReading, parseAddress, secret } from '../../../src/contract/index.ts'
-import { parseMailboxUrl } from './mailbox.ts'
-import { developmentDomain, type EmailSettingsInput } from './settings.ts'
+import { developmentDomain, type EmailSettingsInput, parseMailboxUrl } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,7 +1,7 @@
 // Settings of a mail domain, as an operator writes them.
 import * as z from 'zod'
-import { limitsSchema, type Secret, secretSchema } from '../../../src/contract/index.ts'
-import { smtpLimits } from '../ways/smtp/settings.ts'
+import { type ChannelDeps, GatewayError, limitsSchema, type Secret, secretSchema } from '../../../src/contract/index.ts'
+import { smtpLimits } from '../smtp/settings.ts'
 
 /** The domain of a gateway without mail settings. No mail from elsewhere ever gets to a name below .localhost (RFC 6761). */
 export const developmentDomain = 'parley.localhost'
@@ -175,4 +175,61 @@ function isLocalhostName(name: string): boolean {
 
 export function isLoopbackHost(host: string): boolean {
   return host === '::1' || host === 'localhost' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+// Checks the mail settings on a runtime without a machine of its own: it needs that runtime's mailer, and no setting that only Node can follow.
+
+/** Settings that only a machine of its own can follow: an operator who sets one expects something that will not happen there. */
+const nodeOnlySettings = [
+  ['smtpUrl', 'SMTP_URL', 'there is no SMTP'],
+  ['mailFolder', 'mailFolder', 'there is no disk'],
+  ['dkimKeys', 'EMAIL_DKIM_KEY', 'Cloudflare signs what it sends'],
+  ['dkimKeyFile', 'EMAIL_DKIM_KEY', 'Cloudflare signs what it sends'],
+] as const satisfies readonly (readonly [keyof EmailSettings, string, string])[]
+
+const noMailerProblem = 'no mail can be sent: add [[send_email]] with name = "SEND_EMAIL" to wrangler.toml'
+
+/** The settings as they are, or every problem at once. */
+export function requireHostedSettings(
+  settings: EmailSettings,
+  { carrier }: Pick<ChannelDeps, 'carrier'>,
+): EmailSettings {
+  const problems = [
+    ...(carrier === undefined ? [noMailerProblem] : []),
+    ...nodeOnlySettings.flatMap(([key, name, why]) =>
+      isSettingGiven(settings[key]) ? [`${name} is for Node: ${why}; remove it`] : [],
+    ),
+  ]
+  if (problems.length === 0) return settings
+  throw new GatewayError('config_invalid', `[email] ${problems.join('; ')}`)
+}
+
+function isSettingGiven(value: EmailSettings[(typeof nodeOnlySettings)[number][0]]): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined
+}
+
+// Parses the URL of a mailbox.
+
+/** What a mailbox is reached by. */
+export type MailboxUrl = {
+  readonly host: string
+  readonly port: number
+  readonly secure: boolean
+  readonly user: string
+  readonly password: string
+  readonly mailbox: string
+}
+
+/** `imaps://user:password@host:port/INBOX`. */
+export function parseMailboxUrl(url: string): MailboxUrl {
+  const { protocol, hostname, port, username, password, pathname } = new URL(url)
+  const secure = protocol === 'imaps:'
+  return {
+    host: hostname,
+    port: port === '' ? (secure ? 993 : 143) : Number(port),
+    secure,
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    mailbox: decodeURIComponent(pathname.slice(1)) || 'INBOX',
+  }
 }

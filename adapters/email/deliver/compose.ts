@@ -1,12 +1,12 @@
 // The bytes of one mail, made by nodemailer's composer: structure and encodings are its own, what stands in the header is ours. It may
 // open no file and no address; every address is checked before it gets here, and the envelope is never read out of the header.
-import { GatewayError } from '../../../src/contract/index.ts'
+import { type DeliveryOutcome, type FileSource, GatewayError } from '../../../src/contract/index.ts'
+import { type Block, type Inline, renderMail } from '../../../src/markdown/index.ts'
+import type { DecisionLink } from '../approval-links/links.ts'
 import { isMessageId, isPlainMailAddress } from '../wire/address.ts'
-import type { MailCall, MailPerson } from '../wire/call.ts'
-import type { Enclosed } from './attach.ts'
-import type { MailBodies } from './body.ts'
-import type { MailNames } from './names.ts'
-import { mailComposer, nodeStreams } from './node-parts.ts'
+import type { MailCall, MailDecision, MailFileCall, MailPerson } from '../wire/call.ts'
+import type { MailNames } from './message-ids.ts'
+import { mailComposer, nodeStreams } from './node-modules.ts'
 
 export type MailEnvelope = { readonly from: string; readonly to: readonly string[] }
 
@@ -88,4 +88,114 @@ function headerFileName(name: string): string {
 
 function isMimeType(mime: string): boolean {
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i.test(mime)
+}
+
+// Files of a mail: as many as fit go along, the others as links that end. Bytes flow from where they are kept.
+
+export type Enclosed = MailFileCall & { readonly body: ReadableStream<Uint8Array>; readonly size: number }
+type Linked = {
+  readonly name: string
+  readonly size: number
+  readonly url: string | undefined
+  readonly until: string
+}
+export type Enclosures = {
+  readonly kind: 'files'
+  readonly enclosed: readonly Enclosed[]
+  readonly linked: readonly Linked[]
+  /** Lets go of bytes that were not taken. */
+  readonly end: () => Promise<void>
+}
+
+/** Mail is read when people come back to it, so its links last longer than others. */
+const linkLifeMs = 7 * 24 * 60 * 60 * 1000
+
+export async function openEnclosures(
+  wanted: readonly MailFileCall[],
+  files: FileSource | undefined,
+  room: number,
+): Promise<Enclosures | DeliveryOutcome> {
+  const enclosed: Enclosed[] = []
+  const linked: Linked[] = []
+  const releaseFiles = async (): Promise<void> =>
+    void (await Promise.all(
+      enclosed.map(({ body }) => (body.locked ? undefined : body.cancel().catch(() => undefined))),
+    ))
+  let left = room
+  for (const file of wanted) {
+    const source = await Promise.resolve(files?.open(file.id)).catch(() => null)
+    if (source === null || source === undefined) {
+      await releaseFiles()
+      return source === null ? { kind: 'retry', reason: 'file_unavailable' } : { kind: 'refused', reason: 'file_gone' }
+    }
+    if (source.size <= left) {
+      left -= source.size
+      enclosed.push({ ...file, body: source.body, size: source.size })
+      continue
+    }
+    await source.body.cancel().catch(() => undefined)
+    const link = await Promise.resolve(files?.link?.(file.id, linkLifeMs)).catch(() => undefined)
+    linked.push({ name: file.name, size: source.size, url: link?.url, until: link?.expiresAt ?? '' })
+  }
+  return { kind: 'files', enclosed, linked, end: releaseFiles }
+}
+
+// The text and HTML bodies of a mail as they go out: what the agent says, how to decide, links to large files, and the quote.
+
+type MailBodies = { readonly text: string; readonly html: string }
+
+export function composeBodies(
+  { text, html, quote, decisions }: Pick<MailCall, 'text' | 'html' | 'quote' | 'decisions'>,
+  links: readonly DecisionLink[],
+  linked: readonly Linked[],
+): MailBodies {
+  const isOneOfSeveral = decisions.length > 1
+  const asked = decisions.map((decision) =>
+    decisionBlock(decision, links.find(({ action_id }) => action_id === decision.action_id)?.url, isOneOfSeveral),
+  )
+  const tail = [...asked, ...linked.map(fileBlock)]
+  const extra = renderMail({ type: 'root', children: tail })
+  const inner = [innerPageHtml(html), tail.length === 0 ? '' : innerPageHtml(extra.html), quote?.html ?? '']
+  return {
+    text: `${[text, extra.text, quote?.text ?? ''].filter((each) => each.trim() !== '').join('\n\n')}\n`,
+    html: html === '' ? '' : `${html.slice(0, bodyTagEnd(html))}${inner.join('')}</body></html>\n`,
+  }
+}
+
+/** One sentence, with the link at its end where there is one: what stands behind an address is taken for a part of it. */
+function decisionBlock(
+  { code, summary, expires_at }: MailDecision,
+  url: string | undefined,
+  isOneOfSeveral: boolean,
+): Block {
+  const about = isOneOfSeveral ? `${summary === '' ? code : summary}: ` : ''
+  const until = expires_at === null ? 'Reply' : `Until ${expires_at.slice(0, 16).replace('T', ' ')} UTC, reply`
+  const how = `${about}${until} with /approve ${code} or /reject ${code} as the first line`
+  if (url === undefined) return paragraphBlock([{ type: 'text', value: `${how}.` }])
+  return paragraphBlock([
+    { type: 'text', value: `${how}, or decide in your browser: ` },
+    { type: 'link', url, children: [{ type: 'text', value: url }] },
+  ])
+}
+
+function fileBlock({ name, size, url, until }: Linked): Block {
+  const words = `${name} (${(size / 1_000_000).toFixed(1)} MB)`
+  if (url === undefined) return paragraphBlock([{ type: 'text', value: `${words} is too large for a mail.` }])
+  return paragraphBlock([
+    { type: 'text', value: 'Too large for a mail: ' },
+    { type: 'link', url, children: [{ type: 'text', value: words }] },
+    { type: 'text', value: ` until ${until.slice(0, 16).replace('T', ' ')} UTC` },
+  ])
+}
+
+function paragraphBlock(children: readonly Inline[]): Block {
+  return { type: 'paragraph', children }
+}
+
+function innerPageHtml(html: string): string {
+  return html === '' ? '' : html.slice(bodyTagEnd(html), html.lastIndexOf('</body>'))
+}
+
+function bodyTagEnd(html: string): number {
+  return html.indexOf('>', html.indexOf('<body')) + 1
 }

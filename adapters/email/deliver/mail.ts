@@ -1,19 +1,21 @@
 // Hop 8: delivers one mail. The same call makes the same mail at every try, but for its Date, its boundaries and its signature.
 import { type Attempt, type DeliveryOutcome, isGatewayError } from '../../../src/contract/index.ts'
-import { hopHeader, signHop } from '../manners/hop.ts'
+import { createDecisionLinks } from '../approval-links/links.ts'
+import { loadDkimKeys } from '../dkim/keys.ts'
+import { signMail } from '../dkim/sign.ts'
+import { hopHeader, signHop } from '../loop-prevention.ts'
 import type { MailCall } from '../wire/call.ts'
-import { openEnclosures } from './attach.ts'
-import { sendByBinding } from './binding.ts'
-import { composeBodies } from './body.ts'
-import { composeMail, isSendableCall, type MailToCompose, outgoingEnvelope } from './compose.ts'
-import { createFolderMailer } from './folder.ts'
-import { mayReachAgents } from './hop.ts'
-import { loadDkimKeys } from './key-file.ts'
-import { createDecisionLinks } from './links.ts'
-import { createMailNames, type MailNames, noteDelivery } from './names.ts'
+import {
+  composeBodies,
+  composeMail,
+  isSendableCall,
+  type MailToCompose,
+  openEnclosures,
+  outgoingEnvelope,
+} from './compose.ts'
+import { createFolderMailer, createSmtpMailer, type SendMail, sendByBinding } from './mailers.ts'
+import { createMailNames, type MailNames, noteDelivery } from './message-ids.ts'
 import type { DeliveryDeps, DeliverySettings, DkimKey } from './settings.ts'
-import { signMail } from './sign.ts'
-import { createSmtpMailer, type SendMail } from './smtp.ts'
 
 const pauseMs = 60_000
 
@@ -111,4 +113,13 @@ async function agentHopHeaders(
   if (!mayReachAgents(call, settings)) return {}
   const shared = settings.siblingSecret?.reveal() ?? (await secret())
   return { [hopHeader]: await signHop(hmac, shared, call.hop, messageId) }
+}
+
+// Decides which mails carry the signed count of agents.
+
+/** Whether an agent may read it: one of ours, one of a gateway we know, or one that counts already. */
+function mayReachAgents({ to, cc, hop }: MailCall, { domain, siblings = [] }: DeliverySettings): boolean {
+  const known = new Set([domain, ...siblings].map((each) => each.toLowerCase()))
+  const domains = [...to, ...cc].map(({ address }) => address.slice(address.lastIndexOf('@') + 1).toLowerCase())
+  return hop > 1 || domains.some((each) => known.has(each))
 }

@@ -5,22 +5,18 @@ import {
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
+  type JsonObject,
+  type KnownPart,
   type OnceClaim,
   type RawRequest,
+  textPart,
 } from '../../../src/contract/index.ts'
-import { maxHops } from '../manners/hop.ts'
-import { whyNotAnswered } from '../manners/never-answer.ts'
-import { reportFacts } from '../manners/reports.ts'
-import { threadName } from '../threads/key.ts'
-import type { MailProof } from '../wire/judged.ts'
-import type { VerifiedMail, VerifiedRecipient } from '../wire/read.ts'
-import { countedHead } from '../wire/signed-fields.ts'
-import { mailChannelContext } from './context.ts'
-import { mailParts } from './parts.ts'
-import { keptRawMail } from './raw.ts'
-import { type Addresses, isOurAddress, resolveRecipient } from './recipients.ts'
-import { mailReplyTo } from './reply-to.ts'
-import { mailboxSubject, mailSender, provenAuthor } from './sender.ts'
+import { maxHops, whyNotAnswered } from '../loop-prevention.ts'
+import { threadName } from '../threading.ts'
+import { type BodyFlag, countedHead, type MailFile, type MailProof, type MailReport } from '../wire/mail.ts'
+import type { SentMail, VerifiedMail, VerifiedRecipient } from '../wire/verified-mail.ts'
+import { type Addresses, isOurAddress, mailChannelContext, resolveRecipient } from './addressing.ts'
+import { mailboxSubject, mailReplyTo, mailSender, provenAuthor } from './sender.ts'
 
 /** What is known of the connection beside its name. */
 export type MailContext = { readonly addresses: Addresses; readonly addressDomains: readonly string[] }
@@ -171,4 +167,132 @@ function ignoredMail(scene: MailContext, mail: VerifiedMail, given: string, reas
 
 function shortenId(id: string): string {
   return id.slice(0, maxIdLength)
+}
+
+// Handles a report about one of our mails: the delivery is marked, and an address that can never be reached is closed. Only a
+// report that came back to the token of its delivery counts, and only for the address that delivery went to. Pure.
+
+export type ReportFacts = Pick<IgnoredEvent, 'reason' | 'bounce' | 'reach'>
+
+/** RFC 3463: no such mailbox, a domain that takes no mail, a mailbox that was switched off. */
+const goneForGood: ReadonlySet<string> = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1'])
+
+/** `sent` is undefined where no token of ours says which mail it is about: then it says nothing. */
+export function reportFacts(report: MailReport | undefined, sent: SentMail | undefined, at: string): ReportFacts {
+  if (sent === undefined) return { reason: report === undefined ? 'bounce_unmatched' : `${report.kind}_unmatched` }
+  if (report === undefined)
+    // Old servers bounce in plain words: that it came back to this address is all there is to know.
+    return { reason: 'bounced', bounce: { clientId: sent.clientId, kind: 'failed', reason: 'bounced', at } }
+  switch (report.kind) {
+    case 'receipt':
+      return { reason: 'receipt' }
+    case 'complaint':
+      return { reason: 'complaint', reach: { place: closedAddressKey(sent.to), closed: 'complaint', at } }
+    case 'delivery':
+      return deliveryReportFacts(report, sent, at)
+    default:
+      return report.kind satisfies never
+  }
+}
+
+function deliveryReportFacts({ recipients }: MailReport, sent: SentMail, at: string): ReportFacts {
+  const own = recipients.find(({ address }) => closedAddressKey(address) === closedAddressKey(sent.to)) ?? recipients[0]
+  const status = own?.status
+  const isDelayed = own?.action === 'delayed' || (own?.action === undefined && status?.startsWith('4.') === true)
+  if (isDelayed)
+    return { reason: 'delayed', bounce: { clientId: sent.clientId, kind: 'delayed', reason: bounceCode(status), at } }
+  if (own?.action !== undefined && own.action !== 'failed') return { reason: `report_${own.action}` }
+  const bounce = { clientId: sent.clientId, kind: 'failed', reason: bounceCode(status), at } as const
+  if (status === undefined || !goneForGood.has(status)) return { reason: 'bounced', bounce }
+  return { reason: 'bounced', bounce, reach: { place: closedAddressKey(sent.to), closed: bounceCode(status), at } }
+}
+
+/** The name under which an address is closed; the domain has no case. */
+function closedAddressKey(address: string): string {
+  const at = address.lastIndexOf('@')
+  return address.slice(0, at + 1) + address.slice(at + 1).toLowerCase()
+}
+
+/** Codes only: what else a report says is its sender's text. */
+function bounceCode(status: string | undefined): string {
+  return status !== undefined && /^[245]\.\d{1,3}\.\d{1,3}$/.test(status) ? `status_${status}` : 'bounced'
+}
+
+// What a mail says, as parts: its subject where it opens a thread, its words, its files by their place in the raw mail. Pure.
+
+/** Told to the agent in words, since it would answer as if it had seen everything. */
+const notes: Partial<Record<BodyFlag, string>> = {
+  text_cut: '[the rest of this mail was too long]',
+  files_left_out: '[more files came with this mail than are kept]',
+  signed_or_encrypted: '[this mail carries a signature or an encrypted part that was not opened]',
+  alternative_mismatch: '[this mail says something else in its formatted version, which was not read]',
+}
+
+const isReply = /^\s*(?:re|aw|sv|vs|antw|odp|ynt|rif|r|ref|回复|答复|回覆)\s*(?:\[\d+\])?\s*[:：]/iu
+
+/** Empty: it says nothing at all. */
+function mailParts({ head, body, original }: VerifiedMail): KnownPart[] {
+  const said = [
+    ...(body.text === '' ? [] : [textPart(body.text, body.mime)]),
+    ...body.files.map((file) => mailFilePart(file, original, body.uncounted)),
+  ]
+  const isOpening = head.inReplyTo.length === 0 && head.references.length === 0 && !isReply.test(head.subject)
+  const isCommand = body.text.startsWith('/')
+  const subject = head.subject !== '' && (isOpening || said.length === 0) && !isCommand
+  if (said.length === 0 && !subject) return []
+  return [
+    ...(subject ? [textPart(`[subject: ${head.subject}]`)] : []),
+    ...said,
+    ...body.flags.flatMap((flag) => notes[flag] ?? []).map((note) => textPart(note)),
+  ]
+}
+
+function mailFilePart(
+  { index, name, mime, size }: MailFile,
+  original: string | undefined,
+  uncounted: readonly string[] | undefined,
+): KnownPart {
+  if (original === undefined) return textPart(`[a file, ${name}, that could not be kept]`)
+  const ref = { original, index, mime, name, ...(uncounted === undefined ? {} : { uncounted: [...uncounted] }) }
+  return { kind: 'file', bytes_ref: { kind: 'channel', ref }, mime, name, size }
+}
+
+// What is kept of a mail beside the message: its text within bounds and the part of its envelope that concerns this recipient. The
+// other envelope recipients are not kept: they may have been blind copies. Pure.
+
+/** A larger mail keeps its head; all of it lies with the originals. */
+export const maxRawBytes = 128 * 1024
+
+/** A larger one without a proven author keeps the beginning of its head: who it says it is from, and about what. */
+const maxUnprovenBytes = 1024
+
+function keptRawMail(
+  { raw, head, proof, envelope, original }: VerifiedMail,
+  given: string,
+  domains: readonly string[],
+): JsonObject {
+  const most = proof.standing === 'verified' ? maxRawBytes : maxUnprovenBytes
+  const isWhole = raw.length <= most
+  const kept = isWhole ? raw : raw.subarray(0, Math.min(head.bodyStart, most))
+  return {
+    envelope: { from: envelope.mailFrom ?? null, to: given },
+    mail: withoutForgedResults(new TextDecoder().decode(kept), domains),
+    ...(isWhole ? {} : { original: original ?? null, size: raw.length }),
+  }
+}
+
+const results = /^authentication-results\s*:\s*([^\s;]*)/i
+
+/** A result that claims to be ours was written by a server on the way or by the sender: nothing of ours comes in from outside. */
+function withoutForgedResults(text: string, domains: readonly string[]): string {
+  const end = text.search(/\r?\n\r?\n/)
+  const head = end < 0 ? text : text.slice(0, end)
+  if (!/^authentication-results/im.test(head)) return text
+  const fields = head.split(/\r?\n(?![ \t])/)
+  const kept = fields.filter((field) => !domains.includes((results.exec(unfoldField(field))?.[1] ?? '').toLowerCase()))
+  return kept.length === fields.length ? text : kept.join('\r\n') + text.slice(head.length)
+}
+
+function unfoldField(field: string): string {
+  return field.replace(/\r?\n[ \t]+/g, ' ')
 }

@@ -1,13 +1,13 @@
 // The parts of hop 2 whose work grows with what strangers send, handed to the runtime's threads.
 import { type Offload, OffloadError } from '../../../src/contract/index.ts'
-import type { Resolve } from '../dns/resolver.ts'
-import type { FindPart, FoundPart } from '../parse/open-part.ts'
-import { hashBody } from '../prove/body-hash.ts'
-import type { DmarcQuestion, HeadChecks, HeadQuestion } from '../prove/checks.ts'
-import { createMailChecks, type MailChecks } from '../prove/library.ts'
-import { type KnownAnswer, type Need, playRounds, type Round } from '../prove/rounds.ts'
-import type { MailBody, MailHead, MailRefusal } from '../wire/judged.ts'
-import { offloadRefusal } from './refusal.ts'
+import type { DmarcQuestion, HeadChecks, HeadQuestion } from '../auth/head-checks.ts'
+import { createMailChecks, type MailChecks } from '../auth/mail-checks.ts'
+import { hashBody } from '../dkim/body-hash.ts'
+import type { Resolve } from '../dns.ts'
+import type { FindPart, FoundPart } from '../mime/files.ts'
+import type { MailBody, MailHead, MailRefusal } from '../wire/mail.ts'
+import { type KnownAnswer, type Need, playRounds, type Round } from './dns-rounds.ts'
+import { offloadRefusal } from './load-shedding.ts'
 
 /** Beside this file; in the built package beside the bundle, under the name that scripts/build.js gives it. */
 const threadModule = (): URL =>

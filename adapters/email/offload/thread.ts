@@ -1,10 +1,11 @@
 // The work on a mail that runs in a thread: its exported functions are called by name (offload.ts), with data that was copied there.
-import { type FoundPart, findPart } from '../parse/open-part.ts'
-import { parseMailBody } from '../parse/read-body.ts'
-import { type BodyForm, hashBody } from '../prove/body-hash.ts'
-import { type HeadChecks, loadHeadChecks } from '../prove/checks.ts'
-import { type KnownAnswer, playRound, type Round } from '../prove/rounds.ts'
-import type { MailBody, MailRefusal } from '../wire/judged.ts'
+
+import { type HeadChecks, loadHeadChecks } from '../auth/head-checks.ts'
+import { type BodyForm, hashBody } from '../dkim/body-hash.ts'
+import { type FoundPart, findPart } from '../mime/files.ts'
+import { parseMailBody } from '../mime/parse-body.ts'
+import type { MailBody, MailRefusal } from '../wire/mail.ts'
+import { type KnownAnswer, playRound, type Round } from './dns-rounds.ts'
 
 type Asked<Name extends keyof HeadChecks> = {
   readonly question: Parameters<HeadChecks[Name]>[0]

@@ -5,16 +5,28 @@ import {
   type JsonObject,
   type NormalizedResponse,
   type Part,
+  parseAddress,
 } from '../../../src/contract/index.ts'
-import { type FilePart, type Root, replyFiles, replyTree } from '../../../src/markdown/index.ts'
-import { isMessageId } from '../wire/address.ts'
-import type { MailCall, MailDecision, MailFileCall } from '../wire/call.ts'
-import { type MailReplyTo, replyToSchema } from '../wire/reply-to.ts'
-import { approvalDecisions } from './decisions.ts'
+import {
+  type Block,
+  type FilePart,
+  plainTree,
+  quoteText,
+  type Root,
+  renderMail,
+  replyFiles,
+  replyTree,
+} from '../../../src/markdown/index.ts'
+import { isMessageId, isPlainMailAddress } from '../wire/address.ts'
+import {
+  type MailCall,
+  type MailDecision,
+  type MailFileCall,
+  type MailPerson,
+  type MailReplyTo,
+  replyToSchema,
+} from '../wire/call.ts'
 import { placePictures } from './pictures.ts'
-import { replyQuote } from './quote.ts'
-import { copyRecipients } from './recipients.ts'
-import { replySubject } from './subject.ts'
 
 const maxReferences = 20
 const maxFiles = 20
@@ -109,4 +121,136 @@ function replyReferences(place: MailReplyTo): readonly string[] {
 /** What was quoted once need not be kept with the question. */
 function withoutQuote(to: JsonObject): JsonObject {
   return { ...to, reply_to_quote: null }
+}
+
+// Questions of policy that can be answered by a link; what is asked, and how to answer by mail, stands in the words already. Pure.
+
+const maxDecisions = 8
+
+function approvalDecisions(reply: NormalizedResponse): readonly MailDecision[] {
+  return reply.parts
+    .flatMap((part): readonly MailDecision[] => {
+      if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind !== 'approval_required') return []
+      const { action_id, code, summary, expires_at, choices } = part.policy
+      if (typeof action_id !== 'string' || typeof code !== 'string' || !/^[0-9a-f]{6,36}$/i.test(code)) return []
+      if (!Array.isArray(choices) || !choices.includes('approve') || !choices.includes('reject')) return []
+      const until = typeof expires_at === 'string' ? expires_at : null
+      return [{ action_id, code, summary: typeof summary === 'string' ? summary : '', expires_at: until }]
+    })
+    .slice(0, maxDecisions)
+}
+
+// What an answer answers, below it: the last mail of the sender's and no older one, forty lines of it at most. Pure.
+
+const maxLines = 40
+const maxLine = 500
+
+function replyQuote({ reply_to_quote: quote }: MailReplyTo): MailCall['quote'] {
+  if (quote === null || quote === undefined || quote.text.trim() === '') return null
+  const lead = attributionLine(quote)
+  const lines = quote.text.replace(/\r\n?/g, '\n').trimEnd().split('\n')
+  const shown = lines.slice(0, maxLines).map((line) => line.slice(0, maxLine).toWellFormed())
+  const words = lines.length > maxLines ? [...shown, '[…]'].join('\n') : shown.join('\n')
+  const blocks: readonly Block[] = [
+    { type: 'paragraph', children: [{ type: 'text', value: lead }] },
+    { type: 'blockquote', children: plainTree(words).children },
+  ]
+  return {
+    text: `${lead}\n${quoteText(shown.join('\n') + (lines.length > maxLines ? '\n[…]' : ''))}`,
+    html: pageBodyHtml(renderMail({ type: 'root', children: blocks }).html),
+  }
+}
+
+function attributionLine({ author, date }: NonNullable<MailReplyTo['reply_to_quote']>): string {
+  const who = cleanName(author)
+  const at = date === null || date === undefined || Number.isNaN(Date.parse(date)) ? '' : formatUtcTime(date)
+  return `${at === '' ? '' : `On ${at}, `}${who === '' ? 'you' : who} wrote:`
+}
+
+function formatUtcTime(date: string): string {
+  return `${new Date(date).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+/** What stands inside the page that the mail face writes. */
+function pageBodyHtml(html: string): string {
+  const start = html.indexOf('>', html.indexOf('<body')) + 1
+  return html.slice(start, html.lastIndexOf('</body>'))
+}
+
+// Who a reply goes to: the authenticated sender, and beside them only those whom the reply names and may reach. Pure.
+
+const maxCc = 10
+
+/** `mayNotify` is the policy's word; a name without a domain is an agent of ours. */
+function copyRecipients(to: MailReplyTo, mayNotify: ReadonlySet<string>): readonly MailPerson[] {
+  const ours = to.agent.slice(to.agent.indexOf('@') + 1)
+  const taken = new Set([to.address.toLowerCase(), to.agent.toLowerCase()])
+  const copies: MailPerson[] = []
+  for (const name of mayNotify) {
+    const bare = name.replace(/^@/, '')
+    const parsed = parseAddress(bare.includes('@') ? bare : `${bare}@${ours}`)
+    if (parsed === undefined) continue
+    const address = `${parsed.local}@${parsed.domain}`
+    if (taken.has(address.toLowerCase()) || !isPlainMailAddress(address) || copies.length >= maxCc) continue
+    taken.add(address.toLowerCase())
+    // Names are compared in small letters; a mailbox is written to as its owner writes it.
+    copies.push(to.cc.find((each) => each.address.toLowerCase() === address.toLowerCase()) ?? { name: '', address })
+  }
+  return copies
+}
+
+// The subject of an answer: what the thread is about, without the marks that mail programs of many languages put before it. Pure.
+
+const maxSubject = 200
+/** Marks of answers and forwards, in small letters, as they stand before a colon. */
+const replyMarks: ReadonlySet<string> = new Set([
+  're',
+  'fwd',
+  'fw',
+  'aw',
+  'wg',
+  'sv',
+  'vs',
+  'antw',
+  'doorst',
+  'odp',
+  'pd',
+  'rv',
+  'enc',
+  'tr',
+  'ynt',
+  'ilt',
+  'r',
+  'rif',
+  '回复',
+  '答复',
+  '转发',
+  '回覆',
+])
+// A mark may count: `Re[2]:`. Nothing here repeats over itself, so a long subject costs its length.
+const markPattern = /^\s*([\p{L}]{1,6})(?:\[\d{1,3}\])?\s{0,3}[:：]/u
+
+/** `AW: Re: WG: 回复: Foo` is about Foo. */
+export function baseSubject(subject: string): string {
+  let rest = cleanName(subject)
+  for (let mark = markPattern.exec(rest); mark !== null; mark = markPattern.exec(rest)) {
+    if (!replyMarks.has((mark[1] ?? '').toLowerCase())) break
+    rest = rest.slice(mark[0].length)
+  }
+  return rest.trim()
+}
+
+/** One line, at most 200 characters, never empty. */
+export function replySubject(subject: string): string {
+  const base = baseSubject(subject)
+  const whole = `Re: ${base === '' ? '(no subject)' : base}`
+  return whole.length <= maxSubject ? whole : `${cutSubject(whole, maxSubject - 1)}…`
+}
+
+function cutSubject(text: string, length: number): string {
+  return text
+    .slice(0, length)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')
+    .trimEnd()
 }

@@ -1,5 +1,8 @@
 // One mail on its way out, as data: every try makes the same mail of it, but for Date, boundaries and signature.
+
+import * as z from 'zod'
 import type { JsonObject } from '../../../src/contract/index.ts'
+import { isPlainMailAddress } from './address.ts'
 
 /** Name for people, address as `local@domain`. */
 export type MailPerson = { readonly name: string; readonly address: string }
@@ -49,3 +52,27 @@ export type MailCall = JsonObject & {
   /** How often agents have answered each other to get here. */
   readonly hop: number
 }
+
+// Where an answer to a mail goes, as normalize writes it down and render reads it. Only `reply_to_…` differs between the mails of one place.
+
+const address = z.string().refine(isPlainMailAddress, 'is no plain address')
+const name = z.string().default('')
+
+export const replyToSchema = z.object({
+  /** Of the authenticated sender, and of no other person. */
+  address,
+  name,
+  /** The address of ours that was written to. */
+  agent: address,
+  cc: z.array(z.object({ name, address })).default([]),
+  /** Without brackets; null where the mail had none that can be named. */
+  reply_to_id: z.string().nullish(),
+  reply_to_references: z.array(z.string()).default([]),
+  reply_to_subject: z.string().default(''),
+  /** The key of the thread, as reply tokens carry it. */
+  reply_to_key: z.string().regex(/^[a-z2-7]{16}$/),
+  reply_to_quote: z.object({ author: z.string(), date: z.string().nullish(), text: z.string() }).nullish(),
+  reply_to_hop: z.number().int().min(0).default(0),
+})
+
+export type MailReplyTo = z.infer<typeof replyToSchema>

@@ -1,5 +1,5 @@
 // Outcomes and mails that the authentication cases share.
-import { scanHead } from '../../../adapters/email/scan/scan-head.ts'
+import { scanHead } from '../../../adapters/email/headers/scan-head.ts'
 import { draftMail, mailKey, mailZone, receivedMail, senderZone, signMail } from '../../doubles/mail-maker.ts'
 import { type Proving, provenMail } from '../../doubles/proven-mail.ts'
 

@@ -1,6 +1,6 @@
 // The email cases about machines that write to machines: what is never answered, and what stops by itself.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { maxHops, signHop } from '../../../adapters/email/manners/hop.ts'
+import { maxHops, signHop } from '../../../adapters/email/loop-prevention.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { webHmac } from '../../../src/lib/index.ts'

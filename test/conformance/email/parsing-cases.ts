@@ -1,5 +1,5 @@
 // Email parsing, also of delivery reports: mails and what they say. `body`: what is at least in the answer.
-import type { MailBody } from '../../../adapters/email/wire/judged.ts'
+import type { MailBody } from '../../../adapters/email/wire/mail.ts'
 import { base64, bytesOf, file, html, mail, multipart, part, text } from './build-mail.ts'
 import { reportCases } from './report-cases.ts'
 

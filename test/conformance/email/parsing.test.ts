@@ -1,9 +1,9 @@
 // What a mail says, on Node and as in workerd.
 import { describe, expect, test } from 'vitest'
-import { decodeInWorkerd, decodeOnNode } from '../../../adapters/email/parse/decode-part.ts'
-import { bodyLimits } from '../../../adapters/email/parse/limits.ts'
-import { findHeadEnd } from '../../../adapters/email/parse/part-head.ts'
-import { parseMailBody } from '../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../adapters/email/mime/parse-body.ts'
+import { findHeadEnd } from '../../../adapters/email/mime/part-head.ts'
+import { bodyLimits } from '../../../adapters/email/mime/parts.ts'
+import { decodeInWorkerd, decodeOnNode } from '../../../adapters/email/mime/transfer-encoding.ts'
 import { parsingCases } from './parsing-cases.ts'
 import { reportCases } from './report-cases.ts'
 

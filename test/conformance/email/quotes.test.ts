@@ -1,6 +1,6 @@
 // EM-120 to EM-123: what the sender wrote now, told apart from what they answer, and never lost.
 import { describe, expect, test } from 'vitest'
-import { trimReply } from '../../../adapters/email/trim/trim-reply.ts'
+import { trimReply } from '../../../adapters/email/quotes/trim-reply.ts'
 import { cpuMs, isLinear } from '../../doubles/linear-time.ts'
 import { forwards, inlineAnswers, lookAlikes } from './kept-words.ts'
 import { quotedReplies } from './quoted-replies.ts'

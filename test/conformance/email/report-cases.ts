@@ -1,5 +1,5 @@
 // Reports about mails of ours: deliveries (RFC 3464), complaints (RFC 5965), receipts (RFC 8098), and what is none.
-import type { MailReport } from '../../../adapters/email/wire/judged.ts'
+import type { MailReport } from '../../../adapters/email/wire/mail.ts'
 import { bytesOf, mail, multipart, part, text } from './build-mail.ts'
 
 const about = 'k7abc.1@y.example'

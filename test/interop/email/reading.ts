@@ -1,5 +1,5 @@
 // A source read as the gateway reads it: each batch is committed, the place moves, and only then is it acknowledged.
-import type { OwnMailRegistry } from '../../../adapters/email/ways/own-arrivals.ts'
+import type { OwnMailRegistry } from '../../../adapters/email/ingress/received.ts'
 import type { ReceivedMail } from '../../../adapters/email/wire/mail.ts'
 import type { Adapter } from '../../../src/contract/index.ts'
 

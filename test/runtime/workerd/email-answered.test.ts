@@ -2,7 +2,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, inject, test } from 'vitest'
-import { signMail } from '../../../adapters/email/deliver/sign.ts'
+import { signMail } from '../../../adapters/email/dkim/sign.ts'
 import { email } from '../../../src/channels.ts'
 import { secret } from '../../../src/contract/index.ts'
 import { createWorker } from '../../../src/worker.ts'

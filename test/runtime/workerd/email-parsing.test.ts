@@ -1,8 +1,8 @@
 // The same mails, read in workerd: the cases of test/conformance/email with the decoder that this runtime takes by itself.
 import { describe, expect, test } from 'vitest'
-import { openPart } from '../../../adapters/email/parse/open-part.ts'
-import { findHeadEnd } from '../../../adapters/email/parse/part-head.ts'
-import { parseMailBody } from '../../../adapters/email/parse/read-body.ts'
+import { openPart } from '../../../adapters/email/mime/files.ts'
+import { parseMailBody } from '../../../adapters/email/mime/parse-body.ts'
+import { findHeadEnd } from '../../../adapters/email/mime/part-head.ts'
 import { file, mail, multipart, text } from '../../conformance/email/build-mail.ts'
 import { parsingCases } from '../../conformance/email/parsing-cases.ts'
 

@@ -1,9 +1,8 @@
 // Signatures in workerd, where RSA needs its digest called by another name.
 import { expect, test } from 'vitest'
-import { createResolver } from '../../../adapters/email/dns/resolver.ts'
-import { authenticateMail } from '../../../adapters/email/prove/prove-mail.ts'
-import { testSignatureChecks } from '../../../adapters/email/prove/self-test.ts'
-import { scanHead } from '../../../adapters/email/scan/scan-head.ts'
+import { authenticateMail, testSignatureChecks } from '../../../adapters/email/auth/authenticate.ts'
+import { createResolver } from '../../../adapters/email/dns.ts'
+import { scanHead } from '../../../adapters/email/headers/scan-head.ts'
 
 const records: Readonly<Record<string, string>> = {
   's1._domainkey.sender.example':

@@ -1,9 +1,9 @@
 // A process of its own that reads one hostile mail and says what that took: `node measure.ts <number of the mail>`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
-import { openPart } from '../../../adapters/email/parse/open-part.ts'
-import { findHeadEnd } from '../../../adapters/email/parse/part-head.ts'
-import { parseMailBody } from '../../../adapters/email/parse/read-body.ts'
+import { openPart } from '../../../adapters/email/mime/files.ts'
+import { parseMailBody } from '../../../adapters/email/mime/parse-body.ts'
+import { findHeadEnd } from '../../../adapters/email/mime/part-head.ts'
 import { hostileMails } from './hostile-mails.ts'
 
 export type Measured = {

@@ -1,9 +1,8 @@
 // Settings of a mail domain, and what the environment makes of them.
 import { describe, expect, test } from 'vitest'
+import { deliverySettings, startNotice, withPublicHost } from '../../../../../adapters/email/config/derive-settings.ts'
 import { emailFromEnvironment, hostedEmailFromEnvironment } from '../../../../../adapters/email/config/environment.ts'
-import { requireHostedSettings } from '../../../../../adapters/email/config/hosted.ts'
-import { deliverySettings, startNotice, withPublicHost } from '../../../../../adapters/email/config/parts.ts'
-import { emailSettingsSchema } from '../../../../../adapters/email/config/settings.ts'
+import { emailSettingsSchema, requireHostedSettings } from '../../../../../adapters/email/config/settings.ts'
 
 const complete = {
   EMAIL_DOMAIN: 'Agents.Example.org',

@@ -1,7 +1,7 @@
 // A decision link from the mail to the decision: who may look, who decides, how often, and what the pages say.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { decisionEndpoints, serveDecision } from '../../../../../adapters/email/confirm/serve.ts'
-import { createDecisionLinks } from '../../../../../adapters/email/deliver/links.ts'
+import { createDecisionLinks } from '../../../../../adapters/email/approval-links/links.ts'
+import { decisionEndpoints, serveDecision } from '../../../../../adapters/email/approval-links/serve.ts'
 import { renderMailReply } from '../../../../../adapters/email/render/reply.ts'
 import type { AcceptResult, InboundMessage, ServeContext } from '../../../../../src/contract/index.ts'
 import * as out from '../../../../doubles/mail-out.ts'

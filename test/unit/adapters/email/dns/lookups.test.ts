@@ -1,8 +1,6 @@
 // The two ways to the name system: Node's resolver, and JSON over HTTPS.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { dohLookup } from '../../../../../adapters/email/dns/doh-lookup.ts'
-import type { Lookup, RecordType } from '../../../../../adapters/email/dns/lookup.ts'
-import { nodeLookup } from '../../../../../adapters/email/dns/node-lookup.ts'
+import { dohLookup, type Lookup, nodeLookup, type RecordType } from '../../../../../adapters/email/dns.ts'
 import { type NameServer, startNameServer } from '../../../../doubles/name-server.ts'
 
 const ask = (lookup: Lookup, name: string, type: RecordType = 'TXT') => lookup(name, type, AbortSignal.timeout(5000))

@@ -1,6 +1,6 @@
 // The name system as mails ask it: remembered, bounded, and never mistaken.
 import { describe, expect, test } from 'vitest'
-import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
+import { createResolver } from '../../../../../adapters/email/dns.ts'
 import { mailZone } from '../../../../doubles/mail-maker.ts'
 
 const scene = (options = {}) => {

@@ -1,6 +1,6 @@
 // The count of hops: only whoever shares the secret can say it, and only of the mail it was said of.
 import { expect, test } from 'vitest'
-import { signHop, verifyHop } from '../../../../../adapters/email/manners/hop.ts'
+import { signHop, verifyHop } from '../../../../../adapters/email/loop-prevention.ts'
 import { webHmac } from '../../../../../src/lib/index.ts'
 
 const hmac = webHmac()

@@ -1,7 +1,7 @@
 // Which mails are never answered, and why.
 import { describe, expect, test } from 'vitest'
-import { whyNotAnswered } from '../../../../../adapters/email/manners/never-answer.ts'
-import type { HeaderField, MailHead } from '../../../../../adapters/email/wire/judged.ts'
+import { whyNotAnswered } from '../../../../../adapters/email/loop-prevention.ts'
+import type { HeaderField, MailHead } from '../../../../../adapters/email/wire/mail.ts'
 
 const alice = { address: 'alice@sender.example', domain: 'sender.example', name: 'Alice' }
 const fieldsOf = (...lines: readonly string[]): readonly HeaderField[] =>

@@ -1,7 +1,7 @@
 // What reports about our mails come to.
 import { describe, expect, test } from 'vitest'
-import { reportFacts } from '../../../../../adapters/email/manners/reports.ts'
-import type { MailReport } from '../../../../../adapters/email/wire/judged.ts'
+import { reportFacts } from '../../../../../adapters/email/normalize/mail.ts'
+import type { MailReport } from '../../../../../adapters/email/wire/mail.ts'
 
 const sent = { clientId: 'turn-1:0', to: 'alice@sender.example' }
 const at = '2026-11-17T12:00:00.000Z'

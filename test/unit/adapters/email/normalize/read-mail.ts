@@ -1,9 +1,8 @@
 // A mail as hop 3 is given it, with everything about it that a test does not say.
-import type { Addresses } from '../../../../../adapters/email/normalize/recipients.ts'
-import { threadKey } from '../../../../../adapters/email/threads/key.ts'
-import type { MailBody, MailHead, MailProof } from '../../../../../adapters/email/wire/judged.ts'
-import type { Envelope } from '../../../../../adapters/email/wire/mail.ts'
-import type { VerifiedMail, VerifiedRecipient } from '../../../../../adapters/email/wire/read.ts'
+import type { Addresses } from '../../../../../adapters/email/normalize/addressing.ts'
+import { threadKey } from '../../../../../adapters/email/threading.ts'
+import type { Envelope, MailBody, MailHead, MailProof } from '../../../../../adapters/email/wire/mail.ts'
+import type { VerifiedMail, VerifiedRecipient } from '../../../../../adapters/email/wire/verified-mail.ts'
 
 export const alice = { address: 'alice@sender.example', domain: 'sender.example', name: 'Alice' }
 const demo = { address: 'demo@agents.example', domain: 'agents.example', name: '' }

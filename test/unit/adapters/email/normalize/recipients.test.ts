@@ -1,6 +1,6 @@
 // Whom an address means.
 import { describe, expect, test } from 'vitest'
-import { isOurAddress, resolveRecipient } from '../../../../../adapters/email/normalize/recipients.ts'
+import { isOurAddress, resolveRecipient } from '../../../../../adapters/email/normalize/addressing.ts'
 
 const addresses = {
   domains: ['agents.example', 'alias.example'],

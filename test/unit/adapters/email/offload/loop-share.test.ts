@@ -1,6 +1,6 @@
 // The event loop's own share of the work on mails: small ones are checked here as long as there is some of it left.
 import { describe, expect, test } from 'vitest'
-import { createHereOrThread, createLoopShare } from '../../../../../adapters/email/offload/loop-share.ts'
+import { createHereOrThread, createLoopShare } from '../../../../../adapters/email/offload/load-shedding.ts'
 
 describe('the share of the event loop', () => {
   const limits = { burstMs: 20, share: 0.5, assumedMs: 4 }

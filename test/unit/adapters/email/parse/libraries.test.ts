@@ -4,9 +4,9 @@ import { simpleParser } from 'mailparser'
 import MailComposer from 'nodemailer/lib/mail-composer/index.js'
 import PostalMime from 'postal-mime'
 import { describe, expect, test } from 'vitest'
-import { openPart } from '../../../../../adapters/email/parse/open-part.ts'
-import { findHeadEnd } from '../../../../../adapters/email/parse/part-head.ts'
-import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { openPart } from '../../../../../adapters/email/mime/files.ts'
+import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
+import { findHeadEnd } from '../../../../../adapters/email/mime/part-head.ts'
 
 const picture = Buffer.from(Array.from({ length: 5_000 }, (_, at) => at % 251))
 const long = 'Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. '.repeat(40).trim()

@@ -1,11 +1,11 @@
 // A file taken out of its mail again: the bytes that were sent, as a stream, whatever the mail is read from.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeInWorkerd, decodeOnNode } from '../../../../../adapters/email/parse/decode-part.ts'
-import { bodyLimits } from '../../../../../adapters/email/parse/limits.ts'
-import { openPart } from '../../../../../adapters/email/parse/open-part.ts'
-import { findHeadEnd } from '../../../../../adapters/email/parse/part-head.ts'
-import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { openPart } from '../../../../../adapters/email/mime/files.ts'
+import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
+import { findHeadEnd } from '../../../../../adapters/email/mime/part-head.ts'
+import { bodyLimits } from '../../../../../adapters/email/mime/parts.ts'
+import { decodeInWorkerd, decodeOnNode } from '../../../../../adapters/email/mime/transfer-encoding.ts'
 import { file, mail, multipart, text } from '../../../../conformance/email/build-mail.ts'
 import { scaled } from '../../../../setup/scale.ts'
 

@@ -1,7 +1,7 @@
 // A body whose author signed it, and not the fields that say how it is read: the same bytes say the same, whatever those fields are.
 import { describe, expect, test } from 'vitest'
-import { openPart } from '../../../../../adapters/email/parse/open-part.ts'
-import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { openPart } from '../../../../../adapters/email/mime/files.ts'
+import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 
 const all = ['content-type', 'content-transfer-encoding', 'content-disposition', 'content-id']
 

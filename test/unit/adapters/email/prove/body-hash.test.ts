@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BodyForm, hashBody, relaxedBody, simpleBody } from '../../../../../adapters/email/prove/body-hash.ts'
+import { type BodyForm, hashBody, relaxedBody, simpleBody } from '../../../../../adapters/email/dkim/body-hash.ts'
 import { libraryBodyHash } from '../../../../doubles/library-body-hash.ts'
 import { cpuMs, isLinear } from '../../../../doubles/linear-time.ts'
 

@@ -1,14 +1,13 @@
 // Who wrote a mail: what it costs, what is asked, and what is said of it.
 import { describe, expect, test } from 'vitest'
-import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
+import { authenticateMail } from '../../../../../adapters/email/auth/authenticate.ts'
+import { defaultAuthSettings, judgeAuthor } from '../../../../../adapters/email/auth/judge-author.ts'
+import { loadMailChecks } from '../../../../../adapters/email/auth/mail-checks.ts'
+import { withLineEnds } from '../../../../../adapters/email/dkim/body-hash.ts'
+import { createResolver } from '../../../../../adapters/email/dns.ts'
+import { scanHead } from '../../../../../adapters/email/headers/scan-head.ts'
 import { replayClaimMs } from '../../../../../adapters/email/normalize/mail.ts'
-import { withLineEnds } from '../../../../../adapters/email/prove/body-hash.ts'
-import { judgeAuthor } from '../../../../../adapters/email/prove/judge.ts'
-import { loadMailChecks } from '../../../../../adapters/email/prove/library.ts'
-import { authenticateMail } from '../../../../../adapters/email/prove/prove-mail.ts'
-import { defaultAuthSettings } from '../../../../../adapters/email/prove/settings.ts'
-import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
-import type { MailProof, MailRefusal } from '../../../../../adapters/email/wire/judged.ts'
+import type { MailProof, MailRefusal } from '../../../../../adapters/email/wire/mail.ts'
 import { cpuMs } from '../../../../doubles/linear-time.ts'
 import {
   costlyKey,

@@ -1,8 +1,7 @@
 // Mailboxes, one author or a list.
 import { expect, test } from 'vitest'
-import { readDisplayName } from '../../../../../adapters/email/scan/display-name.ts'
-import { normalizeDomain } from '../../../../../adapters/email/scan/domain.ts'
-import { readAuthor, readMailboxes } from '../../../../../adapters/email/scan/mailbox.ts'
+import { readAuthor, readDisplayName, readMailboxes } from '../../../../../adapters/email/headers/mailbox.ts'
+import { normalizeDomain } from '../../../../../adapters/email/wire/address.ts'
 
 test.each([
   ['alice@sender.example', 'alice@sender.example', ''],

@@ -1,7 +1,7 @@
 // The one reading of a mail's head.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
+import { scanHead } from '../../../../../adapters/email/headers/scan-head.ts'
 import { isLinear } from '../../../../doubles/linear-time.ts'
 import { draftMail } from '../../../../doubles/mail-maker.ts'
 import { scaled } from '../../../../setup/scale.ts'

@@ -1,8 +1,6 @@
 // Which conversations a mail may ask for, and in which order.
 import { expect, test } from 'vitest'
-import { threadKey } from '../../../../../adapters/email/threads/key.ts'
-import { resolveThread } from '../../../../../adapters/email/threads/resolve.ts'
-import { createReplyTokens } from '../../../../../adapters/email/threads/token.ts'
+import { createReplyTokens, resolveThread, threadKey } from '../../../../../adapters/email/threading.ts'
 import { webHmac } from '../../../../../src/lib/index.ts'
 
 const tokens = createReplyTokens(webHmac(), {

@@ -1,8 +1,7 @@
 // Reply tokens: ours are read back, anybody else's are not.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { base32, threadKey } from '../../../../../adapters/email/threads/key.ts'
-import { createReplyTokens } from '../../../../../adapters/email/threads/token.ts'
+import { base32, createReplyTokens, threadKey } from '../../../../../adapters/email/threading.ts'
 import { webHmac } from '../../../../../src/lib/index.ts'
 
 const tokens = createReplyTokens(webHmac(), {

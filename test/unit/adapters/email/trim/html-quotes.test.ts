@@ -1,6 +1,6 @@
 // Pages of mail programs: their own markup says where the mail that is answered begins, in any language.
 import { describe, expect, test } from 'vitest'
-import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
+import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 
 async function read(markup: string) {
   const head = 'Content-Type: text/html; charset=utf-8\r\n\r\n'

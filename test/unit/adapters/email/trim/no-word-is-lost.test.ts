@@ -1,7 +1,7 @@
 // Whatever is written: trimming divides a text, it never drops a word from both halves.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { trimReply } from '../../../../../adapters/email/trim/trim-reply.ts'
+import { trimReply } from '../../../../../adapters/email/quotes/trim-reply.ts'
 import { scaled } from '../../../../setup/scale.ts'
 
 const line = fc.oneof(

@@ -1,8 +1,11 @@
 // Mail that a Worker is handed: what is taken, refused, or has to come again.
 import { expect, test } from 'vitest'
-import { onEmailEvent } from '../../../../../adapters/email/ways/handed.ts'
-import { createOwnMailRegistry, type OwnMail } from '../../../../../adapters/email/ways/own-arrivals.ts'
-import type { RecipientKind } from '../../../../../adapters/email/ways/recipient.ts'
+import { onEmailEvent } from '../../../../../adapters/email/ingress/email-event.ts'
+import {
+  createOwnMailRegistry,
+  type OwnMail,
+  type RecipientKind,
+} from '../../../../../adapters/email/ingress/received.ts'
 import type { ListenResult } from '../../../../../src/contract/index.ts'
 import { bytesOf, mime } from './hook-scene.ts'
 

@@ -1,9 +1,9 @@
 // The IMAP source beside a server that fails to tell: mail it does not announce, commands it puts off, logins it is too busy for.
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import type { ImapSettings } from '../../../../../adapters/email/ways/imap/settings.ts'
-import { imapSource } from '../../../../../adapters/email/ways/imap/source.ts'
-import { createOwnMailRegistry } from '../../../../../adapters/email/ways/own-arrivals.ts'
+import type { ImapSettings } from '../../../../../adapters/email/imap/mailbox.ts'
+import { imapSource } from '../../../../../adapters/email/imap/source.ts'
+import { createOwnMailRegistry } from '../../../../../adapters/email/ingress/received.ts'
 import { secret } from '../../../../../src/contract/index.ts'
 
 const mail = 'Received: from mx.example\r\nFrom: ada@example.org\r\nMessage-ID: <1@example.org>\r\n\r\nhello\r\n'

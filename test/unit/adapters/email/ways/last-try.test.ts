@@ -1,7 +1,7 @@
 // A mail that has waited too long in a mailbox for names that nobody can look up: taken as one that proves nothing.
 import { expect, test } from 'vitest'
-import { parseMailBody } from '../../../../../adapters/email/parse/read-body.ts'
-import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
+import { scanHead } from '../../../../../adapters/email/headers/scan-head.ts'
+import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 import { type VerifyDeps, verifyMail } from '../../../../../adapters/email/verify.ts'
 import { mailAsRequest, type ReceivedMail } from '../../../../../adapters/email/wire/mail.ts'
 import { bytesOf, mime } from './hook-scene.ts'

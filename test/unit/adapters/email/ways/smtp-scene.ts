@@ -1,8 +1,11 @@
 // A listener on a free port, with a door that the test answers, and addresses that it knows.
-import { createOwnMailRegistry, type OwnMail } from '../../../../../adapters/email/ways/own-arrivals.ts'
-import type { RecipientKind } from '../../../../../adapters/email/ways/recipient.ts'
-import { listenSmtp } from '../../../../../adapters/email/ways/smtp/listen.ts'
-import type { SmtpLimits, SmtpSettings } from '../../../../../adapters/email/ways/smtp/settings.ts'
+import {
+  createOwnMailRegistry,
+  type OwnMail,
+  type RecipientKind,
+} from '../../../../../adapters/email/ingress/received.ts'
+import { listenSmtp } from '../../../../../adapters/email/smtp/listen.ts'
+import type { SmtpLimits, SmtpSettings } from '../../../../../adapters/email/smtp/settings.ts'
 import type { ReceivedMail } from '../../../../../adapters/email/wire/mail.ts'
 import type { ListenResult, RawRequest } from '../../../../../src/contract/index.ts'
 import { type SmtpClient, smtpClient } from './smtp-client.ts'

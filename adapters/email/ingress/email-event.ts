@@ -1,0 +1,37 @@
+// Mail that the runtime took in itself (a Worker's email event): one recipient, no client address, stored before it is accepted.
+import type { Adapter, ChannelDeps, EmailEventResult } from '../../../src/contract/index.ts'
+import { readStream } from '../../../src/lib/index.ts'
+import { answerReply, type Reply, recipientReply, replies } from '../smtp/replies.ts'
+import type { ClassifyRecipient, OwnMailRegistry } from './received.ts'
+
+export type EmailEventDeps = Pick<ChannelDeps, 'now'> & {
+  readonly own: OwnMailRegistry
+  readonly recipientOf: ClassifyRecipient
+  readonly maxBytes: number
+  /** Throws where answers could not be addressed: what cannot be answered is not taken. */
+  readonly requireSecret: () => Promise<unknown>
+}
+
+export function onEmailEvent(deps: EmailEventDeps): NonNullable<Adapter['takeHanded']> {
+  const { own, recipientOf, maxBytes, now, requireSecret } = deps
+  return async ({ from, to, size, body }, door) => {
+    const recipient = await recipientOf(to)
+    // Another connection may have this domain.
+    if (recipient === 'foreign') return undefined
+    const refusal = recipientReply(recipient) ?? (size > maxBytes ? replies.tooLarge : undefined)
+    if (refusal !== undefined) return refusedEvent(refusal)
+    await requireSecret()
+    const raw = await readStream(body, maxBytes)
+    if (raw === undefined) return refusedEvent(replies.tooLarge)
+    const envelope = { mailFrom: from, rcptTo: [to] }
+    const receivedAt = new Date(now()).toISOString()
+    const answer = await door.receive(own.add({ way: 'cloudflare', raw, envelope, receivedAt }))
+    if (answer.kind === 'later' || answer.kind === 'spent') return { kind: 'later', reason: answer.reason }
+    const reply = answerReply(answer)
+    return reply === undefined ? { kind: 'taken' } : refusedEvent(reply)
+  }
+}
+
+function refusedEvent({ text }: Reply): EmailEventResult {
+  return { kind: 'refused', text }
+}
