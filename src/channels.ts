@@ -1,7 +1,7 @@
 // The only file in src that names adapters. A new channel is one folder and one line here.
 import { a2aChannel } from '../adapters/a2a/index.ts'
+import { activityPubCommands } from '../adapters/activitypub/doctor/commands.ts'
 import { activitypubChannel } from '../adapters/activitypub/index.ts'
-import { activityPubCommands } from '../adapters/activitypub/install/commands.ts'
 import { aguiChannel } from '../adapters/agui/index.ts'
 import { emailChannel, hostedEmailChannel } from '../adapters/email/index.ts'
 import { emailCommands } from '../adapters/email/setup/commands.ts'

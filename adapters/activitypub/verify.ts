@@ -8,16 +8,19 @@ import {
   type TransportAnswer,
   type VerifyResult,
 } from '../../src/contract/index.ts'
-import { type ReverifyDeps, reverifyStored } from './gate/kept-activity.ts'
-import { type SignatureVerifier, type SignatureVerifierDeps, toVerifyResult } from './gate/open-gate.ts'
-import { type AnnounceResult, verifyAnnounce } from './gate/passed-on.ts'
-import type { MayWrite } from './manners/may-write.ts'
-import { mentionedAgents } from './normalize/audience.ts'
-import type { LocalAgents } from './normalize/scene.ts'
-import type { RemoteLookup } from './remote/remote.ts'
-import type { ReadActivity, VerifiedActivity } from './wire/activity.ts'
-import type { ActivityPayload, KnownFacts } from './wire/payload.ts'
-import { hasBlocked, peerFamilies } from './wire/peer-records.ts'
+import type { RemoteLookup } from './actors/remote-lookup.ts'
+import type { MayWrite } from './moderation.ts'
+import { type LocalAgents, mentionedAgents } from './normalize/activity-context.ts'
+import { type AnnounceResult, verifyAnnounce } from './signatures/announced-posts.ts'
+import {
+  type ReverifyDeps,
+  reverifyStored,
+  type SignatureVerifier,
+  type SignatureVerifierDeps,
+  toVerifyResult,
+} from './signatures/verify-activity.ts'
+import type { ActivityPayload, KnownFacts, ReadActivity, VerifiedActivity } from './wire/activity.ts'
+import { hasBlocked, peerFamilies } from './wire/records.ts'
 
 /** What is needed to say who wrote, and what is known about them. */
 export type KnownFactsDeps = {

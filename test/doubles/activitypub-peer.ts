@@ -1,7 +1,7 @@
 // Somebody on another server with real keys, and requests signed by them the way servers sign; nothing here is the gateway's own code.
 import { constants, createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { KeyAnswer, KeySource } from '../../adapters/activitypub/gate/key-source.ts'
-import type { RemoteActor, RemoteKey } from '../../adapters/activitypub/wire/actor.ts'
+import type { KeyAnswer, KeySource } from '../../adapters/activitypub/signatures/authenticate.ts'
+import type { RemoteActor, RemoteKey } from '../../adapters/activitypub/wire/activity.ts'
 import type { RawRequest } from '../../src/contract/index.ts'
 
 export const ourOrigin = 'https://agents.example'

@@ -1,23 +1,26 @@
 // Hop 3: normalizes a send request into one message with its claim to a task. Pure: new ids come with the facts.
 import {
+  bearerEvidenceFacts,
   type Connection,
   formatAddress,
   type InboundEvent,
   type InboundMessage,
   type JsonObject,
+  mintEvidence,
   type Part,
   type RawRequest,
   type TaskClaim,
   UnparsableEventError,
+  type VerifiedSender,
+  verifiedSender,
 } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/lib/index.ts'
-import type { A2aCaller, A2aPayload, AgentChain } from '../wire/caller.ts'
-import type { A2aMessage } from '../wire/objects.ts'
-import type { Dialect } from '../wire/operations.ts'
-import { readSendRequest, type SendRequest } from '../wire/requests.ts'
-import { readCallChain, takeMentionable } from './mentionable.ts'
+import type { A2aMessage } from '../protocol/objects.ts'
+import type { Dialect } from '../protocol/operations.ts'
+import { readSendRequest, type SendRequest } from '../protocol/requests.ts'
+import type { A2aCaller, A2aPayload, AgentChain } from '../verify/caller.ts'
+import { readCallChain, takeMentionable } from './call-chain.ts'
 import { normalizeParts } from './parts.ts'
-import { callerName, callerSender } from './sender.ts'
 
 /** What a request says, and what was decided about it before it is accepted. */
 export type SendFacts = {
@@ -179,4 +182,33 @@ export function normalizeA2a(
     connection,
   )
   return [arrived]
+}
+
+// The sender of a message: the holder of a token, this machine's user, or an unverified caller where the connection allows that.
+
+type CallerContext = { readonly connection: Connection; readonly recipient: string; readonly receivedAt: string }
+
+function callerSender({ kind, bearer, subject }: A2aCaller, scene: CallerContext): VerifiedSender {
+  const { connection, recipient, receivedAt: issuedAt } = scene
+  const bound = { issuer: connection.domain, recipient, issuedAt, subject }
+  const address = formatAddress({ local: callerName(kind, bearer), domain: `a2a.${connection.domain}` })
+  if (bearer !== undefined) {
+    const auth_method = bearer.vouched === undefined ? 'bearer-token' : `a2a-${bearer.vouched.kind}`
+    const facts = bearerEvidenceFacts(bearer, { domain: connection.domain, receivedAt: issuedAt })
+    const evidence = mintEvidence({ ...facts, recipient, method: `urn:gw:auth:${auth_method}:v0.1` })
+    return verifiedSender([evidence], { address, auth_method, key_id: bearer.tokenId })
+  }
+  if (kind === 'local') {
+    const method = 'urn:gw:auth:local-caller:v0.1'
+    const evidence = mintEvidence({ ...bound, method, assurance: 'platform' })
+    return verifiedSender([evidence], { address, auth_method: 'a2a-local' })
+  }
+  // What is proven is no more than that an open connection was asked: the weakest class there is.
+  const method = 'urn:gw:auth:open-connection:v0.1'
+  const evidence = mintEvidence({ ...bound, method, assurance: 'delegated' })
+  return verifiedSender([evidence], { address, auth_method: 'a2a-anonymous' })
+}
+
+function callerName(kind: A2aCaller['kind'], bearer: A2aCaller['bearer']): string {
+  return bearer === undefined ? kind : (bearer.name ?? `token-${bearer.tokenId}`)
 }

@@ -1,7 +1,7 @@
 // Parts of a message as agents read them: text, files that are fetched only when an agent opens them, JSON, tool events.
 import { type KnownPart, maxInlineBytes, type Part, textPart } from '../../../src/contract/index.ts'
-import { type Fields, isPlainObject } from '../wire/fields.ts'
-import type { A2aPart } from '../wire/objects.ts'
+import { type Fields, isPlainObject } from '../protocol/field-reader.ts'
+import type { A2aPart } from '../protocol/objects.ts'
 
 const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
 /** Written as text, and a file to the agent that works with it. */

@@ -1,7 +1,7 @@
 // Parts of an answer as the protocol writes them. Pure: bytes of stored files have been put in before.
 import { isKnownPart, type Json, type KnownPart, type Part } from '../../../src/contract/index.ts'
 import { htmlToText, partsText } from '../../../src/markdown/index.ts'
-import type { A2aPart } from '../wire/objects.ts'
+import type { A2aPart } from '../protocol/objects.ts'
 
 /** What a reader takes; empty: anything. */
 export type Accepted = readonly string[]

@@ -1,16 +1,25 @@
 // A task as its owner sees it: its state, its results, what was said.
 import {
   isKnownPart,
+  type JsonObject,
+  type NormalizedResponse,
   type Part,
   type Task,
   type TaskMessage,
   type TaskOutput,
   type TaskSnapshot,
+  type TaskState,
 } from '../../../src/contract/index.ts'
-import type { A2aArtifact, A2aMessage, A2aStatus, A2aTask } from '../wire/objects.ts'
-import { stateName } from '../wire/states.ts'
+import {
+  type A2aArtifact,
+  type A2aCall,
+  type A2aMessage,
+  type A2aPart,
+  type A2aStatus,
+  type A2aTask,
+  stateName,
+} from '../protocol/objects.ts'
 import { type Accepted, renderParts } from './parts.ts'
-import { renderMessage, statusMessage, type TaskContext } from './said.ts'
 
 /** How much of it the caller asked for. */
 export type TaskView = {
@@ -93,4 +102,73 @@ function historyMessage(each: TaskMessage, place: TaskContext): A2aMessage {
   const { taskId, contextId } = place
   // Written by this adapter when it was taken, from a message that had been checked.
   return { ...(each.payload as unknown as A2aMessage), contextId, taskId }
+}
+
+// What an agent said at a turn of its task, as a message of the protocol: a question, a refusal, or why it failed.
+
+export type TaskContext = { readonly taskId: string; readonly contextId: string; readonly accepted: Accepted }
+
+/** Said where the agent gave no words of its own. */
+const sentences: Readonly<Record<TaskState, string>> = {
+  submitted: '',
+  working: '',
+  input_required: 'More information is needed to go on.',
+  auth_required: 'Authorization is needed to go on.',
+  completed: '',
+  failed: 'The task failed.',
+  cancelled: '',
+  rejected: 'The request was rejected.',
+}
+
+/** Undefined: the state says it all. Results are artifacts, so a completed task has nothing to say. */
+export function statusMessage(
+  state: TaskState,
+  said: NormalizedResponse | null,
+  messageId: string,
+  place: TaskContext,
+): A2aMessage | undefined {
+  if (state === 'completed' || state === 'working') return undefined
+  if (said !== null) return renderMessage(said, messageId, place, sentences[state])
+  return sentences[state] === '' ? undefined : composeMessage([{ text: sentences[state] }], undefined, messageId, place)
+}
+
+/** Of an error only the text that the agent wrote for people: its message may quote anything. */
+export function renderMessage(
+  said: NormalizedResponse,
+  messageId: string,
+  place: TaskContext,
+  otherwise = '',
+): A2aMessage {
+  const parts = renderParts(said.parts, place.accepted)
+  return composeMessage(parts.length === 0 ? [{ text: otherwise }] : parts, a2aMessageMetadata(said), messageId, place)
+}
+
+function composeMessage(
+  parts: readonly A2aPart[],
+  metadata: JsonObject | undefined,
+  messageId: string,
+  { taskId, contextId }: TaskContext,
+): A2aMessage {
+  const about = metadata === undefined ? {} : { metadata }
+  return { messageId, contextId, taskId, role: 'ROLE_AGENT', parts, ...about }
+}
+
+/** The policy part itself for machines, beside its words; and by which rule a chain of agents ended. */
+function a2aMessageMetadata({ parts, error }: NormalizedResponse): JsonObject | undefined {
+  const [policy] = parts.flatMap((part) => (isKnownPart(part) && part.kind === 'policy' ? [part.policy] : []))
+  const refusal = error?.code.startsWith('gw:') === true ? { refusal: error.code } : {}
+  // Policy parts have passed their schema, and JSON is all they hold.
+  const mentionable = { ...(policy === undefined ? {} : { policy: policy as JsonObject }), ...refusal }
+  return Object.keys(mentionable).length === 0 ? undefined : { mentionable }
+}
+
+// Hop 8: the reply becomes the last event of its run, where clients that watch the task see it. Pure.
+
+export function renderA2a(reply: NormalizedResponse): readonly { readonly call: A2aCall; readonly primary: boolean }[] {
+  return [{ call: { event: { type: 'done', response: responseToJson(reply) } }, primary: true }]
+}
+
+/** A reply has passed its schema, so it is JSON; the round trip drops the fields that are merely undefined. */
+function responseToJson(response: NormalizedResponse): JsonObject {
+  return JSON.parse(JSON.stringify(response))
 }

@@ -1,8 +1,8 @@
 // The inbox routes: the request as an inbound event, and its outcome as a status that other servers understand.
 import type { ListenResult, RawRequest, ServeContext, TransportAnswer } from '../../../src/contract/index.ts'
 import { readBody } from '../../../src/lib/index.ts'
-import { isActivityMediaType } from '../gate/media-type.ts'
-import { problemResponse } from './answers.ts'
+import { isActivityMediaType } from '../vocab.ts'
+import { problemResponse } from './responses.ts'
 
 export type Inbox = {
   readonly maxBodyBytes: number

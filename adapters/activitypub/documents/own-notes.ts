@@ -1,8 +1,18 @@
 // What our agents have posted, as others may read it. It is kept before it is sent (deliver/keep-note.ts): who receives it may ask at once.
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import type { Visibility } from '../wire/activity.ts'
-import { isTombstone, type NoteFile, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
-import type { DocumentUrls } from './places.ts'
+import {
+  directFamily,
+  type InboxCall,
+  isTombstone,
+  type KeptFacts,
+  type NoteFile,
+  type NoteRecord,
+  noteFamily,
+  outboxFamily,
+  outboxKey,
+} from '../wire/delivery.ts'
+import type { DocumentUrls } from './urls.ts'
 
 export type OwnNote = {
   readonly id: string
@@ -56,4 +66,72 @@ function ownNote(id: string, { visibility, note, files = [] }: NoteRecord): OwnN
   return isTombstone(note)
     ? { id, visibility, note: undefined, deletedAt: String(note['deleted']), files: [] }
     : { id, visibility, note, deletedAt: undefined, files }
+}
+
+// Stores notes of ours before they are sent: a server that gets one asks for it. What becomes of one later is written down
+// by the code that changes it, in the commit that queues the news of it.
+
+/** `withdrawn`: it was taken back meanwhile and is not sent any more. `failed`: it may not be sent yet. */
+export type StoreNoteResult = 'kept' | 'withdrawn' | 'failed'
+export type StoreNote = (call: InboxCall) => Promise<StoreNoteResult>
+
+export function createNoteStore(records: Records): StoreNote {
+  return async (call) => {
+    const { activity, agent } = call
+    const keeps = call['keeps'] as KeptFacts | undefined
+    if (keeps === undefined || activity['type'] === 'Delete') return 'kept'
+    try {
+      if (activity['type'] === 'Create') return await storeNote(records, toNoteRecord(activity, keeps), agent)
+      return (await isNoteOfActivityStored(records, activity)) ? 'kept' : 'withdrawn'
+    } catch {
+      return 'failed'
+    }
+  }
+}
+
+async function storeNote(records: Records, record: NoteRecord, agent: string): Promise<StoreNoteResult> {
+  const id = String(record.note['id'])
+  const facts = { agent, ...noteSubject(record), isOnce: true }
+  // What was said first must not come back over what it was changed into.
+  const isNew = await records.put(noteFamily, id, record, facts)
+  if (!isNew && !(await isNoteStored(records, id))) return 'withdrawn'
+  const { published } = record.note
+  if (typeof published === 'string')
+    await records.put(noteListFamily(record), outboxKey(id, published), { id, published }, facts)
+  return 'kept'
+}
+
+/** What was said to one person alone is erased with them. */
+export function noteSubject({ visibility, recipients }: KeptFacts): { readonly subject?: string } {
+  const [author] = recipients
+  return visibility === 'direct' && author !== undefined ? { subject: author.actor } : {}
+}
+
+/** The list that a note stands in. */
+export function noteListFamily({ visibility }: Pick<KeptFacts, 'visibility'>): string {
+  return visibility === 'direct' ? directFamily : outboxFamily
+}
+
+async function isNoteOfActivityStored(records: Records, { object }: JsonObject): Promise<boolean> {
+  const id = typeof object === 'object' && object !== null && 'id' in object ? String(object['id']) : ''
+  return isNoteStored(records, id)
+}
+
+async function isNoteStored(records: Records, id: string): Promise<boolean> {
+  // Only this adapter writes this family.
+  const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
+  return record !== undefined && !isTombstone(record.note)
+}
+
+function toNoteRecord(activity: JsonObject, { visibility, recipients, files }: KeptFacts): NoteRecord {
+  // Made by this adapter: the object of such an activity is the note itself.
+  const note = activity['object'] as JsonObject
+  const audience = [activity['to'], activity['cc']].flatMap((each) => (Array.isArray(each) ? each : []))
+  return {
+    note,
+    visibility,
+    recipients,
+    audience: audience.filter((each) => typeof each === 'string'),
+    ...(files === undefined ? {} : { files }),
+  }
 }

@@ -1,7 +1,20 @@
 // Every request below this channel's paths: documents for other servers, pages for people, and the inboxes.
-import type { AgentProfile, ServeContext } from '../../../src/contract/index.ts'
-import { noteContext } from '../wire/vocabulary.ts'
-import { agentDocument, agentOwner, instanceDocument, instanceOwner, tombstone } from './actor-document.ts'
+import type { AgentProfile, FileSource, JsonObject, ServeContext } from '../../../src/contract/index.ts'
+import { noteContext } from '../wire/iris.ts'
+import { followerKey, ownFamilies } from '../wire/records.ts'
+import {
+  agentDocument,
+  agentOwner,
+  collectionDocument,
+  instanceDocument,
+  instanceOwner,
+  tombstone,
+} from './actor-document.ts'
+import { agentStatus, type DocumentDeps } from './document-deps.ts'
+import { type Inbox, serveInbox } from './inbox.ts'
+import { hostMeta, nodeinfoDocument, nodeinfoLinks, nodeinfoType } from './instance-info.ts'
+import { isPublicNote, type OwnNote, type OwnNotes } from './own-notes.ts'
+import { notePage, pagePolicy, profilePage } from './pages.ts'
 import {
   htmlDocument,
   jsonDocument,
@@ -9,18 +22,8 @@ import {
   notFoundResponse,
   problemResponse,
   textDocument,
-} from './answers.ts'
-import { collectionDocument } from './collections.ts'
-import { type Inbox, serveInbox } from './inbox.ts'
-import { hostMeta, nodeinfoDocument, nodeinfoLinks, nodeinfoType } from './instance-documents.ts'
-import { serveMedia } from './media.ts'
-import { wantsActivity } from './negotiate.ts'
-import { readNote } from './note-document.ts'
-import { notePage } from './pages/note-page.ts'
-import { pagePolicy } from './pages/page.ts'
-import { profilePage } from './pages/profile-page.ts'
-import { type DocumentPath, parseDocumentPath } from './places.ts'
-import { agentStatus, type DocumentDeps } from './settings.ts'
+} from './responses.ts'
+import { type DocumentPath, parseDocumentPath } from './urls.ts'
 
 export type Serve = (request: Request, door: ServeContext) => Promise<Response | undefined>
 
@@ -146,4 +149,105 @@ async function serveNote(
     default:
       return read satisfies never
   }
+}
+
+// A file that goes with a post, for readers that know its address: as long as the post is there, and the file is.
+
+export type MediaDeps = { readonly notes: Pick<OwnNotes, 'find'>; readonly files: FileSource | undefined }
+
+/** Others keep what is public for so long, and ask again. */
+const kept = 'public, max-age=3600'
+
+async function serveMedia(
+  { notes, files }: MediaDeps,
+  { agent, id, name }: Extract<DocumentPath, { kind: 'media' }>,
+  request: Request,
+): Promise<Response> {
+  const found = await notes.find(agent, id)
+  if (found === undefined) return notFoundResponse()
+  const isOpen = isPublicNote(found.visibility)
+  if (found.deletedAt !== undefined) return isOpen ? fileGoneResponse() : notFoundResponse()
+  const attachment = found.files.find((each) => each.name === name)?.attachment
+  if (attachment === undefined) return notFoundResponse()
+  const answer = await files?.answer?.(attachment, request)
+  if (answer === undefined) return fileGoneResponse()
+  if (isOpen) answer.headers.set('cache-control', kept)
+  // Programs in browsers show posts, too; who has the address may read it in any case.
+  answer.headers.set('access-control-allow-origin', '*')
+  return answer
+}
+
+function fileGoneResponse(): Response {
+  return problemResponse(410, 'this file is no more')
+}
+
+// Whether a client reads ActivityStreams or is a browser. One that does not say is shown a page.
+
+const activityTypes = ['application/activity+json', 'application/ld+json', 'application/json']
+const pageTypes = ['text/html', 'application/xhtml+xml', 'text/*', '*/*']
+const maxLength = 1024
+
+export function wantsActivity(accept: string | null): boolean {
+  const asked = parseAccept(accept ?? '')
+  const best = (types: readonly string[]): Range | undefined =>
+    asked.filter(({ type, q }) => types.includes(type) && q > 0).toSorted((one, other) => other.q - one.q)[0]
+  const [activity, page] = [best(activityTypes), best(pageTypes)]
+  if (activity === undefined) return false
+  if (page === undefined) return true
+  // Named is better than any, and of two that are equal the first is meant.
+  if (activity.q !== page.q) return activity.q > page.q
+  return page.type.includes('*') || activity.at < page.at
+}
+
+type Range = { readonly type: string; readonly q: number; readonly at: number }
+
+function parseAccept(accept: string): readonly Range[] {
+  return accept
+    .slice(0, maxLength)
+    .toLowerCase()
+    .split(',')
+    .map((range, at) => {
+      const [type = '', ...parameters] = range.split(';').map((each) => each.trim())
+      const q = Number(parameters.find((each) => each.startsWith('q='))?.slice(2) ?? 1)
+      return { type, q: Number.isNaN(q) ? 1 : q, at }
+    })
+}
+
+// One post, for its readers. Other clients get the same answer as for a post that never was.
+
+export type NoteReading =
+  | { readonly kind: 'shown'; readonly note: JsonObject; readonly isPrivate: boolean }
+  /** It was taken back. */
+  | { readonly kind: 'gone'; readonly at: string }
+  | { readonly kind: 'nothing' }
+
+async function readNote(
+  deps: Pick<DocumentDeps, 'notes' | 'records' | 'places' | 'signerOf'>,
+  { agent, id }: { readonly agent: string; readonly id: string },
+  request: Request,
+): Promise<NoteReading> {
+  const found = await deps.notes.find(agent, id)
+  if (found === undefined) return { kind: 'nothing' }
+  // That there was a direct note is not told to others, also when it is gone.
+  if (found.deletedAt !== undefined)
+    return isPublicNote(found.visibility) ? { kind: 'gone', at: found.deletedAt } : { kind: 'nothing' }
+  const { note } = found
+  if (note === undefined) return { kind: 'nothing' }
+  if (isPublicNote(found.visibility)) return { kind: 'shown', note, isPrivate: false }
+  const mayRead = await isReader(deps, agent, { ...found, note }, request)
+  return mayRead ? { kind: 'shown', note, isPrivate: true } : { kind: 'nothing' }
+}
+
+async function isReader(
+  { signerOf, records, places }: Pick<DocumentDeps, 'records' | 'places' | 'signerOf'>,
+  agent: string,
+  { note }: OwnNote & { readonly note: JsonObject },
+  request: Request,
+): Promise<boolean> {
+  const signer = await signerOf(request)
+  if (signer === undefined) return false
+  const readers = ['to', 'cc'].flatMap((name) => note[name] ?? []).filter((each) => typeof each === 'string')
+  if (readers.includes(signer)) return true
+  if (!readers.includes(places.collection(agent, 'followers'))) return false
+  return (await records.get(ownFamilies.follower, followerKey(agent, signer))) !== undefined
 }

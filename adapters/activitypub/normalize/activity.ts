@@ -1,12 +1,23 @@
 // Hop 3: one activity, and what it asks of us. Only what a person says to an agent becomes a message. Pure.
 import type { Connection, InboundEvent, RawRequest } from '../../../src/contract/index.ts'
-import { type ActivityPayload, nothingKnown } from '../wire/payload.ts'
-import { agentsByIri, isOwnIri } from './audience.ts'
-import { normalizeFollow, normalizeUndoFollow } from './follow.ts'
+import { type ActivityPayload, nothingKnown } from '../wire/activity.ts'
+import {
+  type ActivityContext,
+  agentsByIri,
+  ignoreActivity,
+  ignoreSilently,
+  isOwnIri,
+  type LocalAgents,
+} from './activity-context.ts'
+import { accountDeleted, normalizeDelete } from './delete.ts'
+import {
+  normalizeBlock,
+  normalizeFlag,
+  normalizeFollow,
+  normalizeUndoBlock,
+  normalizeUndoFollow,
+} from './follow-and-block.ts'
 import { normalizeNote } from './note.ts'
-import { normalizeBlock, normalizeFlag, normalizeUndoBlock } from './peers.ts'
-import { type ActivityContext, ignoreActivity, ignoreSilently, type LocalAgents } from './scene.ts'
-import { accountDeleted, normalizeDelete } from './withdrawal.ts'
 
 /** They ask for nothing and come in numbers: the closed list of what leaves no row. */
 const quiet: ReadonlySet<string> = new Set(

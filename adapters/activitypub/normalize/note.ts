@@ -3,34 +3,32 @@ import {
   type ChannelContext,
   type InboundEvent,
   type InboundMessage,
+  type JsonObject,
   type RecordWrite,
   textPart,
 } from '../../../src/contract/index.ts'
-import { iriHost } from '../gate/hosts.ts'
-import { isMachine, reasonForSilence } from '../manners/manners.ts'
-import { readNoteObject } from '../read/read-object.ts'
+import { isMachine, reasonForSilence } from '../moderation.ts'
+import { iriHost } from '../signatures/host-authority.ts'
+import { readNoteObject } from '../vocab.ts'
 import type { ReadObject, Visibility } from '../wire/activity.ts'
-import { isChat } from '../wire/call.ts'
-import { peerFamilies } from '../wire/peer-records.ts'
-import {
-  addressedAgents,
-  addressedCommunity,
-  agentsByIri,
-  noteMentions,
-  noteVisibility,
-  otherRecipients,
-} from './audience.ts'
-import { noteParts } from './parts.ts'
-import { noteReplyTo } from './reply-to.ts'
+import { isChat } from '../wire/delivery.ts'
+import { peerFamilies } from '../wire/records.ts'
 import {
   type ActivityContext,
   activityDeliveryId,
+  addressedAgents,
+  addressedCommunity,
   agentHandle,
+  agentsByIri,
   ignoreActivity,
   ignoreSilently,
+  noteMentions,
+  noteVisibility,
+  otherRecipients,
   safeIri,
-} from './scene.ts'
-import { actorSender } from './sender.ts'
+} from './activity-context.ts'
+import { contentWarning, noteParts } from './parts.ts'
+import { actorPage, actorSender } from './sender.ts'
 
 const written: ReadonlySet<string> = new Set(
   'Note Article Page Question ChatMessage Video Audio Image Document Event'.split(' '),
@@ -223,5 +221,49 @@ function noteChannelContext(scene: ActivityContext, { object, id, agent, visibil
     mentions: mentions.slice(0, 100),
     event: change.event,
     ...(change.event === 'edit' ? { target_id: id } : {}),
+  }
+}
+
+// Where an answer goes, and what it answers, written down for render (wire/call.ts). Pure.
+
+type Answered = {
+  readonly object: ReadObject
+  readonly id: string
+  readonly visibility: Visibility
+  readonly agent: string
+}
+
+function noteReplyTo(scene: ActivityContext, { object, id, agent, visibility }: Answered): JsonObject {
+  const { signer } = scene.gated
+  const community = addressedCommunity(scene, object, visibility)
+  const isInChat = isChat(object)
+  return {
+    actor: signer.id,
+    inbox: signer.inbox,
+    shared_inbox: signer.sharedInbox ?? null,
+    handle: signer.handle,
+    url: actorPage(signer),
+    visibility,
+    agent,
+    ...(isInChat ? { is_chat: true } : {}),
+    followers: signer.followers ?? null,
+    // The inboxes of the other participants are looked up when the answer leaves: until then their own address stands for it.
+    participants:
+      visibility === 'direct' && !isInChat
+        ? otherRecipients(scene, object).map(({ actor, handle }) => ({
+            actor,
+            inbox: actor,
+            shared_inbox: null,
+            handle,
+            url: null,
+          }))
+        : [],
+    ...(community === undefined ? {} : { community }),
+    reply_to_object: id,
+    reply_to_context: safeIri(object.context) ?? null,
+    reply_to_conversation: safeIri(object.conversation) ?? null,
+    // What stands under another warning is answered apart, and an edit may add one.
+    reply_to_as_summary: contentWarning(object),
+    reply_to_language: safeIri(object.language, 35) ?? null,
   }
 }

@@ -4,9 +4,7 @@ import { cleanName, type KnownPart, textPart } from '../../../src/contract/index
 import { checkTarget } from '../../../src/lib/index.ts'
 import { htmlToText } from '../../../src/markdown/index.ts'
 import type { ReadAttachment, ReadObject } from '../wire/activity.ts'
-import { noteMentions } from './audience.ts'
-import { withoutLeadingMention } from './leading-mention.ts'
-import type { ActivityContext } from './scene.ts'
+import { type ActivityContext, noteMentions } from './activity-context.ts'
 
 const maxAttachments = 40
 const maxOptions = 50
@@ -92,4 +90,35 @@ function linkPart(url: string, title: string): KnownPart {
 
 function isWebLink(url: string | undefined): url is string {
   return url !== undefined && url.length <= 4096 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+}
+
+// A note to an agent begins with its name, because that is how it gets there. To the agent it says nothing. Pure.
+
+/** `names`: how this agent may be written, with what may stand behind each; the longest is taken. */
+export function withoutLeadingMention(text: string, names: readonly string[]): string {
+  const known = [...new Set(names.map((name) => name.toLowerCase()))].sort((one, other) => other.length - one.length)
+  const kept: string[] = []
+  let rest = text.trimStart()
+  for (;;) {
+    const own = known.find((name) => startsWithName(rest, name))
+    if (own !== undefined) {
+      rest = rest.slice(own.length).replace(/^[,:]?\s*/, '')
+      continue
+    }
+    // Others may be named before it; they stay where they are.
+    const other = /^@[^\s,:]{1,300}(?::\d{1,5})?[,:]?\s+/.exec(rest)?.[0]
+    if (other === undefined || kept.length >= maxNamed) break
+    kept.push(other)
+    rest = rest.slice(other.length)
+  }
+  return rest === text.trimStart() ? text : `${kept.join('')}${rest}`
+}
+
+const maxNamed = 20
+
+function startsWithName(text: string, name: string): boolean {
+  if (text.slice(0, name.length).toLowerCase() !== name) return false
+  const next = text.charAt(name.length)
+  // `@demo@elsewhere.example` and `@demo-two` are other names.
+  return next === '' || /[\s,:;!?.()]/.test(next)
 }

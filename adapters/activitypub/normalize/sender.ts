@@ -8,9 +8,9 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
-import { iriHost } from '../gate/hosts.ts'
-import type { RemoteActor } from '../wire/actor.ts'
-import { type ActivityContext, agentHandle } from './scene.ts'
+import { iriHost } from '../signatures/host-authority.ts'
+import type { RemoteActor } from '../wire/activity.ts'
+import { type ActivityContext, agentHandle } from './activity-context.ts'
 
 /** The name of the method, as evidence carries it. */
 const methods = {

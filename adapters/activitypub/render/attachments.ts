@@ -1,8 +1,7 @@
 // What goes beside the words: files that are stored or have an address, and pictures the words show. The rest stays a line of text. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
-import { replyTree } from '../../../src/markdown/index.ts'
-import { storedScheme } from '../wire/call.ts'
-import { listInlines } from './tree.ts'
+import { type Block, type Inline, type Root, replyTree } from '../../../src/markdown/index.ts'
+import { storedScheme } from '../wire/delivery.ts'
 
 /** More are not shown by the servers most people are on. */
 const maxAttachments = 4
@@ -80,4 +79,33 @@ function attachmentDocument(url: string, mediaType: string, alt: string): JsonOb
   const [family = ''] = mediaType.split('/')
   const type = { image: 'Image', video: 'Video', audio: 'Audio' }[family] ?? 'Document'
   return { type, mediaType, url, name: alt.slice(0, maxAlt).toWellFormed() }
+}
+
+// All words of a tree, in reading order. Pure.
+
+export function listInlines({ children }: Root): readonly Inline[] {
+  return children.flatMap(blockInlines)
+}
+
+function blockInlines(block: Block): readonly Inline[] {
+  switch (block.type) {
+    case 'paragraph':
+    case 'heading':
+      return block.children.flatMap(nestedInlines)
+    case 'blockquote':
+      return block.children.flatMap(blockInlines)
+    case 'list':
+      return block.children.flatMap(({ children }) => children.flatMap(blockInlines))
+    case 'table':
+      return block.children.flatMap((row) => row.children.flatMap(({ children }) => children.flatMap(nestedInlines)))
+    case 'code':
+    case 'thematicBreak':
+      return []
+    default:
+      return block satisfies never
+  }
+}
+
+function nestedInlines(node: Inline): readonly Inline[] {
+  return 'children' in node ? [node, ...node.children.flatMap(nestedInlines)] : [node]
 }

@@ -1,12 +1,10 @@
 // Hop 8: a reply to notes that have no id yet. A question of policy goes only to the person it asks. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import type { Note } from '../../../src/markdown/index.ts'
-import { type ActivityPubReplyTo, type DraftCall, type Person, replyToSchema } from '../wire/call.ts'
+import { type ActivityPubReplyTo, type DraftCall, type Person, replyToSchema } from '../wire/delivery.ts'
 import { renderAttachments } from './attachments.ts'
-import { replyVisibility } from './audience.ts'
-import { draftChat, draftNote, replyCommunity } from './draft.ts'
-import { notifiablePeople, type RenderHost } from './people.ts'
-import { noteLengthLimit, renderReplyText } from './words.ts'
+import { draftChat, draftNote, replyCommunity, replyVisibility } from './note-draft.ts'
+import { noteLengthLimit, notifiablePeople, type RenderHost, renderReplyText } from './reply-text.ts'
 
 export type RenderSettings = RenderHost & {
   /** How widely a public note is answered. */

@@ -1,6 +1,5 @@
 // An activity as plain JSON says it, read once: every shape that servers write becomes the one below.
 import type { JsonObject, OnceClaim } from '../../../src/contract/index.ts'
-import type { RemoteActor } from './actor.ts'
 
 export type Visibility = 'public' | 'unlisted' | 'followers' | 'direct'
 
@@ -75,3 +74,55 @@ export type VerifiedActivity = {
   /** Slugs of the local agents whose inbox it came to; empty: the shared inbox. */
   readonly inboxOf: string | undefined
 }
+
+// An actor on another server, as its own server describes it.
+
+export type RemoteKey = {
+  /** IRI of the key. */
+  readonly id: string
+  readonly owner: string
+  readonly algorithm: 'rsa' | 'ed25519' | 'p256'
+  /** SPKI, base64. */
+  readonly spki: string
+}
+
+export type RemoteActor = {
+  readonly id: string
+  /** Person, Service, Application, Group, Organization. */
+  readonly type: string
+  readonly inbox: string
+  readonly sharedInbox: string | undefined
+  readonly followers: string | undefined
+  readonly preferredUsername: string
+  /** `@user@host`; its host is confirmed only where WebFinger points back. */
+  readonly handle: string
+  readonly isHandleConfirmed: boolean
+  readonly name: string
+  readonly url: string | undefined
+  readonly iconUrl: string | undefined
+  readonly keys: readonly RemoteKey[]
+  readonly alsoKnownAs: readonly string[]
+  /** Says that it wants no answers of bots. */
+  readonly isNoBot: boolean
+  readonly fetchedAt: string
+}
+
+// What verify hands to normalize: an activity that was proven, and what the channel knows already about those in it.
+
+export type KnownFacts = {
+  /** Agents of ours that the author has blocked. */
+  readonly blocked: readonly string[]
+  /** Agents that the note was for which is taken back, where that is kept. */
+  readonly shared: readonly string[]
+  /** What an activity that is undone was about, where only its address is given. */
+  readonly undone: { readonly kind: 'Follow' | 'Block'; readonly agent: string } | undefined
+}
+
+export type ActivityPayload =
+  | { readonly kind: 'activity'; readonly gated: VerifiedActivity; readonly facts: KnownFacts }
+  /** A community passed it on, and its author's server does not bear it out. `gated` is what the community sent. */
+  | { readonly kind: 'unproven'; readonly gated: VerifiedActivity; readonly reason: string }
+  /** An actor is gone: their own server says so. */
+  | { readonly kind: 'departed'; readonly activity: ReadActivity }
+
+export const nothingKnown: KnownFacts = { blocked: [], shared: [], undone: undefined }

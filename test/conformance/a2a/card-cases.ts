@@ -1,9 +1,9 @@
 // Cards and how they are found.
 import { createLocalJWKSet, flattenedVerify, generateKeyPair } from 'jose'
 import { expect } from 'vitest'
-import { createDocumentCache } from '../../../adapters/a2a/discovery/documents.ts'
-import { hybridSchemes, type SchemeFacts, securitySchemes } from '../../../adapters/a2a/discovery/security.ts'
-import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/discovery/sign-card.ts'
+import { createDocumentCache } from '../../../adapters/a2a/agent-card/published-cards.ts'
+import { hybridSchemes, type SchemeFacts, securitySchemes } from '../../../adapters/a2a/agent-card/security-schemes.ts'
+import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/agent-card/signing.ts'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/lib/index.ts'

@@ -1,6 +1,6 @@
 // A2A push, as far as it is about storing: where a caller wants to be notified.
 import { expect } from 'vitest'
-import { pushTargetProblem } from '../../../adapters/a2a/verify/push-target.ts'
+import { pushTargetProblem } from '../../../adapters/a2a/push.ts'
 import { aMessage, type Binding, type Body } from '../../doubles/a2a-peer.ts'
 import { type A2aCase, refused, type Scene, sent } from './scene.ts'
 

@@ -5,7 +5,7 @@ import {
   createSignatureVerifier,
   type SignatureResult,
   type SignatureVerifierDeps,
-} from '../../../adapters/activitypub/gate/open-gate.ts'
+} from '../../../adapters/activitypub/signatures/verify-activity.ts'
 import type { RawRequest } from '../../../src/contract/index.ts'
 import {
   createNote,

@@ -1,12 +1,15 @@
 // Activities of Alice elsewhere, read as the channel reads them once the gate has let them in.
 
-import { createDocumentUrls } from '../../../adapters/activitypub/documents/places.ts'
+import { createDocumentUrls } from '../../../adapters/activitypub/documents/urls.ts'
 import { normalizeActivity } from '../../../adapters/activitypub/normalize/activity.ts'
-import type { LocalAgents } from '../../../adapters/activitypub/normalize/scene.ts'
-import { isUnreadableActivity, readActivity } from '../../../adapters/activitypub/read/read-activity.ts'
-import type { VerifiedActivity } from '../../../adapters/activitypub/wire/activity.ts'
-import type { RemoteActor } from '../../../adapters/activitypub/wire/actor.ts'
-import { type KnownFacts, nothingKnown } from '../../../adapters/activitypub/wire/payload.ts'
+import type { LocalAgents } from '../../../adapters/activitypub/normalize/activity-context.ts'
+import { isUnreadableActivity, readActivity } from '../../../adapters/activitypub/vocab.ts'
+import {
+  type KnownFacts,
+  nothingKnown,
+  type RemoteActor,
+  type VerifiedActivity,
+} from '../../../adapters/activitypub/wire/activity.ts'
 import type { IgnoredEvent, InboundEvent, InboundMessage, KnownPart } from '../../../src/contract/index.ts'
 
 export const us = 'https://bot.example/ap/demo'

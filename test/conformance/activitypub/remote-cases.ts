@@ -1,6 +1,6 @@
 // Signature cases where it is the lookup of keys and actors that decides.
 import { expect } from 'vitest'
-import type { KeyOutcome } from '../../../adapters/activitypub/remote/outcomes.ts'
+import type { KeyOutcome } from '../../../adapters/activitypub/actors/remote-cache.ts'
 import { aPerson, remoteKeyPair } from '../../doubles/fediverse.ts'
 import { openRemoteScene, type RemoteScene } from '../../unit/adapters/activitypub/remote/scene.ts'
 import type { Case } from '../conform.ts'

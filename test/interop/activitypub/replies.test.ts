@@ -1,8 +1,8 @@
 // Replies of ours at servers nobody here wrote: one that reads only the old signatures, and a modern one (AP-137, AP-142).
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { DeliverDeps } from '../../../adapters/activitypub/deliver/call.ts'
-import { createRecipientExpander } from '../../../adapters/activitypub/deliver/expand.ts'
-import type { InboxCall } from '../../../adapters/activitypub/wire/call.ts'
+import type { DeliverDeps } from '../../../adapters/activitypub/deliver/deliver-activity.ts'
+import { createRecipientExpander } from '../../../adapters/activitypub/deliver/expand-recipients.ts'
+import type { InboxCall } from '../../../adapters/activitypub/wire/delivery.ts'
 import type { RenderedCall } from '../../../src/contract/index.ts'
 import { type DeliveryScene, deliveryScene } from '../../unit/adapters/activitypub/delivery-scene.ts'
 import { drafts, home, replyTo, saying } from '../../unit/adapters/activitypub/reply-scene.ts'

@@ -1,7 +1,7 @@
 // Requests as we sign them, judged by verifiers nobody here wrote (AP-142): a library for both forms, and Fedify's own.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { withProof } from '../../../adapters/activitypub/deliver/proof.ts'
-import { type SignatureScheme, signedHeaders } from '../../../adapters/activitypub/deliver/sign.ts'
+import { withProof } from '../../../adapters/activitypub/signatures/integrity-proof.ts'
+import { type SignatureScheme, signedHeaders } from '../../../adapters/activitypub/signatures/sign-request.ts'
 import { describeBeside, importPeer, provePeer } from '../peer.ts'
 import { type OurServer, startOurServer } from './our-server.ts'
 import { findSignatures } from './signing-peer.ts'

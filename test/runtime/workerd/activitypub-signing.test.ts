@@ -1,8 +1,8 @@
 // Signatures and proofs of the fediverse are made with what workerd has: the same bytes verify there.
 import { beforeAll, expect, test } from 'vitest'
-import { encodeUtf8 } from '../../../adapters/activitypub/deliver/encode.ts'
-import { withProof } from '../../../adapters/activitypub/deliver/proof.ts'
-import { type SignatureScheme, signedHeaders } from '../../../adapters/activitypub/deliver/sign.ts'
+import { withProof } from '../../../adapters/activitypub/signatures/integrity-proof.ts'
+import { encodeUtf8 } from '../../../adapters/activitypub/signatures/key-material.ts'
+import { type SignatureScheme, signedHeaders } from '../../../adapters/activitypub/signatures/sign-request.ts'
 import { type TestKeys, testKeys } from '../../unit/adapters/activitypub/own-keys.ts'
 import { describeInWorkerd } from './harness.ts'
 

@@ -2,7 +2,10 @@
 // the key could be the actor's.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createSignatureVerifier, type SignatureVerifierDeps } from '../../../adapters/activitypub/gate/open-gate.ts'
+import {
+  createSignatureVerifier,
+  type SignatureVerifierDeps,
+} from '../../../adapters/activitypub/signatures/verify-activity.ts'
 import type { RawRequest } from '../../../src/contract/index.ts'
 import {
   arrivalOf,

@@ -4,8 +4,8 @@ import { fixtures } from '../../../adapters/a2a/fixtures.ts'
 import { a2aChannel } from '../../../adapters/a2a/index.ts'
 import { normalizeParts } from '../../../adapters/a2a/normalize/parts.ts'
 import { renderParts } from '../../../adapters/a2a/render/parts.ts'
-import { doTypesMeet, isTypeAmong } from '../../../adapters/a2a/verify/media-type.ts'
-import { isUnguessable } from '../../../adapters/a2a/verify/unguessable.ts'
+import { isUnguessable } from '../../../adapters/a2a/server/send-message.ts'
+import { doTypesMeet, isTypeAmong } from '../../../adapters/a2a/verify/request-headers.ts'
 import {
   type Adapter,
   GatewayError,

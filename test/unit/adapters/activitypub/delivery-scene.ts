@@ -1,9 +1,10 @@
 // What it takes to deliver in tests: stores in memory, keys, a clock that is moved by hand, and a fetch that may go to this machine.
-import { type DeliverDeps, deliverActivityPub } from '../../../../adapters/activitypub/deliver/call.ts'
-import { createRecipientExpander } from '../../../../adapters/activitypub/deliver/expand.ts'
-import { createDocumentUrls } from '../../../../adapters/activitypub/documents/places.ts'
-import { postOperations } from '../../../../adapters/activitypub/operate/posts.ts'
-import type { ActivityPubCall, InboxCall } from '../../../../adapters/activitypub/wire/call.ts'
+
+import { postOperations } from '../../../../adapters/activitypub/admin/posts.ts'
+import { type DeliverDeps, deliverActivityPub } from '../../../../adapters/activitypub/deliver/deliver-activity.ts'
+import { createRecipientExpander } from '../../../../adapters/activitypub/deliver/expand-recipients.ts'
+import { createDocumentUrls } from '../../../../adapters/activitypub/documents/urls.ts'
+import type { ActivityPubCall, InboxCall } from '../../../../adapters/activitypub/wire/delivery.ts'
 import type { Attempt, DeliveryOutcome, JsonObject, RenderedCall } from '../../../../src/contract/index.ts'
 import { createPinnedFetch } from '../../../../src/node/guarded-fetch.ts'
 import { memoryNotes } from '../../../doubles/memory-notes.ts'

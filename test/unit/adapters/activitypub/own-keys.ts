@@ -1,6 +1,6 @@
 // Keys of an agent for tests, made once a file: a pair of 2048 bits takes its time.
-import type { AgentKeys } from '../../../../adapters/activitypub/deliver/call.ts'
-import { encodeBase64, encodeMultibase } from '../../../../adapters/activitypub/deliver/encode.ts'
+import type { AgentKeys } from '../../../../adapters/activitypub/deliver/deliver-activity.ts'
+import { encodeBase64, encodeMultibase } from '../../../../adapters/activitypub/signatures/key-material.ts'
 
 export type TestKeys = AgentKeys & {
   readonly rsa: AgentKeys['rsa'] & { readonly publicPem: string; readonly publicKey: CryptoKey }

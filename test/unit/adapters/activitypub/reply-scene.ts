@@ -1,7 +1,7 @@
 // A reply into the fediverse for tests: somebody wrote to the agent `demo`, and it answers.
 
 import { type RenderSettings, renderActivityPub } from '../../../../adapters/activitypub/render/reply.ts'
-import type { DraftCall } from '../../../../adapters/activitypub/wire/call.ts'
+import type { DraftCall } from '../../../../adapters/activitypub/wire/delivery.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../src/contract/index.ts'
 
 export const origin = 'https://bots.example'

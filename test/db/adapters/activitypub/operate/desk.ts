@@ -1,5 +1,5 @@
 // The commands of the channel beside a gateway of this process: what they ask is asked of its own connection.
-import { activityPubCommands } from '../../../../../adapters/activitypub/install/commands.ts'
+import { activityPubCommands } from '../../../../../adapters/activitypub/doctor/commands.ts'
 import type { CommandFlags, CommandResult, JsonObject, OperatingContext } from '../../../../../src/contract/index.ts'
 import type { FediverseGateway } from '../../../../doubles/fediverse-gateway.ts'
 

@@ -1,8 +1,8 @@
 // New keys for an agent: followers are told, what was proven before still counts, and every process has the same ones at once.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { agentOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
-import { createActorKeys } from '../../../../../adapters/activitypub/documents/own-keys.ts'
-import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/places.ts'
+import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
+import { createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
 import type { ChannelKeys } from '../../../../../src/contract/index.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../../../../doubles/fediverse-gateway.ts'

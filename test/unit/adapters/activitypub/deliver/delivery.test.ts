@@ -1,6 +1,6 @@
 // One delivery: what is asked before it leaves, what is remembered of servers, and what happens when something of ours is missing.
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { encodeMultibase } from '../../../../../adapters/activitypub/deliver/encode.ts'
+import { encodeMultibase } from '../../../../../adapters/activitypub/signatures/key-material.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
 import { memoryRecords } from '../../../../doubles/memory-records.ts'
 import { deliveryScene, plainCall, startedAt } from '../delivery-scene.ts'

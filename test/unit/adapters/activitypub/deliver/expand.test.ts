@@ -1,7 +1,7 @@
 // One note, many inboxes: which ones, in which order, and under which name.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createRecipientExpander } from '../../../../../adapters/activitypub/deliver/expand.ts'
-import type { InboxCall } from '../../../../../adapters/activitypub/wire/call.ts'
+import { createRecipientExpander } from '../../../../../adapters/activitypub/deliver/expand-recipients.ts'
+import type { InboxCall } from '../../../../../adapters/activitypub/wire/delivery.ts'
 import type { JsonObject, RenderedCall } from '../../../../../src/contract/index.ts'
 import { type MemoryRecords, memoryRecords } from '../../../../doubles/memory-records.ts'
 import { plainCall } from '../delivery-scene.ts'

@@ -1,11 +1,12 @@
 // An instance with two agents as others ask it, without a network: its own documents need none.
-import { type ActorKeys, createActorKeys } from '../../../../../adapters/activitypub/documents/own-keys.ts'
+
+import type { DocumentSettings } from '../../../../../adapters/activitypub/documents/document-deps.ts'
 import { createOwnNotes, isPublicNote } from '../../../../../adapters/activitypub/documents/own-notes.ts'
-import { createDocumentUrls, type DocumentUrls } from '../../../../../adapters/activitypub/documents/places.ts'
 import { createDocumentServer } from '../../../../../adapters/activitypub/documents/serve.ts'
-import type { DocumentSettings } from '../../../../../adapters/activitypub/documents/settings.ts'
+import { createDocumentUrls, type DocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
+import { type ActorKeys, createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
 import type { Visibility } from '../../../../../adapters/activitypub/wire/activity.ts'
-import { noteFamily, outboxFamily, outboxKey } from '../../../../../adapters/activitypub/wire/call.ts'
+import { noteFamily, outboxFamily, outboxKey } from '../../../../../adapters/activitypub/wire/delivery.ts'
 import type {
   AgentProfile,
   ChannelKeys,

@@ -2,11 +2,10 @@
 import { verify } from 'node:crypto'
 import { signRequest } from '@fedify/fedify'
 import { beforeAll, expect, test } from 'vitest'
+import { readActor } from '../../../../../adapters/activitypub/actors/remote-actors.ts'
 import { instanceOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
-import { createSignGet } from '../../../../../adapters/activitypub/documents/sign-get.ts'
-import { createReaderVerifier } from '../../../../../adapters/activitypub/documents/signer-of.ts'
-import type { KeySource } from '../../../../../adapters/activitypub/gate/key-source.ts'
-import { readActor } from '../../../../../adapters/activitypub/remote/read-actor.ts'
+import { createReaderVerifier, type KeySource } from '../../../../../adapters/activitypub/signatures/authenticate.ts'
+import { createSignGet } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
 import { openDocuments, origin } from './scene.ts'
 
 const scene = openDocuments()

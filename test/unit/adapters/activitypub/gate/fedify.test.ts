@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import {
   createSignatureVerifier,
   type SignatureVerifierDeps,
-} from '../../../../../adapters/activitypub/gate/open-gate.ts'
-import type { RemoteKey } from '../../../../../adapters/activitypub/wire/actor.ts'
+} from '../../../../../adapters/activitypub/signatures/verify-activity.ts'
+import type { RemoteKey } from '../../../../../adapters/activitypub/wire/activity.ts'
 import { actorOf, createNote, keySource, ourOrigin, post } from '../../../../doubles/activitypub-peer.ts'
 
 const alice = 'https://remote.example/users/alice'

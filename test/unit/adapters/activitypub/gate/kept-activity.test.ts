@@ -1,6 +1,6 @@
 // An activity from what was kept of it: whose it was is known, or it is nobody's.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { reverifyStored } from '../../../../../adapters/activitypub/gate/kept-activity.ts'
+import { reverifyStored } from '../../../../../adapters/activitypub/signatures/verify-activity.ts'
 import { aPerson, remoteKeyPair } from '../../../../doubles/fediverse.ts'
 import { openRemoteScene, type RemoteScene } from '../remote/scene.ts'
 

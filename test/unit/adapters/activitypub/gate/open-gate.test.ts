@@ -1,8 +1,11 @@
 // The gate's verdicts in the words of the contract, and what it tells about an arrival beside its signer.
 import { describe, expect, test } from 'vitest'
-import { isActivityMediaType } from '../../../../../adapters/activitypub/gate/media-type.ts'
-import { createSignatureVerifier, toVerifyResult } from '../../../../../adapters/activitypub/gate/open-gate.ts'
-import { rejectSignature } from '../../../../../adapters/activitypub/gate/refusal.ts'
+import { rejectSignature } from '../../../../../adapters/activitypub/signatures/rejection.ts'
+import {
+  createSignatureVerifier,
+  toVerifyResult,
+} from '../../../../../adapters/activitypub/signatures/verify-activity.ts'
+import { isActivityMediaType } from '../../../../../adapters/activitypub/vocab.ts'
 import {
   createNote,
   keySource,

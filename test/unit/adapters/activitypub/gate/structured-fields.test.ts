@@ -1,7 +1,7 @@
 // Structured fields are read strictly: what two readers could take in two ways is refused (RFC 8941).
 import { describe, expect, test } from 'vitest'
-import { decodeBase58, decodeStrictBase64 } from '../../../../../adapters/activitypub/gate/base64.ts'
-import { innerListText, parseDictionary } from '../../../../../adapters/activitypub/gate/structured-fields.ts'
+import { decodeBase58, decodeStrictBase64 } from '../../../../../adapters/activitypub/signatures/key-material.ts'
+import { innerListText, parseDictionary } from '../../../../../adapters/activitypub/signatures/structured-fields.ts'
 
 describe('a dictionary', () => {
   test('of a list with parameters is written again as a signer writes it', () => {

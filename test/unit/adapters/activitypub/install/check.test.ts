@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { activityPubCommands } from '../../../../../adapters/activitypub/install/commands.ts'
+import { activityPubCommands } from '../../../../../adapters/activitypub/doctor/commands.ts'
 import type { CommandResult } from '../../../../../src/contract/index.ts'
 import { type TestKeys, testKeys } from '../own-keys.ts'
 import { demo, origin } from '../reply-scene.ts'

@@ -1,6 +1,6 @@
 // Whom a rule of the operator is about, and how much one server may send.
 import { describe, expect, test } from 'vitest'
-import { isPeerListed } from '../../../../../adapters/activitypub/manners/manners.ts'
+import { isPeerListed } from '../../../../../adapters/activitypub/moderation.ts'
 import { createRateLimiter } from '../../../../../src/contract/index.ts'
 
 const mallory = 'https://sub.bad.example/users/mallory'

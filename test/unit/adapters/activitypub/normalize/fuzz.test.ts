@@ -2,7 +2,7 @@
 // beginning of a note and from nowhere else.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { withoutLeadingMention } from '../../../../../adapters/activitypub/normalize/leading-mention.ts'
+import { withoutLeadingMention } from '../../../../../adapters/activitypub/normalize/parts.ts'
 import { validateMessage } from '../../../../../src/contract/index.ts'
 import { aCreate, alice, aNote, readAs, us } from '../../../../conformance/activitypub/message-scene.ts'
 import { isLinear } from '../../../../doubles/linear-time.ts'

@@ -1,9 +1,9 @@
 // Whom an operator turns away while the gateway runs.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/places.ts'
-import { createBlocks } from '../../../../../adapters/activitypub/manners/blocks.ts'
-import { readBlockList } from '../../../../../adapters/activitypub/operate/block-csv.ts'
-import { blockOperations } from '../../../../../adapters/activitypub/operate/blocks.ts'
+import { readBlockList } from '../../../../../adapters/activitypub/admin/block-list-csv.ts'
+import { blockOperations } from '../../../../../adapters/activitypub/admin/blocks.ts'
+import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
+import { createBlocks } from '../../../../../adapters/activitypub/moderation.ts'
 import type { JsonObject } from '../../../../../src/contract/index.ts'
 import { type MemoryRecords, memoryRecords } from '../../../../doubles/memory-records.ts'
 import { operated } from '../operated.ts'

@@ -1,6 +1,6 @@
 // What an operator does about posts: sees them, has them say something else, takes them back.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type InboxCall, noteFamily } from '../../../../../adapters/activitypub/wire/call.ts'
+import { type InboxCall, noteFamily } from '../../../../../adapters/activitypub/wire/delivery.ts'
 import type { JsonObject } from '../../../../../src/contract/index.ts'
 import { type DeliveryScene, deliveryScene } from '../delivery-scene.ts'
 import { type TestKeys, testKeys } from '../own-keys.ts'

@@ -1,8 +1,12 @@
 // Reading activities (AP-084 and its neighbours): one shape for whatever shapes servers write.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isUnreadableActivity, readActivity } from '../../../../../adapters/activitypub/read/read-activity.ts'
-import { publicCollection, readNoteObject } from '../../../../../adapters/activitypub/read/read-object.ts'
+import {
+  isUnreadableActivity,
+  publicCollection,
+  readActivity,
+  readNoteObject,
+} from '../../../../../adapters/activitypub/vocab.ts'
 import type { ReadActivity } from '../../../../../adapters/activitypub/wire/activity.ts'
 import { scaled } from '../../../../setup/scale.ts'
 

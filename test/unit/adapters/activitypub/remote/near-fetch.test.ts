@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createLoopbackFetch } from '../../../../../adapters/activitypub/remote/near-fetch.ts'
+import { createLoopbackFetch } from '../../../../../adapters/activitypub/actors/fetch-document.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
 
 const server = createServer(({ url }, response) => {

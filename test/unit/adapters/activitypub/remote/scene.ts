@@ -1,5 +1,5 @@
 // Others on real servers of this machine, asked the way the channel asks them, at a clock of the test's.
-import { createRemoteLookup, type RemoteLookup } from '../../../../../adapters/activitypub/remote/remote.ts'
+import { createRemoteLookup, type RemoteLookup } from '../../../../../adapters/activitypub/actors/remote-lookup.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import { memoryNotes } from '../../../../doubles/memory-notes.ts'
 

@@ -1,0 +1,250 @@
+// The requests of version 1.0, each read whole: what it asks for, or every field that is wrong.
+import {
+  type Json,
+  type JsonObject,
+  maxInlineBytes,
+  maxTextLength,
+  type TaskState,
+} from '../../../src/contract/index.ts'
+import {
+  asParsedJson,
+  createFieldScope,
+  type FieldScope,
+  type Fields,
+  finishReading,
+  getMember,
+  hasMember,
+  type ReadResult,
+  readFlagField,
+  readListField,
+  readNumberField,
+  readObjectField,
+  readStructField,
+  readTextField,
+  readTextsField,
+  reportViolation,
+} from './field-reader.ts'
+import { type A2aMessage, type A2aPart, type A2aPushConfig, parseState } from './objects.ts'
+
+export type SendRequest = {
+  readonly message: A2aMessage
+  readonly metadata?: JsonObject
+  readonly acceptedOutputModes: readonly string[]
+  readonly push?: Omit<A2aPushConfig, 'taskId'>
+  readonly historyLength?: number
+  readonly returnImmediately: boolean
+}
+export type TaskRequest = { readonly id: string; readonly historyLength?: number }
+export type ListRequest = {
+  readonly contextId?: string
+  readonly state?: TaskState
+  readonly pageSize: number
+  readonly pageToken?: string
+  readonly historyLength?: number
+  /** ISO 8601 in UTC. */
+  readonly since?: string
+  readonly includeArtifacts: boolean
+}
+export type PushRequest = { readonly taskId: string; readonly id: string }
+export type PushListRequest = { readonly taskId: string }
+
+const maxHistory = 10_000
+const maxTokenLength = 4096
+const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+
+export function readSendRequest(params: Fields): ReadResult<SendRequest> {
+  const scope = createFieldScope(params)
+  const at = readObjectField(scope, 'message', true)
+  const message = at === undefined ? undefined : readA2aMessage(at)
+  const configuration = readObjectField(scope, 'configuration')
+  const metadata = readStructField(scope, 'metadata')
+  const rest = configuration === undefined ? noConfiguration : readConfiguration(configuration)
+  return finishReading(scope, message === undefined ? undefined : { message, ...rest, ...dropUndefined({ metadata }) })
+}
+
+const noConfiguration = { acceptedOutputModes: [], returnImmediately: false } as const
+
+function readConfiguration(scope: FieldScope): Omit<SendRequest, 'message' | 'metadata'> {
+  const at = readObjectField(scope, 'taskPushNotificationConfig')
+  const push = at === undefined ? undefined : readPush(at)
+  const historyLength = readHistoryLength(scope)
+  return {
+    acceptedOutputModes: readTextsField(scope, 'acceptedOutputModes') ?? [],
+    returnImmediately: readFlagField(scope, 'returnImmediately') ?? false,
+    ...(push === undefined ? {} : { push }),
+    ...(historyLength === undefined ? {} : { historyLength }),
+  }
+}
+
+export function readTaskRequest(params: Fields): ReadResult<TaskRequest> {
+  const scope = createFieldScope(params)
+  const id = readTextField(scope, 'id', { isRequired: true })
+  const historyLength = readHistoryLength(scope)
+  return finishReading(scope, id === undefined ? undefined : { id, ...dropUndefined({ historyLength }) })
+}
+
+export function readListRequest(params: Fields): ReadResult<ListRequest> {
+  const scope = createFieldScope(params)
+  return finishReading(scope, {
+    ...dropUndefined({
+      contextId: readTextField(scope, 'contextId'),
+      state: readStateFilter(scope),
+      pageToken: readTextField(scope, 'pageToken', { maxLength: maxTokenLength }),
+      historyLength: readHistoryLength(scope),
+      since: readInstant(scope, 'statusTimestampAfter'),
+    }),
+    pageSize: readNumberField(scope, 'pageSize', { min: 1, max: 100 }) ?? 50,
+    includeArtifacts: readFlagField(scope, 'includeArtifacts') ?? false,
+  })
+}
+
+export function readPushConfigRequest(params: Fields): ReadResult<A2aPushConfig> {
+  const scope = createFieldScope(params)
+  const taskId = readTextField(scope, 'taskId', { isRequired: true })
+  const push = readPush(scope)
+  return finishReading(scope, taskId === undefined || push === undefined ? undefined : { ...push, taskId })
+}
+
+export function readPushRequest(params: Fields): ReadResult<PushRequest> {
+  const scope = createFieldScope(params)
+  const taskId = readTextField(scope, 'taskId', { isRequired: true })
+  const id = readTextField(scope, 'id', { isRequired: true })
+  return finishReading(scope, taskId === undefined || id === undefined ? undefined : { taskId, id })
+}
+
+export function readPushListRequest(params: Fields): ReadResult<PushListRequest> {
+  const scope = createFieldScope(params)
+  const taskId = readTextField(scope, 'taskId', { isRequired: true })
+  // There are never more than fit on one page, so that no token of ours can come back.
+  readNumberField(scope, 'pageSize', { min: 0, max: 1000 })
+  if (readTextField(scope, 'pageToken', { maxLength: maxTokenLength }) !== undefined)
+    reportViolation(scope, 'pageToken', 'is not a token of this list')
+  return finishReading(scope, taskId === undefined ? undefined : { taskId })
+}
+
+function readPush(scope: FieldScope): Omit<A2aPushConfig, 'taskId'> | undefined {
+  const url = readTextField(scope, 'url', { isRequired: true, maxLength: 2048 })
+  const at = readObjectField(scope, 'authentication')
+  const authentication = at === undefined ? undefined : readAuthentication(at)
+  const optional = dropUndefined({
+    id: readTextField(scope, 'id', { maxLength: 128 }),
+    token: readTextField(scope, 'token', { maxLength: maxTokenLength }),
+  })
+  if (url === undefined) return undefined
+  return { url, ...optional, ...(authentication === undefined ? {} : { authentication }) }
+}
+
+function readAuthentication(scope: FieldScope): NonNullable<A2aPushConfig['authentication']> | undefined {
+  const scheme = readTextField(scope, 'scheme', { isRequired: true, maxLength: 64 })
+  const credentials = readTextField(scope, 'credentials', { maxLength: maxTokenLength })
+  // RFC 9110 section 5.6.2: anything else would not stay in its place in a header.
+  if (scheme !== undefined && !/^[!#$%&'*+.^_`|~\w-]+$/.test(scheme))
+    reportViolation(scope, 'scheme', 'must be one word')
+  return scheme === undefined ? undefined : { scheme, ...dropUndefined({ credentials }) }
+}
+
+function readHistoryLength(scope: FieldScope): number | undefined {
+  return readNumberField(scope, 'historyLength', { min: 0, max: maxHistory })
+}
+
+function readStateFilter(scope: FieldScope): TaskState | undefined {
+  const name = readTextField(scope, 'status')
+  if (name === undefined || name === 'TASK_STATE_UNSPECIFIED') return undefined
+  return parseState(name) ?? reportViolation(scope, 'status', 'is not a state of tasks')
+}
+
+function readInstant(scope: FieldScope, name: string): string | undefined {
+  const value = getMember(scope.of, name)
+  if (value === undefined || value === null || value === '') return undefined
+  const ms = typeof value === 'string' && instant.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isNaN(ms)
+    ? reportViolation(scope, name, 'must be a time such as 2026-01-31T09:00:00.000Z')
+    : new Date(ms).toISOString()
+}
+
+// A message as its sender wrote it: checked field by field, and written down in the one spelling we keep.
+
+const maxParts = 64
+const contents = ['text', 'raw', 'url', 'data'] as const
+/** Either alphabet, padded or not: a reader of ProtoJSON takes them all. */
+const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
+
+function readA2aMessage(scope: FieldScope): A2aMessage | undefined {
+  const messageId = readTextField(scope, 'messageId', { isRequired: true })
+  const role = readTextField(scope, 'role', { isRequired: true })
+  const isUser = role === 'ROLE_USER'
+  if (role !== undefined && !isUser)
+    reportViolation(scope, 'role', 'must be ROLE_USER: agents answer, they do not send')
+  const parts = readListField(scope, 'parts', readA2aPart, { isRequired: true, max: maxParts })
+  if (parts?.every(isBlankPart) === true && scope.problems.length === 0)
+    reportViolation(scope, 'parts', 'must say something')
+  const optional = dropUndefined({
+    contextId: readTextField(scope, 'contextId'),
+    taskId: readTextField(scope, 'taskId'),
+    metadata: readStructField(scope, 'metadata'),
+    extensions: readTextsField(scope, 'extensions'),
+    referenceTaskIds: readTextsField(scope, 'referenceTaskIds'),
+  })
+  if (messageId === undefined || !isUser || parts === undefined) return undefined
+  return { messageId, role, parts, ...optional }
+}
+
+function readA2aPart(scope: FieldScope): A2aPart | undefined {
+  const given = contents.filter((name) => hasMember(scope.of, name))
+  // `data` may be null, which is a value; of the others null means that there is none.
+  const present = given.filter((name) => name === 'data' || getMember(scope.of, name) !== null)
+  const [kind, another] = present
+  if (kind === undefined || another !== undefined)
+    return reportViolation(scope, '', 'must have exactly one of text, raw, url and data')
+  const content = readContent(scope, kind)
+  const about = dropUndefined({
+    metadata: readStructField(scope, 'metadata'),
+    filename: readTextField(scope, 'filename'),
+    mediaType: readTextField(scope, 'mediaType'),
+  })
+  return content === undefined ? undefined : { ...content, ...about }
+}
+
+function readContent(scope: FieldScope, kind: (typeof contents)[number]): A2aPart | undefined {
+  const value = getMember(scope.of, kind)
+  if (kind === 'data') {
+    const isLarge = new TextEncoder().encode(JSON.stringify(value)).length > maxInlineBytes
+    return isLarge
+      ? reportViolation(scope, kind, `must have at most ${maxInlineBytes} bytes as JSON`)
+      : { data: asParsedJson(value) }
+  }
+  if (typeof value !== 'string') return reportViolation(scope, kind, 'must be a string')
+  switch (kind) {
+    case 'text':
+      return value.length > maxTextLength
+        ? reportViolation(scope, kind, `must have at most ${maxTextLength} characters`)
+        : { text: value }
+    case 'raw':
+      return readRawPart(scope, value)
+    case 'url':
+      return URL.canParse(value) && /^[a-z][a-z0-9+.-]*:/i.test(value) && !/[\s\u0000-\u001f]/.test(value)
+        ? { url: value }
+        : reportViolation(scope, kind, 'must be an absolute URL')
+  }
+}
+
+function readRawPart(scope: FieldScope, value: string): A2aPart | undefined {
+  const digits = value.replace(/=+$/, '')
+  if (!base64.test(value) || digits.length % 4 === 1) return reportViolation(scope, 'raw', 'must be base64')
+  if (digits.length * 3 > maxInlineBytes * 4)
+    return reportViolation(scope, 'raw', `must have at most ${maxInlineBytes} bytes; send a url to a larger file`)
+  const standard = digits.replaceAll('-', '+').replaceAll('_', '/')
+  return { raw: standard.padEnd(Math.ceil(standard.length / 4) * 4, '=') }
+}
+
+function isBlankPart({ text }: A2aPart): boolean {
+  return text !== undefined && text.trim() === ''
+}
+
+type Defined<T> = { readonly [Key in keyof T]?: Exclude<T[Key], undefined> }
+
+/** Without what is undefined: it would be a member in some readers' eyes. */
+function dropUndefined<T extends Readonly<Record<string, Json | readonly Json[] | undefined>>>(fields: T): Defined<T> {
+  // Only what is there is left; the type says so.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>
+}

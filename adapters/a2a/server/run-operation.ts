@@ -1,0 +1,208 @@
+// Runs an operation and writes its response, the same for both bindings. A failure is logged, and the caller gets only its reference.
+import { isGatewayError, type RejectReason, type ServeContext } from '../../../src/contract/index.ts'
+import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
+import { type Fields, getMember } from '../protocol/field-reader.ts'
+import { type Dialect, knownExtensions, type OperationName, operations } from '../protocol/operations.ts'
+import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from '../push.ts'
+import { type A2aCaller, mayCall, rejectionFault, verifyCaller } from '../verify/caller.ts'
+import { readExtensions } from '../verify/request-headers.ts'
+import { type A2aDeps, type A2aRequest, invalidParams, type Operation, type Outcome, resultOutcome } from './call.ts'
+import { faultResponse, type ResponseFormat, resultResponse, streamResponse } from './responses.ts'
+import { sendMessage } from './send-message.ts'
+import { streamMessage, subscribeToTask } from './stream.ts'
+import { cancelTask, getTask, listTasks } from './tasks.ts'
+
+export async function answerOperation(
+  deps: A2aDeps,
+  entering: Omit<CallEntry, 'signal'>,
+  tongue: ResponseFormat,
+  { name, params }: { readonly name: OperationName; readonly params: Fields },
+): Promise<Response> {
+  const reader = new AbortController()
+  const signal = AbortSignal.any([entering.request.signal, reader.signal])
+  const entered = admitCall(deps, { ...entering, signal }, name, params)
+  if (isA2aFault(entered)) return faultResponse(tongue, entered)
+  const { call, headers } = entered
+  const outcome = await runOperation(deps, call, name, params)
+  if (isA2aFault(outcome)) return faultResponse(tongue, outcome, headers)
+  if (outcome.kind === 'result') return resultResponse(tongue, name, outcome.body, headers)
+  const ended = Promise.withResolvers<void>()
+  entering.door.keepOpen(ended.promise)
+  const { heartbeatMs, streamMs: lifeMs } = deps.settings
+  const onEnd = (): void => {
+    reader.abort()
+    ended.resolve()
+  }
+  const failStream = (error: unknown): Fault => reportFailure(entering.door, error)
+  return streamResponse(tongue, outcome, { heartbeatMs, lifeMs, onEnd, onFailure: failStream }, headers)
+}
+
+/** What the caller is told about something that broke. */
+export function reportFailure(door: ServeContext, error: unknown): Fault {
+  const reference = door.fail(error)
+  if (isGatewayError(error) && error.retryable)
+    return createFault('unavailable', `the gateway cannot do this right now; try again (reference ${reference})`, {
+      headers: { 'retry-after': '2' },
+    })
+  return createFault('internal_error', `internal error (reference ${reference})`, { metadata: { reference } })
+}
+
+// The extended card, for callers that show a credential.
+
+const getExtendedCard: Operation = async ({ callers, cards, settings }, { caller, named, origin, dialect }) => {
+  const missing = createFault('extended_card_not_configured', 'no extended card is configured here')
+  if (settings.extendedCard === false)
+    // 0.3 has one word for both.
+    return dialect === '0.3' ? missing : createFault('unsupported_operation', 'this agent has no extended card')
+  if (settings.extendedCard === true) return missing
+  // Being on this machine is a credential too.
+  if (caller.kind === 'anonymous')
+    return createFault('unauthenticated', 'the extended card is for callers who show a credential', {
+      headers: { 'www-authenticate': callers.challenge('missing_credential') },
+    })
+  const card = await cards.extended({ agent: named }, { origin, isLocal: caller.kind === 'local' }, dialect)
+  return card === undefined ? missing : resultOutcome(card)
+}
+
+// The handler of each operation, for every binding and version.
+
+const table: Readonly<Record<OperationName, Operation>> = {
+  send: sendMessage,
+  stream: streamMessage,
+  get: getTask,
+  list: listTasks,
+  cancel: cancelTask,
+  subscribe: subscribeToTask,
+  pushCreate: createPushConfig,
+  pushGet: getPushConfig,
+  pushList: listPushConfigs,
+  pushDelete: deletePushConfig,
+  extendedCard: getExtendedCard,
+}
+
+function runOperation(deps: A2aDeps, call: A2aRequest, name: OperationName, params: Fields): Promise<Outcome> {
+  return table[name](deps, call, params)
+}
+
+// The checks that every operation passes before it runs: who calls, whom, and in which version.
+
+/** Who calls, if they may call at all. `mount`: the agent that the path names. */
+export async function identifyCaller(
+  deps: A2aDeps,
+  request: Request,
+  door: ServeContext,
+  mount: string | undefined,
+): Promise<A2aCaller | Fault> {
+  const { settings } = deps
+  const headers = Object.fromEntries(request.headers)
+  const verdict = await verifyCaller(
+    deps.callers,
+    { headers, from: door.from },
+    {
+      agent: mount ?? firstAgent(deps),
+      isNamed: mount !== undefined,
+      urls: tokenAudiences(deps, mount),
+      anonymous: settings.anonymous,
+      keyHeader: settings.apiKeyHeader,
+    },
+  )
+  return verdict.kind === 'rejected' ? rejectA2aCaller(door, verdict.reason, verdict.challenge) : verdict.caller
+}
+
+/** What a token may be made out to. A caller chooses the name it asks for us by, so that only a configured one counts. */
+function tokenAudiences({ publicUrl, settings }: A2aDeps, mount: string | undefined): readonly string[] {
+  if (publicUrl === undefined) return []
+  const hub = `${publicUrl}${settings.path}`
+  return mount === undefined ? [hub] : [`${hub}/${mount}`, hub]
+}
+
+function firstAgent({ agents, connection }: Pick<A2aDeps, 'agents' | 'connection'>): string {
+  return agents()[0]?.slug ?? connection.agent
+}
+
+const words = {
+  unauthenticated: 'a valid credential is needed',
+  forbidden: 'this credential is not for this',
+  unavailable: 'the issuer of this credential cannot be asked right now; try again',
+} as const
+
+function rejectA2aCaller(door: ServeContext, reason: RejectReason, challenge: string): Fault {
+  const reference = door.turnAway(reason)
+  const name = rejectionFault(reason)
+  const headers = name === 'unavailable' ? { 'retry-after': '5' } : { 'www-authenticate': challenge }
+  return createFault(name, `${words[name]} (reference ${reference})`, { headers })
+}
+
+/** What the operation needs of a token; nothing where none had to be shown. */
+function scopeFault(deps: A2aDeps, { caller, door, mount }: CallEntry, name: OperationName): Fault | undefined {
+  const { scope } = operations[name]
+  if (mayCall(caller, scope)) return undefined
+  const [resource] = tokenAudiences(deps, mount)
+  const at = { scope, ...(resource === undefined ? {} : { resource }) }
+  return rejectA2aCaller(door, 'insufficient_scope', deps.callers.challenge('insufficient_scope', at))
+}
+
+type CallEntry = {
+  readonly request: Request
+  readonly door: ServeContext
+  readonly caller: A2aCaller
+  readonly mount: string | undefined
+  readonly tenant: string | undefined
+  readonly dialect: Dialect
+  readonly origin: string
+  readonly signal: AbortSignal
+}
+
+/** The call, and what the answer says about extensions. */
+function admitCall(
+  deps: A2aDeps,
+  entering: CallEntry,
+  name: OperationName,
+  params: Fields,
+): { readonly call: A2aRequest; readonly headers: Readonly<Record<string, string>> } | Fault {
+  const { settings, agents } = deps
+  const { request, door, caller, dialect, origin, signal } = entering
+  const lacking = scopeFault(deps, entering, name)
+  if (lacking !== undefined) return lacking
+  const required = settings.requiredExtensions.map(({ uri }) => uri)
+  const known = [...Object.keys(knownExtensions), ...required]
+  const extensions = readExtensions(request.headers, dialect, { known, required })
+  if (isA2aFault(extensions)) return extensions
+  const named = namedAgent(
+    entering,
+    params,
+    agents().map(({ slug }) => slug),
+  )
+  if (named !== undefined && isA2aFault(named)) return named
+  const lastEventId = request.headers.get('last-event-id') ?? undefined
+  const call = {
+    door,
+    caller,
+    origin,
+    dialect,
+    signal,
+    extensions: extensions.active,
+    named: named?.agent,
+    agent: named?.agent ?? caller.bearer?.agent ?? firstAgent(deps),
+    lastEventId: lastEventId !== undefined && /^[\w.:/+=-]{1,200}$/.test(lastEventId) ? lastEventId : undefined,
+  }
+  return { call, headers: extensions.headers }
+}
+
+/** A tenant is a second way to name an agent; where the two disagree, no agent is named. */
+function namedAgent(
+  { mount, tenant: inPath }: CallEntry,
+  params: Fields,
+  agents: readonly string[],
+): { readonly agent: string } | Fault | undefined {
+  const given = getMember(params, 'tenant')
+  const inBody = given === undefined || given === null || given === '' ? undefined : given
+  const tenantFault = (description: string): Fault => invalidParams([{ field: 'tenant', description }])
+  if (inBody !== undefined && typeof inBody !== 'string') return tenantFault('must be a string')
+  if (inBody !== undefined && inPath !== undefined && inBody !== inPath) return tenantFault('is another in the path')
+  const tenant = inBody ?? inPath
+  if (mount !== undefined)
+    return tenant === undefined || tenant === mount ? { agent: mount } : tenantFault('is not known here')
+  if (tenant === undefined) return undefined
+  return agents.includes(tenant) ? { agent: tenant } : tenantFault('is not known here')
+}

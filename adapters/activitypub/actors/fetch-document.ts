@@ -1,0 +1,153 @@
+// One document of another server: at most 1 MB and 10 seconds, JSON of the kind that was asked for, signed for only where asked to.
+import { isGatewayError, type SafeFetch } from '../../../src/contract/index.ts'
+import { createUnpinnedFetch, parseBoundedJson } from '../../../src/lib/index.ts'
+import { isActivityMediaType } from '../vocab.ts'
+import { type Fields, isSafeIri, isSameOrigin } from './document-fields.ts'
+import { type Absent, refuseRemote } from './remote-cache.ts'
+
+export type Fetched =
+  /** `url`: where it came from in the end. */
+  { readonly kind: 'document'; readonly json: Fields; readonly url: string } | Absent
+
+export type DocumentKind = 'activity' | 'jrd'
+
+export type FetchDocumentDeps = {
+  readonly guardedFetch: SafeFetch
+  /** Headers that prove that our instance asks. */
+  readonly signGet: (url: string) => Promise<Readonly<Record<string, string>>>
+  /** Those the operator wrote down. */
+  readonly origins: readonly string[]
+  readonly userAgent: string
+  readonly maxBytes?: number
+  readonly timeoutMs?: number
+}
+
+export type FetchDocument = (url: string, kind?: DocumentKind) => Promise<Fetched>
+
+const limits = { maxBytes: 1024 * 1024, timeoutMs: 10_000 }
+const maxRedirects = 3
+const maxKnownHosts = 1000
+
+const wanted: Readonly<Record<DocumentKind, string>> = {
+  activity: `application/activity+json, application/ld+json; profile="https://www.w3.org/ns/activitystreams"`,
+  jrd: 'application/jrd+json, application/json;q=0.9',
+}
+
+export function createFetchDocument(deps: FetchDocumentDeps): FetchDocument {
+  // Servers that answer only signed requests; only a memory, so that they are asked once and not twice.
+  const secure = new Set<string>()
+  return async (url, kind = 'activity') => {
+    if (!isSafeIri(url, deps.origins)) return refuseRemote('unsafe_url')
+    const { origin } = new URL(url)
+    const timer = new AbortController()
+    // One span for all of it: headers, body, and the second try.
+    const waiting = setTimeout(() => timer.abort(), deps.timeoutMs ?? limits.timeoutMs)
+    const asking = { url, kind, signal: timer.signal }
+    try {
+      // WebFinger is public, and often answered by a redirect, which no signature survives.
+      if (kind === 'jrd' || !secure.has(origin)) {
+        const plain = await requestDocument(deps, asking, {})
+        if (kind === 'jrd' || !mayBeHidden(plain)) return plain.kind === 'gone' ? { kind: 'gone' } : plain
+      }
+      const signed = await requestDocument(deps, asking, await deps.signGet(url))
+      if (signed.kind === 'document') {
+        if (secure.size >= maxKnownHosts) secure.clear()
+        secure.add(origin)
+      }
+      return signed.kind === 'gone' ? { kind: 'gone' } : signed
+    } finally {
+      clearTimeout(waiting)
+    }
+  }
+}
+
+type Asking = { readonly url: string; readonly kind: DocumentKind; readonly signal: AbortSignal }
+/** `isFinal`: 410, which a signed request would not change. */
+type Asked = Fetched & { readonly isFinal?: boolean }
+
+/** A server that hides something from unsigned requests may also say that it is not there. */
+function mayBeHidden(asked: Asked): boolean {
+  if (asked.kind === 'gone') return asked.isFinal !== true
+  return asked.kind === 'refused' && asked.reason === 'forbidden'
+}
+
+async function requestDocument(
+  deps: FetchDocumentDeps,
+  asking: Asking,
+  proof: Readonly<Record<string, string>>,
+): Promise<Asked> {
+  const { maxBytes = limits.maxBytes, timeoutMs = limits.timeoutMs, origins } = deps
+  const { url, kind, signal } = asking
+  const outcome = await deps.guardedFetch.fetch(url, {
+    headers: { accept: wanted[kind], 'user-agent': deps.userAgent, ...proof },
+    origins,
+    // A signature holds for one address only.
+    maxRedirects: Object.keys(proof).length === 0 ? maxRedirects : 0,
+    maxBytes,
+    timeoutMs,
+    signal,
+  })
+  if (outcome.kind === 'failed') return { kind: 'unreachable' }
+  if (outcome.kind === 'refused') return toFetchRefusal(outcome.reason)
+  return readDocument(outcome.response, asking, outcome.url)
+}
+
+function toFetchRefusal(reason: string): Absent {
+  if (reason === 'redirect') return refuseRemote('redirect')
+  return refuseRemote(reason === 'too_large' || reason === 'encoding' ? 'too_large' : 'unsafe_url')
+}
+
+async function readDocument(response: Response, { url: asked, kind }: Asking, url: string): Promise<Asked> {
+  const bodiless = async (outcome: Asked): Promise<Asked> => {
+    await response.body?.cancel().catch(() => undefined)
+    return outcome
+  }
+  const { status } = response
+  // Only its own server can say that something is not there.
+  if (status === 404 || status === 410)
+    return bodiless(isSameOrigin(asked, url) ? { kind: 'gone', isFinal: status === 410 } : { kind: 'unreachable' })
+  if (status === 401 || status === 403) return bodiless(refuseRemote('forbidden'))
+  if (status === 429 || status >= 500) return bodiless({ kind: 'unreachable' })
+  if (status !== 200) return bodiless(refuseRemote('unexpected_status'))
+  if (!isRightKind(response.headers.get('content-type'), kind)) return bodiless(refuseRemote('wrong_media_type'))
+  const bytes = await readDocumentBody(response)
+  if (!(bytes instanceof Uint8Array)) return bytes
+  const json = parseBoundedJson(bytes)
+  return json.ok ? { kind: 'document', json: json.value, url } : refuseRemote('malformed')
+}
+
+/** A file that a user uploaded is no document of the server's, whatever it says. */
+function isRightKind(contentType: string | null, kind: DocumentKind): boolean {
+  if (kind === 'activity') return isActivityMediaType(contentType ?? undefined)
+  const name = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase()
+  return name === 'application/jrd+json' || name === 'application/json'
+}
+
+/** Ends with its signal, like the question: the connection does not outlive it. */
+async function readDocumentBody(response: Response): Promise<Uint8Array | Absent> {
+  try {
+    return new Uint8Array(await response.arrayBuffer())
+  } catch (error) {
+    return isGatewayError(error, 'bad_request') ? refuseRemote('too_large') : { kind: 'unreachable' }
+  }
+}
+
+// The guarded fetch, and beside it the machine's own addresses that the operator wrote down for tests: no others, and no names, since
+// a name leads wherever a resolver says.
+
+export type LoopbackFetchDeps = { readonly guardedFetch: SafeFetch; readonly fetch: typeof fetch }
+
+const ownAddress = /^(?:127\.0\.0\.1|\[::1\])$/
+
+export function createLoopbackFetch({ guardedFetch, fetch }: LoopbackFetchDeps, origins: readonly string[]): SafeFetch {
+  const near = new Set(origins.filter((origin) => ownAddress.test(new URL(origin).hostname)))
+  if (near.size === 0) return guardedFetch
+  const written = createUnpinnedFetch(fetch)
+  return {
+    pins: guardedFetch.pins,
+    fetch(url, options = {}) {
+      const origin = URL.canParse(url) ? new URL(url).origin : ''
+      return near.has(origin) ? written.fetch(url, { ...options, origins: [origin] }) : guardedFetch.fetch(url, options)
+    },
+  }
+}

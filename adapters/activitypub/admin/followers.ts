@@ -1,0 +1,134 @@
+// The followers of an agent: listed, and removed.
+
+import * as z from 'zod'
+import {
+  GatewayError,
+  type JsonObject,
+  type OperationResult,
+  type Operations,
+  type RecordWrite,
+} from '../../../src/contract/index.ts'
+import {
+  answerFollow,
+  type FollowRecord,
+  followerEffects,
+  followerKey,
+  followRound,
+  ownFamilies,
+  parseFollow,
+  peerFamilies,
+  peerKey,
+} from '../wire/records.ts'
+import { knownAgent, type OperateDeps, pageShape, parseOperationInput, shortText } from './operation-input.ts'
+
+const noFollower = 'there is no follower of this name; list them with parley activitypub followers'
+
+export function followerOperations(deps: OperateDeps): Operations {
+  return {
+    'followers.list': async (input) => ({
+      value: await listFollowRecords(deps, ownFamilies.follower, 'followers', input),
+    }),
+    'followers.remove': async (input) =>
+      removeFollower(deps, await findFollowRecord(deps, ownFamilies.follower, input, noFollower)),
+  }
+}
+
+/** A Reject of a Follow that was accepted takes it back: that is how their server learns of it. */
+function removeFollower({ places }: OperateDeps, asker: FollowRecord): OperationResult {
+  const { agent, actor, follow, askedAt } = asker
+  const effects: readonly RecordWrite[] = [
+    { kind: 'remove', family: ownFamilies.follower, key: followerKey(agent, actor) },
+    { kind: 'remove', family: peerFamilies.follow, key: follow },
+  ]
+  return {
+    value: { agent, actor },
+    change: {
+      reason: 'follower_removed',
+      deliveryId: `followers.remove ${agent} ${actor} ${follow} ${followRound(askedAt)}`,
+      subject: actor,
+      effects,
+      sends: [answerFollow(places.actor(agent), asker, 'Reject')],
+    },
+  }
+}
+
+// Accounts that asked to follow, and those that do: listed, and found by their address.
+
+const whoShape = z.object({ actor: shortText, agent: shortText.exactOptional() })
+
+/** `name`: of the list in the answer. */
+async function listFollowRecords(
+  { records }: OperateDeps,
+  family: string,
+  name: string,
+  input: JsonObject,
+): Promise<JsonObject> {
+  const { limit, ...page } = parseOperationInput(
+    pageShape,
+    input,
+    'give limit from 1 to 100, after as a list ended, agent by its name',
+  )
+  const found = await records.list(family, { ...page, limit })
+  const lines = found.map(({ key, value, at }) => ({
+    agent: key.slice(0, key.indexOf(' ')),
+    actor: String(value['actor']),
+    follow: typeof value['follow'] === 'string' ? value['follow'] : null,
+    since: at,
+  }))
+  return { [name]: lines, next: found.length < limit ? null : (found.at(-1)?.key ?? null) }
+}
+
+/** `none`: the error where there is no such actor. */
+async function findFollowRecord(
+  deps: OperateDeps,
+  family: string,
+  input: JsonObject,
+  none: string,
+): Promise<FollowRecord> {
+  const { actor, agent } = parseOperationInput(whoShape, input, 'give actor as the list shows it')
+  const agents = agent === undefined ? deps.agents().map(({ slug }) => slug) : [knownAgent(deps, agent)]
+  const found = await Promise.all(
+    agents.map(async (each) => {
+      const value = await deps.records.get(family, peerKey(each, actor))
+      return value === undefined ? undefined : parseFollow(each, value)
+    }),
+  )
+  const [first, ...more] = found.filter((each) => each !== undefined)
+  if (first === undefined) throw new GatewayError('not_found', none)
+  if (more.length === 0) return first
+  const names = [first, ...more].map((each) => each.agent).join(', ')
+  throw new GatewayError('bad_request', `that is about several agents (${names}); say which one`)
+}
+
+// Requests to follow, where the operator decides (`follow: 'manual'`): listed, accepted, rejected.
+
+const noFollowRequest = 'there is no follow request of this name; list them with parley activitypub requests'
+
+export function requestOperations(deps: OperateDeps): Operations {
+  const findRequest = (input: Parameters<Operations[string]>[0]) =>
+    findFollowRecord(deps, peerFamilies.request, input, noFollowRequest)
+  return {
+    'requests.list': async (input) => ({
+      value: await listFollowRecords(deps, peerFamilies.request, 'requests', input),
+    }),
+    'requests.accept': async (input) => decideFollowRequest(deps, await findRequest(input), 'Accept'),
+    'requests.reject': async (input) => decideFollowRequest(deps, await findRequest(input), 'Reject'),
+  }
+}
+
+/** They are answered as they would have been at once, and wait no longer. */
+function decideFollowRequest({ places }: OperateDeps, asker: FollowRecord, type: 'Accept' | 'Reject'): OperationResult {
+  const { agent, actor, follow, askedAt } = asker
+  const isAccepted = type === 'Accept'
+  const settled: RecordWrite = { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, actor) }
+  return {
+    value: { agent, actor, decision: isAccepted ? 'accepted' : 'rejected' },
+    change: {
+      reason: isAccepted ? 'follow_accepted' : 'follow_rejected',
+      deliveryId: `requests.decide ${agent} ${actor} ${follow} ${followRound(askedAt)}`,
+      subject: actor,
+      effects: [...(isAccepted ? followerEffects(asker) : []), settled],
+      sends: [answerFollow(places.actor(agent), asker, type)],
+    },
+  }
+}

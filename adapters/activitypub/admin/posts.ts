@@ -1,0 +1,163 @@
+// Edits and deletes posts of our agents. Every server that got one is told, and our own address says it at once.
+import * as z from 'zod'
+import {
+  type ChannelRecord,
+  GatewayError,
+  type JsonObject,
+  type OperationChange,
+  type OperationResult,
+  type Operations,
+  type ProtocolReply,
+  type RecordWrite,
+} from '../../../src/contract/index.ts'
+import { sha256Hex } from '../../../src/lib/index.ts'
+import { htmlToText } from '../../../src/markdown/index.ts'
+import { type ChangedNote, deleteNote, editNote, renderNoteEdit } from '../deliver/edit-note.ts'
+import { deliveryOrderKey } from '../deliver/expand-recipients.ts'
+import { noteListFamily, noteSubject } from '../documents/own-notes.ts'
+import { noteLengthLimit } from '../render/reply-text.ts'
+import {
+  directFamily,
+  type InboxCall,
+  isChat,
+  isTombstone,
+  type NoteRecord,
+  noteFamily,
+  outboxFamily,
+  outboxKey,
+} from '../wire/delivery.ts'
+import { knownAgent, type PostDeps, pageShape, parseOperationInput, shortText } from './operation-input.ts'
+
+const postShape = z.object({ id: shortText })
+const wordsShape = postShape.extend({ markdown: z.string().max(100_000) })
+const which = 'give id as the list shows it, or the address of the post'
+
+export function postOperations(deps: PostDeps): Operations {
+  return {
+    'posts.list': async (input) => ({ value: await listPosts(deps, input) }),
+    async 'posts.edit'(input, { at }) {
+      const { id, markdown } = parseOperationInput(wordsShape, input, `${which}, and markdown`)
+      const post = await findPostById(deps, id)
+      if (markdown.trim() === '') throw new GatewayError('bad_request', 'say what it shall say, or take it back')
+      const limit = noteLengthLimit(deps.limit, isChat(post.record.note))
+      const said = renderNoteEdit(post.record, markdown, limit)
+      if (said === undefined)
+        throw new GatewayError('bad_request', `it stays one post, of ${limit} characters at most; say less`)
+      if (said.html === post.record.note['content']) return { value: { id: post.id, told: 0, isChanged: false } }
+      return toPostChange(
+        post,
+        await editNote(deps.records, post.record, said, { agent: post.agent, at: Date.parse(at) }),
+        [],
+      )
+    },
+    async 'posts.delete'(input, { at }) {
+      const post = await findPostById(deps, parseOperationInput(postShape, input, which).id)
+      const gone = await deleteNote(deps.records, post.record, { agent: post.agent, at: Date.parse(at) })
+      const published = String(post.record.note['published'])
+      // What is taken back is found in no list any more.
+      return toPostChange(post, gone, [
+        { kind: 'remove', family: noteListFamily(post.record), key: outboxKey(post.id, published) },
+      ])
+    },
+  }
+}
+
+type Post = { readonly id: string; readonly agent: string; readonly record: NoteRecord }
+
+/** By its address, or by the end of it. */
+async function findPostById({ records, places, agents }: PostDeps, id: string): Promise<Post> {
+  const slugs = agents().map(({ slug }) => slug)
+  const written = /\/ap\/([a-z0-9-]+)\/notes\/([A-Za-z0-9_-]+)$/.exec(id)
+  const [, agent, end] = written ?? []
+  const isOurs = agent !== undefined && end !== undefined && places.note(agent, end) === id
+  const candidates = isOurs ? [[agent, end] as const] : slugs.map((slug) => [slug, id] as const)
+  for (const [slug, name] of candidates) {
+    const iri = places.note(slug, name)
+    // Only this adapter writes this family.
+    const record = (await records.get(noteFamily, iri)) as NoteRecord | undefined
+    if (record !== undefined && !isTombstone(record.note)) return { id: iri, agent: slug, record }
+    if (record !== undefined) throw new GatewayError('not_found', 'this post was taken back before')
+  }
+  throw new GatewayError('not_found', 'there is no such post; list them with parley activitypub posts list')
+}
+
+async function toPostChange(
+  post: Post,
+  { record, calls }: ChangedNote,
+  more: readonly RecordWrite[],
+): Promise<OperationResult> {
+  const { id, agent } = post
+  const isGone = isTombstone(record.note)
+  const name = isGone ? `${id}#delete` : `${id}#update-${record.version}`
+  const subject = noteSubject(record)
+  const kept: RecordWrite = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }
+  const change: OperationChange = {
+    reason: isGone ? 'post_deleted' : 'post_edited',
+    // By the note and its version: of two who change it at the same time one does, and the other is told.
+    deliveryId: `${id}#change-${(post.record.version ?? 0) + 1}`,
+    ...subject,
+    effects: [kept, ...more],
+    sends: await Promise.all(calls.map((call) => toProtocolReply(name, call))),
+  }
+  const value = { id, told: calls.length, isChanged: true }
+  return { value, change }
+}
+
+/** In the order of whatever else goes there: no server is told of a change before what it changes. */
+async function toProtocolReply(name: string, rendered: ChangedNote['calls'][number]): Promise<ProtocolReply> {
+  const { inbox } = rendered.call as InboxCall
+  return {
+    call: rendered.call,
+    orderKey: deliveryOrderKey(rendered),
+    clientId: `${name} ${(await sha256Hex(inbox)).slice(0, 32)}`,
+  }
+}
+
+// What our agents have posted, the newest first. What was said to few is listed without its words, unless the operator asks for them.
+
+const listShape = pageShape.extend({ private: z.boolean().default(false) })
+const maxWords = 500
+
+async function listPosts(deps: PostDeps, input: JsonObject): Promise<JsonObject> {
+  const remedy = 'give limit from 1 to 100, after as a list ended, agent by its name, private as true or false'
+  const { limit, private: isWhole, agent, after } = parseOperationInput(listShape, input, remedy)
+  const page = {
+    limit: limit + 1,
+    ...(agent === undefined ? {} : { agent: knownAgent(deps, agent) }),
+    ...(after === undefined ? {} : { after }),
+  }
+  const [open, direct] = await Promise.all([
+    deps.records.list(outboxFamily, page),
+    deps.records.list(directFamily, page),
+  ])
+  // Both lists are by time, the newest first, under keys of the same form.
+  const all = [...open, ...direct].toSorted((one, other) => (one.key < other.key ? -1 : 1))
+  const shown = all.slice(0, limit)
+  const posts = await Promise.all(shown.map((each) => toListedPost(deps, each, isWhole)))
+  return {
+    posts: posts.filter((each) => each !== undefined),
+    next: all.length > limit ? (shown.at(-1)?.key ?? null) : null,
+  }
+}
+
+async function toListedPost(
+  { records }: PostDeps,
+  { value }: ChannelRecord,
+  isWhole: boolean,
+): Promise<JsonObject | undefined> {
+  const id = String(value['id'])
+  // Only this adapter writes this family.
+  const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
+  if (record === undefined || isTombstone(record.note)) return undefined
+  const { note, visibility, recipients, files = [] } = record
+  const mayShow = visibility !== 'direct' || isWhole
+  return {
+    id,
+    visibility,
+    published: note['published'] ?? null,
+    updated: note['updated'] ?? null,
+    to: mayShow ? recipients.map(({ actor }) => actor) : null,
+    words: mayShow ? htmlToText(String(note['content'] ?? ''), { maxLength: maxWords }) : null,
+    files: files.length,
+  }
+}

@@ -1,0 +1,64 @@
+// How the fediverse finds an agent of ours: its WebFinger and its actor are asked for at the public address, as other servers do.
+// `parley activitypub check` looks at everything else.
+import { type ProbeProblem, type ProbeRequest, type ProbeResult, wrongAnswer } from '../../../src/contract/index.ts'
+import { readOwnDocument } from '../../../src/lib/index.ts'
+import type { DocumentUrls } from '../documents/urls.ts'
+import { activityJson, jrdJson, webFingerSelfLink } from './checks.ts'
+
+export type ActivityPubProbeDeps = {
+  readonly fetch: typeof fetch
+  readonly places: DocumentUrls
+  /** Those that have an account. All are served by the same paths: the first stands for them. */
+  readonly agents: () => readonly string[]
+}
+
+const shownHandles = 3
+
+export function createActivityPubProbe(deps: ActivityPubProbeDeps): (request: ProbeRequest) => Promise<ProbeResult> {
+  return async ({ signal }) => {
+    const { places } = deps
+    const agents = deps.agents()
+    const [agent] = agents
+    if (agent === undefined) return { summary: 'no agent with an account', problems: [] }
+    const more = agents.length - shownHandles
+    const handles = agents.slice(0, shownHandles).map(places.handle)
+    const problem = (await webFingerProblem(deps, agent, signal)) ?? (await actorProblem(deps, agent, signal))
+    return {
+      summary: [...handles, ...(more > 0 ? [`${more} more`] : [])].join(', '),
+      problems: problem === undefined ? [] : [problem],
+    }
+  }
+}
+
+async function webFingerProblem(
+  { fetch, places }: ActivityPubProbeDeps,
+  agent: string,
+  signal: AbortSignal,
+): Promise<ProbeProblem | undefined> {
+  const { origin, handleHost } = places
+  const isElsewhere = handleHost !== new URL(origin).host
+  const place = `${isElsewhere ? `https://${handleHost}` : origin}/.well-known/webfinger`
+  const asked = { headers: { accept: jrdJson }, signal }
+  const url = `${place}?resource=${encodeURIComponent(`acct:${agent}@${handleHost}`)}`
+  const first = await readOwnDocument(fetch, url, asked)
+  // The host of the handles may pass the question on to us: a redirect, as other servers follow it.
+  const isPassedOn = first.kind === 'redirect' && isElsewhere && new URL(first.to).origin === origin
+  const found = isPassedOn ? await readOwnDocument(fetch, first.to, asked) : first
+  if (found.kind === 'problem') return found.problem
+  if (found.kind === 'redirect') return wrongAnswer(`${place} redirects elsewhere`)
+  return webFingerSelfLink(found.json) === places.actor(agent)
+    ? undefined
+    : wrongAnswer(`${place} does not lead to this gateway`)
+}
+
+async function actorProblem(
+  { fetch, places }: ActivityPubProbeDeps,
+  agent: string,
+  signal: AbortSignal,
+): Promise<ProbeProblem | undefined> {
+  const actor = places.actor(agent)
+  const found = await readOwnDocument(fetch, actor, { headers: { accept: activityJson }, signal })
+  if (found.kind === 'problem') return found.problem
+  if (found.kind === 'redirect') return wrongAnswer(`${actor} redirects elsewhere`)
+  return found.json['id'] === actor ? undefined : wrongAnswer(`${actor} is not the actor of this gateway`)
+}

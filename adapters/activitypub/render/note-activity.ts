@@ -1,0 +1,95 @@
+// Notes with their ids, as activities: Create, Update, Delete. Pure.
+import type { JsonObject } from '../../../src/contract/index.ts'
+import { type DraftCall, isChat, type NoteRecord } from '../wire/delivery.ts'
+import { actorIri, contextIri, noteContext } from '../wire/iris.ts'
+
+const chatWords: JsonObject = {
+  '@context': [
+    'https://www.w3.org/ns/activitystreams',
+    'https://w3id.org/security/data-integrity/v1',
+    { litepub: 'http://litepub.social/ns#', ChatMessage: 'litepub:ChatMessage' },
+  ],
+}
+
+export type Naming = {
+  readonly origin: string
+  readonly id: string
+  readonly published: string
+  /** The note before it in the same answer, and the thread both are in. */
+  readonly after?: { readonly id: string; readonly context: string } | undefined
+}
+
+export function createNoteActivity(draft: DraftCall, { origin, id, published, after }: Naming): JsonObject {
+  const actor = actorIri(origin, draft.agent)
+  const minted = after?.context ?? contextIri(id)
+  const isNamed = 'context' in draft.note || 'conversation' in draft.note
+  const named: JsonObject = { id, ...draft.note, attributedTo: actor, published, url: id }
+  const note: JsonObject = isChat(named)
+    ? named
+    : {
+        ...named,
+        ...(isNamed ? {} : { context: minted, conversation: minted }),
+        ...(after === undefined ? {} : { inReplyTo: after.id }),
+      }
+  return {
+    ...noteVocabulary(note),
+    id: `${id}#create`,
+    type: 'Create',
+    actor,
+    published,
+    ...audienceMembers(note),
+    object: note,
+  }
+}
+
+/** The same note in other words. `version`: how often it was changed, this time included. */
+export function updateNoteActivity(
+  { note }: Pick<NoteRecord, 'note'>,
+  change: { readonly content: string; readonly source: string; readonly version: number; readonly updated: string },
+): JsonObject {
+  const { content, updated, version } = change
+  const map = note['contentMap']
+  const languages = typeof map === 'object' && map !== null ? Object.keys(map) : []
+  const changed: JsonObject = {
+    ...note,
+    content,
+    updated,
+    source: { content: change.source, mediaType: 'text/markdown' },
+    ...(languages.length === 0 ? {} : { contentMap: Object.fromEntries(languages.map((each) => [each, content])) }),
+  }
+  return {
+    ...noteVocabulary(note),
+    id: `${stringOrEmpty(note['id'])}#update-${version}`,
+    type: 'Update',
+    actor: note['attributedTo'] ?? null,
+    ...audienceMembers(note),
+    updated,
+    object: changed,
+  }
+}
+
+/** To the people it was sent to. */
+export function deleteNoteActivity({ note }: Pick<NoteRecord, 'note'>, deleted: string): JsonObject {
+  const id = stringOrEmpty(note['id'])
+  const object = { id, type: 'Tombstone', formerType: note['type'] ?? 'Note', deleted }
+  return {
+    ...noteVocabulary(note),
+    id: `${id}#delete`,
+    type: 'Delete',
+    actor: note['attributedTo'] ?? null,
+    ...audienceMembers(note),
+    object,
+  }
+}
+
+function noteVocabulary(note: JsonObject): JsonObject {
+  return isChat(note) ? chatWords : noteContext
+}
+
+function audienceMembers({ to = [], cc = [], audience }: JsonObject): JsonObject {
+  return { to, cc, ...(audience === undefined ? {} : { audience }) }
+}
+
+function stringOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

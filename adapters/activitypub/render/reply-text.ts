@@ -1,0 +1,127 @@
+// The words of a reply as notes of a thread. Those who are notified are named visibly, in the first note. Pure.
+import type { NormalizedResponse } from '../../../src/contract/index.ts'
+import { type Block, type Inline, type Note, type Root, renderNote, replyTree } from '../../../src/markdown/index.ts'
+import type { ActivityPubReplyTo, Person } from '../wire/delivery.ts'
+import { actorIri, profileIri } from '../wire/iris.ts'
+import { listInlines } from './attachments.ts'
+
+export type ReplyText = {
+  readonly notes: readonly Note[]
+  /** Those who are mentioned, in the order they are named. */
+  readonly called: readonly Person[]
+}
+
+export type ReplyTextOptions = {
+  readonly people: People
+  readonly mayNotify: ReadonlySet<string>
+  readonly limit: number
+  /** Files go with the note: it is no empty answer without words. */
+  readonly hasFiles: boolean
+  /** In a chat no name is written: there is only one person who could be meant. */
+  readonly isUncalled: boolean
+}
+
+/** A chat is no timeline: its messages may be longer than posts before they are split. */
+const chatLength = 5000
+
+export function noteLengthLimit(limit: number, isInChat: boolean): number {
+  return isInChat ? Math.max(limit, chatLength) : limit
+}
+
+export function renderReplyText(reply: NormalizedResponse, options: ReplyTextOptions): ReplyText {
+  const { people, limit } = options
+  const live = new Set([...options.mayNotify].filter((name) => people.byName(name) !== undefined))
+  const tree = buildReplyTree(reply, live, options)
+  if (options.isUncalled)
+    return { notes: renderNote(tree, { limit, hrefOf: () => undefined }), called: people.answered }
+  const named = listInlines(tree).flatMap((node) => (node.type === 'mention' ? (people.byName(node.name) ?? []) : []))
+  const called = uniquePeople([...people.answered, ...named])
+  const mentionHref = (name: string): string | undefined => personPage(people.byName(name))
+  const unnamed = called.filter(({ actor }) => !named.some((each) => each.actor === actor))
+  const notes = renderNote(prependMentions(tree, personHandles(unnamed)), { limit, hrefOf: mentionHref })
+  if (notes.length <= 1) return { notes, called }
+  // In a thread people are mentioned once, at its beginning; further down a name is only a name.
+  return {
+    notes: renderNote(prependMentions(buildReplyTree(reply, new Set(), options), personHandles(called)), {
+      limit,
+      hrefOf: mentionHref,
+    }),
+    called,
+  }
+}
+
+function buildReplyTree(
+  reply: NormalizedResponse,
+  mayNotify: ReadonlySet<string>,
+  { hasFiles }: ReplyTextOptions,
+): Root {
+  const isBare = hasFiles && reply.status === 'completed' && reply.parts.length === 0
+  return isBare ? { type: 'root', children: [] } : replyTree(reply, { mayNotify })
+}
+
+/** Servers know whom a link means by the page it leads to; the tag names the actor. */
+function personPage(person: Person | undefined): string | undefined {
+  return person?.url ?? person?.actor
+}
+
+function personHandles(people: readonly Person[]): readonly string[] {
+  return people.map(({ handle }) => handle)
+}
+
+/** The names stand before the first words. */
+export function prependMentions({ children }: Root, handles: readonly string[]): Root {
+  const names = handles.flatMap((name): readonly Inline[] => [
+    { type: 'mention', name },
+    { type: 'text', value: ' ' },
+  ])
+  const [first, ...rest] = children
+  if (names.length === 0) return { type: 'root', children }
+  if (first?.type === 'paragraph')
+    return { type: 'root', children: [{ ...first, children: [...names, ...first.children] }, ...rest] }
+  const line: Block = { type: 'paragraph', children: names.slice(0, -1) }
+  return { type: 'root', children: [line, ...children] }
+}
+
+// Every actor a reply can notify, by the names it may call them by. A name that is not here is only text. Pure.
+
+export type RenderHost = {
+  /** Of the gateway: `https://host`. */
+  readonly origin: string
+  /** What stands behind the second @ of our agents' handles. */
+  readonly handleHost: string
+  /** Slugs of the agents here. */
+  readonly agents: () => readonly string[]
+}
+
+type People = {
+  /** Who is answered; the first is who wrote. */
+  readonly answered: readonly Person[]
+  byName(name: string): Person | undefined
+}
+
+/** `isAlone`: only who wrote is answered, although others were addressed. */
+export function notifiablePeople(home: RenderHost, to: ActivityPubReplyTo, isAlone: boolean): People {
+  const { actor, inbox, shared_inbox, handle, url } = to
+  const author = { actor, inbox, shared_inbox, handle, url }
+  const ours = actorIri(home.origin, to.agent)
+  const others = to.visibility === 'direct' && !isAlone ? to.participants : []
+  const answered = uniquePeople([author, ...others]).filter((each) => each.actor !== ours)
+  const named = new Map(answered.map((each) => [each.handle.toLowerCase(), each]))
+  for (const slug of home.agents()) {
+    if (slug === to.agent) continue
+    const sibling = localAgentPerson(home, slug)
+    named.set(sibling.handle.toLowerCase(), sibling)
+    named.set(`@${slug.toLowerCase()}`, sibling)
+  }
+  return { answered, byName: (name) => named.get(name.toLowerCase()) }
+}
+
+function uniquePeople(people: readonly Person[]): readonly Person[] {
+  return [...new Map(people.map((each) => [each.actor, each])).values()]
+}
+
+function localAgentPerson({ origin, handleHost }: RenderHost, slug: string): Person {
+  const actor = actorIri(origin, slug)
+  const [inbox, url] = [`${actor}/inbox`, profileIri(origin, slug)]
+  return { actor, inbox, shared_inbox: null, handle: `@${slug}@${handleHost}`, url }
+}

@@ -1,0 +1,127 @@
+// A request as its signature sees it, and what a signature claims about it.
+import type { RawRequest } from '../../../src/contract/index.ts'
+import { sha256Bytes } from '../../../src/lib/index.ts'
+import { decodeStrictBase64 } from './key-material.ts'
+import { type RejectedSignature, rejectSignature, type SignatureRejectReason } from './rejection.ts'
+import { parseDictionary } from './structured-fields.ts'
+
+export type SignedRequest = {
+  readonly method: string
+  /** Our public scheme and authority: a signature for another server's address is none for ours. */
+  readonly scheme: string
+  readonly authority: string
+  readonly path: string
+  /** With its question mark; empty where there is none. */
+  readonly query: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export type Algorithm = 'rsa-v1_5-sha256' | 'rsa-pss-sha512' | 'ecdsa-p256-sha256' | 'ed25519'
+
+export type SignatureClaim = {
+  readonly keyId: string
+  /** Undefined: whichever the key is made for. */
+  readonly algorithm: Algorithm | undefined
+  readonly signature: Uint8Array<ArrayBuffer>
+  /** What may have been signed; more than one where servers differ about it. */
+  readonly texts: readonly string[]
+}
+
+export const longestKeyId = 2048
+const fieldName = /^[a-z0-9!#$%&'*+.^_`|~-]+$/
+
+export function toSignedRequest({ headers }: RawRequest, origin: string, method = 'POST'): SignedRequest {
+  const { protocol, host } = new URL(origin)
+  const target = headers[':path'] ?? '/'
+  const at = target.indexOf('?')
+  return {
+    method,
+    scheme: protocol.slice(0, -1),
+    authority: host,
+    path: at < 0 ? target : target.slice(0, at),
+    query: at < 0 ? '' : target.slice(at),
+    headers,
+  }
+}
+
+/** Whether it asks for something and brings no body that could be signed. */
+export function isQuestion({ method }: SignedRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** Undefined: there is no such header. What stands for the request itself (`:path`) is no header. */
+export function signedHeader({ headers, authority }: SignedRequest, name: string): string | undefined {
+  if (!fieldName.test(name) || !Object.hasOwn(headers, name)) return name === 'host' ? authority : undefined
+  const value = headers[name]?.trim()
+  return name === 'host' ? normalizeHost(value, authority) : value
+}
+
+/** As it was written, if it is ours. Behind a proxy it may be another: then our public one counts. */
+function normalizeHost(given: string | undefined, authority: string): string {
+  const isOurs = given?.toLowerCase().replace(/:(?:443|80)$/, '') === authority
+  return isOurs && given !== undefined ? given : authority
+}
+
+// Checks that the body is the one that was signed: every digest that came with it must match. One whose
+// algorithm we cannot compute may be the wrong one of two, so it is not passed over.
+
+type Headers = Readonly<Record<string, string>>
+type Claimed = { readonly algorithm: string; readonly bytes: Uint8Array }
+
+const maxLength = 1024
+
+export async function checkDigests(headers: Headers, body: Uint8Array): Promise<RejectedSignature | undefined> {
+  const [legacy, current] = [headers['digest'], headers['content-digest']]
+  if (legacy === undefined && current === undefined) return rejectSignature('missing_digest')
+  const claims = [...readDigestHeader(legacy, legacyDigests), ...readDigestHeader(current, contentDigests)]
+  // Several may be of one kind; the body is gone through once for each kind.
+  const known = new Map<string, Uint8Array | undefined>()
+  for (const claim of claims) {
+    if (claim === undefined) return rejectSignature('malformed_digest')
+    const { algorithm } = claim
+    if (!known.has(algorithm)) known.set(algorithm, await computeDigest(algorithm, body))
+    const fault = compareDigest(claim, known.get(algorithm))
+    if (fault !== undefined) return rejectSignature(fault)
+  }
+  return undefined
+}
+
+function readDigestHeader(
+  header: string | undefined,
+  reader: (header: string) => readonly (Claimed | undefined)[],
+): readonly (Claimed | undefined)[] {
+  if (header === undefined) return []
+  const claims = header.length > maxLength ? [] : reader(header)
+  return claims.length === 0 ? [undefined] : claims
+}
+
+/** `SHA-256=…,SHA-512=…` (RFC 3230); servers differ in how they write the name. */
+function legacyDigests(header: string): readonly (Claimed | undefined)[] {
+  return header.split(',').map((part) => {
+    const at = part.indexOf('=')
+    const bytes = decodeStrictBase64(part.slice(at + 1).trim())
+    return at < 0 || bytes === undefined ? undefined : { algorithm: part.slice(0, at).trim().toLowerCase(), bytes }
+  })
+}
+
+/** RFC 9530. */
+function contentDigests(header: string): readonly (Claimed | undefined)[] {
+  const members = parseDictionary(header)
+  if (members === undefined) return [undefined]
+  return [...members].map(([algorithm, member]) =>
+    member.kind === 'item' && member.bare.type === 'bytes' ? { algorithm, bytes: member.bare.value } : undefined,
+  )
+}
+
+function compareDigest({ bytes }: Claimed, actual: Uint8Array | undefined): SignatureRejectReason | undefined {
+  if (actual === undefined) return 'malformed_digest'
+  // Nothing here is secret: the sender of the digest has sent the body, too.
+  const isSame = actual.length === bytes.length && actual.every((byte, index) => byte === bytes[index])
+  return isSame ? undefined : 'digest_mismatch'
+}
+
+async function computeDigest(algorithm: string, body: Uint8Array): Promise<Uint8Array | undefined> {
+  if (algorithm === 'sha-256') return sha256Bytes(body)
+  if (algorithm !== 'sha-512') return undefined
+  return new Uint8Array(await crypto.subtle.digest('SHA-512', new Uint8Array(body)))
+}
