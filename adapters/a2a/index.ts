@@ -23,11 +23,12 @@ import { createCardKeys, keysPath } from './agent-card/signing.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendReply, deliverPush } from './deliver.ts'
 import { normalizeA2a } from './normalize/message.ts'
+import type { A2aPayload } from './protocol/caller.ts'
 import type { A2aCall, PushCall } from './protocol/objects.ts'
 import { renderA2a } from './render/task.ts'
 import { createPageTokens } from './server/call.ts'
 import { createA2aServer, createA2aWebFinger, rootPaths } from './server/serve.ts'
-import { type A2aPayload, verifyA2a } from './verify/caller.ts'
+import { verifyA2a } from './verify/caller.ts'
 
 /** The connection of the environment, and the one whose documents lie below /.well-known. */
 const defaultPath = '/a2a'

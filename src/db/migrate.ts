@@ -1,8 +1,7 @@
 // Migrations at start: one replica migrates while the others wait; a schema newer than this release is refused.
 import { readMigrationFiles } from 'drizzle-orm/migrator'
-import journal from '../../drizzle/meta/_journal.json' with { type: 'json' }
-import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { type Database, type Sql, statement } from './client.ts'
+import { readApplied, refuseNewer } from './schema-version.ts'
 
 // Any constant will do, as long as every release uses the same one.
 const migrationLock = 7_305_118
@@ -55,44 +54,4 @@ async function apply(sql: Sql, file: { sql: string[]; folderMillis: number }): P
   await sql.script(statement('migrate_apply', file.sql.join('\n')))
   const isCompatible = file.sql[0]?.startsWith(compatibleMark) ?? false
   await sql.query(record, [file.folderMillis, isCompatible])
-}
-
-// Which migrations a database has, and whether this release can work with it.
-
-export type AppliedMigration = { readonly madeAt: number; readonly isCompatible: boolean }
-
-const applied = statement(
-  'migrate_read',
-  'select made_at::float8 as "madeAt", is_compatible as "isCompatible" from parley_migrations order by made_at',
-)
-
-export function readApplied(sql: Sql): Promise<readonly AppliedMigration[]> {
-  return sql.query<AppliedMigration>(applied, [])
-}
-
-/** A release must not write to a schema it does not know, unless the migration says that it may. */
-function refuseNewer(known: readonly AppliedMigration[], ours: ReadonlySet<number>): void {
-  const foreign = known.filter((row) => !row.isCompatible && !ours.has(row.madeAt))
-  if (foreign.length === 0) return
-  throw new GatewayError(
-    'schema_too_new',
-    `[storage] the database has ${foreign.length} migration(s) this release does not know; start a release at least as new as the one that migrated it`,
-  )
-}
-
-/** For a process that must not migrate, a Worker or a command: passes only where the schema was already brought to this release. */
-export async function requireSchema(sql: Sql): Promise<void> {
-  const ours = journal.entries.map((entry) => entry.when)
-  const known = await readApplied(sql).catch((error: unknown) => {
-    // 42P01: no such table.
-    if (isGatewayError(error) && error.details['sqlstate'] === '42P01') return []
-    throw error
-  })
-  refuseNewer(known, new Set(ours))
-  const missing = ours.filter((when) => !known.some((row) => row.madeAt === when)).length
-  if (missing === 0) return
-  throw new GatewayError(
-    'schema_missing',
-    `[storage] the database lacks ${missing} migration(s) of this release; run parley migrate on it, with DATABASE_URL set where it is a server`,
-  )
 }

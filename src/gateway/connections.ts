@@ -1,6 +1,5 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
 
-import { agentProfile } from '../assemble/agent-profile.ts'
 import type { Config } from '../config.ts'
 import {
   type AgentProfile,
@@ -31,6 +30,7 @@ import { hasTokenIssuers, metadataUrl } from '../identity/issuers/token-issuers.
 import { createUnpinnedFetch, equalInConstantTime, sha256Hex, webHmac } from '../lib/index.ts'
 import { createTaskService, type TaskWatchers } from '../tasks/task-service.ts'
 import type { GatewayConnection, TurnPolicy } from '../turns/deps.ts'
+import { agentProfile } from './agent-profile.ts'
 import type { ChannelFiles } from './attachments.ts'
 import { createSeal, type SealKeys, sealKeyBytes } from './seal.ts'
 

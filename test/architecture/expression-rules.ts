@@ -10,7 +10,7 @@ import {
   walk,
 } from './source-tree.ts'
 
-const decidingFiles = /^src\/((agent|sessions|identity|outbox)\/|gateway(\.ts$|\/))/
+const decidingFiles = /^src\/((agents|sessions|identity|inbound|turns|outbound)\/|gateway(\.ts$|\/))/
 const pureFiles = /^adapters\/[^/]+\/(normalize|render)(\.ts$|\/)/
 
 const comparisons = new Set(['==', '===', '!=', '!==', '<', '<=', '>', '>=', 'in', 'instanceof'])

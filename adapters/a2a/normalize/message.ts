@@ -15,10 +15,10 @@ import {
   verifiedSender,
 } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/lib/index.ts'
+import type { A2aCaller, A2aPayload, AgentChain } from '../protocol/caller.ts'
 import type { A2aMessage } from '../protocol/objects.ts'
 import type { Dialect } from '../protocol/operations.ts'
 import { readSendRequest, type SendRequest } from '../protocol/requests.ts'
-import type { A2aCaller, A2aPayload, AgentChain } from '../verify/caller.ts'
 import { readCallChain, takeMentionable } from './call-chain.ts'
 import { normalizeParts } from './parts.ts'
 

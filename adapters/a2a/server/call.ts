@@ -16,11 +16,11 @@ import type {
 import { equalInConstantTime, toHex } from '../../../src/lib/index.ts'
 import type { PublishedCards } from '../agent-card/published-cards.ts'
 import type { A2aSettings } from '../config.ts'
+import type { A2aCaller } from '../protocol/caller.ts'
 import { createFault, type Fault, type FieldViolation } from '../protocol/faults.ts'
 import type { ReadResult } from '../protocol/field-reader.ts'
 import type { StreamResponse } from '../protocol/objects.ts'
 import type { Dialect } from '../protocol/operations.ts'
-import type { A2aCaller } from '../verify/caller.ts'
 
 export type A2aDeps = {
   readonly settings: A2aSettings

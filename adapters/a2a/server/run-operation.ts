@@ -1,10 +1,11 @@
 // Runs an operation and writes its response, the same for both bindings. A failure is logged, and the caller gets only its reference.
 import { isGatewayError, type RejectReason, type ServeContext } from '../../../src/contract/index.ts'
+import type { A2aCaller } from '../protocol/caller.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { type Fields, getMember } from '../protocol/field-reader.ts'
 import { type Dialect, knownExtensions, type OperationName, operations } from '../protocol/operations.ts'
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from '../push.ts'
-import { type A2aCaller, mayCall, rejectionFault, verifyCaller } from '../verify/caller.ts'
+import { mayCall, rejectionFault, verifyCaller } from '../verify/caller.ts'
 import { readExtensions } from '../verify/request-headers.ts'
 import { type A2aDeps, type A2aRequest, invalidParams, type Operation, type Outcome, resultOutcome } from './call.ts'
 import { faultResponse, type ResponseFormat, resultResponse, streamResponse } from './responses.ts'

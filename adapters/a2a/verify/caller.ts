@@ -1,16 +1,14 @@
 // Hop 2: who calls. A token is believed from anywhere; without one there is this machine's user, and callers of an open connection.
 import {
-  type Bearer,
   bearerErrorCode,
   bearerMay,
-  type CallerContext,
   type CallerVerifier,
   type RawRequest,
-  type RecipientCapabilities,
   type RejectReason,
   runScope,
   type VerifyResult,
 } from '../../../src/contract/index.ts'
+import type { A2aCaller, A2aPayload } from '../protocol/caller.ts'
 import { parseJsonType } from './request-headers.ts'
 
 /** What is called: an agent, whether its address names it, and where the outside calls it. */
@@ -79,25 +77,8 @@ export function rejectionFault(reason: RejectReason): 'unauthenticated' | 'forbi
   return error === 'insufficient_scope' ? 'forbidden' : 'unauthenticated'
 }
 
-// A verified caller, and what its headers say about agents before it.
-
-export type AgentChain = NonNullable<RecipientCapabilities['agent_chain']>
-
-export type A2aCaller = {
-  readonly kind: 'token' | 'local' | 'anonymous'
-  readonly bearer: Bearer | undefined
-  /** The owner of the tasks it sees. All callers without a credential share one: an id that cannot be guessed is all they have. */
-  readonly subject: string
-  readonly chain:
-    | { readonly kind: 'read'; readonly caller: CallerContext | undefined; readonly agentChain: AgentChain | undefined }
-    | { readonly kind: 'unreadable'; readonly remedy: string }
-}
-
 const localSubject = 'gw:user/local'
 const anonymousSubject = 'a2a:anonymous'
-
-/** A request from the gateway's own webhook route, whose sender is settled and whose body is not parsed yet. */
-export type A2aPayload = { readonly bytes: Uint8Array; readonly caller: A2aCaller }
 
 // Hop 2 for the gateway's own webhook route: verifies the caller as the other routes do, and the type of the body.
 

@@ -100,7 +100,7 @@ type Transactions = Pick<Required<SMTPServerOptions>, 'onMailFrom' | 'onRcptTo' 
 
 const ascii = /^[\x21-\x7e]*$/
 
-export function createTransactions(deps: TransactionDeps): Transactions {
+function createTransactions(deps: TransactionDeps): Transactions {
   const { clients, lines, limits } = deps
   return {
     onMailFrom({ address, args }, session, callback) {

@@ -177,7 +177,7 @@ function invalidConversationResult(path: string, reason: string): GatewayError {
 // How a run ended, in one vocabulary for every surface: `agents-api.run-outcome` version 1. Nothing but a natural end
 // looks like success.
 
-export const outcomeSchemaId = 'agents-api.run-outcome'
+const outcomeSchemaId = 'agents-api.run-outcome'
 
 export const outcomeStatuses = [
   'completed',

@@ -20,9 +20,10 @@ import {
   usedTables,
 } from '../../db/backup.ts'
 import { storableJson } from '../../db/client.ts'
-import { applyMigrations, knownMigrations, readApplied } from '../../db/migrate.ts'
+import { applyMigrations, knownMigrations } from '../../db/migrate.ts'
 import { freeLanes, freeSendLanes } from '../../db/open-turn.ts'
 import { type CopySql, type CopyTable, inCopyTransaction, quoteIdentifier } from '../../db/postgres-copy.ts'
+import { readApplied } from '../../db/schema-version.ts'
 import { freeSources } from '../../db/sources.ts'
 import { makeDataDir } from '../data-dir.ts'
 import { attachmentsFolder, folderBucket } from '../folder-blob-store.ts'

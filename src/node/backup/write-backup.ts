@@ -18,8 +18,8 @@ import {
   readSequence,
   steadySettings,
 } from '../../db/backup.ts'
-import { readApplied } from '../../db/migrate.ts'
 import { type CopySql, type CopyTable, inCopyTransaction } from '../../db/postgres-copy.ts'
+import { readApplied } from '../../db/schema-version.ts'
 import { assertObjectKey } from '../../files/blob-store.ts'
 import { attachmentsFolder, folderBucket, folderStoreName } from '../folder-blob-store.ts'
 import { sealKeyPath } from '../gateway-secrets.ts'

@@ -133,9 +133,9 @@ export function refuseOlderFolder(dataDir: string): void {
 // has no name (`docker run --user 12345`).
 
 /** Beside the bundle; a checkout that is not packed has none. */
-export const templateFile = join(import.meta.dirname, 'database-template.br')
+const templateFile = join(import.meta.dirname, 'database-template.br')
 
-export function hasTemplate(): boolean {
+function hasTemplate(): boolean {
   return existsSync(templateFile)
 }
 

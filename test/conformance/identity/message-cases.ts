@@ -113,7 +113,7 @@ export const messageCases: readonly Case[] = [
   {
     id: 'NM-14',
     claim: 'code that decides by received_via is found',
-    run: () => branchingViolations(new Map([['src/agent/x.ts', "if (m.received_via === 'a') go()"]])),
+    run: () => branchingViolations(new Map([['src/agents/x.ts', "if (m.received_via === 'a') go()"]])),
     expected: [{ rule: 'no-branching-on-received-via' }],
   },
   {

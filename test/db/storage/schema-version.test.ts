@@ -2,8 +2,9 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { migrate, requireSchema } from '../../../src/db/migrate.ts'
+import { migrate } from '../../../src/db/migrate.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
+import { requireSchema } from '../../../src/db/schema-version.ts'
 import { createPostgresDatabase, describeOnPostgres } from '../../setup/databases.ts'
 
 const folder = fileURLToPath(new URL('../../../drizzle', import.meta.url))

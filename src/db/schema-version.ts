@@ -1,0 +1,42 @@
+// Which migrations a database has, and whether this release can work with it.
+import journal from '../../drizzle/meta/_journal.json' with { type: 'json' }
+import { GatewayError, isGatewayError } from '../contract/index.ts'
+import { type Sql, statement } from './client.ts'
+
+export type AppliedMigration = { readonly madeAt: number; readonly isCompatible: boolean }
+
+const applied = statement(
+  'migrate_read',
+  'select made_at::float8 as "madeAt", is_compatible as "isCompatible" from parley_migrations order by made_at',
+)
+
+export function readApplied(sql: Sql): Promise<readonly AppliedMigration[]> {
+  return sql.query<AppliedMigration>(applied, [])
+}
+
+/** A release must not write to a schema it does not know, unless the migration says that it may. */
+export function refuseNewer(known: readonly AppliedMigration[], ours: ReadonlySet<number>): void {
+  const foreign = known.filter((row) => !row.isCompatible && !ours.has(row.madeAt))
+  if (foreign.length === 0) return
+  throw new GatewayError(
+    'schema_too_new',
+    `[storage] the database has ${foreign.length} migration(s) this release does not know; start a release at least as new as the one that migrated it`,
+  )
+}
+
+/** For a process that must not migrate, a Worker or a command: passes only where the schema was already brought to this release. */
+export async function requireSchema(sql: Sql): Promise<void> {
+  const ours = journal.entries.map((entry) => entry.when)
+  const known = await readApplied(sql).catch((error: unknown) => {
+    // 42P01: no such table.
+    if (isGatewayError(error) && error.details['sqlstate'] === '42P01') return []
+    throw error
+  })
+  refuseNewer(known, new Set(ours))
+  const missing = ours.filter((when) => !known.some((row) => row.madeAt === when)).length
+  if (missing === 0) return
+  throw new GatewayError(
+    'schema_missing',
+    `[storage] the database lacks ${missing} migration(s) of this release; run parley migrate on it, with DATABASE_URL set where it is a server`,
+  )
+}
