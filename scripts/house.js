@@ -137,7 +137,7 @@ const spoken = files.filter((path) => /^(src|adapters|docs)\/.*\.(ts|tsx|md)$|^R
 const written = files.filter((path) => /\.(ts|tsx|js|md|sql)$/.test(path) && !path.startsWith('drizzle/meta/'))
 const indefinite = /\b(nobody|somebody|whoever|whomever)\b/gi
 const outsideReferences =
-  /\b(rulings?|traps?) [0-9]+|\((mail|msg|slack|loop|spec|a2a|runtime) [0-9]+(\.[0-9]+)*[),; ]|\b(loop|msg|slack|mail|a2a):[A-Z]{1,3}-?[0-9]+/g
+  /\b(rulings?|traps?) [0-9]+|\((mail|msg|slack|loop|spec|a2a|runtime) [0-9]+(\.[0-9]+)*[),; ]|\b(loop|msg|slack|mail|a2a):[A-Z]{1,3}-?[0-9]+(?![\w/])/g
 
 function drawFunctions(seed, count) {
   const rank = ({ path, name }, index) => createHash('sha256').update(`${seed} ${path} ${name} ${index}`).digest('hex')

@@ -15,7 +15,7 @@ import { sha256Hex } from '../../src/lib/index.ts'
 import type { OwnKey } from './agent-card/signing.ts'
 import { downgradeResult } from './protocol/legacy.ts'
 import { type A2aCall, type PushCall, stateName } from './protocol/objects.ts'
-import { renderTask } from './render/task.ts'
+import { renderTask } from './render.ts'
 
 export type PushDeps = {
   readonly push: PushConfigService

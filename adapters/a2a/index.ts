@@ -17,18 +17,18 @@ import {
   wrongAnswer,
 } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, readOwnDocument } from '../../src/lib/index.ts'
-import { createPublishedCards } from './agent-card/published-cards.ts'
+import { createPublishedCards } from './agent-card/card.ts'
 import { gatewayKeys, gatewayTokens } from './agent-card/security-schemes.ts'
 import { createCardKeys, keysPath } from './agent-card/signing.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendReply, deliverPush } from './deliver.ts'
-import { normalizeA2a } from './normalize/message.ts'
+import { normalizeA2a } from './normalize.ts'
 import type { A2aPayload } from './protocol/caller.ts'
 import type { A2aCall, PushCall } from './protocol/objects.ts'
-import { renderA2a } from './render/task.ts'
+import { renderA2a } from './render.ts'
 import { createPageTokens } from './server/call.ts'
 import { createA2aServer, createA2aWebFinger, rootPaths } from './server/serve.ts'
-import { verifyA2a } from './verify/caller.ts'
+import { verifyA2a } from './verify.ts'
 
 /** The connection of the environment, and the one whose documents lie below /.well-known. */
 const defaultPath = '/a2a'

@@ -13,8 +13,7 @@ import { allowedFileOrigins, type SlackSettings } from './config.ts'
 import { slackDeliveryOutcome } from './deliver/outcome.ts'
 import type { CallWebApi, SlackTokenLookup, WebApiAnswer } from './deliver/web-api.ts'
 import { maxUploadBytes } from './render.ts'
-import type { SlackCall } from './wire/calls.ts'
-import { fileSchema } from './wire/payloads.ts'
+import { fileSchema, type SlackCall } from './wire.ts'
 
 /** Slack's own limit; the file store applies its own. */
 const maxBytes = 1_000_000_000

@@ -31,13 +31,11 @@ import { normalizeSlack } from './normalize/normalize.ts'
 import { createInstallationAccess } from './oauth/installations.ts'
 import { showSlackPresence } from './presence.ts'
 import { appendLineToBlocks, renderSlack } from './render.ts'
-import { slackWebhookUrl } from './setup/manifest.ts'
-import { createSlackProbe } from './setup/probe.ts'
-import { createSocketRequests, createSocketSource, createSocketWatch } from './socket-mode/source.ts'
+import { createSlackProbe, slackWebhookUrl } from './setup.ts'
+import { createSocketRequests, createSocketSource, createSocketWatch } from './socket-mode.ts'
 import { exceedsBotHops, learnThreadContext, type Viewed } from './thread-state.ts'
 import { readSlackBody, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
-import { maxTextLength, type SlackCall } from './wire/calls.ts'
-import { readEnvelope } from './wire/payloads.ts'
+import { maxTextLength, readEnvelope, type SlackCall } from './wire.ts'
 
 // Slack tries an event again within the hour, and delayed ones for a day; the hour more is for clocks.
 const horizonMs = 25 * 60 * 60 * 1000

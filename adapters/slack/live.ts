@@ -12,7 +12,7 @@ import {
   replyToSchema,
   type SlackCall,
   type SlackReplyTo,
-} from './wire/calls.ts'
+} from './wire.ts'
 
 /** Slack ends a stream about five minutes after it began, also a busy one. */
 const streamMs = 4 * 60 * 1000

@@ -3,7 +3,7 @@ import type { JsonObject, PresenceDetails, PresenceUpdate, Starter, TtlStore } f
 import type { SlackSettings } from './config.ts'
 import { isErrorOfClass } from './deliver/outcome.ts'
 import type { OutboundDeps } from './deliver/web-api.ts'
-import { replyToSchema, type SlackReplyTo } from './wire/calls.ts'
+import { replyToSchema, type SlackReplyTo } from './wire.ts'
 
 type PresenceDeps = { readonly now: () => number; readonly notes?: TtlStore | undefined }
 

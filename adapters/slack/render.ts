@@ -16,14 +16,14 @@ import {
   replyTree,
 } from '../../src/markdown/index.ts'
 import {
+  approvalBlock,
   isForOnePerson,
   type MessagePayload,
   maxTextLength,
   replyToSchema,
   type SlackCall,
   type SlackReplyTo,
-} from './wire/calls.ts'
-import { approvalBlock } from './wire/payloads.ts'
+} from './wire.ts'
 
 export type RenderFacts = {
   /** Whom a name calls, by the name in small letters. */

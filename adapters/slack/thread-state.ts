@@ -10,13 +10,7 @@ import {
   slackSubject,
 } from './normalize/context.ts'
 import { viewedAssistantChannel } from './normalize/interactions.ts'
-import {
-  assistantContextSchema,
-  readEnvelope,
-  readMessage,
-  type SlackEnvelope,
-  threadOpenedSchema,
-} from './wire/payloads.ts'
+import { assistantContextSchema, readEnvelope, readMessage, type SlackEnvelope, threadOpenedSchema } from './wire.ts'
 
 export type Viewed = NonNullable<ChannelContext['context']>
 

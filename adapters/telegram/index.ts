@@ -29,7 +29,7 @@ import { showTelegramPresence } from './presence.ts'
 import { renderWithFiles } from './render/files.ts'
 import { renderTelegram } from './render/render.ts'
 import { appendLineToText } from './render/text.ts'
-import { createTelegramProbe } from './setup/probe.ts'
+import { createTelegramProbe } from './setup.ts'
 import { screenTelegram, secretHeader, verifyTelegram } from './verify.ts'
 import { maxTextLength, type TelegramCall } from './wire/calls.ts'
 

@@ -1,8 +1,10 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
 
+import type { Agent } from '../agents/define-agent.ts'
 import type { Config } from '../config.ts'
 import {
   type AgentProfile,
+  type AgentSkill,
   type CallerVerifier,
   GatewayError,
   type Hmac,
@@ -30,7 +32,6 @@ import { hasTokenIssuers, metadataUrl } from '../identity/issuers/token-issuers.
 import { createUnpinnedFetch, equalInConstantTime, sha256Hex, webHmac } from '../lib/index.ts'
 import { createTaskService, type TaskWatchers } from '../tasks/task-service.ts'
 import type { GatewayConnection, TurnPolicy } from '../turns/deps.ts'
-import { agentProfile } from './agent-profile.ts'
 import type { ChannelFiles } from './attachments.ts'
 import { createSeal, type SealKeys, sealKeyBytes } from './seal.ts'
 
@@ -207,4 +208,22 @@ function createOutsideTokenCheck(
     now: means.now,
     log: means.log,
   })
+}
+
+// What agents say of themselves to other agents: their own words, else what their tools are for.
+
+function agentProfile(agent: Agent): AgentProfile {
+  const { slug, label = slug, description = `The agent ${label}.` } = agent
+  const skills = agent.skills ?? toolSkills(agent)
+  const anything = { id: slug, name: label, description, tags: ['chat'] }
+  return { slug, label, description, skills: skills.length === 0 ? [anything] : skills }
+}
+
+function toolSkills({ toolFacts = [] }: Agent): readonly AgentSkill[] {
+  return toolFacts.map(({ name, description }) => ({
+    id: name,
+    name,
+    description: description === '' ? name : description,
+    tags: ['tool'],
+  }))
 }

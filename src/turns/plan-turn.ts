@@ -1,5 +1,5 @@
 // Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
-import type { Fields, NormalizedMessage, OpenPairing } from '../contract/index.ts'
+import type { Fields, JsonObject, NormalizedMessage, OpenPairing } from '../contract/index.ts'
 import {
   type AccessBasis,
   type Disposition,
@@ -10,7 +10,6 @@ import {
 } from '../db/turn-rows.ts'
 import type { AmbientRecord } from '../sessions/ambient-context.ts'
 import { ambientEnvelope } from '../sessions/transcript.ts'
-import { isSameReplyAddress, replyAddressAfterEdit } from './reply-address.ts'
 
 /** What hop 6 says of a message. */
 export type Admission = AccessBasis &
@@ -255,4 +254,28 @@ export function mergeMessages(
   const last = members.at(-1)
   if (last === undefined) throw new RangeError('a turn has at least one message')
   return { ...last, parts: members.flatMap((member) => member.parts), history: history ?? [], raw: null }
+}
+
+// Where answers go, as far as the core reads it: by what the fields are called (contract/arrival.ts). Pure.
+
+const replyFieldPrefix = 'reply_to_'
+const replyModePrefix = 'reply_to_as_'
+
+/** Replies to different messages of one chat go to the same place; only where they go counts, and how. */
+function isSameReplyAddress(one: JsonObject, other: JsonObject): boolean {
+  return replyAddressKey(one) === replyAddressKey(other)
+}
+
+/** How an edited message is answered is as its author has it now. Where that goes stays: no edit has more people read the answer. */
+function replyAddressAfterEdit(replyTo: JsonObject, edit: JsonObject): JsonObject {
+  const isManner = ([name]: readonly [string, unknown]): boolean => name.startsWith(replyModePrefix)
+  const kept = Object.entries(replyTo).filter((field) => !isManner(field))
+  return Object.fromEntries([...kept, ...Object.entries(edit).filter(isManner)])
+}
+
+function replyAddressKey(address: JsonObject): string {
+  const fields = Object.entries(address).filter(
+    ([name]) => !name.startsWith(replyFieldPrefix) || name.startsWith(replyModePrefix),
+  )
+  return JSON.stringify(fields.toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }

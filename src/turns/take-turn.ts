@@ -1,5 +1,4 @@
 // Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
-
 import { createStepLog } from '../agents/steps.ts'
 import {
   type ChannelEvent,
@@ -8,6 +7,8 @@ import {
   errorLogFields,
   isGatewayError,
   type LogFields,
+  type NormalizedResponse,
+  textPart,
 } from '../contract/index.ts'
 import {
   type HeldLane,
@@ -24,17 +25,24 @@ import { showTurnPresence } from '../outbound/show-presence.ts'
 import { endAccessChallengeTurn } from './access-challenge.ts'
 import { isWatched, mayTell } from './admit.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
-import { amendmentEnd, answeredEnd, deadEnd, emptyEnd, type FailureStep, judgeFailure } from './end-turn.ts'
+import {
+  amendmentEnd,
+  answeredEnd,
+  deadEnd,
+  emptyEnd,
+  type FailureStep,
+  judgeFailure,
+  renderOutgoing,
+} from './end-turn.ts'
 import type { Lease } from './leases.ts'
-import { followLive, type LiveMessage } from './live-message.ts'
+import { createLiveEnd, followLive, type LiveMessage } from './live-message.ts'
 import { tellStillTrying } from './notices.ts'
 import { begun, prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { isAwaited, naturalEnd, tellProgress, tellTask } from './run-end.ts'
 import { createTurnErrors, type TurnErrors } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
-import { splitTurn } from './split-turn.ts'
 import { comeBack } from './suspects.ts'
-import { getRunId } from './turn-labels.ts'
+import { getRunId, replyFacts } from './turn-labels.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
 
@@ -395,4 +403,23 @@ function logLaneFailure(deps: GatewayDeps, { lane, ready, error }: Failed, attem
 
 function errorCodeOrInternal(error: unknown): string {
   return isGatewayError(error) ? error.code : 'internal'
+}
+
+// A turn whose messages run one by one from now on. A live message that it had opened says so, and grows no more.
+
+const words = 'I was interrupted, and answer your messages one by one.'
+
+async function splitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: number, code: string): Promise<boolean> {
+  const live = ready.at.adapter.live === undefined ? undefined : (ready.live ?? (await createLiveEnd(deps, ready, '')))
+  if (live === undefined) return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code })
+  const { threadId, inReplyTo, agent } = replyFacts(ready)
+  const reply: NormalizedResponse = {
+    thread_id: threadId,
+    in_reply_to: inReplyTo,
+    agent,
+    status: 'completed',
+    parts: [textPart(words)],
+  }
+  const calls = await renderOutgoing(deps, { ...ready, live }, [{ reply, purpose: 'notice' }])
+  return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code, calls })
 }

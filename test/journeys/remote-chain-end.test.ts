@@ -1,6 +1,6 @@
 // A chain of agents that ended further on: whoever asked first is told by which rule, and nothing else of what was said there.
 import { expect, test } from 'vitest'
-import { renderMessage } from '../../adapters/a2a/render/task.ts'
+import { renderMessage } from '../../adapters/a2a/render.ts'
 import { readRemoteTask } from '../../src/agents/remote/read-wire.ts'
 import { replyFromOutcome } from '../../src/agents/remote/reply.ts'
 import { type NormalizedResponse, textPart } from '../../src/contract/index.ts'

@@ -14,7 +14,7 @@ import type {
   TaskSnapshot,
 } from '../../../src/contract/index.ts'
 import { equalInConstantTime, toHex } from '../../../src/lib/index.ts'
-import type { PublishedCards } from '../agent-card/published-cards.ts'
+import type { PublishedCards } from '../agent-card/card.ts'
 import type { A2aSettings } from '../config.ts'
 import type { A2aCaller } from '../protocol/caller.ts'
 import { createFault, type Fault, type FieldViolation } from '../protocol/faults.ts'

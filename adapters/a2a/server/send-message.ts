@@ -6,15 +6,13 @@
 // sends at once; flagging after it would have let the second one run.
 import { cleanText, type Task, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/lib/index.ts'
-import { readCallChain } from '../normalize/call-chain.ts'
-import { cleanSend, type SendFacts, sendToMessage } from '../normalize/message.ts'
-import { referencePart } from '../normalize/parts.ts'
+import { cleanSend, readCallChain, referencePart, type SendFacts, sendToMessage } from '../normalize.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aMessage, A2aPart } from '../protocol/objects.ts'
 import { readSendRequest, type SendRequest } from '../protocol/requests.ts'
 import { checkPushConfig, pushIsOff, savePushConfig } from '../push.ts'
-import { renderMessage, renderTask } from '../render/task.ts'
-import { doTypesMeet, isTypeAmong } from '../verify/request-headers.ts'
+import { renderMessage, renderTask } from '../render.ts'
+import { doTypesMeet, isTypeAmong } from '../verify.ts'
 import {
   type A2aDeps,
   type A2aRequest,

@@ -1,12 +1,6 @@
 // Everything below this channel's paths: the public documents, and both bindings of every agent.
 import type { AgentProfile, DiscoveryVerbs, ServeContext } from '../../../src/contract/index.ts'
-import {
-  type CardDocument,
-  type CardReader,
-  cardResponse,
-  checkCardMethod,
-  type Serving,
-} from '../agent-card/published-cards.ts'
+import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from '../agent-card/card.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aDeps } from './call.ts'
 import { type BindingRequest, serveRpc } from './json-rpc.ts'

@@ -13,8 +13,14 @@ import {
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aMessage } from '../protocol/objects.ts'
 import { readSendRequest, readTaskRequest } from '../protocol/requests.ts'
-import { createFrameRenderer, type FrameRenderer } from '../render/stream-frames.ts'
-import { renderMessage, renderTask, type TaskContext, type TaskView } from '../render/task.ts'
+import {
+  createFrameRenderer,
+  type FrameRenderer,
+  renderMessage,
+  renderTask,
+  type TaskContext,
+  type TaskView,
+} from '../render.ts'
 import {
   type A2aDeps,
   type A2aRequest,

@@ -2,7 +2,7 @@
 import type { Task, TaskQuery } from '../../../src/contract/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { type ListRequest, readListRequest, readTaskRequest } from '../protocol/requests.ts'
-import { renderTask, type TaskView } from '../render/task.ts'
+import { renderTask, type TaskView } from '../render.ts'
 import {
   type A2aDeps,
   type A2aRequest,

@@ -2,7 +2,7 @@
 import { type Adapter, type Mailer, type Secret, secret } from '../../../src/contract/index.ts'
 import type { AuthSettings } from '../auth/judge-author.ts'
 import type { DeliverySettings } from '../deliver/settings.ts'
-import type { ImapSettings } from '../imap/mailbox.ts'
+import type { ImapSettings } from '../imap.ts'
 import type { SmtpSettings } from '../smtp/settings.ts'
 import type { S3Settings } from '../webhooks/s3.ts'
 import { developmentDomain, type EmailSettings, isLoopbackHost, parseMailboxUrl } from './settings.ts'

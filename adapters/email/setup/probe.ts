@@ -4,7 +4,7 @@ import type { Mailer, ProbeProblem, ProbeRequest, ProbeResult, Secret } from '..
 import { deliverySettings, type IngressSettings, ingressSettings } from '../config/derive-settings.ts'
 import { developmentDomain, type EmailSettings } from '../config/settings.ts'
 import { abortable, checkRelay } from '../deliver/mailers.ts'
-import { type ImapSettings, openMailbox } from '../imap/mailbox.ts'
+import { type ImapSettings, openMailbox } from '../imap.ts'
 
 export function createEmailProbe(
   settings: EmailSettings,

@@ -1,7 +1,7 @@
 // Hop 8: an answer to the address that came with a command or a press. It needs no token, and none goes there.
 import type { ChannelDeps, TtlStore } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/lib/index.ts'
-import type { MessagePayload } from '../wire/calls.ts'
+import type { MessagePayload } from '../wire.ts'
 
 /** `gone`: it has run out, or was used five times; nothing was shown. */
 export type ResponseUrlOutcome = 'shown' | 'gone' | 'lost'

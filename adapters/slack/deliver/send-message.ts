@@ -1,6 +1,6 @@
 // Hop 8: a message that is sent, in blocks or, where Slack does not take them, in plain words.
 import type { DeliveryOutcome, Json, JsonObject } from '../../../src/contract/index.ts'
-import type { MessagePayload } from '../wire/calls.ts'
+import type { MessagePayload } from '../wire.ts'
 import { isErrorOfClass, slackDeliveryOutcome } from './outcome.ts'
 import type { WebApiAnswer } from './web-api.ts'
 

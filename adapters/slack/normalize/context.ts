@@ -11,8 +11,7 @@ import {
   UnparsableEventError,
   verifiedSender,
 } from '../../../src/contract/index.ts'
-import { maxTextLength } from '../wire/calls.ts'
-import type { SlackEnvelope } from '../wire/payloads.ts'
+import { maxTextLength, type SlackEnvelope } from '../wire.ts'
 
 /** What the operator says about the app, and what it takes from others. */
 export type AppFacts = {

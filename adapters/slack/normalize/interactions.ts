@@ -17,7 +17,7 @@ import {
   type SlackInteraction,
   type SlackSlash,
   type ThreadOpened,
-} from '../wire/payloads.ts'
+} from '../wire.ts'
 import { decodeText } from './block-text.ts'
 import type { EventContext } from './context.ts'
 import * as scenes from './context.ts'

@@ -16,7 +16,7 @@ import {
   type SlackMessage,
   spokenSubtypes,
   systemSubtypes,
-} from '../wire/payloads.ts'
+} from '../wire.ts'
 import { decodeText, hasTable, type NamedUser, readAnyBlocks, readRichText } from './block-text.ts'
 import * as scenes from './context.ts'
 import { viewedEntities } from './interactions.ts'

@@ -18,7 +18,7 @@ import {
   slashSchema,
   stoppedSchema,
   threadOpenedSchema,
-} from '../wire/payloads.ts'
+} from '../wire.ts'
 import { type AppFacts, type EventContext, resolveInstallation } from './context.ts'
 import {
   ignoredEvent,

@@ -1,14 +1,19 @@
 // The installations of the app: one workspace, with its token in the settings, or every workspace that installed it.
-
 import * as z from 'zod'
-import { type Adapter, type ChannelDeps, GatewayError, type Installations } from '../../../src/contract/index.ts'
-import { misfit } from '../../../src/lib/index.ts'
+import {
+  type Adapter,
+  type ChannelDeps,
+  GatewayError,
+  type Installations,
+  type TtlStore,
+} from '../../../src/contract/index.ts'
+import { equalInConstantTime, misfit, sha256Hex } from '../../../src/lib/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { type OnTokenFailed, type SlackTokenLookup, staticTokenLookup } from '../deliver/web-api.ts'
 import { type AppFacts, resolveInstallation } from '../normalize/context.ts'
-import { readEnvelope, type SlackEnvelope } from '../wire/payloads.ts'
-import { serveInstall } from './install.ts'
-import { createInstallationTokens } from './tokens.ts'
+import { botScopes, installPath, redirectPath } from '../setup.ts'
+import { readEnvelope, type SlackEnvelope } from '../wire.ts'
+import { createInstallationTokens, exchangeCode, type OauthSettings } from './tokens.ts'
 
 export type InstallationAccess = {
   readonly tokenOf: SlackTokenLookup
@@ -69,4 +74,178 @@ function removedAccount(app: AppFacts, envelope: SlackEnvelope): string | undefi
   } catch {
     return undefined
   }
+}
+
+// Installing the app into a workspace: `install` sends the browser to Slack, `oauth_redirect` takes it back.
+
+export type InstallDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
+  readonly installations: Installations
+  readonly notes: TtlStore
+}
+
+const cookieName = '__Secure-parley_install'
+
+const installPages = {
+  denied: {
+    status: 403,
+    title: 'Not installed',
+    words: 'Slack was told not to install the app. Nothing was kept. You can close this window or begin again.',
+  },
+  expired: {
+    status: 400,
+    title: 'This install cannot go on',
+    words:
+      'It was begun in another browser, more than ten minutes ago, or is finished already. Nothing was kept. Begin again.',
+  },
+  refused: {
+    status: 400,
+    title: 'Slack refused this install',
+    words: 'The code it gave was used before, or the app is set up differently there. Nothing was kept. Begin again.',
+  },
+  busy: {
+    status: 503,
+    title: 'Too many installs are under way',
+    words: 'Nothing was begun. Wait ten minutes and begin again.',
+  },
+  failed: {
+    status: 502,
+    title: 'Slack did not answer',
+    words: 'Nothing was kept. Wait a little and begin again.',
+  },
+} as const satisfies Record<string, InstallPage>
+
+export function serveInstall(
+  settings: OauthSettings,
+  deps: InstallDeps,
+): (request: Request) => Promise<Response | undefined> {
+  const states = createInstallStates(deps.notes)
+  return async (request) => {
+    if (request.method !== 'GET') return undefined
+    const url = new URL(request.url)
+    const place = url.pathname.split('/').at(-1)
+    if (place === installPath) return beginInstall(settings, states)
+    if (place !== redirectPath) return undefined
+    const page = await finishInstall(settings, deps, states, {
+      query: url.searchParams,
+      browser: readInstallCookie(request),
+    })
+    return installPageResponse(page, { 'set-cookie': installCookie(settings, '', 0) })
+  }
+}
+
+async function beginInstall(settings: OauthSettings, states: InstallStates): Promise<Response> {
+  const begun = await states.begin()
+  if (begun === undefined) return installPageResponse(installPages.busy)
+  const { state, browser } = begun
+  const location = authorizeUrl(settings, state)
+  const headers = { location, 'set-cookie': installCookie(settings, browser, stateLifeMs), 'cache-control': 'no-store' }
+  return new Response(null, { status: 302, headers: { ...headers, 'referrer-policy': 'no-referrer' } })
+}
+
+function authorizeUrl({ apiUrl, clientId, redirectUrl }: OauthSettings, state: string): string {
+  const url = new URL('/oauth/v2/authorize', apiUrl)
+  url.searchParams.set('client_id', clientId)
+  url.searchParams.set('scope', botScopes.join(','))
+  url.searchParams.set('redirect_uri', redirectUrl)
+  url.searchParams.set('state', state)
+  return url.href
+}
+
+type OauthReturn = { readonly query: URLSearchParams; readonly browser: string }
+
+/** The state is spent whatever comes of it, and before anything is asked of Slack. */
+async function finishInstall(
+  settings: OauthSettings,
+  deps: InstallDeps,
+  states: InstallStates,
+  { query, browser }: OauthReturn,
+): Promise<InstallPage> {
+  const isOurs = await states.end(query.get('state') ?? '', browser)
+  if (query.has('error')) return installPages.denied
+  const code = query.get('code')
+  if (!isOurs || code === null || code === '') return installPages.expired
+  const exchanged = await exchangeCode(settings, deps, code)
+  if (exchanged.kind !== 'installed') return installPages[exchanged.kind]
+  await deps.installations.save(exchanged.installation)
+  const where = exchanged.name === '' ? 'your workspace' : exchanged.name
+  return { status: 200, title: 'Installed', words: `The app is now in ${where}. You can close this window.` }
+}
+
+function installCookie({ redirectUrl }: OauthSettings, value: string, lifeMs: number): string {
+  const path = new URL(redirectUrl).pathname
+  return `${cookieName}=${value}; Path=${path}; Max-Age=${lifeMs / 1000}; Secure; HttpOnly; SameSite=Lax`
+}
+
+function readInstallCookie(request: Request): string {
+  const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))
+  return pairs.find(([name]) => name === cookieName)?.[1] ?? ''
+}
+
+// Installs under way: each begun in one browser, ended once, within ten minutes. They are rows, so that an install may begin on one
+// replica and end on another; what is stored of a state is its hash, from which no state can be made.
+
+type InstallStates = {
+  /** Undefined: too many have begun and not ended. */
+  readonly begin: () => Promise<{ readonly state: string; readonly browser: string } | undefined>
+  /** True once, for the browser that began it and in time. */
+  readonly end: (state: string, browser: string) => Promise<boolean>
+}
+
+const stateLifeMs = 10 * 60_000
+/** Any visitor may begin one, so there is an end to how many rows that makes. */
+const maxStates = 10_000
+const family = 'install'
+
+function createInstallStates(notes: TtlStore): InstallStates {
+  return {
+    async begin() {
+      const [state, browser] = [randomHex128(), randomHex128()]
+      const value = { browser: await sha256Hex(browser) }
+      const note = { family, key: await sha256Hex(state), value, lifeMs: stateLifeMs, atMost: maxStates, isOnce: true }
+      return (await notes.keep(note)) ? { state, browser } : undefined
+    },
+    async end(state, browser) {
+      const begun = await notes.take(family, await sha256Hex(state))
+      return begun !== undefined && equalInConstantTime(await sha256Hex(browser), String(begun['browser']))
+    },
+  }
+}
+
+/** 128 bits, as text that addresses and cookies carry unchanged. */
+function randomHex128(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+// The few words a browser sees during an install. Nothing in them comes from the request, and a page can load nothing.
+
+const headers = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+}
+
+/** In the page itself, which may load nothing; light or dark as the browser is. */
+const installPageStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:18vh auto;padding:0 1.5rem}
+h1{font-size:1.5rem;margin:0 0 .5rem}p{margin:0;opacity:.8}`
+
+type InstallPage = { readonly status: number; readonly title: string; readonly words: string }
+
+function installPageResponse(
+  { status, title, words }: InstallPage,
+  more: Readonly<Record<string, string>> = {},
+): Response {
+  const html = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${installPageStyle}</style></head>
+<body><h1>${escapeHtml(title)}</h1><p>${escapeHtml(words)}</p></body>
+</html>
+`
+  return new Response(html, { status, headers: { ...headers, ...more } })
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)
 }

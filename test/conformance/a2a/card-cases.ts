@@ -1,7 +1,7 @@
 // Cards and how they are found.
 import { createLocalJWKSet, flattenedVerify, generateKeyPair } from 'jose'
 import { expect } from 'vitest'
-import { createDocumentCache } from '../../../adapters/a2a/agent-card/published-cards.ts'
+import { createDocumentCache } from '../../../adapters/a2a/agent-card/card.ts'
 import { hybridSchemes, type SchemeFacts, securitySchemes } from '../../../adapters/a2a/agent-card/security-schemes.ts'
 import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/agent-card/signing.ts'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'

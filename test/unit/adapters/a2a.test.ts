@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/a2a/fixtures.ts'
 import { a2aChannel } from '../../../adapters/a2a/index.ts'
-import { normalizeParts } from '../../../adapters/a2a/normalize/parts.ts'
-import { renderParts } from '../../../adapters/a2a/render/parts.ts'
+import { normalizeParts } from '../../../adapters/a2a/normalize.ts'
+import { renderParts } from '../../../adapters/a2a/render.ts'
 import { isUnguessable } from '../../../adapters/a2a/server/send-message.ts'
-import { doTypesMeet, isTypeAmong } from '../../../adapters/a2a/verify/request-headers.ts'
+import { doTypesMeet, isTypeAmong } from '../../../adapters/a2a/verify.ts'
 import {
   type Adapter,
   GatewayError,

@@ -1,6 +1,6 @@
 // Words on the way of a task, as the channels that have a log show them: beside the answer, never as a part of it.
 import { expect, test } from 'vitest'
-import { createFrameRenderer } from '../../../adapters/a2a/render/stream-frames.ts'
+import { createFrameRenderer } from '../../../adapters/a2a/render.ts'
 import { createRunEventWriter } from '../../../adapters/agui/live/run-events.ts'
 import type { TaskEvent } from '../../../src/contract/index.ts'
 

@@ -1,8 +1,7 @@
 // How a Slack app stands: the probe of a running gateway and `parley slack check`, against stand-ins for Slack.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../adapters/slack/index.ts'
-import { slackCommands } from '../../../adapters/slack/setup/commands.ts'
-import { botScopes } from '../../../adapters/slack/setup/manifest.ts'
+import { botScopes, slackCommands } from '../../../adapters/slack/setup.ts'
 import type { Adapter, ChannelDeps, CommandContext } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import type { Fault } from '../../doubles/scripted-server.ts'

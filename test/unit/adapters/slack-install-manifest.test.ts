@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { slackCommands } from '../../../adapters/slack/setup/commands.ts'
-import { botScopes, type ManifestOptions, slackManifest } from '../../../adapters/slack/setup/manifest.ts'
+import { botScopes, type ManifestOptions, slackCommands, slackManifest } from '../../../adapters/slack/setup.ts'
 
 const options: ManifestOptions = {
   name: 'Parley',

@@ -1,6 +1,6 @@
 // Installing into workspaces: the browser's way there and back, and everything that must not become an installation.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { serveInstall } from '../../../adapters/slack/oauth/install.ts'
+import { serveInstall } from '../../../adapters/slack/oauth/installations.ts'
 import { secret, type TtlStore } from '../../../src/contract/index.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../doubles/memory-installations.ts'
 import { type MemoryNotes, memoryNotes } from '../../doubles/memory-notes.ts'

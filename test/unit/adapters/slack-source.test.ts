@@ -2,7 +2,7 @@
 // can pass for an envelope.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../adapters/slack/index.ts'
-import { createSocketRequests, createSocketSource } from '../../../adapters/slack/socket-mode/source.ts'
+import { createSocketRequests, createSocketSource } from '../../../adapters/slack/socket-mode.ts'
 import { type RawRequest, type SourceBatch, secret, type TransportAnswer } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import { type SocketPeer, startSlackSocket } from '../../doubles/slack-socket.ts'

@@ -1,7 +1,7 @@
 // `parley telegram connect` and `check`, against a stand-in for the Bot API: what they tell Telegram and what they tell a person.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { telegramChannel } from '../../../adapters/telegram/index.ts'
-import { telegramCommands } from '../../../adapters/telegram/setup/commands.ts'
+import { telegramCommands } from '../../../adapters/telegram/setup.ts'
 import type {
   Adapter,
   ChannelDeps,

@@ -1,6 +1,6 @@
 // The budget of bodies: what is set aside, what is kept for small ones, who makes room, and who took too long.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type BodyBudget, type BodyFacts, createBodyBudget, type TrackedBody } from '../../../src/node/body-budget.ts'
+import { type BodyBudget, type BodyFacts, createBodyBudget, type TrackedBody } from '../../../src/node/http-server.ts'
 
 const mebibyte = 1024 * 1024
 const limits = { bodyBytes: 8 * mebibyte, addressShare: 0.5, bodyTimeoutMs: 15_000, minBodyBytesPerSecond: 1000 }

@@ -1,8 +1,7 @@
 // The IMAP source beside a server that fails to tell: mail it does not announce, commands it puts off, logins it is too busy for.
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import type { ImapSettings } from '../../../../../adapters/email/imap/mailbox.ts'
-import { imapSource } from '../../../../../adapters/email/imap/source.ts'
+import { type ImapSettings, imapSource } from '../../../../../adapters/email/imap.ts'
 import { createOwnMailRegistry } from '../../../../../adapters/email/ingress/received.ts'
 import { secret } from '../../../../../src/contract/index.ts'
 

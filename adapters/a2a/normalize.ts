@@ -6,21 +6,23 @@ import {
   type InboundEvent,
   type InboundMessage,
   type JsonObject,
+  type KnownPart,
+  maxInlineBytes,
   mintEvidence,
   type Part,
   type RawRequest,
   type TaskClaim,
+  textPart,
   UnparsableEventError,
   type VerifiedSender,
   verifiedSender,
-} from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/lib/index.ts'
-import type { A2aCaller, A2aPayload, AgentChain } from '../protocol/caller.ts'
-import type { A2aMessage } from '../protocol/objects.ts'
-import type { Dialect } from '../protocol/operations.ts'
-import { readSendRequest, type SendRequest } from '../protocol/requests.ts'
-import { readCallChain, takeMentionable } from './call-chain.ts'
-import { normalizeParts } from './parts.ts'
+} from '../../src/contract/index.ts'
+import { parseBoundedJson } from '../../src/lib/index.ts'
+import type { A2aCaller, A2aPayload, AgentChain } from './protocol/caller.ts'
+import { type Fields, isPlainObject } from './protocol/field-reader.ts'
+import type { A2aMessage, A2aPart } from './protocol/objects.ts'
+import type { Dialect } from './protocol/operations.ts'
+import { readSendRequest, type SendRequest } from './protocol/requests.ts'
 
 /** What a request says, and what was decided about it before it is accepted. */
 export type SendFacts = {
@@ -211,4 +213,161 @@ function callerSender({ kind, bearer, subject }: A2aCaller, scene: CallerContext
 
 function callerName(kind: A2aCaller['kind'], bearer: A2aCaller['bearer']): string {
   return bearer === undefined ? kind : (bearer.name ?? `token-${bearer.tokenId}`)
+}
+
+// Reads `metadata.mentionable`: taken out before anything is kept, and judged apart. What a
+// client may not say of itself, the resolution of a policy or what its own channel can do, is left out.
+
+/** Keys that are judged, or that only we may set. The rest is the sender's own and stays. */
+const taken = [
+  'identity_evidence',
+  'verifiable_credentials',
+  'agent_chain',
+  'policy_resolution',
+  'recipient_capabilities',
+]
+const key = 'mentionable'
+
+export type MentionableMetadata = {
+  readonly metadata: JsonObject | undefined
+  /** Evidence from another gateway, as it came. */
+  readonly forwarded: unknown
+  readonly chain: unknown
+  /** What it says its own channel can do, for the check of the evidence. */
+  readonly relay: unknown
+  /** The message that it answers, as its sender says. */
+  readonly inReplyTo: string | undefined
+}
+
+const nothing = { forwarded: undefined, chain: undefined, relay: undefined, inReplyTo: undefined }
+const maxIdLength = 256
+
+function takeMentionable(metadata: JsonObject | undefined): MentionableMetadata {
+  const carried = metadata?.[key]
+  if (metadata === undefined || carried === undefined) return { metadata, ...nothing }
+  const { [key]: _carried, ...rest } = metadata
+  // What is not an object is no evidence either, and said to be none.
+  if (!isPlainObject(carried)) return { metadata: metadataOrNone(rest), ...nothing, forwarded: carried }
+  const own = Object.fromEntries(Object.entries(carried).filter(([name]) => !taken.includes(name)))
+  const kept = Object.keys(own).length === 0 ? rest : { ...rest, [key]: own }
+  const { identity_evidence: forwarded, agent_chain: chain, recipient_capabilities: can, in_reply_to: parent } = carried
+  const relay = isPlainObject(can) ? can['mention_relay'] : undefined
+  const isId = typeof parent === 'string' && parent !== '' && parent.length <= maxIdLength
+  return { metadata: metadataOrNone(kept), forwarded, chain, relay, inReplyTo: isId ? parent : undefined }
+}
+
+function metadataOrNone(metadata: Fields): JsonObject | undefined {
+  // A part of what came as JSON.
+  return Object.keys(metadata).length === 0 ? undefined : (metadata as JsonObject)
+}
+
+export type CallChainResult =
+  | { readonly ok: true; readonly chain: AgentChain | undefined }
+  | { readonly ok: false; readonly problem: string }
+
+const ceiling = 4
+
+/** Headers and metadata may both tell how far the chain has come: the larger depth and the smaller ceiling count. */
+export function readCallChain(claimed: unknown, byHeaders: AgentChain | undefined): CallChainResult {
+  if (claimed === undefined || claimed === null) return { ok: true, chain: byHeaders }
+  if (!isChain(claimed)) return { ok: false, problem: 'must be { hop, max_hops, is_final } that agree with each other' }
+  const hop = Math.max(claimed.hop, byHeaders?.hop ?? 0)
+  const max_hops = Math.min(claimed.max_hops, byHeaders?.max_hops ?? ceiling, ceiling)
+  if (hop > max_hops) return { ok: false, problem: `must not have more than ${max_hops} hops` }
+  return { ok: true, chain: { hop, max_hops, is_final: hop === max_hops } }
+}
+
+function isChain(value: unknown): value is AgentChain {
+  if (!isPlainObject(value)) return false
+  const { hop, max_hops, is_final } = value
+  const areWhole = Number.isSafeInteger(hop) && Number.isSafeInteger(max_hops)
+  return areWhole && Number(hop) >= 1 && Number(hop) <= Number(max_hops) && is_final === (hop === max_hops)
+}
+
+// Parts of a message as agents read them: text, files that are fetched only when an agent opens them, JSON, tool events.
+
+const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
+/** Written as text, and a file to the agent that works with it. */
+const tableTypes = ['text/csv', 'text/tab-separated-values']
+const toolEvents = ['tool-call', 'tool-result', 'tool-error']
+
+export function normalizeParts(given: readonly A2aPart[]): readonly Part[] {
+  const parts: Part[] = []
+  const calls = new Map<string, number>()
+  for (const part of given) {
+    const event = readToolEvent(part)
+    const known = event === undefined ? undefined : calls.get(event.id)
+    if (event === undefined) parts.push(normalizePart(part))
+    else if (known === undefined) {
+      calls.set(event.id, parts.length)
+      parts.push(event)
+    } else parts[known] = { ...parts[known], ...withoutUndefined(event) } as KnownPart
+  }
+  return parts
+}
+
+function normalizePart({ text, raw, url, data, mediaType, filename }: A2aPart): Part {
+  const mime = mediaType === undefined ? {} : { mime: mediaType }
+  const name = filename === undefined ? {} : { name: filename }
+  if (text !== undefined) {
+    const type = mediaType?.toLowerCase().split(';')[0]?.trim()
+    const data_base64 = type !== undefined && tableTypes.includes(type) ? encodeTextBase64(text) : undefined
+    if (data_base64 !== undefined && data_base64.length * 3 <= maxInlineBytes * 4)
+      return { kind: 'file', bytes_ref: { kind: 'inline', data_base64 }, ...mime, ...name }
+    const known = textTypes.find((each) => each === type)
+    return { kind: 'text', mime: known ?? 'text/plain', content: text }
+  }
+  if (raw !== undefined) return { kind: 'file', bytes_ref: { kind: 'inline', data_base64: raw }, ...mime, ...name }
+  if (url !== undefined) {
+    // Only what can be fetched safely is a file; anything else is an address in the sender's text.
+    if (new URL(url).protocol === 'https:') return { kind: 'file', bytes_ref: { kind: 'url', url }, ...mime, ...name }
+    return { kind: 'link', url, ...(filename === undefined ? {} : { title: filename }) }
+  }
+  return {
+    kind: 'artifact',
+    bytes_ref: { kind: 'inline', data_base64: encodeTextBase64(JSON.stringify(data ?? null)) },
+    mime: mediaType ?? 'application/json',
+    ...name,
+  }
+}
+
+type ToolCall = Extract<KnownPart, { kind: 'tool_call' }>
+
+/** The tool event in a data part, if it is one. Text never becomes one. */
+function readToolEvent({ data }: A2aPart): ToolCall | undefined {
+  if (!isPlainObject(data) || typeof data['type'] !== 'string' || !toolEvents.includes(data['type'])) return undefined
+  const { type, toolCallId: id, toolName, input, output, error } = data as Fields
+  if (typeof id !== 'string' || id === '' || id.length > 256) return undefined
+  const name = typeof toolName === 'string' && toolName !== '' ? toolName : undefined
+  return {
+    kind: 'tool_call',
+    id,
+    name: name ?? 'unknown',
+    args: input ?? {},
+    ...(type === 'tool-result' ? { result: output ?? null } : {}),
+    ...(type === 'tool-error' ? { error: { message: readErrorText(error) } } : {}),
+  }
+}
+
+/** A result says nothing about the call that it belongs to: its name and input stay as they were. */
+function withoutUndefined({ result, error }: ToolCall): Partial<ToolCall> {
+  return { ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }) }
+}
+
+function readErrorText(error: unknown): string {
+  const message = isPlainObject(error) ? error['message'] : error
+  return typeof message === 'string' ? message : 'failed'
+}
+
+/** Reference to earlier work of the same caller, in words. */
+export function referencePart(id: string, state: string, text: string): Part {
+  const said = text.trim() === '' ? '' : `:\n${text.slice(0, 4000)}`
+  return textPart(`[refers to task ${id}, ${state}]${said}`)
+}
+
+function encodeTextBase64(text: string): string {
+  const bytes = new TextEncoder().encode(text)
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  return btoa(binary)
 }
