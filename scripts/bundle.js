@@ -121,7 +121,7 @@ function rowVersionPlugin(by) {
   return {
     name: `row version by ${by}`,
     setup(build) {
-      build.onLoad({ filter: /[/\\]src[/\\]storage[/\\]row-version\.ts$/ }, async ({ path }) => {
+      build.onLoad({ filter: /[/\\]src[/\\]db[/\\]row-version\.ts$/ }, async ({ path }) => {
         const text = await readFile(path, 'utf8')
         const contents = text.replace(
           /(export const rowVersion = )(\d+)/,

@@ -18,8 +18,9 @@
 
 import { type ClaimParts, withClaims, withoutClaims } from './accept-claims.ts'
 import { phaseAgain } from './account-deletions.ts'
-import { historyEntrySql, instantNow, rowVersion, statement, unindexed } from './client.ts'
+import { historyEntrySql, instantNow, statement, unindexed } from './client.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
+import { rowVersion } from './row-version.ts'
 import { task } from './task-snapshot.ts'
 import { ownThreads } from './thread-names.ts'
 import { orderSendLanesSql } from './turn-calls.ts'

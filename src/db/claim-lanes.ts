@@ -7,7 +7,8 @@
 // hung or killed its holder would be claimed before all others after every restart.
 
 import { auditedMessages } from './audit-lines.ts'
-import { isReadable, statement } from './client.ts'
+import { statement } from './client.ts'
+import { isReadable } from './row-version.ts'
 import { storedAccess } from './stored-access.ts'
 import { countedDeaths, deathsOfNext, isVanished } from './suspect-turns.ts'
 import { mayTakeOver } from './take-over.ts'

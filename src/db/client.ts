@@ -172,28 +172,6 @@ function cleaned(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? cleanText(value) : value
 }
 
-// The format of stored rows. Every inbox, turn and outbox row carries the version of the release that wrote it.
-//
-// A release writes this version, and reads it and every older one: a release that raises it brings older rows into the new shape
-// as the stores claim them. A newer row stays where it is until a newer release claims it, and so does all that waits
-// behind it in its lane: the order of a conversation outlives an upgrade.
-//
-// Version 2: only this release and later ones know access challenges, grants, blocks and the audit log. One of version 1 would
-// run an agent for a sender who is not admitted yet, and refuse held messages once their sender is admitted.
-
-export const rowVersion = 2
-
-/** SQL: whether the row that comes next, given as a sub-select of its version, can be read here; no row at all can. */
-export function isReadable(nextVersion: string): string {
-  return `coalesce(${nextVersion}, 0) <= ${rowVersion}`
-}
-
-/** The rows before the first one that only a newer release can read. */
-export function readableRows<Row extends { readonly v: number }>(rows: readonly Row[]): readonly Row[] {
-  const end = rows.findIndex((row) => row.v > rowVersion)
-  return end === -1 ? rows : rows.slice(0, end)
-}
-
 // A time as JSON spells it; the two drivers would give two kinds of objects.
 
 export function isoTime(column: string): string {

@@ -1,7 +1,8 @@
 // The port of hop 4: claims messages once, stores them and queues them, all in one commit.
 import type { Bounce, JsonObject, OnceClaim, ProtocolReply, RecordWrite, Task } from '../contract/index.ts'
 import { accept, acceptOnce, acceptWithMore } from './accept.ts'
-import { type Database, rowVersion, storableJson } from './client.ts'
+import { type Database, storableJson } from './client.ts'
+import { rowVersion } from './row-version.ts'
 
 /** One inbound event on its way into the inbox. Only `queued` rows enter a lane. */
 export type InboxDraft = {

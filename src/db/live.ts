@@ -1,6 +1,7 @@
 // The port of live messages, and of words to those who wait behind one: written while a turn runs, under the fence of its lane.
 import type { JsonObject, NormalizedResponse, QueuedCall } from '../contract/index.ts'
-import { type Database, rowVersion, statement, storableJson } from './client.ts'
+import { type Database, statement, storableJson } from './client.ts'
+import { rowVersion } from './row-version.ts'
 
 export type NewLiveRow = {
   readonly id: string

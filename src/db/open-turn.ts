@@ -4,7 +4,8 @@
 
 import { ambientContextSql } from './ambient-context.ts'
 import { auditedMessages } from './audit-lines.ts'
-import { historyEntrySql, instantNow, rowVersion, statement } from './client.ts'
+import { historyEntrySql, instantNow, statement } from './client.ts'
+import { rowVersion } from './row-version.ts'
 import { inheritedDeaths } from './suspect-turns.ts'
 import { turnedBy, turnedThread } from './thread-names.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'

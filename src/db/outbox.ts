@@ -1,16 +1,6 @@
 // The port of hop 8: send lanes are claimed, calls started, settled and released, every write fenced.
 import type { JsonObject, QueuedCall, RateLimit } from '../contract/index.ts'
-import {
-  type Database,
-  historyEntrySql,
-  historyTimeSql,
-  isReadable,
-  type Param,
-  readableRows,
-  rowVersion,
-  statement,
-  storableJson,
-} from './client.ts'
+import { type Database, historyEntrySql, historyTimeSql, type Param, statement, storableJson } from './client.ts'
 import {
   isCallSettledSql,
   isQuestionOpenSql,
@@ -19,6 +9,7 @@ import {
   questionDecided,
   questionSql,
 } from './questions.ts'
+import { isReadable, readableRows, rowVersion } from './row-version.ts'
 import { mayTakeOver } from './take-over.ts'
 import type { LeaseOptions } from './turns.ts'
 

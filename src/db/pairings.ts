@@ -1,9 +1,10 @@
 // The port of pairings: unknown senders, the codes they were given, and what an operator decided about them.
 import type { IdSource, JsonObject } from '../contract/index.ts'
 import { auditedActs, auditedMessages } from './audit-lines.ts'
-import { type Database, isoTime, type Param, rowVersion, statement } from './client.ts'
+import { type Database, isoTime, type Param, statement } from './client.ts'
 import { askPairingRoom, deletePairingOverflows, listPairingGroups } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
+import { rowVersion } from './row-version.ts'
 
 export const pairingStatuses = ['pending', 'approved', 'rejected', 'expired'] as const
 export type PairingStatus = (typeof pairingStatuses)[number]

@@ -1,5 +1,6 @@
 // Where owners of tasks want push notifications. $1 tenant, $2 connection, $3 task, $4 owner; another owner's task gives no row.
-import { isoTime, rowVersion, statement, unindexed } from './client.ts'
+import { isoTime, statement, unindexed } from './client.ts'
+import { rowVersion } from './row-version.ts'
 
 const own = `own as materialized (
   select t.id, t.state, t.state_at from tasks t

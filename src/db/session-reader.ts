@@ -1,7 +1,8 @@
 // The port of human take-over: an operator takes a conversation over, speaks in it, gives it back (`lanes.mode`).
 import type { Envelope, JsonObject, NormalizedResponse, QueuedCall } from '../contract/index.ts'
-import { type Database, rowVersion, statement, storableJson } from './client.ts'
+import { type Database, statement, storableJson } from './client.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
+import { rowVersion } from './row-version.ts'
 
 /** Where a session is held; what waits there is answered once its lane is `active` again. */
 export type SessionRoom = {

@@ -1,5 +1,5 @@
 // What a turn says, as rows of the outbox, in the commit that ends it. Needs `turn` with its columns, and `given` with calls.
-import { rowVersion } from './client.ts'
+import { rowVersion } from './row-version.ts'
 
 /** `mayTell`: a condition under which anything is said at all. */
 export const turnCalls = (mayTell: string): string => `

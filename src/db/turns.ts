@@ -9,7 +9,7 @@ import {
   turnMessages,
   waitingMessages,
 } from './claim-lanes.ts'
-import { type Database, readableRows, type Statement, storableJson } from './client.ts'
+import { type Database, type Statement, storableJson } from './client.ts'
 import {
   completeLiveTurn,
   completeTaskTurn,
@@ -31,6 +31,7 @@ import {
   splitLiveTurn,
   splitTurn,
 } from './open-turn.ts'
+import { readableRows } from './row-version.ts'
 import type { TakeOver } from './take-over.ts'
 import type {
   Disposition,
