@@ -12,7 +12,7 @@ import { createUnpinnedFetch } from '../../src/lib/index.ts'
 import { allowedFileOrigins, type SlackSettings } from './config.ts'
 import { slackDeliveryOutcome } from './deliver/outcome.ts'
 import type { CallWebApi, SlackTokenLookup, WebApiAnswer } from './deliver/web-api.ts'
-import { maxUploadBytes } from './render.ts'
+import { maxUploadBytes } from './render/reply.ts'
 import { fileSchema, type SlackCall } from './wire.ts'
 
 /** Slack's own limit; the file store applies its own. */

@@ -1,10 +1,11 @@
 // A reply while it grows: a native stream in a thread, else a message that is edited. One message either way: a
 // stream that nears its end is stopped and then edited, so nothing continues elsewhere.
 import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
-import { renderBlocks, streamTree } from '../../src/markdown/index.ts'
+import { streamTree } from '../../src/markdown/index.ts'
 import { isErrorOfClass } from './deliver/outcome.ts'
 import { type Send, sendWithPlainFallback, toSendOutcome } from './deliver/send-message.ts'
 import type { LiveState, OutboundDeps, WebApiAnswer } from './deliver/web-api.ts'
+import { renderBlocks } from './render/blocks.ts'
 import {
   isForOnePerson,
   type MessagePayload,

@@ -8,11 +8,12 @@ import type {
   LivePreview,
   LiveVerbs,
 } from '../../src/contract/index.ts'
-import { type EntityPiece, streamTree } from '../../src/markdown/index.ts'
+import { streamTree } from '../../src/markdown/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, containsBotToken, createBotApi } from './deliver/bot-api.ts'
 import { isUnmodifiedError, retryAfterMs } from './deliver/outcome.ts'
 import type { ChatRateLimit } from './deliver/rate-limit.ts'
+import type { EntityPiece } from './render/entities.ts'
 import { renderPieces, textMessageCall, textPayload } from './render/text.ts'
 import { replyToSchema, type TelegramReplyTo } from './wire/calls.ts'
 

@@ -1,14 +1,11 @@
 // Our renderers, each from Markdown to what its channel would send, and all of them from one tree.
-import {
-  parseMarkdown,
-  type Root,
-  renderBlocks,
-  renderEntities,
-  renderMail,
-  renderMarkdown,
-  renderMrkdwn,
-  renderNote,
-} from '../../src/markdown/index.ts'
+
+import { renderNote } from '../../adapters/activitypub/render/note.ts'
+import { renderMail } from '../../adapters/email/render/body.ts'
+import { renderBlocks } from '../../adapters/slack/render/blocks.ts'
+import { renderMrkdwn } from '../../adapters/slack/render/mrkdwn.ts'
+import { renderEntities } from '../../adapters/telegram/render/entities.ts'
+import { parseMarkdown, type Root, renderMarkdown } from '../../src/markdown/index.ts'
 
 export type Renderer = (markdown: string) => unknown
 

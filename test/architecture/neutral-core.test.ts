@@ -28,8 +28,6 @@ const knownNames = [
 const theOneThatMay = 'src/channels.ts'
 /** What an agent elsewhere is spoken to in: the names of a protocol's own headers and types (decision 20). */
 const spokenTo = ['src/agents/remote/wire.ts']
-/** Formats of platforms, named after them: they are on their way into the adapters. */
-const formats = /^src\/markdown\/(formats\/|index\.ts$)/
 
 function adapterNames(): readonly string[] {
   const folder = join(checkoutRoot, 'adapters')
@@ -43,7 +41,7 @@ function namedChannels(tree: SourceTree, names: readonly string[]): readonly Vio
   const pattern = new RegExp(`(?<![a-z0-9])(${names.join('|')})(?![a-z0-9])`, 'i')
   const found: Violation[] = []
   for (const [file, text] of tree) {
-    if (file === theOneThatMay || spokenTo.includes(file) || formats.test(file) || !file.startsWith('src/')) continue
+    if (file === theOneThatMay || spokenTo.includes(file) || !file.startsWith('src/')) continue
     walk(parseSource(file, text), (node) => {
       const words = textIn(node)?.replace(/([a-z0-9])([A-Z])/g, '$1 $2')
       const name = words === undefined ? undefined : pattern.exec(words)?.[1]

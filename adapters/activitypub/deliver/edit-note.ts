@@ -1,6 +1,7 @@
 // Changes or takes back a note that was sent: every server that got it is told.
 import type { JsonObject, Records, RenderedCall } from '../../../src/contract/index.ts'
-import { type Note, parseMarkdown, renderNote, writeMarkdown } from '../../../src/markdown/index.ts'
+import { parseMarkdown, writeMarkdown } from '../../../src/markdown/index.ts'
+import { type Note, renderNote } from '../render/note.ts'
 import { deleteNoteActivity, updateNoteActivity } from '../render/note-activity.ts'
 import { prependMentions } from '../render/reply-text.ts'
 import type { KeptFacts, NoteRecord } from '../wire/delivery.ts'

@@ -1,9 +1,10 @@
 // The words of a reply as notes of a thread. Those who are notified are named visibly, in the first note. Pure.
 import type { NormalizedResponse } from '../../../src/contract/index.ts'
-import { type Block, type Inline, type Note, type Root, renderNote, replyTree } from '../../../src/markdown/index.ts'
+import { type Block, type Inline, type Root, replyTree } from '../../../src/markdown/index.ts'
 import type { ActivityPubReplyTo, Person } from '../wire/delivery.ts'
 import { actorIri, profileIri } from '../wire/iris.ts'
 import { listInlines } from './attachments.ts'
+import { type Note, renderNote } from './note.ts'
 
 export type ReplyText = {
   readonly notes: readonly Note[]

@@ -1,6 +1,6 @@
 // Hop 8: a reply to notes that have no id yet. A question of policy goes only to the person it asks. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
-import { type Note, writeMarkdown } from '../../../src/markdown/index.ts'
+import { writeMarkdown } from '../../../src/markdown/index.ts'
 import {
   type ActivityPubReplyTo,
   chatType,
@@ -11,6 +11,7 @@ import {
 } from '../wire/delivery.ts'
 import { followersIri, publicAudience } from '../wire/iris.ts'
 import { renderAttachments } from './attachments.ts'
+import type { Note } from './note.ts'
 import { noteLengthLimit, notifiablePeople, type RenderHost, renderReplyText } from './reply-text.ts'
 
 export type RenderSettings = RenderHost & {

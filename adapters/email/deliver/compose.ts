@@ -1,8 +1,9 @@
 // The bytes of one mail, made by nodemailer's composer: structure and encodings are its own, what stands in the header is ours. It may
 // open no file and no address; every address is checked before it gets here, and the envelope is never read out of the header.
 import { type DeliveryOutcome, type FileSource, GatewayError } from '../../../src/contract/index.ts'
-import { type Block, type Inline, renderMail } from '../../../src/markdown/index.ts'
+import type { Block, Inline } from '../../../src/markdown/index.ts'
 import type { DecisionLink } from '../approval-links/links.ts'
+import { renderMail } from '../render/body.ts'
 import { isMessageId, isPlainMailAddress } from '../wire/address.ts'
 import type { MailCall, MailDecision, MailFileCall, MailPerson } from '../wire/call.ts'
 import type { MailNames } from './message-ids.ts'

@@ -7,7 +7,7 @@ import {
   type NormalizedResponse,
   type Part,
 } from '../../../src/contract/index.ts'
-import { type EntityChunk, plainTree, replyTree } from '../../../src/markdown/index.ts'
+import { plainTree, replyTree } from '../../../src/markdown/index.ts'
 import {
   type BareCall,
   type Button,
@@ -21,6 +21,7 @@ import {
   type TelegramReplyTo,
   type TextCall,
 } from '../wire/calls.ts'
+import type { EntityChunk } from './entities.ts'
 import { type RichUse, renderRichMessage } from './rich-message.ts'
 import { renderChunks, renderPieces, textMessageCall } from './text.ts'
 

@@ -1,6 +1,6 @@
 // Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
 import type { ControlFacts } from '../../../src/contract/index.ts'
-import { type EntityChunk, type EntityPiece, entityChunks, plainTree, type Root } from '../../../src/markdown/index.ts'
+import { plainTree, type Root } from '../../../src/markdown/index.ts'
 import {
   maxTextLength,
   type Place,
@@ -9,6 +9,7 @@ import {
   type TextCall,
   type TextPayload,
 } from '../wire/calls.ts'
+import { type EntityChunk, type EntityPiece, entityChunks } from './entities.ts'
 
 // What Telegram would by itself turn into a notification of a person or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).

@@ -1,6 +1,5 @@
 // Bot API calls as data, and where an answer goes.
 import * as z from 'zod'
-import type { Entity } from '../../../src/markdown/index.ts'
 
 /** Longest text of one message; Telegram counts code points after parsing, UTF-16 units are never fewer. */
 export const maxTextLength = 4096
@@ -33,6 +32,16 @@ export type Button =
   | { readonly text: string; readonly url: string }
 
 export type Keyboard = { readonly inline_keyboard: Button[][] }
+
+/** Formatting beside a text: `offset` and `length` are UTF-16 units. */
+export type Entity =
+  | {
+      readonly type: 'bold' | 'italic' | 'strikethrough' | 'code' | 'blockquote'
+      readonly offset: number
+      readonly length: number
+    }
+  | { readonly type: 'pre'; readonly offset: number; readonly length: number; readonly language?: string }
+  | { readonly type: 'text_link'; readonly offset: number; readonly length: number; readonly url: string }
 
 export type TextPayload = {
   readonly chat_id: number

@@ -1,6 +1,6 @@
 // The email cases about threads, ids and recipients: mails over SMTP, and which conversation they are in.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { baseSubject } from '../../../adapters/email/render.ts'
+import { baseSubject } from '../../../adapters/email/render/reply.ts'
 import { threadKey } from '../../../adapters/email/threading.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { statement } from '../../../src/db/client.ts'

@@ -1,7 +1,7 @@
 // Any tree, and any words: TDLib takes it, reads the same in it, and makes nothing live of it that is not allowed.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type EntityPiece, renderEntities } from '../../../src/markdown/index.ts'
+import { type EntityPiece, renderEntities } from '../../../adapters/telegram/render/entities.ts'
 import { scaled } from '../../setup/scale.ts'
 import { rangedPieces } from '../../unit/rendering/corpus/faces/entities-face.ts'
 import { anyTree } from '../../unit/rendering/tree-arbitrary.ts'

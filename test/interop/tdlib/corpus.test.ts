@@ -1,7 +1,7 @@
 // The corpus through the platform's own parser: 0 rejected, everything means there what it means here, nobody is called.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { EntityPiece } from '../../../src/markdown/index.ts'
+import type { EntityPiece } from '../../../adapters/telegram/render/entities.ts'
 import { corpusAnswers } from '../../unit/rendering/corpus/answers.ts'
 import { rangedPieces } from '../../unit/rendering/corpus/faces/entities-face.ts'
 import { describeBeside } from '../peer.ts'

@@ -1,5 +1,5 @@
 // One piece of text with ranges, judged by TDLib: is it taken, does it mean the same there, and does anything come alive in it?
-import { type EntityPiece, entitiesHtml } from '../../../src/markdown/index.ts'
+import { type EntityPiece, entitiesHtml } from '../../../adapters/telegram/render/entities.ts'
 import type { Tdlib, TextEntity } from './tdlib.ts'
 
 /** What differs, in words; nothing when TDLib sees what we meant. */

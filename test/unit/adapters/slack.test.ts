@@ -5,7 +5,7 @@ import { createWebApiCaller } from '../../../adapters/slack/deliver/web-api.ts'
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slack, slackChannel } from '../../../adapters/slack/index.ts'
 import { endRemovedInstallation } from '../../../adapters/slack/oauth/installations.ts'
-import { renderSlack } from '../../../adapters/slack/render.ts'
+import { renderSlack } from '../../../adapters/slack/render/reply.ts'
 import { type Installations, type JsonObject, secret } from '../../../src/contract/index.ts'
 import {
   ada,

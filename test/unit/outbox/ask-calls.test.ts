@@ -1,6 +1,6 @@
 // Which calls of a reply ask for a decision, as real channels render them, and what is left of each once it is decided.
 import { expect, test } from 'vitest'
-import { renderSlack } from '../../../adapters/slack/render.ts'
+import { renderSlack } from '../../../adapters/slack/render/reply.ts'
 import { renderTelegram } from '../../../adapters/telegram/render/render.ts'
 import { questionPart, questionText, withoutQuestions } from '../../../src/agents/approvals/approval-messages.ts'
 import { readPendingAction } from '../../../src/agents/approvals/pending-action.ts'

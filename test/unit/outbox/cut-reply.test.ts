@@ -1,6 +1,6 @@
 // However long a reply is, it becomes no more messages than its channel has for one, and says where the rest is.
 import { expect, test } from 'vitest'
-import { renderSlack } from '../../../adapters/slack/render.ts'
+import { renderSlack } from '../../../adapters/slack/render/reply.ts'
 import { renderWithFiles } from '../../../adapters/telegram/render/files.ts'
 import type { Adapter, NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'
 import { textPart } from '../../../src/contract/index.ts'

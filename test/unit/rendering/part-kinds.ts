@@ -1,17 +1,12 @@
 // What every kind of part looks like on every face, written out cell by cell. docs/rendering.md shows the same cells.
+
+import { renderNote } from '../../../adapters/activitypub/render/note.ts'
+import { renderMail } from '../../../adapters/email/render/body.ts'
+import { policyBlocks, renderBlocks } from '../../../adapters/slack/render/blocks.ts'
+import { renderMarkdownText, renderMrkdwn } from '../../../adapters/slack/render/mrkdwn.ts'
+import { renderEntities } from '../../../adapters/telegram/render/entities.ts'
 import type { Json, NormalizedResponse, Part } from '../../../src/contract/index.ts'
-import {
-  policyBlocks,
-  renderBlocks,
-  renderEntities,
-  renderMail,
-  renderMarkdown,
-  renderMarkdownText,
-  renderMrkdwn,
-  renderNote,
-  renderPlain,
-  replyTree,
-} from '../../../src/markdown/index.ts'
+import { renderMarkdown, renderPlain, replyTree } from '../../../src/markdown/index.ts'
 import type { Root } from '../../../src/markdown/tree.ts'
 
 export const faces = {

@@ -1,5 +1,6 @@
 // Short ways to say what a tree and a text with ranges show, so that cases read as sentences.
-import { entitiesHtml, parseMarkdown, type Root, renderEntities, renderPlain } from '../../../src/markdown/index.ts'
+import { entitiesHtml, renderEntities } from '../../../adapters/telegram/render/entities.ts'
+import { parseMarkdown, type Root, renderPlain } from '../../../src/markdown/index.ts'
 
 const limits = { limit: 4096, maxRanges: 100, maxBytes: 32_768 }
 const tappable = /(?<![\w/@])@\w{2,32}(?!\w)|(?<![\w/<>])\/\w{1,64}(?![\w/<>])/g

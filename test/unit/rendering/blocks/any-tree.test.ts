@@ -1,7 +1,8 @@
 // Any tree becomes messages that the platform takes, with every word, and nobody is called.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/markdown/index.ts'
+import { renderBlocks } from '../../../../adapters/slack/render/blocks.ts'
+import { renderMarkdownText, renderMrkdwn } from '../../../../adapters/slack/render/mrkdwn.ts'
 import { anyTree, lostWords } from '../tree-arbitrary.ts'
 import { nodesIn, refusals, wordsIn } from './acceptable.ts'
 

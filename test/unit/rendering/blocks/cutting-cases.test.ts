@@ -1,6 +1,8 @@
 // Cases C01 to C11, cutting, on blocks and on the two texts beside them.
 import { describe, expect, test } from 'vitest'
-import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/markdown/index.ts'
+import { renderBlocks } from '../../../../adapters/slack/render/blocks.ts'
+import { renderMarkdownText, renderMrkdwn } from '../../../../adapters/slack/render/mrkdwn.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
 import { nodesIn, refusals, wordsIn } from './acceptable.ts'
 
 const messagesOf = (markdown: string) => {

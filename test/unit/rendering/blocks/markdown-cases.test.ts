@@ -1,7 +1,9 @@
 // Cases M01 to M18, Markdown, on blocks, and where it differs on the old markup and the Markdown field.
 import { describe, expect, test } from 'vitest'
+import { renderBlocks } from '../../../../adapters/slack/render/blocks.ts'
+import { renderMarkdownText, renderMrkdwn } from '../../../../adapters/slack/render/mrkdwn.ts'
 import type { Json, JsonObject } from '../../../../src/contract/index.ts'
-import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/markdown/index.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
 import { nodesIn, refusals } from './acceptable.ts'
 
 const blocksOf = (markdown: string) => renderBlocks(parseMarkdown(markdown)).flatMap(({ blocks }) => blocks)

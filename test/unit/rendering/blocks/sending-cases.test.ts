@@ -1,6 +1,8 @@
 // Cases S70 to S77: what reaches the platform is what it accepts, and notifies no person it should not.
 import { describe, expect, test } from 'vitest'
-import { parseMarkdown, renderBlocks, renderMarkdownText, renderMrkdwn } from '../../../../src/markdown/index.ts'
+import { renderBlocks } from '../../../../adapters/slack/render/blocks.ts'
+import { renderMarkdownText, renderMrkdwn } from '../../../../adapters/slack/render/mrkdwn.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
 import { nodesIn, refusals, wordsIn } from './acceptable.ts'
 
 const paragraphs = (length: number) => {

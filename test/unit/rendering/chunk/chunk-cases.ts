@@ -1,6 +1,7 @@
 // Cases C01 to C11: cutting on the tree, measured as text with ranges.
 import { expect } from 'vitest'
-import { parseMarkdown, renderEntities, renderMarkdown } from '../../../../src/markdown/index.ts'
+import { renderEntities } from '../../../../adapters/telegram/render/entities.ts'
+import { parseMarkdown, renderMarkdown } from '../../../../src/markdown/index.ts'
 import type { Case } from '../../../conformance/conform.ts'
 import { piecesAsHtml } from '../shown.ts'
 

@@ -2,13 +2,9 @@
 import * as fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import { describe, expect, test } from 'vitest'
-import {
-  type Entity,
-  type EntityPiece,
-  entitiesHtml,
-  parseMarkdown,
-  renderEntities,
-} from '../../../../src/markdown/index.ts'
+import { type EntityPiece, entitiesHtml, renderEntities } from '../../../../adapters/telegram/render/entities.ts'
+import type { Entity } from '../../../../adapters/telegram/wire/calls.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
 import { asHtml } from '../shown.ts'
 import { anyTree, lostWords } from '../tree-arbitrary.ts'
 

@@ -1,6 +1,7 @@
 // Cases T50 to T55, T66 and T67: what goes out as text with ranges.
 import { expect } from 'vitest'
-import { entitiesHtml, parseMarkdown, plainTree, type Root, renderEntities } from '../../../../src/markdown/index.ts'
+import { entitiesHtml, renderEntities } from '../../../../adapters/telegram/render/entities.ts'
+import { parseMarkdown, plainTree, type Root } from '../../../../src/markdown/index.ts'
 import type { Case } from '../../../conformance/conform.ts'
 import { readHtml } from '../read-html.ts'
 import { asHtml, piecesAsHtml } from '../shown.ts'

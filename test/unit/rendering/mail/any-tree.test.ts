@@ -1,7 +1,7 @@
 // Any tree becomes a mail whose HTML is ours alone and whose text fits a page.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { renderMail } from '../../../../src/markdown/index.ts'
+import { renderMail } from '../../../../adapters/email/render/body.ts'
 import { readHtml } from '../read-html.ts'
 import { anyTree, lostWords } from '../tree-arbitrary.ts'
 

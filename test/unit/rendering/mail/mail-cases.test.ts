@@ -1,6 +1,7 @@
 // The Markdown cases, and hostile words, on both halves of a mail.
 import { describe, expect, test } from 'vitest'
-import { parseMarkdown, quoteText, renderMail } from '../../../../src/markdown/index.ts'
+import { quoteText, renderMail } from '../../../../adapters/email/render/body.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
 import { readHtml } from '../read-html.ts'
 
 const mail = (markdown: string) => renderMail(parseMarkdown(markdown))

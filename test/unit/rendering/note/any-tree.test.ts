@@ -1,7 +1,7 @@
 // Any tree becomes a thread of posts in the small HTML that other servers keep.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { renderNote } from '../../../../src/markdown/index.ts'
+import { renderNote } from '../../../../adapters/activitypub/render/note.ts'
 import { readHtml } from '../read-html.ts'
 import { anyTree, lostWords } from '../tree-arbitrary.ts'
 

@@ -1,6 +1,7 @@
 // The Markdown, cutting and reply cases that concern posts, and hostile words in them.
 import { describe, expect, test } from 'vitest'
-import { noteLength, parseMarkdown, renderNote } from '../../../../src/markdown/index.ts'
+import { noteLength, renderNote } from '../../../../adapters/activitypub/render/note.ts'
+import { parseMarkdown } from '../../../../src/markdown/index.ts'
 import { readHtml } from '../read-html.ts'
 
 const note = (markdown: string) =>

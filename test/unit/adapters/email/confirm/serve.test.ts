@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createDecisionLinks } from '../../../../../adapters/email/approval-links/links.ts'
 import { decisionEndpoints, serveDecision } from '../../../../../adapters/email/approval-links/serve.ts'
-import { renderMailReply } from '../../../../../adapters/email/render.ts'
+import { renderMailReply } from '../../../../../adapters/email/render/reply.ts'
 import type { AcceptResult, InboundMessage, ServeContext } from '../../../../../src/contract/index.ts'
 import * as out from '../../../../doubles/mail-out.ts'
 import { type MemoryNotes, memoryNotes } from '../../../../doubles/memory-notes.ts'

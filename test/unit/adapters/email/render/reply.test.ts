@@ -1,6 +1,6 @@
 // A reply as one mail: to whom it goes, what it says in both halves, what it quotes, and which files go along.
 import { describe, expect, test } from 'vitest'
-import { baseSubject, renderMailReply, replySubject } from '../../../../../adapters/email/render.ts'
+import { baseSubject, renderMailReply, replySubject } from '../../../../../adapters/email/render/reply.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../../src/contract/index.ts'
 import { question, replyOf, replyTo, storedFile, threadKey } from '../../../../doubles/mail-out.ts'
 

@@ -1,10 +1,6 @@
 // Blocks, the platform's old markup, and its Markdown field.
-import {
-  type BlocksMessage,
-  renderBlocks,
-  renderMarkdownText,
-  renderMrkdwn,
-} from '../../../../../src/markdown/index.ts'
+import { type BlocksMessage, renderBlocks } from '../../../../../adapters/slack/render/blocks.ts'
+import { renderMarkdownText, renderMrkdwn } from '../../../../../adapters/slack/render/mrkdwn.ts'
 import { nodesIn, refusals, wordsIn } from '../../blocks/acceptable.ts'
 import { readMarkdown } from './markdown-faces.ts'
 import { faceOf, type Shown, sizeProblems } from './shown.ts'

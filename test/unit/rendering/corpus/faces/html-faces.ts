@@ -1,5 +1,7 @@
 // Both halves of a mail, and posts.
-import { type MailBody, type Note, renderMail, renderNote } from '../../../../../src/markdown/index.ts'
+
+import { type Note, renderNote } from '../../../../../adapters/activitypub/render/note.ts'
+import { type MailBody, renderMail } from '../../../../../adapters/email/render/body.ts'
 import { readHtml } from '../../read-html.ts'
 import { faceOf, type Shown, sizeProblems } from './shown.ts'
 

@@ -1,14 +1,23 @@
-// The tree as messages of blocks, each within what the platform accepts, each with a text for notifications.
-import type { Json, JsonObject } from '../../contract/index.ts'
-import { chunkTree } from '../chunk.ts'
-import { sumOfBlocks } from '../chunk-size.ts'
-import { cutPoint } from '../chunk-text.ts'
-import { lineText } from '../inline-text.ts'
-import { type Policy, policyAction, policyText } from '../reply-tree.ts'
-import type { Block, Heading, Inline, Root, Table, TableCell } from '../tree.ts'
-import { mrkdwnText, renderMrkdwn } from './slack-mrkdwn.ts'
-import { type BlocksOptions, limits, resolveUserId, splitBroadcasts } from './slack-options.ts'
-import { richElements, richInline, textElement } from './slack-rich-text.ts'
+// The tree as messages of Block Kit blocks, each within what Slack accepts, each with a text for notifications.
+import type { Json, JsonObject } from '../../../src/contract/index.ts'
+import {
+  type Block,
+  chunkTree,
+  cutPoint,
+  type Heading,
+  type Inline,
+  lineText,
+  type Policy,
+  policyAction,
+  policyText,
+  type Root,
+  sumOfBlocks,
+  type Table,
+  type TableCell,
+} from '../../../src/markdown/index.ts'
+import { mrkdwnText, renderMrkdwn } from './mrkdwn.ts'
+import { type BlocksOptions, limits, resolveUserId, splitBroadcasts } from './options.ts'
+import { richElements, richInline, textElement } from './rich-text.ts'
 
 export type BlocksMessage = { readonly text: string; readonly blocks: readonly JsonObject[] }
 

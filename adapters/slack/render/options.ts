@@ -1,4 +1,4 @@
-// What a caller may allow beyond plain words, and how a native id is recognised.
+// What a caller may allow beyond plain words, and how an id of a Slack user is recognised.
 
 export type BlocksOptions = {
   /** The platform's id of a user who may be notified; without one the name is only text. */

@@ -5,16 +5,8 @@ import {
   type JsonObject,
   type NormalizedResponse,
   type Part,
-} from '../../src/contract/index.ts'
-import {
-  type BlocksMessage,
-  type FilePart,
-  plainTree,
-  policyBlocks,
-  renderBlocks,
-  renderPlain,
-  replyTree,
-} from '../../src/markdown/index.ts'
+} from '../../../src/contract/index.ts'
+import { type FilePart, plainTree, renderPlain, replyTree } from '../../../src/markdown/index.ts'
 import {
   approvalBlock,
   isForOnePerson,
@@ -23,7 +15,8 @@ import {
   replyToSchema,
   type SlackCall,
   type SlackReplyTo,
-} from './wire.ts'
+} from '../wire.ts'
+import { type BlocksMessage, policyBlocks, renderBlocks } from './blocks.ts'
 
 export type RenderFacts = {
   /** Whom a name calls, by the name in small letters. */

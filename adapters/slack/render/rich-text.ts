@@ -1,9 +1,14 @@
 // Blocks as elements of a rich_text block: sections, lists, quotes, preformatted text.
-import type { JsonObject } from '../../contract/index.ts'
-import { inlineText } from '../inline-text.ts'
-import { tableAsCode } from '../table.ts'
-import type { Block, Inline, List, ListItem } from '../tree.ts'
-import { type BlocksOptions, limits, resolveUserId, splitBroadcasts } from './slack-options.ts'
+import type { JsonObject } from '../../../src/contract/index.ts'
+import {
+  type Block,
+  type Inline,
+  inlineText,
+  type List,
+  type ListItem,
+  tableAsCode,
+} from '../../../src/markdown/index.ts'
+import { type BlocksOptions, limits, resolveUserId, splitBroadcasts } from './options.ts'
 
 export function richElements(blocks: readonly Block[], place: Place): readonly JsonObject[] {
   return withoutSeams(blocks.flatMap((block) => blockToRichElements(block, place)))

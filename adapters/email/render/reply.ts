@@ -6,20 +6,17 @@ import {
   type NormalizedResponse,
   type Part,
   parseAddress,
-} from '../../src/contract/index.ts'
+} from '../../../src/contract/index.ts'
 import {
   type Block,
   type FilePart,
   type Inline,
-  type MailBody,
   plainTree,
-  quoteText,
   type Root,
-  renderMail,
   replyFiles,
   replyTree,
-} from '../../src/markdown/index.ts'
-import { isMessageId, isPlainMailAddress } from './wire/address.ts'
+} from '../../../src/markdown/index.ts'
+import { isMessageId, isPlainMailAddress } from '../wire/address.ts'
 import {
   type MailCall,
   type MailDecision,
@@ -27,7 +24,8 @@ import {
   type MailPerson,
   type MailReplyTo,
   replyToSchema,
-} from './wire/call.ts'
+} from '../wire/call.ts'
+import { type MailBody, quoteText, renderMail } from './body.ts'
 
 const maxReferences = 20
 const maxFiles = 20

@@ -1,9 +1,23 @@
 // The tree as the two halves of a mail: HTML for clients that show it, text for all others.
 
-import { blocksHtml, element, escapeHtml, type HtmlFace, inlineHtml } from '../html.ts'
-import { lineText } from '../inline-text.ts'
-import { alignedTable, displayWidth, tableAsList } from '../table.ts'
-import type { Block, Heading, Inline, Link, List, Root, Table } from '../tree.ts'
+import {
+  alignedTable,
+  type Block,
+  blocksHtml,
+  displayWidth,
+  element,
+  escapeHtml,
+  type Heading,
+  type HtmlFace,
+  type Inline,
+  inlineHtml,
+  type Link,
+  type List,
+  lineText,
+  type Root,
+  type Table,
+  tableAsList,
+} from '../../../src/markdown/index.ts'
 
 export type MailBody = { readonly html: string; readonly text: string }
 

@@ -1,11 +1,21 @@
 // The tree as posts of a thread, each as long as other servers accept, numbered where there is more than one.
-import { chunkTree } from '../chunk.ts'
-import { type Fit, sumOfBlocks } from '../chunk-size.ts'
-import { blocksHtml, escapeHtml, type HtmlFace } from '../html.ts'
-import { inlineText } from '../inline-text.ts'
-import { safeUrl } from '../links.ts'
-import { tableAsList } from '../table.ts'
-import type { Block, Inline, Link, List, ListItem, Root } from '../tree.ts'
+import {
+  type Block,
+  blocksHtml,
+  chunkTree,
+  escapeHtml,
+  type Fit,
+  type HtmlFace,
+  type Inline,
+  inlineText,
+  type Link,
+  type List,
+  type ListItem,
+  type Root,
+  safeUrl,
+  sumOfBlocks,
+  tableAsList,
+} from '../../../src/markdown/index.ts'
 
 /** `blocks`: what it says, for other forms of the same words. */
 export type Note = { readonly html: string; readonly plainLength: number; readonly blocks: readonly Block[] }
