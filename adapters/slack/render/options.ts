@@ -1,4 +1,5 @@
 // What a caller may allow beyond plain words, and how an id of a Slack user is recognised.
+import { maxTextLength } from '../wire.ts'
 
 export type BlocksOptions = {
   /** The platform's id of a user who may be notified; without one the name is only text. */
@@ -24,8 +25,7 @@ export function splitBroadcasts(text: string, options: BlocksOptions): readonly 
 
 export const limits = {
   blocks: 50,
-  /** Characters of all blocks of one message; more is refused although no single limit is broken. */
-  message: 12_000,
+  message: maxTextLength,
   /** A fallback is read aloud or shown in a notification, so the beginning is enough. */
   fallback: 3_000,
   section: 3_000,

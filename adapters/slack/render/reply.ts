@@ -17,6 +17,7 @@ import {
   type SlackReplyTo,
 } from '../wire.ts'
 import { type BlocksMessage, policyBlocks, renderBlocks } from './blocks.ts'
+import { limits } from './options.ts'
 
 export type RenderFacts = {
   /** Whom a name calls, by the name in small letters. */
@@ -110,16 +111,13 @@ function messageCallFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolea
   return { method: 'chat.update', ...account, payload: { ...place, ...decidedCard(to, message), ts: card } }
 }
 
-/** Blocks of one message are at most fifty. */
-const maxBlocks = 50
-
 export function appendLineToBlocks(call: SlackCall, words: string): SlackCall {
   if (call.method !== 'chat.postMessage') return call
   const { payload } = call
   const [line] = renderBlocks(plainTree(words))
   const text = `${payload.text}\n\n${line?.text ?? ''}`
   const blocks = [...(payload.blocks ?? []), ...(line?.blocks ?? [])]
-  const hasRoom = text.length <= maxTextLength && blocks.length <= maxBlocks
+  const hasRoom = text.length <= maxTextLength && blocks.length <= limits.blocks
   const longer = { ...payload, text, ...(payload.blocks === undefined ? {} : { blocks }) }
   return { ...call, live: true, payload: hasRoom && line !== undefined ? longer : payload }
 }
@@ -164,7 +162,7 @@ function approvalCard({ policy }: PolicyPart): BlocksMessage {
 }
 
 function plainFallbackText(text: string): string {
-  return renderPlain(plainTree(text), { limit: 3000 })[0] ?? ''
+  return renderPlain(plainTree(text), { limit: limits.fallback })[0] ?? ''
 }
 
 function approvalButtons(code: string): JsonObject {
