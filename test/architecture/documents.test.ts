@@ -8,7 +8,9 @@ import { checkoutRoot, listFiles } from './source-tree.ts'
 
 const sourceFolders = ['src', 'adapters', 'scripts', 'bin', 'test', 'bench', 'deploy', '.ci', '.github']
 const isDocument = (path: string) =>
-  /^(README|CONTRIBUTING|CHANGELOG)\.md$|^docs\/.*\.md$|^adapters\/[^/]+\/README\.md$|^bench\/README\.md$/.test(path)
+  /^(README|CONTRIBUTING|CHANGELOG|SECURITY)\.md$|^docs\/.*\.md$|^adapters\/[^/]+\/README\.md$|^bench\/README\.md$/.test(
+    path,
+  )
 const isSource = (path: string) => /\.([cm]?[jt]sx?|ya?ml|toml)$/.test(path) && !path.startsWith('test/architecture/')
 
 function thisRepository(): Repository {
