@@ -127,7 +127,7 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       const drainBatch = async () =>
         drainInInvocation(env, context, queueDeadlineMs, await drainOptionsForBatch(batch, env))
       if (!deadLetters.test(batch.queue)) return logAndRethrow(drainBatch(), logDrainFailed(log))
-      log.error('wakes_dead', { count: batch.messages.length })
+      log.error('wakeup_failed', { count: batch.messages.length })
       batch.ackAll()
     },
     scheduled: (_controller, env, context) =>

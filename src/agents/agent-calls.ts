@@ -20,7 +20,7 @@ export interface AgentCalls {
   /**
    * Runs another agent now, with its own instructions, tools and policies, for the same person and under the same evidence. It
    * knows of the conversation what it is told here. Its steps are steps of this turn: done once, also when the process dies in
-   * the middle. Undefined: it chose to say nothing. Throws `sibling_refused`; `details.reason` says why.
+   * the middle. Undefined: it chose to say nothing. Throws `agent_call_denied`; `details.reason` says why.
    */
   call(
     slug: string,
@@ -59,8 +59,8 @@ function agentCallTool(
       try {
         return agentCallResult(await siblings.call(slug, message, { within: within() }))
       } catch (error) {
-        if (isGatewayError(error, 'sibling_refused'))
-          throw new ToolError(error.message, String(error.details['reason'] ?? 'sibling_refused'))
+        if (isGatewayError(error, 'agent_call_denied'))
+          throw new ToolError(error.message, String(error.details['reason'] ?? 'agent_call_denied'))
         throw error
       }
     },

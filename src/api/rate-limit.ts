@@ -55,7 +55,7 @@ async function limitedPrincipal(deps: Deps, context: Context): Promise<string | 
 
 function rateLimitedResponse({ log, now }: Pick<Deps, 'log' | 'now'>, { until, headers }: ExceededLimit): Response {
   const seconds = Math.max(1, Math.ceil((until - now()) / 1000))
-  log.warn('caller_limited', { reason: 'rate_limited' })
+  log.warn('rate_limited')
   return toResponse(rateLimitAnswer(seconds, { ...headers, 'ratelimit-reset': String(seconds) }))
 }
 

@@ -22,7 +22,7 @@ export async function sweepRound({ config, database, deps, log }: SweepDeps): Pr
   await sweepOnce(createSweepStore(database, config.tenant), policy, log)
   const store = createAccountDeletionStore(database, config.tenant)
   const farewells = await processAccountDeletions({ store, monotonicMs: deps.monotonicMs }, farewellMs)
-  if (farewells > 0) log.info('farewells_carried_out', { count: farewells })
+  if (farewells > 0) log.info('erasures_completed', { count: farewells })
   const removed = await deps.attachments.sweep()
   if (removed > 0) log.info('attachments_swept', { count: removed })
 }

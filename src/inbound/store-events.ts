@@ -123,7 +123,7 @@ function showNew(
   stored: AcceptResult | undefined,
 ): void {
   if (stored?.kind !== 'accepted') return
-  if (isForOperator) deps.log.warn('operator_needed', { connection: at.key, inbox: stored.inboxId, reason })
+  if (isForOperator) deps.log.warn('admin_action_required', { connection: at.key, inbox: stored.inboxId, reason })
   if (sends.length > 0) deps.bells.sends.ring()
   showOpened(deps, at, opened)
 }

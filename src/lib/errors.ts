@@ -27,7 +27,7 @@ export type ErrorCode =
   | 'reply_too_long'
   | 'state_invalid'
   | 'state_too_large'
-  | 'sibling_refused'
+  | 'agent_call_denied'
   | 'turn_deadline'
   | 'fetch_timeout'
   | 'render_failed'

@@ -6,7 +6,7 @@ import type { Log, LogFields } from '../contract/index.ts'
 const refusals: ReadonlySet<string> = new Set([
   'arrival_rejected',
   'arrival_postponed',
-  'caller_limited',
+  'rate_limited',
   'caller_refused',
   'request_failed',
 ])

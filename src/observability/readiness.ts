@@ -9,7 +9,7 @@ import { isStandstill, type SlotUse } from './process-metrics.ts'
 
 export type ProblemCode =
   | 'storage_unavailable'
-  | 'storage_hangs'
+  | 'db_unresponsive'
   | 'pump_stalled'
   | 'leases_stalled'
   | 'slots_full'
@@ -201,7 +201,7 @@ function daySpentProblem({ connection, ever, state }: HealthSample): Problem {
 async function storageProblems({ isCommitAnswered, probe, faults }: ReadinessDeps): Promise<readonly Problem[]> {
   if (!isCommitAnswered()) {
     const remedy = 'the database takes commits and does not answer; look at its locks and disk'
-    return [{ code: 'storage_hangs', remedy }]
+    return [{ code: 'db_unresponsive', remedy }]
   }
   const found = await withDatabaseTimeout(answerMs, probe()).then(
     () => [],

@@ -100,8 +100,8 @@ function createAgentCalls(scene: AgentCallContext, asker: Asker): AgentCalls {
 
 /** A refusal inside the called agent's own call was told there. */
 function tellRefusal({ context }: Asker, slug: string, error: unknown): void {
-  if (!isGatewayError(error, 'sibling_refused') || error.details['agent'] !== slug) return
-  context.emit('sibling_refused', { agent: slug, reason: error.details['reason'] })
+  if (!isGatewayError(error, 'agent_call_denied') || error.details['agent'] !== slug) return
+  context.emit('agent_call_denied', { agent: slug, reason: error.details['reason'] })
 }
 
 type Asked = {
@@ -128,7 +128,7 @@ async function runCalledAgent(
   })
   const who = await admitAgentCall(scene, sibling, message)
   const { emit } = asker.context
-  emit('sibling_called', { agent: sibling.slug, hop: chain.hop, max_hops: chain.max_hops })
+  emit('agent_call_started', { agent: sibling.slug, hop: chain.hop, max_hops: chain.max_hops })
   const facts = { threadId: message.thread_id, inReplyTo: message.id, agent: sibling.slug }
   const waits = createAgentCallPauses(sibling.slug, scene.questions)
   const told: Told = { said: [], lines: [], usage: {} }
@@ -164,7 +164,7 @@ async function runCalledAgent(
     reply = completeReply(await sibling.onSignal?.(signal, { ...context, transcript, history }), facts)
   }
   scene.onUsage(told.usage)
-  emit('sibling_answered', { agent: sibling.slug, status: reply?.status ?? 'silent' })
+  emit('agent_call_answered', { agent: sibling.slug, status: reply?.status ?? 'silent' })
   return withExtras(reply, told.said, facts)
 }
 
@@ -406,7 +406,7 @@ function createAgentCallPauses(slug: string, questions: AgentCallQuestions): Age
 
 /** Why an agent is not asked, or what it wanted cannot be had. */
 function agentCallDenied(slug: string, reason: string, why: string): GatewayError {
-  return new GatewayError('sibling_refused', `[agent] ${slug} was not asked: ${why} (${reason})`, {
+  return new GatewayError('agent_call_denied', `[agent] ${slug} was not asked: ${why} (${reason})`, {
     details: { agent: slug, reason },
   })
 }

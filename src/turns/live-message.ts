@@ -175,7 +175,7 @@ async function showTextFrame(
         return Math.max(everyMs, outcome.afterMs)
       case 'over':
       case 'unavailable':
-        deps.log.info('live_over', { ...liveLogFacts(ready), reason: outcome.reason })
+        deps.log.info('stream_closed', { ...liveLogFacts(ready), reason: outcome.reason })
         return outcome.kind === 'over' ? 'ended' : 'unavailable'
     }
   } catch {

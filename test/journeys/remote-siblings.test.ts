@@ -175,7 +175,7 @@ describeOnDatabase('a sibling elsewhere', (database) => {
             const reply = await agents.call(all[index + 1] ?? 'billing', textOf(message.parts))
             return `${slug} ${textOf(reply?.parts ?? [])}`
           } catch (error) {
-            if (!isGatewayError(error, 'sibling_refused')) throw error
+            if (!isGatewayError(error, 'agent_call_denied')) throw error
             return `${slug} (${String(error.details['reason'])})`
           }
         },

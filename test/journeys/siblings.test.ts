@@ -61,7 +61,7 @@ describeOnDatabase('a sibling', (database) => {
           const reply = await agents.call(next, `${textOf(message.parts)} from ${slug}`)
           return `${slug}: ${textOf(reply?.parts ?? [])}`
         } catch (error) {
-          if (!isGatewayError(error, 'sibling_refused')) throw error
+          if (!isGatewayError(error, 'agent_call_denied')) throw error
           return `${slug}: ${next} refused (${String(error.details['reason'])})`
         }
       },
@@ -72,8 +72,8 @@ describeOnDatabase('a sibling', (database) => {
     expect(await ask(start([relay('a', 'b'), relay('b', undefined)]), 'hi')).toBe('a: b: hi from a')
     expect(answers()).toHaveLength(1)
     expect((await told()).map(({ type, metadata }) => `${type} ${metadata['agent']}`)).toEqual([
-      'sibling_called b',
-      'sibling_answered b',
+      'agent_call_started b',
+      'agent_call_answered b',
     ])
     expect(await database().query(lines, [])).toEqual([{ agent: 'a', count: 1 }])
   })
@@ -114,7 +114,7 @@ describeOnDatabase('a sibling', (database) => {
     expect(await ask(start([relay('a', 'b'), relay('b', undefined, closed)]), 'hi')).toBe(
       'a: b refused (not_on_allow_list)',
     )
-    expect(await told()).toEqual([{ type: 'sibling_refused', metadata: { agent: 'b', reason: 'not_on_allow_list' } }])
+    expect(await told()).toEqual([{ type: 'agent_call_denied', metadata: { agent: 'b', reason: 'not_on_allow_list' } }])
   })
 
   test('that is in the chain already is not asked again; one that answered may be', async () => {
@@ -228,13 +228,13 @@ describeOnDatabase('a sibling', (database) => {
       expect(first?.system).toBe('Be exact.\n\nThis is hop 1 of 4 in a chain of agents; 3 remaining.')
       expect(first?.messages.map((line) => line.content)).toEqual(['Charge 5.'])
       expect((await told()).filter(({ metadata }) => metadata['agent'] === 'billing').map(({ type }) => type)).toEqual([
-        'sibling_called',
+        'agent_call_started',
         'turn_started',
         'tool_call',
         'tool_result',
         'turn_started',
         'completed',
-        'sibling_answered',
+        'agent_call_answered',
       ])
       expect(await database().query(ends, [])).toMatchObject([
         { status: 'completed', agent: 'desk', usage: { total_tokens: 400 } },

@@ -45,7 +45,7 @@ test.each([
     { faults: () => [{ statement: 'accept', sqlstate: '53100', remedy: 'make room' }] },
     ['storage_unavailable'],
   ],
-  ['commits are taken and never answered', { isCommitAnswered: () => false }, ['storage_hangs']],
+  ['commits are taken and never answered', { isCommitAnswered: () => false }, ['db_unresponsive']],
   ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['pump_stalled']],
   ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['pump_stalled']],
   ['no slot was free for 3 s and work waits', { slots: full(3_001), readSigns: due }, ['slots_full']],

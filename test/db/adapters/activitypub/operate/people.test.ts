@@ -46,7 +46,7 @@ describeOnDatabase('followers of an agent', (database) => {
     await ask(alice)
     expect(bot.gateway.logged).toContainEqual({
       level: 'warn',
-      event: 'operator_needed',
+      event: 'admin_action_required',
       facts: { connection: 'activitypub/default', inbox: expect.any(String), reason: 'follow_requested' },
     })
     expect((await command(desk, 'requests', 'list', { limit: '50' })).value).toMatchObject({

@@ -39,7 +39,7 @@ describeOnDatabase('a report about an agent', (database) => {
     const id = `${alice.id}/flags/1`
     await report(id, bot.actor('demo'), post)
     await report(id, bot.actor('demo'), post)
-    const warned = bot.gateway.logged.filter(({ event }) => event === 'operator_needed')
+    const warned = bot.gateway.logged.filter(({ event }) => event === 'admin_action_required')
     expect(warned).toMatchObject([{ level: 'warn', facts: { reason: 'flag_received' } }])
     const desk = deskAt(bot)
     expect((await command(desk, 'reports', 'list')).value).toMatchObject({
