@@ -194,10 +194,10 @@ async function requireStored({ name, kind, isRival, process }: Started, samples:
   if (isRival) return requireHandled(name, process, acknowledged)
   if (kind === undefined || kind.storage === 'nothing') return
   const headers = { authorization: `Bearer ${adminToken}` }
-  const response = await fetch(`http://127.0.0.1:${process.port}/admin/books`, { headers })
-  // The gateway's own books, in the shape its route documents.
-  const { books } = (await response.json()) as { readonly books: readonly { readonly received: number }[] }
-  const stored = books.reduce((sum, line) => sum + line.received, 0)
+  const response = await fetch(`http://127.0.0.1:${process.port}/admin/stats`, { headers })
+  // The gateway's own counts, in the shape its route documents.
+  const { stats } = (await response.json()) as { readonly stats: readonly { readonly received: number }[] }
+  const stored = stats.reduce((sum, line) => sum + line.received, 0)
   if (stored !== acknowledged) throw new Error(`${name} acknowledged ${acknowledged} messages and stored ${stored}`)
 }
 

@@ -75,7 +75,7 @@ const ownerScoped = /^\/admin\/(?:sessions|approvals|tool-requests)(?:\/|$)/
 
 /** Routes that change nothing and show nothing that a person said, or that a tool was given: what scope `read` opens. */
 const withoutContent = [
-  /^\/admin\/(?:audit|books|agents|dead|refused|rejected|ignored|deliveries|runs|sessions|tokens)$/,
+  /^\/admin\/(?:audit|stats|agents|dead-letters|refused|rejected|ignored|deliveries|runs|sessions|tokens)$/,
   /^\/admin\/(?:grants|pairings|principals|principals\/links)$/,
   /^\/admin\/approvals\/summary$/,
   /^\/admin\/(?:explain|runs)\/[^/]+$/,

@@ -25,7 +25,12 @@ export const retryBody = {
   schema: z.strictObject({
     state: z.enum(['unknown', 'refused', 'dead']),
     since: z.iso.datetime({ offset: true }).meta({ description: 'Those that ended then or later' }),
-    connection: z.string().min(1).max(200).optional().meta({ description: 'Only of this one, as the books name it' }),
+    connection: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .meta({ description: 'Only of this one, as parley stats names it' }),
     limit: z.number().int().min(1).max(500).default(100).meta({ description: 'How many at most, the oldest first' }),
     dry_run: z.boolean().default(false).meta({ description: 'Only counts; nothing is sent' }),
   }),
@@ -54,6 +59,13 @@ function addRetryRoute(app: Hono, { deliveries, wake }: Pick<AppDeps, 'deliverie
 }
 
 /** `bounced`: delivered, and a server on the way said that it came back or is late. */
+/** Messages that ended without an answer: the route of each state, and the field its list stands in. */
+export const endedMessageLists = [
+  { state: 'dead', path: '/admin/dead-letters', name: 'deadLetters' },
+  { state: 'refused', path: '/admin/refused', name: 'refused' },
+  { state: 'ignored', path: '/admin/ignored', name: 'ignored' },
+] as const
+
 const failedStates = ['unknown', 'refused', 'dead', 'bounced'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
 
@@ -86,23 +98,23 @@ const resourceRoutes: readonly ((app: Hono, deps: AppDeps) => void)[] = [
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => recordRefusedCallers(deps, context, next))
   app.use('/admin/*', (context, next) => admitCaller(deps, context, next))
-  app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
+  app.get('/admin/stats', async (context) => context.json({ stats: await deps.receipts.books() }))
   app.get('/admin/agents', (context) =>
     context.json({ agents: deps.agents.map((agent) => agentView(agent, deps.gateway.connections)) }),
   )
   addExplainRoute(app, deps)
-  for (const state of ['dead', 'refused', 'ignored'] as const) {
-    app.get(`/admin/${state}`, async (context) => {
+  for (const { state, path, name } of endedMessageLists) {
+    app.get(path, async (context) => {
       const page = readSeqPage(context)
-      return context.json(seqPageBody(state, await deps.receipts.list(state, page), page))
+      return context.json(seqPageBody(name, await deps.receipts.list(state, page), page))
     })
   }
-  app.get('/admin/dead/:id/effects', async (context) => {
+  app.get('/admin/dead-letters/:id/effects', async (context) => {
     if ((await deps.receipts.find(idParam(context))) === undefined)
-      throw new GatewayError('not_found', 'no such message; list them with GET /admin/dead')
+      throw new GatewayError('not_found', 'no such message; list them with GET /admin/dead-letters')
     return context.json({ effects: await deps.receipts.mayRepeat(idParam(context)) })
   })
-  app.post('/admin/dead/:id/resubmit', async (context) => {
+  app.post('/admin/dead-letters/:id/resubmit', async (context) => {
     const how = { isAnew: context.req.query('anew') === 'true' }
     return answerChange(
       deps,

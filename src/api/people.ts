@@ -135,7 +135,7 @@ export function addPrincipalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, '
   })
 }
 
-// POST /admin/forget: erases one person's data, a bounded piece per request. It cannot be undone, so it says what it does.
+// POST /admin/erase: erases one person's data, a bounded piece per request. It cannot be undone, so it says what it does.
 
 /** Well under what a proxy or a caller waits for. */
 const budgetMs = 10_000
@@ -157,18 +157,18 @@ const eraseSchema = z
 export const eraseBody = {
   schema: eraseSchema,
   maxBytes: 4096,
-  remedy: 'send {"principal": "…", "dryRun": true} to count, {"principal": "…", "confirm": true} to forget',
+  remedy: 'send {"principal": "…", "dryRun": true} to count, {"principal": "…", "confirm": true} to erase',
 } as const
 
 export function addEraseRoute(app: Hono, deps: Pick<AppDeps, 'forget' | 'now' | 'log' | 'wake'>): void {
-  app.post('/admin/forget', async (context) => {
+  app.post('/admin/erase', async (context) => {
     const { principal, dryRun, from } = await readJsonRequest(context, eraseBody)
     const store = deps.forget
     if (dryRun) return context.json({ isDone: false, removed: await countPersonData({ store }, principal), next: null })
     const wish = { principal, from, budgetMs, actor: actorName(context) }
     const forgotten = await erasePerson({ store, monotonicMs: deps.now }, wish)
     const rows = Object.values(forgotten.removed).reduce((sum, count) => sum + count, 0)
-    deps.log.info('person_forgotten', { outcome: forgotten.isDone ? 'done' : 'begun', rows })
+    deps.log.info('person_erased', { outcome: forgotten.isDone ? 'done' : 'begun', rows })
     deps.wake()
     return context.json(forgotten)
   })

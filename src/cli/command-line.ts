@@ -35,13 +35,18 @@ function findCommand(root: Group, words: readonly string[]): Found {
   let rest = words
   while ('commands' in node) {
     const [word] = rest
-    const next: Node | undefined = node.commands.find((each) => each.name === word) ?? fallbackCommand(node, rest)
+    const named: Node | undefined = node.commands.find((each) => isNamed(each, word))
+    const next: Node | undefined = named ?? fallbackCommand(node, rest)
     if (next === undefined) break
     path.push(node.name)
     node = next
-    if (next.name === word) rest = rest.slice(1)
+    if (named !== undefined) rest = rest.slice(1)
   }
   return { node, path, rest }
+}
+
+function isNamed(node: Node, word: string | undefined): boolean {
+  return node.name === word || ('commands' in node && word !== undefined && node.aliases?.includes(word) === true)
 }
 
 /** Flags alone are flags of the fallback; help is about the group. */
@@ -117,6 +122,8 @@ type Command<Args extends ArgsDef = ArgsDef> = {
 /** A word that only groups others: `parley deliveries …`. */
 export type Group = {
   readonly name: string
+  /** Shorter words for the same group; help and errors say its name. */
+  readonly aliases?: readonly string[]
   readonly description: string
   readonly examples: readonly string[]
   /** The command that is meant where none is named. */

@@ -21,7 +21,7 @@ import { tokensCommands } from './tokens.ts'
 const root = {
   name: 'parley',
   description: 'Make an agent reachable from every channel, with nothing lost and nothing doubled.',
-  examples: ['parley start', 'parley books'],
+  examples: ['parley start', 'parley stats'],
   commands: [
     startCommand,
     migrateCommand,

@@ -255,7 +255,7 @@ function staleBackupLines({ manifest, doubted }: RestoreReport): readonly string
     doubted === 0
       ? '  no delivery waited at that moment'
       : `  ${doubted} deliveries that waited may have left since: they are looked up or repeated where the platform can tell, else listed as unknown`,
-    'See parley deliveries list --state unknown, and parley books.',
+    'See parley deliveries list --state unknown, and parley stats.',
   ]
 }
 

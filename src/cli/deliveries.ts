@@ -167,12 +167,12 @@ function indentedJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(/^/gm, '  ')
 }
 
-// `parley dead`: dead letters, messages that ended without an answer, and their retry.
+// `parley dead-letters`: dead letters, messages that ended without an answer, and their retry.
 
 const deadLettersListCommand = operatorCommand({
   name: 'list',
   description: 'List messages whose turn died or that could not be read, newest first.',
-  examples: ['parley dead list', 'parley dead list --state refused --limit 200 --json'],
+  examples: ['parley dead-letters list', 'parley dead-letters list --state refused --limit 200 --json'],
   args: {
     state: {
       type: 'enum',
@@ -185,12 +185,12 @@ const deadLettersListCommand = operatorCommand({
   before: (args) => void buildPageQuery(args, {}),
   async run({ args, callGateway, show }) {
     const state = args.state ?? 'dead'
+    const [route, field] = state === 'dead' ? ['dead-letters', 'deadLetters'] : [state, state]
     const answer = await callGateway<{ readonly next: number | null } & Readonly<Record<string, unknown>>>(
       'GET',
-      `/admin/${state}?${buildPageQuery(args, {})}`,
+      `/admin/${route}?${buildPageQuery(args, {})}`,
     )
-    // The route names its list after the state.
-    const messages = answer[state] as readonly EndedMessage[]
+    const messages = answer[field] as readonly EndedMessage[]
     const lines = formatTable(messages, [
       { title: 'ID', cell: (line) => line.id },
       { title: 'CONNECTION', cell: (line) => line.connection },
@@ -200,7 +200,7 @@ const deadLettersListCommand = operatorCommand({
       { title: 'TRIES', cell: (line) => line.attempts },
       { title: 'RECEIVED', cell: (line) => formatInstant(line.receivedAt) },
     ])
-    const more = pageFooter(answer.next, `parley dead list --state ${state}`)
+    const more = pageFooter(answer.next, `parley dead-letters list --state ${state}`)
     show({ messages, next: answer.next }, messages.length === 0 ? `No ${state} messages.` : `${lines}${more}`)
   },
 })
@@ -210,8 +210,8 @@ const resubmitCommand = operatorCommand({
   description:
     'Queue a dead message again, with the others of its turn; what was done is not done again. What could not be read is read by this release.',
   examples: [
-    'parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab',
-    'parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab --anew --yes',
+    'parley dead-letters resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab',
+    'parley dead-letters resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab --anew --yes',
   ],
   args: {
     id: { type: 'positional', required: true, description: 'Id of a dead message, as the list shows it' },
@@ -223,7 +223,7 @@ const resubmitCommand = operatorCommand({
     yes: { type: 'boolean', default: false, description: 'With --anew: let it happen again' },
   },
   async run({ args, callGateway, show, isOffline }) {
-    const path = `/admin/dead/${encodeURIComponent(args.id)}`
+    const path = `/admin/dead-letters/${encodeURIComponent(args.id)}`
     const effects = args.anew ? await fetchPastEffects(callGateway, path) : []
     if (effects.length > 0 && !args.yes) {
       const lines = formatTable(effects, [
@@ -243,8 +243,9 @@ async function fetchPastEffects(callGateway: CallGateway, path: string): Promise
 }
 
 export const deadLettersCommands: Group = {
-  name: 'dead',
-  description: 'Messages that ended without an answer.',
-  examples: ['parley dead list', 'parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab'],
+  name: 'dead-letters',
+  aliases: ['dlq'],
+  description: 'Messages that ended without an answer; parley dlq for short.',
+  examples: ['parley dead-letters list', 'parley dead-letters resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab'],
   commands: [deadLettersListCommand, resubmitCommand],
 }

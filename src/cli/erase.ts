@@ -1,4 +1,4 @@
-// `parley forget`: erases what is stored about one person, on every connection, and says what that was.
+// `parley erase`: erases what is stored about one person, on every connection, and says what that was.
 
 import type { ErasedCounts } from '../db/erase-person.ts'
 import { addErasedCounts, type EraseResult, noneErased } from '../identity/erase.ts'
@@ -7,12 +7,12 @@ import { type CallGateway, operatorCommand } from './operator-command.ts'
 import { printRemark } from './output.ts'
 
 export const eraseCommand = operatorCommand({
-  name: 'forget',
+  name: 'erase',
   description: 'Erase everything that is stored about one person, on every connection. It cannot be undone.',
   examples: [
-    'parley forget space:T123/U456 --dry-run',
-    'parley forget space:T123/U456',
-    'parley forget space:T123/U456 --yes --json',
+    'parley erase space:T123/U456 --dry-run',
+    'parley erase space:T123/U456',
+    'parley erase space:T123/U456 --yes --json',
   ],
   args: {
     principal: {
@@ -30,7 +30,7 @@ export const eraseCommand = operatorCommand({
   async run({ args, callGateway, show }) {
     const { principal } = args
     if (args['dry-run'] === true) {
-      const { removed } = await callGateway<EraseResult>('POST', '/admin/forget', { body: { principal, dryRun: true } })
+      const { removed } = await callGateway<EraseResult>('POST', '/admin/erase', { body: { principal, dryRun: true } })
       return show({ isDone: false, removed }, removedText(removed, 'There is', `Nothing is stored about ${principal}.`))
     }
     const removed = await eraseAll(callGateway, principal)
@@ -44,7 +44,7 @@ async function eraseAll(callGateway: CallGateway, principal: string): Promise<Er
   let from: EraseResult['next'] = null
   do {
     const body = { principal, confirm: true, from }
-    const piece: EraseResult = await callGateway('POST', '/admin/forget', { body, timeoutMs: 120_000 })
+    const piece: EraseResult = await callGateway('POST', '/admin/erase', { body, timeoutMs: 120_000 })
     removed = addErasedCounts(removed, piece.removed)
     from = piece.next
     if (from !== null) printRemark(`${removed.receipts} messages, ${removed.lines} lines so far …`)

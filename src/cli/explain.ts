@@ -23,7 +23,7 @@ export const explainCommand = operatorCommand({
     },
     connection: {
       type: 'string',
-      description: 'Only on this connection, channel/id as the books show it',
+      description: 'Only on this connection, channel/id as parley stats shows it',
       valueHint: 'channel/id',
     },
   },

@@ -7,7 +7,7 @@ import { printableLine } from './output.ts'
 export const pageArgs = {
   limit: { type: 'string', default: '50', description: 'Lines per page, 1 to 500', valueHint: 'number' },
   before: { type: 'string', description: 'Where the page before this one ended', valueHint: 'number' },
-  connection: { type: 'string', description: 'Only this one, as the books name it', valueHint: 'channel/id' },
+  connection: { type: 'string', description: 'Only this one, as parley stats names it', valueHint: 'channel/id' },
 } as const
 
 type PageFlags = {

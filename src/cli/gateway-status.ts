@@ -81,16 +81,16 @@ export const agentsCommand = operatorCommand({
   },
 })
 
-// `parley books`: the ledger: what came in and what became of it, per connection.
+// `parley stats`: the ledger: what came in and what became of it, per connection.
 
 export const statsCommand = operatorCommand({
-  name: 'books',
+  name: 'stats',
   description: 'Show per connection: received = answered + merged + refused + dead + in flight.',
-  examples: ['parley books', "parley books --json | jq '.books[] | select(.dead > 0)'"],
+  examples: ['parley stats', "parley stats --json | jq '.stats[] | select(.dead > 0)'"],
   args: {},
   async run({ callGateway, show }) {
-    const { books } = await callGateway<{ books: readonly BooksLine[] }>('GET', '/admin/books')
-    const lines = formatTable(books, [
+    const { stats } = await callGateway<{ stats: readonly BooksLine[] }>('GET', '/admin/stats')
+    const lines = formatTable(stats, [
       { title: 'CONNECTION', cell: (line) => line.connection },
       { title: 'RECEIVED', cell: (line) => line.received },
       { title: 'ANSWERED', cell: (line) => line.answered },
@@ -102,7 +102,7 @@ export const statsCommand = operatorCommand({
       { title: 'DUPLICATES', cell: (line) => line.duplicates },
       { title: 'BALANCE', cell: (line) => (isBalanced(line) ? 'ok' : 'BROKEN') },
     ])
-    show({ books }, books.length === 0 ? 'Nothing has been received yet.' : lines)
+    show({ stats }, stats.length === 0 ? 'Nothing has been received yet.' : lines)
   },
 })
 

@@ -13,7 +13,7 @@ const subjectArg = {
   subject: { type: 'positional', required: true, description: 'Who, as evidence names them, such as chat:42' },
 } as const
 const placeArgs = {
-  connection: { type: 'string', description: 'Only there, as the books name it', valueHint: 'channel/id' },
+  connection: { type: 'string', description: 'Only there, as parley stats names it', valueHint: 'channel/id' },
   agent: { type: 'string', description: 'Only with this agent', valueHint: 'slug' },
   expires: { type: 'string', description: 'For so long: 45m, 12h, 30d, 8w (default: for ever)', valueHint: 'time' },
 } as const

@@ -47,7 +47,7 @@ function currentCountFamilies(signs: readonly HealthSample[], connections: reado
   return [
     gaugeFamily(
       'parley_messages',
-      'The books: messages by state. queued, in_turn and held are in flight.',
+      'Messages by state. queued, in_turn and held are in flight.',
       countByState('message', messageStates),
     ),
     gaugeFamily(

@@ -60,12 +60,12 @@ export function createOperator(url: () => string): Operator {
     // Rows name a connection `channel/id`; the crash tests name it by its id, which is unique among theirs.
     return (body[field] ?? []).map((line) => ({ ...line, connection: line.connection.split('/').at(-1) ?? '' }))
   }
-  const books = () => read<BooksLine>('/admin/books', 'books')
+  const books = () => read<BooksLine>('/admin/stats', 'stats')
   const deliveries = (states: string) =>
     read<DeliveryLine>(`/admin/deliveries?state=${states}&limit=${listLimit}`, 'deliveries')
   return {
     books,
-    dead: () => read<DeadLine>(`/admin/dead?limit=${listLimit}`, 'dead'),
+    dead: () => read<DeadLine>(`/admin/dead-letters?limit=${listLimit}`, 'deadLetters'),
     failedDeliveries: async () => (await deliveries('unknown,refused,dead')).filter((line) => line.settledAt !== null),
     delivery: async (id) => (await get<{ readonly delivery: Delivery }>(`/admin/deliveries/${id}`)).delivery,
     async interruptedRuns() {

@@ -43,15 +43,15 @@ export function createShapesDesk(random: SeededRandom, shop: Shop): ShapesDesk {
       }
     },
     async tryAgain(gateway, share) {
-      const { status, body } = await ask(gateway, 'GET', '/admin/dead?limit=500')
+      const { status, body } = await ask(gateway, 'GET', '/admin/dead-letters?limit=500')
       if (status !== 200) return
-      const dead = (body as { readonly dead: readonly Dead[] }).dead
+      const dead = (body as { readonly deadLetters: readonly Dead[] }).deadLetters
       for (const { id, messageId, reason } of dead) {
         // Whether such a reply arrived is not known: to try it again may say it twice, which is not what is tested here.
         if (reason.startsWith('delivery_') || random.next() > share) continue
         if (random.next() < 0.7) shop.heal(dead.map((each) => each.messageId))
         const isAnew = random.next() < 0.15
-        const told = await ask(gateway, 'POST', `/admin/dead/${id}/resubmit${isAnew ? '?anew=true' : ''}`)
+        const told = await ask(gateway, 'POST', `/admin/dead-letters/${id}/resubmit${isAnew ? '?anew=true' : ''}`)
         const isDone = told.status === 200
         // No answer: it may have been queued.
         if (isAnew && (isDone || told.status === undefined)) anew.set(messageId, (anew.get(messageId) ?? 0) + 1)

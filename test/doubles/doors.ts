@@ -59,7 +59,7 @@ export const ownedDoors: readonly PlainRequest[] = [
     body: JSON.stringify({ message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } }),
   },
   { path: '/metrics' },
-  { path: '/admin/books' },
+  { path: '/admin/stats' },
   { path: '/admin/sessions' },
   { path: '/admin/approvals' },
   { path: '/admin/explain/m1' },

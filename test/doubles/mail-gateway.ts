@@ -59,8 +59,8 @@ export default defineConfig({
     domain,
     port,
     async books() {
-      const { books } = (await gateway.get('/admin/books')).body as { books: readonly Record<string, unknown>[] }
-      return books[0] ?? {}
+      const { stats } = (await gateway.get('/admin/stats')).body as { stats: readonly Record<string, unknown>[] }
+      return stats[0] ?? {}
     },
     async parley(...args) {
       const env = { PARLEY_DATA_DIR: dataDir, PARLEY_ADMIN_TOKEN: 'operator-token-of-the-tests', EMAIL_CHANNEL: 'off' }

@@ -111,7 +111,7 @@ describeOnDatabase('files into the fediverse', (database) => {
     expect([shown.status, shown.headers.get('cache-control')]).toEqual([200, 'private, no-store'])
     const app = createTestApp(bot.gateway, database())
     const [owner] = await database().query<{ owner: string }>(owners, [])
-    const forgotten = await app.request('/admin/forget', {
+    const forgotten = await app.request('/admin/erase', {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${operatorToken}` },
       body: JSON.stringify({ principal: owner?.owner, confirm: true }),

@@ -269,7 +269,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     await ask({ conversation: 'hall 2', mainLine: 'hall' })
     await talk('eve speaks', { from: 'eve' })
     const app = createTestApp(gateway, database())
-    const answer = await app.request('/admin/forget', {
+    const answer = await app.request('/admin/erase', {
       method: 'POST',
       headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
       body: JSON.stringify({ principal: `loopback:${bob}`, confirm: true }),

@@ -147,7 +147,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
       await settled()
       isBroken = false
       const [id] = await idsOf()
-      expect(await ask('POST', `/admin/dead/${id}/resubmit`)).toMatchObject({ status: 200 })
+      expect(await ask('POST', `/admin/dead-letters/${id}/resubmit`)).toMatchObject({ status: 200 })
       await settled()
       const { explanation } = (await ask('GET', `/admin/explain/${id}`)).body
       const told = explanation.story.lines.map((line: { title: string; text: string }) => `${line.title}: ${line.text}`)
@@ -183,10 +183,10 @@ describeOnDatabase('the audit log of a journey', (database) => {
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'die' })
       await settled()
       const [id = ''] = await idsOf()
-      await ask('POST', `/admin/dead/${id}/resubmit`)
+      await ask('POST', `/admin/dead-letters/${id}/resubmit`)
       await settled()
       await ask('POST', `/admin/replay/${id}`)
-      await ask('POST', '/admin/dead/0192f1c2-7d5e-7abc-8def-0123456789ab/resubmit')
+      await ask('POST', '/admin/dead-letters/0192f1c2-7d5e-7abc-8def-0123456789ab/resubmit')
       expect((await lines('message.resubmit')).map(({ outcome, code, actor }) => [outcome, code, actor])).toEqual([
         ['done', null, actor],
         ['refused', 'nothing_to_do', actor],
@@ -329,13 +329,13 @@ describeOnDatabase('the audit log of a journey', (database) => {
       let now = Date.parse('2026-01-01T00:00:00Z')
       app = createTestApp(gateway, database(), { now: () => now, sourceOf: () => 'remote', mayOperate: () => true })
       for (let count = 0; count < 5; count += 1) {
-        const { status, headers, body } = await ask('GET', '/admin/books', undefined, 'canary-wrong')
+        const { status, headers, body } = await ask('GET', '/admin/stats', undefined, 'canary-wrong')
         expect(status).toBe(401)
         expect(headers.get('x-parley-trace')).toBe(body.error.trace)
       }
-      await app.request('/admin/books')
+      await app.request('/admin/stats')
       now += 61_000
-      await ask('GET', '/admin/books', undefined, 'canary-wrong')
+      await ask('GET', '/admin/stats', undefined, 'canary-wrong')
       const { lines: written } = await gateway.deps.audit.list({ action: 'caller' }, { limit: 9 })
       expect(written.toReversed().map(({ code, outcome, detail }) => ({ code, outcome, detail }))).toEqual([
         { code: 'bad_token', outcome: 'refused', detail: { count: 1 } },
@@ -350,10 +350,10 @@ describeOnDatabase('the audit log of a journey', (database) => {
     test('noise on one connection does not push out what happened on another', async () => {
       start()
       const rejections = [...Array(600).keys()]
-      for (const count of rejections) await ask('GET', `/admin/books?${count}`, undefined, 'wrong')
+      for (const count of rejections) await ask('GET', `/admin/stats?${count}`, undefined, 'wrong')
       const { bytes } = await loopbackArrival({ id: 'm1', from: 'ada', text: 'hi' })
       await app.request('/hooks/loopback-none/loopback-none', { method: 'POST', body: Buffer.from(bytes) })
-      for (const count of rejections) await ask('GET', `/admin/books?${count}`, undefined, 'wrong')
+      for (const count of rejections) await ask('GET', `/admin/stats?${count}`, undefined, 'wrong')
       const all = (await ask('GET', '/admin/rejected?connection=loopback-none/loopback-none')).body.rejected
       expect(all).toHaveLength(1)
       expect((await ask('GET', '/admin/rejected?limit=500')).body.rejected).toHaveLength(500)

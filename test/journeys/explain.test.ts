@@ -205,7 +205,7 @@ describeOnDatabase('explain', (database) => {
       ])
       expect(words(story)).toContain('Given up After attempt 3')
       expect(words(story)).toContain('The apology arrived as v1')
-      expect(commands(story)).toEqual([`parley dead resubmit ${story.facts.message?.id}`])
+      expect(commands(story)).toEqual([`parley dead-letters resubmit ${story.facts.message?.id}`])
       expectDocumented('Dead turn', story)
     })
 
@@ -221,7 +221,7 @@ describeOnDatabase('explain', (database) => {
       expect(commands(story)).toEqual([
         `parley deliveries retry ${outboxId}`,
         `parley deliveries drop ${outboxId}`,
-        `parley dead resubmit ${story.facts.message?.id}`,
+        `parley dead-letters resubmit ${story.facts.message?.id}`,
       ])
       expectDocumented('Unknown send', story)
     })
@@ -476,7 +476,7 @@ describeOnDatabase('explain', (database) => {
       await gateway.deliver({ id: 'm1', from: 'ada', text: canary, event: 'from the future' } as never)
       const story = await told((await gateway.deps.receipts.list('dead', { limit: 1 }))[0]?.id ?? '')
       expect(story.story.headline).toBe('Dead: it is genuine, but could not be taken (invalid_event).')
-      expect(commands(story)).toEqual([`parley dead resubmit ${story.facts.message?.id}`])
+      expect(commands(story)).toEqual([`parley dead-letters resubmit ${story.facts.message?.id}`])
       expect(JSON.stringify(story)).not.toContain(canary)
     })
   })

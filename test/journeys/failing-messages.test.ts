@@ -126,7 +126,7 @@ describeOnDatabase('a message the gateway fails on', (database) => {
     const story = await explained(found[1]?.id ?? '')
     expect(story).toContain('Given up')
     expect(story).toContain('message_failed')
-    expect(story).toContain(`parley dead resubmit ${found[1]?.id}`)
+    expect(story).toContain(`parley dead-letters resubmit ${found[1]?.id}`)
   })
 
   test('a failure that passes costs a delay and no message', async () => {

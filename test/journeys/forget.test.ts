@@ -93,7 +93,7 @@ describeOnDatabase('a forgotten person', (database) => {
   const post = async (body: object): Promise<EraseResult> => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const request = { method: 'POST', headers, body: JSON.stringify(body) }
-    const response = await createTestApp(gateway, database()).request('/admin/forget', request)
+    const response = await createTestApp(gateway, database()).request('/admin/erase', request)
     expect(response.status).toBe(200)
     return response.json() as Promise<EraseResult>
   }

@@ -340,7 +340,7 @@ describeOnDatabase('a turn of several messages', (database) => {
     const second = start([ordering], open)
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ principal: 'loopback:bob', confirm: true })
-    const forgotten = await createTestApp(second, database()).request('/admin/forget', {
+    const forgotten = await createTestApp(second, database()).request('/admin/erase', {
       method: 'POST',
       headers,
       body,

@@ -70,7 +70,7 @@ function keptContentText({ hasContent, hasRaw, kind }: MessageFacts): string {
 function senderEntries({ evidence, subject, kind, traceId }: MessageFacts): readonly TimelineEntry[] {
   if (hasNoMessage(kind)) return []
   // Only forgetting takes the trace of an arrival away.
-  if (traceId === '') return [timelineEntry(null, 'Sender', 'was forgotten: who it was is gone with what they said.')]
+  if (traceId === '') return [timelineEntry(null, 'Sender', 'was erased: who it was is gone with what they said.')]
   if (evidence === null) {
     const who = subject === null ? 'was never proven' : `was ${subject}`
     return [timelineEntry(null, 'Sender', `${who}; the evidence was erased together with the message.`)]

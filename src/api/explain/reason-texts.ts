@@ -61,7 +61,7 @@ const reasonTexts: Readonly<Record<string, string>> = {
   'gw:hop_limit': 'more agents have called one after the other than this gateway allows',
   connection_closed: 'the connection is closed to all senders',
   agent_closed: 'the agent is closed to all senders',
-  forgotten: 'its sender was forgotten; what it said is gone',
+  forgotten: 'its sender was erased; what it said is gone',
   not_addressed: 'it was said in a room and not to the agent, which listens there for its name, replies and commands',
   ambient: 'the agent only listens in that room, and answers nothing there',
   no_decision: 'no access decision was made',

@@ -171,7 +171,7 @@ function retryDeliveryStep({ id, state }: DeliveryFacts, name: string): NextStep
 }
 
 function messageSteps(fate: MessageOutcome, message: MessageFacts): readonly NextStep[] {
-  const resubmit = `parley dead resubmit ${message.id}`
+  const resubmit = `parley dead-letters resubmit ${message.id}`
   switch (fate) {
     case 'dead_turn':
       return message.hasContent

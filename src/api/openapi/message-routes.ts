@@ -1,6 +1,6 @@
 // The operator's routes about messages and runs, described.
 import * as z from 'zod'
-import { retriedSchema, retryBody } from '../admin.ts'
+import { endedMessageLists, retriedSchema, retryBody } from '../admin.ts'
 import { cancelledSchema } from '../schemas.ts'
 import {
   type AdminRoute,
@@ -13,24 +13,24 @@ import {
   seqPage,
 } from './operation.ts'
 
-const endedMessageRoutes = ['dead', 'refused', 'ignored'].map(
-  (state): AdminRoute => ({
+const endedMessageRoutes = endedMessageLists.map(
+  ({ state, path, name }): AdminRoute => ({
     method: 'get',
-    path: `/admin/${state}`,
-    id: `list${state[0]?.toUpperCase()}${state.slice(1)}`,
+    path,
+    id: `list${name[0]?.toUpperCase()}${name.slice(1)}`,
     summary: `Lists messages that ended ${state}`,
     query: seqPage,
-    answers: listAnswers(state),
+    answers: listAnswers(name),
   }),
 )
 
 export const messageRoutes: readonly AdminRoute[] = [
   {
     method: 'get',
-    path: '/admin/books',
-    id: 'getBooks',
-    summary: 'The books of every connection',
-    answers: itemAnswers('books', rowsSchema),
+    path: '/admin/stats',
+    id: 'getStats',
+    summary: 'What came in on every connection, and what became of it',
+    answers: itemAnswers('stats', rowsSchema),
   },
   {
     method: 'get',
@@ -57,7 +57,7 @@ export const messageRoutes: readonly AdminRoute[] = [
   ...endedMessageRoutes,
   {
     method: 'get',
-    path: '/admin/dead/:id/effects',
+    path: '/admin/dead-letters/:id/effects',
     id: 'listEffects',
     summary: 'What was done for a dead message, or may have been',
     answers: itemAnswers('effects', rowsSchema),
@@ -65,7 +65,7 @@ export const messageRoutes: readonly AdminRoute[] = [
   },
   {
     method: 'post',
-    path: '/admin/dead/:id/resubmit',
+    path: '/admin/dead-letters/:id/resubmit',
     id: 'resubmitMessage',
     summary: 'Queues the turn of a dead message again; what it has done is not done again',
     query: z.object({

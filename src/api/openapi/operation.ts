@@ -55,7 +55,7 @@ export const rowSchema = z.looseObject({})
 export const seqPage = z.object({
   limit: z.coerce.number().int().min(1).max(500).default(50),
   before: z.coerce.number().int().min(1).optional().meta({ description: 'The next of the page before' }),
-  connection: z.string().optional().meta({ description: 'Only of this connection, as the books name it' }),
+  connection: z.string().optional().meta({ description: 'Only of this connection, as parley stats names it' }),
 })
 export const idPage = pageQuerySchema(500)
 export const doneAnswers: Operation['answers'] = { 200: { what: 'Done', schema: doneSchema, example: { ok: true } } }

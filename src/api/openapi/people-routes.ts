@@ -116,8 +116,8 @@ export const peopleRoutes: readonly AdminRoute[] = [
   },
   {
     method: 'post',
-    path: '/admin/forget',
-    id: 'forgetPerson',
+    path: '/admin/erase',
+    id: 'erasePerson',
     summary: 'Erases what is known of a person, a piece per request',
     body: { ...eraseBody, example: { principal: 'chat:42', dryRun: true } },
     answers: { 200: { what: 'What was removed, and where to go on', schema: z.looseObject({ isDone: z.boolean() }) } },

@@ -75,7 +75,7 @@ describeOnDatabase('the operator routes', (database) => {
   test.each(['', 'wrong', `${firstToken}x`, 'parley_00000000_0000000000000000000000000000000000000000000'])(
     'refuse the token %j',
     async (token) => {
-      expect(await ask('GET', '/admin/books', undefined, token)).toMatchObject({
+      expect(await ask('GET', '/admin/stats', undefined, token)).toMatchObject({
         status: 401,
         body: { error: { code: 'unauthorized' } },
       })
@@ -105,19 +105,19 @@ describeOnDatabase('the operator routes', (database) => {
 
   test('answer on this machine only, whatever the token', async () => {
     isHere = false
-    expect((await ask('GET', '/admin/books')).status).toBe(404)
+    expect((await ask('GET', '/admin/stats')).status).toBe(404)
   })
 
   test('take a token that was made, until it is revoked', async () => {
     const { body: made } = await ask('POST', '/admin/tokens', { label: '  two\n words ' })
     expect(made).toMatchObject({ label: 'two words', scopes: ['admin'], state: 'active', expiresAt: null })
     const token = String(made['token'])
-    expect((await ask('GET', '/admin/books', undefined, token)).status).toBe(200)
+    expect((await ask('GET', '/admin/stats', undefined, token)).status).toBe(200)
     const { body: listed } = await ask('GET', '/admin/tokens', undefined, token)
     expect(JSON.stringify(listed)).not.toContain(token)
     expect(listed).toMatchObject({ tokens: [{ prefix: made['prefix'], lastUsedAt: expect.anything() }] })
     expect(await ask('POST', `/admin/tokens/${made['prefix']}/revoke`)).toMatchObject({ status: 200 })
-    expect((await ask('GET', '/admin/books', undefined, token)).status).toBe(401)
+    expect((await ask('GET', '/admin/stats', undefined, token)).status).toBe(401)
     expect((await ask('POST', `/admin/tokens/${made['id']}/revoke`)).status).toBe(404)
     expect(JSON.stringify(gateway.logged)).not.toContain(token)
   })
@@ -143,7 +143,7 @@ describeOnDatabase('the operator routes', (database) => {
   })
 
   test.each(['limit=0', 'limit=501', 'limit=ten', 'before=-1', 'before=x'])('refuse a page with %s', async (query) => {
-    expect((await ask('GET', `/admin/dead?${query}`)).status).toBe(400)
+    expect((await ask('GET', `/admin/dead-letters?${query}`)).status).toBe(400)
     expect((await ask('GET', `/admin/deliveries?${query}`)).status).toBe(400)
   })
 
@@ -155,19 +155,19 @@ describeOnDatabase('the operator routes', (database) => {
 
   test('list the dead page by page, newest first, none twice and none left out', async () => {
     await ended(Array.from({ length: 7 }, () => 'die'))
-    const { body: whole } = await ask('GET', '/admin/dead')
-    const all = whole['dead'] as readonly { id: string; messageId: string }[]
+    const { body: whole } = await ask('GET', '/admin/dead-letters')
+    const all = whole['deadLetters'] as readonly { id: string; messageId: string }[]
     expect(all.map((line) => line.messageId)).toEqual(['m6', 'm5', 'm4', 'm3', 'm2', 'm1', 'm0'])
     expect(whole['next']).toBeNull()
     const seen: unknown[] = []
     let next: unknown = null
     do {
-      const { body } = await ask('GET', `/admin/dead?limit=3${next === null ? '' : `&before=${next}`}`)
-      seen.push(...(body['dead'] as readonly unknown[]))
+      const { body } = await ask('GET', `/admin/dead-letters?limit=3${next === null ? '' : `&before=${next}`}`)
+      seen.push(...(body['deadLetters'] as readonly unknown[]))
       next = body['next']
     } while (next !== null)
     expect(seen).toEqual(all)
-    expect((await ask('GET', '/admin/dead?connection=other/one')).body).toEqual({ dead: [], next: null })
+    expect((await ask('GET', '/admin/dead-letters?connection=other/one')).body).toEqual({ deadLetters: [], next: null })
   }, 90_000)
 
   test('replay a message, and say so when its content is gone', async () => {

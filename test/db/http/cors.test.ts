@@ -43,7 +43,7 @@ describeOnDatabase('a page elsewhere', (database) => {
     await withApi([app], async (api) => {
       for (const origin of ['https://evil.example', 'null', `${app}.evil.example`])
         expect(grantOf(await preflight(api, '/api/v1/agent/run', origin))).toEqual([null, null])
-      expect(grantOf(await preflight(api, '/admin/books', app))).toEqual([null, null])
+      expect(grantOf(await preflight(api, '/admin/stats', app))).toEqual([null, null])
     })
     await withApi([], async (api) =>
       expect(grantOf(await preflight(api, '/api/v1/agent/run', app))).toEqual([null, null]),

@@ -9,10 +9,10 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 /** Nothing in them was said by anybody or given to a tool. */
 const readable = [
-  '/admin/books',
+  '/admin/stats',
   '/admin/agents',
   '/admin/explain/:id',
-  '/admin/dead',
+  '/admin/dead-letters',
   '/admin/refused',
   '/admin/ignored',
   '/admin/deliveries',
@@ -125,8 +125,8 @@ describeOnDatabase('a token', (database) => {
 
   test('is told apart from no token at all', async () => {
     const { clear } = await madeToken(database(), { scopes: ['run'] })
-    expect((await api.operate('GET', '/admin/books', undefined, clear)).body.error.code).toBe('forbidden')
-    expect((await api.operate('GET', '/admin/books', undefined, `${operatorToken}x`)).body.error.code).toBe(
+    expect((await api.operate('GET', '/admin/stats', undefined, clear)).body.error.code).toBe('forbidden')
+    expect((await api.operate('GET', '/admin/stats', undefined, `${operatorToken}x`)).body.error.code).toBe(
       'unauthorized',
     )
   })

@@ -21,7 +21,7 @@ describeOnPostgres('a fresh gateway', (adminUrl) => {
       status: 200,
       body: expect.stringContaining('gw:user/local'),
     })
-    for (const path of ['/api/v1/agent/sessions', '/api/v1/agent/history?threadId=mine', '/metrics', '/admin/books'])
+    for (const path of ['/api/v1/agent/sessions', '/api/v1/agent/history?threadId=mine', '/metrics', '/admin/stats'])
       expect(await onSocket({ path })).toMatchObject({ status: 200 })
     expect(await onSocket({ path: '/a2a/tasks', headers: { 'a2a-version': '1.0' } })).toMatchObject({ status: 200 })
     expect(JSON.parse((await onSocket({ path: '/readyz' })).body)).toHaveProperty('database')
@@ -29,7 +29,7 @@ describeOnPostgres('a fresh gateway', (adminUrl) => {
 
   test('never takes a token that is not valid for none, also on the socket', async () => {
     const headers = { authorization: 'Bearer wrong' }
-    for (const path of ['/admin/books', '/api/v1/agent/sessions'])
+    for (const path of ['/admin/stats', '/api/v1/agent/sessions'])
       expect(await onSocket({ path, headers })).toMatchObject({ status: 401 })
   })
 
@@ -63,7 +63,7 @@ describeOnPostgres('a fresh gateway', (adminUrl) => {
   })
 
   test('takes the admin token on the port', async () => {
-    for (const path of ['/admin/books', '/metrics'])
+    for (const path of ['/admin/stats', '/metrics'])
       expect((await onPort({ path, headers: operator })).status).toBe(200)
     expect(JSON.parse((await onPort({ path: '/readyz', headers: operator })).body)).toHaveProperty('database')
   })
@@ -80,7 +80,7 @@ describeOnPostgres('a fresh gateway', (adminUrl) => {
     const passedOn = { [name]: '203.0.113.7' }
     expect((await onPort(runRequest('t1', 'hello', passedOn))).status).toBe(401)
     expect((await onSocket(runRequest('t1', 'hello', passedOn))).status).toBe(401)
-    expect((await onPort({ path: '/admin/books', headers: { ...operator, ...passedOn } })).status).toBe(404)
+    expect((await onPort({ path: '/admin/stats', headers: { ...operator, ...passedOn } })).status).toBe(404)
   })
 
   test('sees a stranger in a caller who asks for another host', async () => {
@@ -175,7 +175,7 @@ describeOnPostgres('a gateway with a public URL', (adminUrl) => {
 
   test('still knows the local user on the socket, and its operator by a token', async () => {
     expect((await sendPlain(scene.socket, runRequest('t1'))).body).toContain('gw:user/local')
-    expect((await sendPlain(scene.gateway.url, { path: '/admin/books', headers: operator })).status).toBe(200)
+    expect((await sendPlain(scene.gateway.url, { path: '/admin/stats', headers: operator })).status).toBe(200)
   })
 
   test('takes its public address for its own page, and no other', async () => {

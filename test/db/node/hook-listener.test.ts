@@ -53,9 +53,9 @@ describeOnPostgres('a webhook at the Node edge', (adminUrl) => {
     return { status: response.status, headers: kept, body: said }
   }
   const received = async (): Promise<number> => {
-    const answer = await fetch(`${gateway.url}/admin/books`, { headers: { authorization: `Bearer ${token}` } })
-    const { books } = (await answer.json()) as { readonly books: readonly { readonly received: number }[] }
-    return books.reduce((sum, line) => sum + line.received, 0)
+    const answer = await fetch(`${gateway.url}/admin/stats`, { headers: { authorization: `Bearer ${token}` } })
+    const { stats } = (await answer.json()) as { readonly stats: readonly { readonly received: number }[] }
+    return stats.reduce((sum, line) => sum + line.received, 0)
   }
 
   // A query is ignored by the app's router and unknown to the short way: it leads the same request through the app.

@@ -52,8 +52,8 @@ export async function startStory(peers: readonly string[], postgresUrl: string):
   const sql = postgres(database.url, { max: 1, onnotice: () => {} })
   const { origin, posted } = door
   const books = async (): Promise<Books> => {
-    const { body } = await gateway.get('/admin/books')
-    const [line] = (body as { readonly books: readonly Books[] }).books
+    const { body } = await gateway.get('/admin/stats')
+    const [line] = (body as { readonly stats: readonly Books[] }).stats
     const { received = 0, answered = 0, merged = 0, refused = 0, dead = 0, inFlight = 0 } = line ?? {}
     return { received, answered, merged, refused, dead, inFlight }
   }

@@ -225,8 +225,8 @@ async function isWhole(stage: MailStage, gateway: ParleyProcess, ids: readonly s
   expect(enclosed?.filename).toBe(receipt.name)
   expect(Buffer.from(enclosed?.content as ArrayBuffer).equals(receipt.bytes)).toBe(true)
 
-  const { books } = (await gateway.get('/admin/books')).body as { books: readonly object[] }
-  expect(books).toMatchObject([{ received: 5, answered: 5, refused: 0, dead: 0, inFlight: 0 }])
+  const { stats } = (await gateway.get('/admin/stats')).body as { stats: readonly object[] }
+  expect(stats).toMatchObject([{ received: 5, answered: 5, refused: 0, dead: 0, inFlight: 0 }])
   const story = await stage.parley('explain', '--', ids.at(-1) ?? '')
   for (const hop of ['Received', 'Sender', 'Admitted', 'Turn', 'Replied', 'Delivered']) expect(story).toContain(hop)
 }

@@ -95,7 +95,7 @@ export async function openStage(wanted: Wanted): Promise<Stage> {
       await postgres?.drop()
       for (const folder of folders) await rm(folder, { recursive: true, force: true })
     },
-    books: async (gateway) => ((await gateway.get('/admin/books')).body as { books: readonly Books[] }).books,
+    books: async (gateway) => ((await gateway.get('/admin/stats')).body as { stats: readonly Books[] }).stats,
     async explain(id) {
       if (latest === undefined) throw new Error('no gateway')
       const { dataDir, env } = latest

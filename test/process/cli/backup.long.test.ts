@@ -23,8 +23,8 @@ describeOnPostgres('parley backup and restore', (adminUrl) => {
     const old = await home.start()
     for (const text of ['one', 'two', 'three']) await old.say(text)
     const inFlight = async () => {
-      const { books } = (await old.admin('/admin/books')) as { books: { inFlight: number }[] }
-      return books.reduce((sum, line) => sum + line.inFlight, 0)
+      const { stats } = (await old.admin('/admin/stats')) as { stats: { inFlight: number }[] }
+      return stats.reduce((sum, line) => sum + line.inFlight, 0)
     }
     await until(30_000, async () => ((await inFlight()) === 0 ? true : undefined))
     const said = home.telegram.sent.length
@@ -32,18 +32,18 @@ describeOnPostgres('parley backup and restore', (adminUrl) => {
     expect(running).toMatchObject({ ok: true, live: true, file: join(home.folder, 'running.tar.gz'), filesMissing: 0 })
     await old.stop()
     expect(await home.json(['backup', '--out', 'stopped.tar.gz'])).toMatchObject({ ok: true, live: false })
-    const books = await home.json(['books'])
+    const books = await home.json(['stats'])
 
     const restored = await home.parley(['restore', 'running.tar.gz', '--yes'], onServer)
     expect({ code: restored.code, stderr: restored.stderr }).toEqual({ code: 0, stderr: '' })
     expect(restored.stdout).toContain(`What came after ${String(running['snapshotAt']).slice(0, 19)}Z is unknown`)
-    expect(await home.json(['books'], onServer)).toEqual(books)
+    expect(await home.json(['stats'], onServer)).toEqual(books)
     const audit = await home.json(['audit', '--action', 'database.restore'], onServer)
     expect(audit).toMatchObject({ lines: [{ outcome: 'done', actor: 'operator' }] })
 
     const moved = await home.parley(['restore', 'stopped.tar.gz', '--yes'], inFolder)
     expect(moved.stdout).toContain('everything goes on where it stood')
-    expect(await home.json(['books'], inFolder)).toEqual(books)
+    expect(await home.json(['stats'], inFolder)).toEqual(books)
     const now = await home.start(inFolder)
     await now.say('four')
     await until(30_000, () => (home.telegram.sent.length > said ? true : undefined))

@@ -25,7 +25,7 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     asked.push(request)
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
-    response.end('{"books":[]}')
+    response.end('{"stats":[]}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -53,7 +53,7 @@ test.each([
   ['either, where an unencrypted address calls itself public', { PARLEY_PUBLIC_URL: 'same' }],
 ])('%s is not sent to an address that was named', async (_name, env) => {
   const publicUrl = 'PARLEY_PUBLIC_URL' in env && env.PARLEY_PUBLIC_URL === 'same' ? { PARLEY_PUBLIC_URL: url } : {}
-  const ended = await parley(['books', '--url', url, '--json'], { ...env, ...publicUrl })
+  const ended = await parley(['stats', '--url', url, '--json'], { ...env, ...publicUrl })
   expect(asked).toEqual([])
   expect(ended.code).toBe(2)
   expect(JSON.parse(ended.stdout)).toMatchObject({ error: { code: 'token_missing' } })
@@ -65,15 +65,15 @@ test.each([
   ['--token-file', ['--token-file', 'other-token'], {}],
   ['PARLEY_TOKEN', [], { PARLEY_TOKEN: 'token-of-the-other-gateway' }],
 ])('a token named by %s is sent, and no other', async (_name, words, env) => {
-  const ended = await parley(['books', '--url', url, ...words], { PARLEY_ADMIN_TOKEN: configured, ...env })
+  const ended = await parley(['stats', '--url', url, ...words], { PARLEY_ADMIN_TOKEN: configured, ...env })
   expect(ended).toMatchObject({ code: 0 })
   expect(shown()).toEqual(['Bearer token-of-the-other-gateway'])
 })
 
 test('a redirect is not followed, to whatever host it leads', async () => {
   for (const status of [301, 302, 303, 307, 308]) {
-    answer = { status, headers: { location: `${url.replace('127.0.0.1', 'localhost')}/admin/books` } }
-    const ended = await parley(['books', '--url', url, '--token', 'token-of-the-other-gateway'])
+    answer = { status, headers: { location: `${url.replace('127.0.0.1', 'localhost')}/admin/stats` } }
+    const ended = await parley(['stats', '--url', url, '--token', 'token-of-the-other-gateway'])
     expect(ended.code).toBe(4)
     expect(ended.stderr).toContain('redirect')
   }
@@ -87,7 +87,7 @@ test.each([
   ['a password in the address', 'https://admin:hunter22@gateway.example', 'must not hold a name or password'],
   ['an address with a query', 'https://gateway.example/?to=', 'must be an address'],
 ])('%s is refused before anything is sent', async (_name, address, says) => {
-  const ended = await parley(['books', '--url', address, '--token', 'token-of-the-other-gateway'])
+  const ended = await parley(['stats', '--url', address, '--token', 'token-of-the-other-gateway'])
   expect(ended.code).toBe(2)
   expect(ended.stderr).toContain(says)
   expect(ended.stderr).not.toContain('hunter22')
@@ -97,7 +97,7 @@ test('with --allow-http another machine is asked without encryption', async () =
   const port = new URL(url).port
   // A name of this machine that nothing but the flag can tell from one of another machine.
   const ended = await parley([
-    'books',
+    'stats',
     '--url',
     `http://0.0.0.0:${port}`,
     '--allow-http',
@@ -110,8 +110,8 @@ test('with --allow-http another machine is asked without encryption', async () =
 
 test('a token file that holds no token, or two, is refused', async () => {
   await writeFile(join(folder, 'two'), 'one\ntwo\n')
-  expect(await parley(['books', '--url', url, '--token-file', 'two'])).toMatchObject({ code: 2 })
-  expect(await parley(['books', '--url', url, '--token-file', 'nowhere'])).toMatchObject({ code: 2 })
-  expect(await parley(['books', '--url', url, '--token-file', 'two', '--token', 'x'])).toMatchObject({ code: 2 })
+  expect(await parley(['stats', '--url', url, '--token-file', 'two'])).toMatchObject({ code: 2 })
+  expect(await parley(['stats', '--url', url, '--token-file', 'nowhere'])).toMatchObject({ code: 2 })
+  expect(await parley(['stats', '--url', url, '--token-file', 'two', '--token', 'x'])).toMatchObject({ code: 2 })
   expect(asked).toEqual([])
 })

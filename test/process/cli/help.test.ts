@@ -37,7 +37,7 @@ async function help(words: readonly string[]): Promise<string> {
 /** The names below COMMANDS, or none for a command that does something itself. */
 function commandsIn(text: string): readonly string[] {
   const [, list = ''] = /^COMMANDS\n\n([\s\S]*?)\n\n/m.exec(text) ?? []
-  return list.split('\n').flatMap((line) => /^ +(\w+) {2}/.exec(line)?.[1] ?? [])
+  return list.split('\n').flatMap((line) => /^ +([\w-]+) {2}/.exec(line)?.[1] ?? [])
 }
 
 async function pages(words: readonly string[]): Promise<readonly string[]> {

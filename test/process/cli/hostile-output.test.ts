@@ -124,7 +124,7 @@ const lists = [
   'principals',
   'attachments',
   'deliveries',
-  'dead',
+  'deadLetters',
   'refused',
 ]
 const moreLists = [
@@ -136,7 +136,7 @@ const moreLists = [
   'lines',
   'rejected',
   'agents',
-  'books',
+  'stats',
   'findings',
   'effects',
 ]
@@ -195,13 +195,13 @@ beforeAll(async () => {
 afterAll(() => void server.close())
 
 const commands = [
-  'books',
+  'stats',
   'agents',
   'deliveries list',
   `deliveries show ${id}`,
-  'dead list',
-  'dead list --state refused',
-  `dead resubmit ${id} --anew`,
+  'dead-letters list',
+  'dead-letters list --state refused',
+  `dead-letters resubmit ${id} --anew`,
   'runs list',
   `runs show ${id}`,
   `runs events ${id}`,
@@ -258,7 +258,7 @@ test.each(commands)('parley %s --json escapes too, and parses to the very same v
   }
 })
 
-test.each([['books'], ['books --json'], ['explain x'], ['tokens list --json']])(
+test.each([['stats'], ['stats --json'], ['explain x'], ['tokens list --json']])(
   'a refusal that quotes people is escaped in parley %s',
   async (words) => {
     answer = { status: 400, body: { error: { code: hostile, remedy: `the name ${hostile} is wrong` } } }

@@ -6,7 +6,7 @@ import { normalizedMessageSchema } from '../../../src/contract/index.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'
 import { createHome, type Home, type Running, until } from './parley.ts'
 
-type Books = { readonly books: readonly Record<string, number | string>[] }
+type Stats = { readonly stats: readonly Record<string, number | string>[] }
 type Deliveries = {
   readonly deliveries: readonly { id: string; state: string; seq: number }[]
   readonly next: number | null
@@ -42,8 +42,8 @@ function declare(kind: 'embedded' | 'server'): void {
     await firstDelivery('unknown')
     await gateway.say('die now')
     await until(60_000, async () => {
-      const { books } = (await gateway.admin('/admin/books')) as Books
-      return books[0]?.['inFlight'] === 0 && books[0]?.['received'] === 3 ? true : undefined
+      const { stats } = (await gateway.admin('/admin/stats')) as Stats
+      return stats[0]?.['inFlight'] === 0 && stats[0]?.['received'] === 3 ? true : undefined
     })
     await until(60_000, async () => (await inState('delivered')).at(1))
   }, 240_000)
@@ -57,9 +57,9 @@ function declare(kind: 'embedded' | 'server'): void {
       return
     }
     const second = await home.start()
-    expect((await home.parley(['books'])).code).toBe(0)
+    expect((await home.parley(['stats'])).code).toBe(0)
     await second.stop()
-    expect((await home.parley(['books'])).code).toBe(0)
+    expect((await home.parley(['stats'])).code).toBe(0)
   }, 180_000)
 
   const whileItRuns = (): void => {
@@ -92,14 +92,14 @@ function declare(kind: 'embedded' | 'server'): void {
       expect((await home.parley(['runs', 'events', id, '--after', 'x'])).code).toBe(2)
     }, 120_000)
 
-    test('books: a table for people, JSON for programs, and they balance', async () => {
-      const { code, stdout, stderr } = await home.program(['books'])
+    test('stats: a table for people, JSON for programs, and they balance', async () => {
+      const { code, stdout, stderr } = await home.program(['stats'])
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       expect(stdout.split('\n')[0]).toMatch(
         /^CONNECTION +RECEIVED +ANSWERED +MERGED +REFUSED +DEAD +IN FLIGHT +IGNORED +DUPLICATES/,
       )
       expect(stdout.split('\n')[1]).toMatch(/^telegram\/default +3 +1 +0 +0 +2 +0 +0 +0 +ok$/)
-      expect(await home.json(['books'])).toMatchObject({ books: [{ received: 3, answered: 1, dead: 2 }] })
+      expect(await home.json(['stats'])).toMatchObject({ stats: [{ received: 3, answered: 1, dead: 2 }] })
     }, 60_000)
 
     test('deliveries: listed by state and connection, page by page', async () => {
@@ -155,20 +155,25 @@ function declare(kind: 'embedded' | 'server'): void {
       expect((await home.parley([...many, '--yes'])).code).toBe(3)
     }, 180_000)
 
-    test('dead: listed with its reason, queued again', async () => {
-      const { messages } = (await home.json(['dead', 'list'])) as Messages
+    test('dead-letters: listed with its reason, queued again', async () => {
+      const { messages } = (await home.json(['dead-letters', 'list'])) as Messages
+      expect(await home.json(['dlq', 'list'])).toMatchObject({ messages })
       const dead = messages.find((line) => line.reason === 'agent_failed')
-      expect((await home.parley(['dead', 'list'])).stdout).toContain(`${dead?.id}  telegram/default  agent_failed`)
-      expect(await home.parley(['dead', 'resubmit', dead?.id ?? ''])).toMatchObject({
+      expect((await home.parley(['dead-letters', 'list'])).stdout).toContain(
+        `${dead?.id}  telegram/default  agent_failed`,
+      )
+      expect(await home.parley(['dead-letters', 'resubmit', dead?.id ?? ''])).toMatchObject({
         code: 0,
         stdout: 'Queued again.\n',
       })
       await until(60_000, async () => {
-        const { dead: again } = (await gateway.admin('/admin/dead')) as { dead: Messages['messages'] }
+        const { deadLetters: again } = (await gateway.admin('/admin/dead-letters')) as {
+          deadLetters: Messages['messages']
+        }
         return again.find((line) => line.id === dead?.id)
       })
-      expect((await home.parley(['dead', 'list', '--state', 'refused'])).stdout).toBe('No refused messages.\n')
-      expect((await home.parley(['dead', 'resubmit', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).code).toBe(3)
+      expect((await home.parley(['dead-letters', 'list', '--state', 'refused'])).stdout).toBe('No refused messages.\n')
+      expect((await home.parley(['dead-letters', 'resubmit', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).code).toBe(3)
     }, 180_000)
 
     test('tokens: made and shown once, usable, listed without the secret, revoked at once', async () => {
@@ -178,9 +183,9 @@ function declare(kind: 'embedded' | 'server'): void {
       >
       const token = made['token'] ?? ''
       const asStranger = { PARLEY_ADMIN_TOKEN: token }
-      expect((await home.parley(['books'], asStranger)).code).toBe(0)
+      expect((await home.parley(['stats'], asStranger)).code).toBe(0)
       expect(
-        (await home.parley(['books', '--url', gateway.url, '--token', token], { PARLEY_DATA_DIR: 'nowhere' })).code,
+        (await home.parley(['stats', '--url', gateway.url, '--token', token], { PARLEY_DATA_DIR: 'nowhere' })).code,
       ).toBe(0)
       const listed = await home.parley(['tokens', 'list'])
       expect(listed.stdout).toContain('backup job')
@@ -188,7 +193,7 @@ function declare(kind: 'embedded' | 'server'): void {
       expect(listed.stdout).not.toContain(token)
       expect((await home.parley(['tokens', 'revoke', made['prefix'] ?? ''])).code).toBe(2)
       expect(await home.parley(['tokens', 'revoke', made['prefix'] ?? '', '--yes'])).toMatchObject({ code: 0 })
-      const refused = await home.parley(['books'], asStranger)
+      const refused = await home.parley(['stats'], asStranger)
       expect(refused).toMatchObject({ code: 1, stdout: '' })
       expect(refused.stderr).toContain('admin token')
       expect((await home.parley(['tokens', 'revoke', made['prefix'] ?? '', '--yes'])).code).toBe(3)
@@ -207,7 +212,7 @@ function declare(kind: 'embedded' | 'server'): void {
       const owner = { PARLEY_ADMIN_TOKEN: (await made(session?.owner ?? '')).token }
       const stranger = { PARLEY_ADMIN_TOKEN: (await made('telegram:nobody')).token }
       expect((await home.parley(['sessions', 'list'], owner)).stdout).toContain('Good days')
-      expect((await home.parley(['books'], owner)).code).toBe(1)
+      expect((await home.parley(['stats'], owner)).code).toBe(1)
       expect((await home.parley(['sessions', 'list'], stranger)).stdout).toBe('No sessions.\n')
       expect((await home.parley(['sessions', 'delete', session?.id ?? '', '--yes'], stranger)).code).toBe(3)
       expect((await home.parley(['sessions', 'list', '--limit', '101'])).code).toBe(2)
@@ -248,11 +253,11 @@ function declare(kind: 'embedded' | 'server'): void {
     beforeAll(() => gateway.stop(), 60_000)
 
     test('the commands open the database themselves', async () => {
-      const { code, stdout } = await home.program(['books'])
+      const { code, stdout } = await home.program(['stats'])
       expect(code).toBe(0)
       expect(stdout).toContain('telegram/default')
-      const { messages } = (await home.json(['dead', 'list'])) as Messages
-      const { stdout: told } = await home.parley(['dead', 'resubmit', messages[0]?.id ?? ''])
+      const { messages } = (await home.json(['dead-letters', 'list'])) as Messages
+      const { stdout: told } = await home.parley(['dead-letters', 'resubmit', messages[0]?.id ?? ''])
       expect(told).toBe('Queued; a gateway takes it when it starts.\n')
     }, 120_000)
 
@@ -282,7 +287,7 @@ function declare(kind: 'embedded' | 'server'): void {
     }, 120_000)
 
     test('two commands at once take turns', async () => {
-      const both = await Promise.all([home.program(['books']), home.program(['tokens', 'list'])])
+      const both = await Promise.all([home.program(['stats']), home.program(['tokens', 'list'])])
       expect(both.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
         { code: 0, stderr: '' },
         { code: 0, stderr: '' },
@@ -293,7 +298,7 @@ function declare(kind: 'embedded' | 'server'): void {
       await mkdir(join(home.folder, 'broken'))
       const path = join(home.folder, 'broken', 'parley.config.mjs')
       await writeFile(path, 'export default {')
-      const { code, stderr } = await home.parley(['books', '--config', path])
+      const { code, stderr } = await home.parley(['stats', '--config', path])
       expect(code).toBe(1)
       expect(stderr).toMatch(/^parley: .*cannot be loaded: .*\n$/)
     }, 60_000)

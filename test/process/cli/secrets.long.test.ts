@@ -125,9 +125,9 @@ test('nothing fails under load while every key is made anew, twice, with command
   expect(failures).toEqual([])
   let last = ''
   const settled = await until(90_000, async () => {
-    const { books } = (await home.json(['books'])) as { books: Record<string, number>[] }
-    last = JSON.stringify(books)
-    const book = books.find((each) => Number(each['received']) === counts.messages)
+    const { stats } = (await home.json(['stats'])) as { stats: Record<string, number>[] }
+    last = JSON.stringify(stats)
+    const book = stats.find((each) => Number(each['received']) === counts.messages)
     return book?.['inFlight'] === 0 ? book : undefined
   }).catch(() => {
     throw new Error(`${counts.messages} messages: ${last}`)

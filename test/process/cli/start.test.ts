@@ -68,20 +68,24 @@ test.each([
   ['an unknown command', ['dance'], 'unknown command dance'],
   ['an unknown command of a group', ['deliveries', 'dance'], 'parley deliveries knows list, show, retry, drop'],
   ['a group without a command', ['tokens'], 'needs a command: list, create, revoke'],
-  ['an unknown flag', ['books', '--dance'], 'unknown flag --dance'],
-  ['a flag before the command', ['--json', 'books'], 'unknown flag --json'],
+  ['an unknown flag', ['stats', '--dance'], 'unknown flag --dance'],
+  ['a flag before the command', ['--json', 'stats'], 'unknown flag --json'],
   ['a flag without its value', ['deliveries', 'list', '--limit'], '--limit'],
   ['a number that is none', ['deliveries', 'list', '--limit', 'many'], '--limit must be a whole number from 1 to 500'],
-  ['a word outside its list', ['dead', 'list', '--state', 'alive'], '--state must be one of dead, refused, ignored'],
+  [
+    'a word outside its list',
+    ['dead-letters', 'list', '--state', 'alive'],
+    '--state must be one of dead, refused, ignored',
+  ],
   ['a missing id', ['deliveries', 'show'], '<ID> is missing'],
   ['neither an id nor which ones', ['deliveries', 'retry'], '<ID> is missing; or name many with --state and --since'],
   ['an id and which ones', ['deliveries', 'retry', 'x', '--state', 'dead'], 'give either <ID>, or --state and --since'],
   ['a time that is none', ['deliveries', 'retry', '--state', 'dead', '--since', 'soon'], '--since must be a time'],
   ['a missing flag', ['tokens', 'create'], '--label is missing'],
   ['a life that is none', ['tokens', 'create', '--label', 'x', '--expires', 'soon'], '--expires must be a number with'],
-  ['a word too many', ['books', 'please'], 'please is one word too many'],
+  ['a word too many', ['stats', 'please'], 'please is one word too many'],
   ['a log level that is none', ['start', '--log-level', 'loud'], '--log-level must be one of'],
-  ['an address that is none', ['books', '--url', 'here'], '--url must be an address'],
+  ['an address that is none', ['stats', '--url', 'here'], '--url must be an address'],
 ])(
   '%s: wrong usage ends with 2',
   async (_name, args, says) => {
@@ -94,8 +98,8 @@ test.each([
 )
 
 test.each([
-  ['no gateway and no database', ['books']],
-  ['no gateway at the address', ['books', '--url', 'http://127.0.0.1:1', '--token', 'a-token-of-this-test']],
+  ['no gateway and no database', ['stats']],
+  ['no gateway at the address', ['stats', '--url', 'http://127.0.0.1:1', '--token', 'a-token-of-this-test']],
 ])(
   '%s: ends with 4, and makes nothing',
   async (_name, args) => {
@@ -113,7 +117,7 @@ test('a database that lacks migrations is left to parley migrate', async () => {
   await mkdir(dataDir)
   const made = await startEmbeddedPostgres({ dataDir })
   await made.stop()
-  const { code, output } = await parley(['books'], { PARLEY_DATA_DIR: dataDir })
+  const { code, output } = await parley(['stats'], { PARLEY_DATA_DIR: dataDir })
   expect(output).toContain('run parley migrate')
   expect(code).toBe(1)
 }, 90_000)
@@ -143,7 +147,7 @@ test('parley migrate prepares a folder and ends', async () => {
     code: 0,
     output: expect.stringContaining('The database is up to date.\n'),
   })
-  expect(await parley(['books'])).toEqual({ code: 0, output: 'Nothing has been received yet.\n' })
+  expect(await parley(['stats'])).toEqual({ code: 0, output: 'Nothing has been received yet.\n' })
 }, 90_000)
 
 test('a start with nothing set up says where mail is taken, and where the answers to it go', async () => {

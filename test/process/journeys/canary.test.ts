@@ -156,7 +156,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     return post(JSON.stringify({ update_id: 1000 + id, message }), { 'content-type': 'application/json' })
   }
   const books = async () => {
-    const { books: lines } = JSON.parse(await asOperator('/admin/books')) as { books: Record<string, number>[] }
+    const { stats: lines } = JSON.parse(await asOperator('/admin/stats')) as { stats: Record<string, number>[] }
     return lines.find((line) => String(line['connection']) === 'telegram/default') ?? {}
   }
   const settled = () => expect.poll(async () => (await books())['inFlight'], { timeout: 60_000, interval: 100 }).toBe(0)
@@ -196,7 +196,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     return (await Promise.all(inbox.map(({ id }) => asOperator(path(id))))).join('\n')
   }
   const everyStory = () => ofEveryMessage((id) => `/admin/explain/${id}`)
-  const everyEffect = () => ofEveryMessage((id) => `/admin/dead/${id}/effects`)
+  const everyEffect = () => ofEveryMessage((id) => `/admin/dead-letters/${id}/effects`)
   const runApi = (body: string) =>
     request('/api/v1/agent/run', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
 
@@ -214,7 +214,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /readyz', read: async () => (await request('/readyz')).body },
     { name: 'GET /metrics', read: async () => (await request('/metrics')).body },
     { name: 'GET /admin/agents', read: () => asOperator('/admin/agents') },
-    { name: 'GET /admin/books', read: () => asOperator('/admin/books') },
+    { name: 'GET /admin/stats', read: () => asOperator('/admin/stats') },
     { name: 'GET /admin/connections', read: () => asOperator('/admin/connections') },
     // An error that quotes what was said brings it along.
     { name: 'GET /admin/explain/:id', showsText: true, showsErrors: true, read: everyStory },
@@ -224,8 +224,8 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/tokens', read: () => asOperator('/admin/tokens') },
     { name: 'GET /admin/sessions', read: () => asOperator('/admin/sessions') },
     { name: 'GET /admin/sessions/:id', showsText: true, read: everySession },
-    { name: 'GET /admin/dead', read: () => asOperator('/admin/dead') },
-    { name: 'GET /admin/dead/:id/effects', read: everyEffect },
+    { name: 'GET /admin/dead-letters', read: () => asOperator('/admin/dead-letters') },
+    { name: 'GET /admin/dead-letters/:id/effects', read: everyEffect },
     { name: 'GET /admin/refused', read: () => asOperator('/admin/refused') },
     { name: 'GET /admin/ignored', read: () => asOperator('/admin/ignored') },
     { name: 'GET /admin/deliveries', read: () => asOperator(`/admin/deliveries?state=${deliveryStates}`) },
@@ -340,7 +340,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     for (const [path, init] of [
       [`/${hidden.query}?${hidden.query}`, {}],
       [`/hooks/telegram/${hidden.query}`, { method: 'POST', body: text }],
-      ['/admin/books', { headers: { authorization: `Bearer ${hidden.wrongAdminToken}` } }],
+      ['/admin/stats', { headers: { authorization: `Bearer ${hidden.wrongAdminToken}` } }],
       [
         '/metrics',
         { headers: { 'x-forwarded-for': hidden.header, authorization: `Bearer ${hidden.wrongAdminToken}` } },
@@ -353,8 +353,8 @@ describeOnPostgres('canaries', (adminUrl) => {
     }
     for (const body of [runBody(`/throw ${text}`), `{"${hidden.garbage}`, JSON.stringify({ threadId: { text } })])
       answers.push((await runApi(body)).body)
-    const dead = await firstId('/admin/dead', 'dead')
-    answers.push(await asOperator(`/admin/dead/${dead}/resubmit`, 'POST'))
+    const dead = await firstId('/admin/dead-letters', 'deadLetters')
+    answers.push(await asOperator(`/admin/dead-letters/${dead}/resubmit`, 'POST'))
     await settled()
     expect(gateway.isRunning()).toBe(true)
     expect(await books()).toMatchObject({ answered: expect.toSatisfy((count: number) => count > 0) })
@@ -370,7 +370,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     expect(await say(text)).toBe(503)
     answers.push((await runApi(runBody(text))).body)
     await expect.poll(async () => (await request('/readyz')).status, { timeout: 30_000 }).toBe(503)
-    for (const path of ['/readyz', '/metrics', '/admin/books']) answers.push(await asOperator(path))
+    for (const path of ['/readyz', '/metrics', '/admin/stats']) answers.push(await asOperator(path))
     proxy.restore()
     await expect.poll(async () => (await request('/readyz')).status, { timeout: 60_000 }).toBe(200)
     const url = new URL(environment['DATABASE_URL'] ?? '')

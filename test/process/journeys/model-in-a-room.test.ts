@@ -126,7 +126,7 @@ describe('a model in a group', () => {
     expect(told).toContain('I cannot answer right now')
     // Where its model is, the start tells the operator who set it.
     const logged = parley.output().replace(/^model .*$|^.*"event":"model_checked".*$/gm, '')
-    const shown = `${told}\n${logged}\n${JSON.stringify(await parley.get('/admin/books'))}`
+    const shown = `${told}\n${logged}\n${JSON.stringify(await parley.get('/admin/stats'))}`
     expect(shown).not.toContain('canary')
     expect(shown).not.toContain(new URL(server.baseUrl).host)
   }, 60_000)

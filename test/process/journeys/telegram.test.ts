@@ -205,7 +205,7 @@ describe('the gateway as a process', () => {
     },
     {
       name: 'an admin call without a token',
-      send: () => fetch(`${gateway.url}/admin/books`),
+      send: () => fetch(`${gateway.url}/admin/stats`),
       status: 401,
       says: 'Bearer',
     },
@@ -250,8 +250,8 @@ describe('the gateway as a process', () => {
 
   test('balances its books and shows no secret in anything it printed', async () => {
     const books = async () => {
-      const response = await fetch(`${gateway.url}/admin/books`, { headers: { authorization: `Bearer ${adminToken}` } })
-      const { books: lines } = (await response.json()) as { books: Record<string, number>[] }
+      const response = await fetch(`${gateway.url}/admin/stats`, { headers: { authorization: `Bearer ${adminToken}` } })
+      const { stats: lines } = (await response.json()) as { stats: Record<string, number>[] }
       return lines.find((line) => String(line['connection']) === 'telegram/default') ?? {}
     }
     let line = await books()

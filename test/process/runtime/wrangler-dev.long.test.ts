@@ -54,7 +54,7 @@ describeOnPostgres('the Worker under wrangler dev', (adminUrl) => {
       expect(await untilSent(harness, chat, 1)).toEqual([expect.stringContaining('You said: hello')])
       const forged = webhook(textUpdate(chat, 2, 'hello'), 'not-the-secret-of-this-connection-0000')
       expect((await harness.fetch('/hooks/telegram/default', forged)).status).toBe(401)
-      expect((await harness.fetch('/admin/books')).status).toBe(404)
+      expect((await harness.fetch('/admin/stats')).status).toBe(404)
     },
   )
 

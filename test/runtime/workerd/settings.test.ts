@@ -39,17 +39,17 @@ describeInWorkerd('the settings of a Worker', () => {
     }
   }
 
-  test.each(['/admin/books', '/admin', '/', '/metrics'])('hide %s, even from whoever has the token', async (path) => {
+  test.each(['/admin/stats', '/admin', '/', '/metrics'])('hide %s, even from whoever has the token', async (path) => {
     const authorization = `Bearer ${adminToken}`
     expect((await get(path, { PARLEY_ADMIN_TOKEN: adminToken }, { authorization })).status).toBe(404)
   })
 
   test('open the operator routes with a switch and a token, to whoever has it', async () => {
     const on = { PARLEY_ADMIN: 'on', PARLEY_ADMIN_TOKEN: adminToken }
-    expect((await get('/admin/books', on)).status).toBe(401)
-    expect((await get('/admin/books', on, { authorization: 'Bearer wrong' })).status).toBe(401)
-    const books = await get('/admin/books', on, { authorization: `Bearer ${adminToken}` })
-    expect([books.status, JSON.parse(books.text)]).toEqual([200, { books: expect.any(Array) }])
+    expect((await get('/admin/stats', on)).status).toBe(401)
+    expect((await get('/admin/stats', on, { authorization: 'Bearer wrong' })).status).toBe(401)
+    const books = await get('/admin/stats', on, { authorization: `Bearer ${adminToken}` })
+    expect([books.status, JSON.parse(books.text)]).toEqual([200, { stats: expect.any(Array) }])
     expect(problemsOf({ PARLEY_ADMIN: 'on' })).toContain('set the secret PARLEY_ADMIN_TOKEN')
   })
 

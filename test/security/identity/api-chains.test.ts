@@ -42,7 +42,7 @@ describeOnDatabase('the API', (database) => {
         const { state, reason, story, message } = await told(runId)
         expect([state, reason]).toEqual(['dead', 'invalid_agent_caller_context'])
         expect(story).toContain('cannot be read')
-        expect((await api.operate('POST', `/admin/dead/${message.id}/resubmit`)).status).toBe(409)
+        expect((await api.operate('POST', `/admin/dead-letters/${message.id}/resubmit`)).status).toBe(409)
         expect(JSON.stringify([answer.body, story, message, api.gateway.logged])).not.toContain('canary')
       }
       expect(api.heard).toEqual([])

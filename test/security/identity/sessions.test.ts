@@ -178,7 +178,7 @@ describeOnDatabase('what belongs to Alice', (database) => {
         expect(answer).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } })
         expect(JSON.stringify(answer)).not.toContain(secretOfAlice)
       }
-      for (const path of [`/admin/runs/${id}/cancel`, `/admin/dead/${id}/resubmit`, `/admin/replay/${id}`])
+      for (const path of [`/admin/runs/${id}/cancel`, `/admin/dead-letters/${id}/resubmit`, `/admin/replay/${id}`])
         expect((await ask('POST', path, bobsToken)).status).toBe(403)
     }
   })

@@ -90,7 +90,7 @@ describeOnDatabase('whom a room talks with', (database) => {
     const [row] = await database().query<{ id: string }>(statement('test_any', 'select id from inbox limit 1'), [])
     const headers = { authorization: `Bearer ${operatorToken}` }
     const answer = await createTestApp(gateway, database()).request(`/admin/explain/${row?.id}`, { headers })
-    expect(await answer.text()).toMatch(/was forgotten: who it was is gone/i)
+    expect(await answer.text()).toMatch(/was erased: who it was is gone/i)
   })
 
   test('a thread called like the place for commands takes no place from commands', async () => {

@@ -90,7 +90,7 @@ describeOnDatabase('the API', (database) => {
     const { body } = await api.operate('GET', '/admin/explain/r9')
     const { message } = body.explanation.facts
     expect(message).toMatchObject({ state: 'dead', subject: `gw:token/${line.prefix.slice(-8)}` })
-    expect((await api.operate('POST', `/admin/dead/${message.id}/resubmit`)).status).toBe(409)
+    expect((await api.operate('POST', `/admin/dead-letters/${message.id}/resubmit`)).status).toBe(409)
     expect(api.heard).toEqual([])
   })
 })

@@ -127,7 +127,7 @@ describeOnPostgres('two tenants', (adminUrl) => {
     deliver(tenant, update(tenant, id, `${words} ${tenant.secrets.text}`, from))
   const both = (act: (tenant: Tenant) => Promise<unknown>) => Promise.all(tenants.map(act))
   const booksOf = async (tenant: Tenant) =>
-    (JSON.parse((await asOperator(tenant, '/admin/books')).body) as { books: Record<string, number>[] }).books
+    (JSON.parse((await asOperator(tenant, '/admin/stats')).body) as { stats: Record<string, number>[] }).stats
   const settled = (tenant: Tenant) =>
     expect
       .poll(async () => (await booksOf(tenant)).every((line) => line['inFlight'] === 0), { timeout: 60_000 })
@@ -177,8 +177,8 @@ describeOnPostgres('two tenants', (adminUrl) => {
       expect(
         (await asOperator(tenant, `/admin/approvals/${action}/resolve`, { method: 'POST', body: decision })).status,
       ).toBe(200)
-      const [dead] = await idsIn(tenant, '/admin/dead', 'dead')
-      await asOperator(tenant, `/admin/dead/${dead}/resubmit`, { method: 'POST' })
+      const [dead] = await idsIn(tenant, '/admin/dead-letters', 'deadLetters')
+      await asOperator(tenant, `/admin/dead-letters/${dead}/resubmit`, { method: 'POST' })
       await asOperator(tenant, `/admin/replay/${dead}`, { method: 'POST' })
     })
     await both(settled)
@@ -247,7 +247,7 @@ describeOnPostgres('two tenants', (adminUrl) => {
         ...(await idsIn(of, '/admin/sessions?limit=100', 'sessions')),
         ...(await idsIn(of, '/admin/approvals', 'actions', 'action_id')),
         ...(await idsIn(of, deliveries, 'deliveries')),
-        ...(await idsIn(of, '/admin/dead', 'dead')),
+        ...(await idsIn(of, '/admin/dead-letters', 'deadLetters')),
         ...(await sql<{ id: string }[]>`select id from inbox where tenant = ${of.name}`).map(({ id }) => id),
       ]
       const app = createApp({ gateway: { connections: [] } } as unknown as AppDeps)
@@ -274,7 +274,7 @@ describeOnPostgres('two tenants', (adminUrl) => {
         await asOperator(tenant, `/admin/explain/${encodeURIComponent(id)}`)
       await asOperator(tenant, '/admin/sessions?owner=telegram:7')
       expect(
-        (await request(other, '/admin/books', { headers: { authorization: `Bearer ${tenant.secrets.adminToken}` } }))
+        (await request(other, '/admin/stats', { headers: { authorization: `Bearer ${tenant.secrets.adminToken}` } }))
           .status,
       ).toBe(401)
       const calls = tenant.api.calls.map(({ path, headers, body }) => JSON.stringify([path, headers, body]))
@@ -304,7 +304,7 @@ describeOnPostgres('two tenants', (adminUrl) => {
     const before = await booksOf(globex)
     const runs = await idsIn(globex, '/admin/runs?limit=500', 'runs')
     const failed = await idsIn(globex, deliveries, 'deliveries')
-    const dead = await idsIn(globex, '/admin/dead', 'dead')
+    const dead = await idsIn(globex, '/admin/dead-letters', 'deadLetters')
     const sessions = await idsIn(globex, '/admin/sessions?limit=100', 'sessions')
     const attempts = [
       ...runs.map((id) => ['POST', `/admin/runs/${id}/cancel`]),
@@ -313,7 +313,7 @@ describeOnPostgres('two tenants', (adminUrl) => {
         ['POST', `/admin/deliveries/${id}/drop`],
       ]),
       ...dead.flatMap((id) => [
-        ['POST', `/admin/dead/${id}/resubmit`],
+        ['POST', `/admin/dead-letters/${id}/resubmit`],
         ['POST', `/admin/replay/${id}`],
       ]),
       ...sessions.map((id) => ['DELETE', `/admin/sessions/${id}`]),
