@@ -17,15 +17,21 @@ export function createNodeMeter(): NodeMeter {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const { counter, histogram } = createMetricFactories(registry)
-  const arrivals = counter('arrivals_total', 'Arrivals by what became of them.', 'connection', 'outcome', 'reason')
-  const commits = histogram('commit_seconds', 'From looking at an arrival to its commit.', commitSeconds)
+  const arrivals = counter(
+    'inbound_events_total',
+    'Inbound events by what became of them.',
+    'connection',
+    'outcome',
+    'reason',
+  )
+  const commits = histogram('commit_seconds', 'From looking at an inbound event to its commit.', commitSeconds)
   const claims = counter('claims_total', 'Times a loop asked for work.', 'loop', 'found')
   const claimed = counter('claimed_total', 'Lanes or timers that were taken.', 'loop')
   const turns = counter('turns_total', 'Tries at a turn by what became of them.', 'connection', 'outcome')
   const turnTimes = histogram('turn_seconds', 'From opening a turn to its commit.', turnSeconds)
   const failures = counter('agent_failures_total', 'Tries at a turn that failed, by code.', 'connection', 'code')
   const switches = counter('model_switches_total', 'Times another model of an agent took over.', 'agent', 'reason')
-  const callers = counter('turned_away_total', "Callers the operator's routes turned away.", 'reason')
+  const callers = counter('callers_refused_total', "Callers that the API and the operator's routes refused.", 'reason')
   const sends = counter('sends_total', 'Tries at a call by what became of them.', 'connection', 'outcome', 'reason')
   const sendTimes = histogram('send_seconds', 'How long vendors took to answer.', sendSeconds)
   const toolCalls = counter('tool_calls_total', 'Tool calls of models by what became of them.', 'tool', 'outcome')

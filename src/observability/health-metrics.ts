@@ -66,7 +66,7 @@ function currentCountFamilies(signs: readonly HealthSample[], connections: reado
       countByState('send_lane', laneStates),
     ),
     gaugeFamily(
-      'parley_suspects',
+      'parley_suspect_turns',
       'Turns on which a process died, until they end.',
       sumByLabels(byConnection('suspect')),
     ),
@@ -101,7 +101,7 @@ function endedCountFamilies(signs: readonly HealthSample[]): readonly MetricFami
       countEnded('call'),
     ),
     counterFamily(
-      'parley_deaths_total',
+      'parley_turn_crashes_total',
       'Times a process died on a turn: killed, crashed, out of memory.',
       sumByLabels(deaths),
     ),

@@ -10,7 +10,7 @@ import { isStandstill, type SlotUse } from './process-metrics.ts'
 export type ProblemCode =
   | 'storage_unavailable'
   | 'db_unresponsive'
-  | 'pump_stalled'
+  | 'worker_stalled'
   | 'leases_stalled'
   | 'slots_full'
   | 'connection_failed'
@@ -243,7 +243,7 @@ function connectionStanding(sign: ConnectionProbeState | undefined): Partial<Con
 }
 
 function stalledLoopProblem(loop: string): Problem {
-  const code = loop === 'leases' ? 'leases_stalled' : 'pump_stalled'
+  const code = loop === 'leases' ? 'leases_stalled' : 'worker_stalled'
   return {
     code,
     remedy: `the ${loop} loop of this process has stopped; restart it, nothing is lost, and report its log`,

@@ -99,7 +99,7 @@ describeOnPostgres('a database outage', (adminUrl) => {
       // The process still tells what it counted, and that the database is away.
       const metrics = async () => (await fetch(`${gateway.url}/metrics`, operator)).text()
       await expect.poll(metrics, { timeout: 10_000, interval: 200 }).toContain('parley_database_up 0')
-      expect(await metrics()).toMatch(/parley_arrivals_total\{[^}]*outcome="failed"[^}]*\} 40/)
+      expect(await metrics()).toMatch(/parley_inbound_events_total\{[^}]*outcome="failed"[^}]*\} 40/)
       const later = await deliver('later')
       expect(later).toMatchObject({ status: 503 })
       proxy.thaw()

@@ -83,7 +83,7 @@ describeOnPostgres('health', (adminUrl) => {
     await expect
       .poll(() => count('parley_messages', { connection, state: 'answered' }), { timeout: 15_000, interval: 200 })
       .toBe(1)
-    expect(await count('parley_arrivals_total', { connection, outcome: 'accepted' })).toBe(1)
+    expect(await count('parley_inbound_events_total', { connection, outcome: 'accepted' })).toBe(1)
     expect(await count('parley_turns_total', { connection, outcome: 'replied' })).toBe(1)
     expect(await count('parley_sends_total', { connection, outcome: 'delivered' })).toBe(1)
     expect(await count('parley_calls_ended_total', { connection, state: 'delivered' })).toBe(1)

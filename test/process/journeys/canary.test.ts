@@ -439,7 +439,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     const connection = 'telegram/default'
     expect(value('parley_database_up', {})).toBe(1)
     for (const outcome of ['accepted', 'rejected', 'unreadable', 'failed'])
-      expect(value('parley_arrivals_total', { connection, outcome }), outcome).toBeGreaterThan(0)
+      expect(value('parley_inbound_events_total', { connection, outcome }), outcome).toBeGreaterThan(0)
     for (const outcome of ['delivered', 'refused', 'unknown', 'rate_limited'])
       expect(value('parley_sends_total', { connection, outcome }), outcome).toBeGreaterThan(0)
     expect(value('parley_agent_failures_total', { connection, code: 'agent_failed' })).toBeGreaterThan(0)

@@ -95,7 +95,7 @@ describe('the meter of a process', () => {
     const families = readPrometheusText(await meter.read())
     const names = [...families.keys()]
     for (const name of [
-      'arrivals_total',
+      'inbound_events_total',
       'commit_seconds',
       'claims_total',
       'turns_total',

@@ -46,8 +46,8 @@ test.each([
     ['storage_unavailable'],
   ],
   ['commits are taken and never answered', { isCommitAnswered: () => false }, ['db_unresponsive']],
-  ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['pump_stalled']],
-  ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['pump_stalled']],
+  ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['worker_stalled']],
+  ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['worker_stalled']],
   ['no slot was free for 3 s and work waits', { slots: full(3_001), readSigns: due }, ['slots_full']],
   [
     'an agent had all slots it may for 3 s and work waits there',
