@@ -54,7 +54,7 @@ export async function verifyMail(deps: VerifyDeps, arrival: RawRequest): Promise
   const refuseMail = (given: MailRefusal): VerifyResult<VerifiedMail> =>
     given.kind === 'later'
       ? { kind: 'later', reason: given.reason }
-      : { kind: 'turned_away', reason: given.reason, remedy: given.remedy, ...deliveryId }
+      : { kind: 'rejected_event', reason: given.reason, remedy: given.remedy, ...deliveryId }
   if (mail.envelope.rcptTo.length > maxRecipients) return refuseMail(tooMany)
   const proof = await authenticateSender(deps, arrival, mail, head)
   if ('kind' in proof) return refuseMail(proof)

@@ -182,7 +182,7 @@ export function webhookAnswer(received: Received): TransportAnswer {
       const answer = problemAnswer(status, { code: reason, remedy, trace })
       return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfterSeconds) } }
     }
-    case 'turned_away':
+    case 'rejected_event':
       return jsonBodyAnswer(200, { ok: true, outcomes: ['ignored'], reason: received.reason })
     case 'unreadable':
       return jsonBodyAnswer(200, { ok: true, outcomes: ['dead'], reason: received.reason })
@@ -195,7 +195,7 @@ export function webhookAnswer(received: Received): TransportAnswer {
 export function waitRefusedAnswer(received: Received): TransportAnswer | undefined {
   if (received.kind === 'unreadable')
     return errorAnswer(400, received.reason, received.remedy ?? 'correct the request body and send it again')
-  if (received.kind === 'turned_away') return errorAnswer(422, received.reason, received.remedy)
+  if (received.kind === 'rejected_event') return errorAnswer(422, received.reason, received.remedy)
   return received.kind === 'stored' ? undefined : webhookAnswer(received)
 }
 

@@ -57,7 +57,7 @@ export async function answerWebhook(
 
 /** What is stored may be answered by the adapter, whatever became of it; the rest by the table. */
 export function receivedAnswer({ adapter }: GatewayConnection, received: Received): TransportAnswer {
-  const isKept = received.kind === 'stored' || received.kind === 'turned_away'
+  const isKept = received.kind === 'stored' || received.kind === 'rejected_event'
   return (isKept ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ?? webhookAnswer(received)
 }
 
@@ -125,7 +125,7 @@ function toListenAnswer(received: Received): ListenResult {
     case 'rejected':
     case 'later':
       return { kind: received.kind, reason: received.reason, trace: received.trace }
-    case 'turned_away': {
+    case 'rejected_event': {
       const who = received.isUnproven === true ? { isUnproven: true } : {}
       return { kind: received.kind, reason: received.reason, ...who }
     }

@@ -77,7 +77,7 @@ export type ListenResult =
   | { readonly kind: 'stored'; readonly acceptances: readonly AcceptResult[]; readonly isUnproven?: boolean }
   | {
       /** `spent`: the day's share of those who are not admitted is used up, or there is too little room for them. */
-      readonly kind: 'rejected' | 'later' | 'turned_away' | 'unreadable' | 'spent'
+      readonly kind: 'rejected' | 'later' | 'rejected_event' | 'unreadable' | 'spent'
       readonly reason: string
       /** Nothing proved who sent it. */
       readonly isUnproven?: boolean

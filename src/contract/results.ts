@@ -47,7 +47,7 @@ export type VerifyResult<Payload> =
   /** It cannot be judged now: nothing is kept, and the sender should send it again. */
   | { readonly kind: 'later'; readonly reason: string }
   /** It is what it claims to be and will never be taken. A row says so. `remedy`: what its sender could do. */
-  | ({ readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string } & RejectedEventFacts)
+  | ({ readonly kind: 'rejected_event'; readonly reason: string; readonly remedy: string } & RejectedEventFacts)
 
 /** What is known of a sender who is rejected for good, as far as it was proven. */
 export type RejectedEventFacts = {

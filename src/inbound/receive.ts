@@ -43,7 +43,7 @@ export type Received =
   | { readonly kind: 'later'; readonly reason: string; readonly trace: string }
   /** Kept as ignored, with why; coming again would change nothing. */
   | {
-      readonly kind: 'turned_away'
+      readonly kind: 'rejected_event'
       readonly reason: string
       readonly remedy: string
       readonly isUnproven?: boolean
@@ -155,16 +155,16 @@ async function verifyRequest(
       deps.log.warn('arrival_postponed', { connection: at.key, trace: entry.trace, reason: reception.reason })
       deps.meter.arrived(at.key, 'later', reception.reason)
       return { ...reception, trace: entry.trace }
-    case 'turned_away': {
+    case 'rejected_event': {
       const { reason, remedy } = reception
       const who = reception.subject === undefined ? { isUnproven: true } : {}
       // It is refused for good either way: beyond the day's share it is not written down any more.
       if ((await spentBy(deps, at, arrival, reception)) !== undefined) {
         deps.meter.arrived(at.key, 'spent', reason)
-        return { kind: 'turned_away', reason, remedy, acceptances: [], ...who }
+        return { kind: 'rejected_event', reason, remedy, acceptances: [], ...who }
       }
       const acceptance = await storeRejectedEvent(deps, at, arrival, { reception, entry })
-      return { kind: 'turned_away', reason, remedy, acceptances: [acceptance], ...who }
+      return { kind: 'rejected_event', reason, remedy, acceptances: [acceptance], ...who }
     }
     case 'unreadable': {
       const spent = await spentBy(deps, at, arrival, reception)

@@ -6,7 +6,7 @@ import { acceptContext, createAcceptReporter, type RequestTrace } from './reques
 import { maxStrangerBytes } from './stored-copy.ts'
 
 export type Unreadable = Extract<ReceiveResult, { kind: 'unreadable' }>
-type RejectedEvent = Extract<ReceiveResult, { kind: 'turned_away' }>
+type RejectedEvent = Extract<ReceiveResult, { kind: 'rejected_event' }>
 
 /** Nothing authenticated vanishes: what will never be taken can be asked about, and is never replayed. */
 export async function storeRejectedEvent(
@@ -65,6 +65,7 @@ export async function keepUnreadable(
 // A rejected event: what is kept of a request that was rejected for good. No proof stands behind it: it is there to be looked at, and is never
 // replayed.
 
+/** Stands in rows: another word would let old ones be replayed. */
 const field = 'turned_away'
 
 function rejectedRaw(text: string): JsonObject {

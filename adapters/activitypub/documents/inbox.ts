@@ -49,7 +49,7 @@ function toInboxResponse(answer: ListenResult): Response {
   if (answer.kind !== 'stored' && answer.answer !== undefined) return transportResponse(answer.answer)
   switch (answer.kind) {
     case 'stored':
-    case 'turned_away':
+    case 'rejected_event':
       return new Response(null, { status: 202, headers: { 'cache-control': 'no-store' } })
     case 'later':
       return problemResponse(503, 'not now; deliver it again later', { 'retry-after': retrySeconds })

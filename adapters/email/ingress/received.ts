@@ -6,7 +6,7 @@ import { mailAsRequest, type ReceivedMail } from '../wire/mail.ts'
 /** What an ingress knows of a mail it brought in: the mail, or why it will never be taken. */
 export type OwnMail =
   | { readonly kind: 'mail'; readonly mail: ReceivedMail }
-  | { readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string }
+  | { readonly kind: 'rejected_event'; readonly reason: string; readonly remedy: string }
 
 export type OwnMailRegistry = {
   readonly add: (mail: ReceivedMail) => RawRequest
@@ -40,13 +40,13 @@ export type IngressResult =
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
   | { readonly kind: 'rejected'; readonly reason: RejectReason }
   | { readonly kind: 'later'; readonly reason: string }
-  | { readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string }
+  | { readonly kind: 'rejected_event'; readonly reason: string; readonly remedy: string }
 
 export function rejectedRequest(reason: RejectReason): IngressResult {
   return { kind: 'rejected', reason }
 }
 
-export const mailTooLarge = { kind: 'turned_away', reason: 'mail_too_large', remedy: 'send a smaller mail' } as const
+export const mailTooLarge = { kind: 'rejected_event', reason: 'mail_too_large', remedy: 'send a smaller mail' } as const
 
 // Which agent an address means, as far as an ingress has to know: it is asked before a mail is read.
 

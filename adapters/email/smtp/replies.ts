@@ -65,7 +65,7 @@ export function answerReply(answer: ListenResult): Reply | undefined {
       return replies.unreadable
     case 'rejected':
       return replies.rejected
-    case 'turned_away':
+    case 'rejected_event':
       return rejectionReply(answer.reason)
     default:
       return answer satisfies never

@@ -16,7 +16,7 @@ export type S3Settings = {
 export type FetchedContent =
   | { readonly kind: 'fetched'; readonly raw: Uint8Array }
   | { readonly kind: 'later'; readonly reason: string }
-  | { readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string }
+  | { readonly kind: 'rejected_event'; readonly reason: string; readonly remedy: string }
 
 const timeoutMs = 30_000
 
@@ -49,5 +49,5 @@ function bucketObjectUrl({ region, endpoint }: S3Settings, bucket: string, key: 
 }
 
 function rejectedContent(reason: string, remedy: string): FetchedContent {
-  return { kind: 'turned_away', reason, remedy }
+  return { kind: 'rejected_event', reason, remedy }
 }

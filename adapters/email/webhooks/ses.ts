@@ -41,7 +41,7 @@ export async function verifySes(
   if (verdict.kind !== 'notification') return verdict
   const received = receivedSchema.safeParse(parseJson(verdict.message))
   if (!received.success)
-    return { kind: 'turned_away', reason: 'no_received_mail', remedy: 'publish received mail here' }
+    return { kind: 'rejected_event', reason: 'no_received_mail', remedy: 'publish received mail here' }
   const { mail, receipt } = received.data
   const content = await readMailContent(received.data, s3, deps)
   if (content.kind !== 'fetched') return content
@@ -73,7 +73,7 @@ function withinMailLimit(raw: Uint8Array, { maxBytes }: Pick<SesDeps, 'maxBytes'
 }
 
 function rejectedContent(reason: string, remedy: string): FetchedContent {
-  return { kind: 'turned_away', reason, remedy }
+  return { kind: 'rejected_event', reason, remedy }
 }
 
 function parseJson(text: string): unknown {

@@ -84,7 +84,8 @@ async function faultsOf(text: string): Promise<{ readonly messages: number; read
   const mail: ReceivedMail = { way: 'smtp', raw: Buffer.from(text, 'latin1'), envelope, receivedAt: mailTime }
   const arrival = { ...mailAsRequest(mail), from: 'local' as const }
   const verdict = await verifyMail({ ...deps, hopOf: async () => ({ kind: 'mail', mail }) }, arrival)
-  if (verdict.kind !== 'genuine') return { messages: 0, faults: verdict.kind === 'turned_away' ? [] : [verdict.kind] }
+  if (verdict.kind !== 'genuine')
+    return { messages: 0, faults: verdict.kind === 'rejected_event' ? [] : [verdict.kind] }
   const connection = { tenant: 'default', channel: 'email', id: 'default', domain: 'agents.example', agent: 'demo' }
   const arrived = normalizeMail({ addresses, addressDomains: [] }, verdict.payload, arrival, connection)
   const faults: string[] = []

@@ -127,7 +127,7 @@ describeOnDatabase('a listener', (database) => {
   test('answers after the commit, in the words of what became of it', async () => {
     const judge: Judge = ({ id }) => {
       if (id === 'wait') return { kind: 'later', reason: 'dns_unavailable' }
-      if (id === 'never') return { kind: 'turned_away', reason: 'spoofed', remedy: 'none' }
+      if (id === 'never') return { kind: 'rejected_event', reason: 'spoofed', remedy: 'none' }
       if (id === 'odd') return { kind: 'unreadable', reason: 'odd' }
       return id === 'forged' ? { kind: 'rejected', reason: 'bad_signature' } : undefined
     }
@@ -139,7 +139,7 @@ describeOnDatabase('a listener', (database) => {
     expect(await say(address, 'm1')).toBe('stored')
     expect(await ids()).toEqual(['m1'])
     expect(await say(address, 'wait')).toBe('later dns_unavailable')
-    expect(await say(address, 'never')).toBe('turned_away spoofed')
+    expect(await say(address, 'never')).toBe('rejected_event spoofed')
     expect(await say(address, 'odd')).toBe('unreadable odd')
     expect(await say(address, 'forged')).toBe('rejected bad_signature')
     expect(rejections.list({ limit: 5 })).toMatchObject([{ reason: 'bad_signature' }])

@@ -24,7 +24,7 @@ const later: Judge = (event) =>
 const turnedAway: Judge = (event) =>
   event.id.startsWith('spoof')
     ? {
-        kind: 'turned_away',
+        kind: 'rejected_event',
         reason: 'spoofed',
         remedy: 'send it from where it is from',
         deliveryId: event.id,
@@ -89,8 +89,8 @@ describeOnDatabase('an arrival', (database) => {
     start(turnedAway)
     const received = await gateway.deliver({ id: 'spoof-1', from: 'ada', text: 'wire me money' })
     const again = await gateway.deliver({ id: 'spoof-1', from: 'ada', text: 'wire me money' })
-    expect(received).toMatchObject({ kind: 'turned_away', reason: 'spoofed', acceptances: [{ kind: 'accepted' }] })
-    expect(again).toMatchObject({ kind: 'turned_away', acceptances: [{ kind: 'duplicate' }] })
+    expect(received).toMatchObject({ kind: 'rejected_event', reason: 'spoofed', acceptances: [{ kind: 'accepted' }] })
+    expect(again).toMatchObject({ kind: 'rejected_event', acceptances: [{ kind: 'duplicate' }] })
     await gateway.deliver({ id: 'spoof-2', from: 'ada', text: 'and more' })
     expect(await database().query(rows, [])).toMatchObject([
       {

@@ -36,7 +36,7 @@ export function readSource(source: NonNullable<Adapter['source']>, own: OwnMailR
           const id = /Message-ID: <(.*)@/.exec(Buffer.from(arrival.bytes).toString())?.[1] ?? ''
           ids.push(id)
           if (id === failing) throw new Error('the commit failed')
-          reasons.push(known?.kind === 'turned_away' ? known.reason : undefined)
+          reasons.push(known?.kind === 'rejected_event' ? known.reason : undefined)
           sizes.push(arrival.bytes.byteLength)
           if (known?.kind === 'mail') mails.push(known.mail)
         }

@@ -194,7 +194,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.jsonValue(), mutated), async (payload) => {
         const reception = await receive(fixtures, await fixtures.sign(bytesOf(payload)))
-        expect(['read', 'unreadable', 'handshake', 'turned_away']).toContain(reception.kind)
+        expect(['read', 'unreadable', 'handshake', 'rejected_event']).toContain(reception.kind)
         if (reception.kind === 'unreadable') expect(reception.reason).not.toBe('normalize_failed')
         if (reception.kind !== 'read') return
         for (const arrived of messagesOf(reception.arrivals)) {

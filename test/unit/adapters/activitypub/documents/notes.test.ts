@@ -154,7 +154,7 @@ describe('an inbox', () => {
     [{ kind: 'rejected', reason: 'malformed_request' }, 400],
     [{ kind: 'rejected', reason: 'malformed_request', answer: { status: 429, headers: { 'retry-after': '9' } } }, 429],
     [{ kind: 'unreadable', reason: 'x' }, 400],
-    [{ kind: 'turned_away', reason: 'x' }, 202],
+    [{ kind: 'rejected_event', reason: 'x' }, 202],
     [{ kind: 'later', reason: 'x' }, 503],
   ] as const)('answers %o with %i', async (answer, status) => {
     expect((await openDocuments({}, answer).ask('/ap/demo/inbox', { init })).status).toBe(status)

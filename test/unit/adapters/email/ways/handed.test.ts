@@ -73,7 +73,7 @@ test.each<[ListenResult, object]>([
     { kind: 'later', reason: 'dns' },
   ],
   [
-    { kind: 'turned_away', reason: 'spoofed_sender' },
+    { kind: 'rejected_event', reason: 'spoofed_sender' },
     { kind: 'refused', text: expect.stringMatching(/^5\.7\.26 /) },
   ],
   [

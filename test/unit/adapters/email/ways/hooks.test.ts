@@ -99,7 +99,7 @@ describe('the signed webhook', () => {
 
   test('a mail over the limit is turned away, and only after its hop was believed', async () => {
     const { hopOf } = hookScene({ maxBytes: 10 })
-    expect(await hopOf(await webhookArrival())).toMatchObject({ kind: 'turned_away', reason: 'mail_too_large' })
+    expect(await hopOf(await webhookArrival())).toMatchObject({ kind: 'rejected_event', reason: 'mail_too_large' })
     expect(await hopOf(await webhookArrival({ secret: 'wrong' }))).toEqual(rejected('bad_signature'))
   })
 
@@ -219,7 +219,7 @@ describe('SES through SNS', () => {
   test('a notification that holds no mail is kept as such', async () => {
     const Message = 'Successfully validated SNS topic for Amazon SES event publishing.'
     expect(await hookScene().hopOf(snsArrival({ Message }))).toMatchObject({
-      kind: 'turned_away',
+      kind: 'rejected_event',
       reason: 'no_received_mail',
     })
     const nothing = JSON.stringify(sesReceived({ content: undefined }))

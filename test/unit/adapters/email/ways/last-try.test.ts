@@ -25,7 +25,7 @@ test('a mail that no thread could read is turned away in the end, and keeps no o
   const crashed = async () => later('mail_check_crashed')
   expect(await verify({}, { readBody: crashed })).toEqual({ kind: 'later', reason: 'mail_check_crashed' })
   expect(await verify({ isLastTry: true }, { readBody: crashed })).toMatchObject({
-    kind: 'turned_away',
+    kind: 'rejected_event',
     reason: 'unreadable_body',
   })
 })

@@ -44,9 +44,13 @@ test.each<[string, () => Promise<ListenResult>, string]>([
   ['what cannot be judged now', async () => ({ kind: 'later', reason: 'dns' }), '451 4.3.0'],
   ['a fault of ours', () => Promise.reject(new Error('database password is hunter2')), '451 4.3.0'],
   ['a store that never answers', () => new Promise(() => {}), '451 4.3.0'],
-  ['a spoofed author', async () => ({ kind: 'turned_away', reason: 'spoofed' }), '550 5.7.26'],
-  ['too large by another measure', async () => ({ kind: 'turned_away', reason: 'mail_too_large' }), '552 5.3.4'],
-  ['whatever else is refused for good', async () => ({ kind: 'turned_away', reason: 'too_many_parts' }), '550 5.7.1'],
+  ['a spoofed author', async () => ({ kind: 'rejected_event', reason: 'spoofed' }), '550 5.7.26'],
+  ['too large by another measure', async () => ({ kind: 'rejected_event', reason: 'mail_too_large' }), '552 5.3.4'],
+  [
+    'whatever else is refused for good',
+    async () => ({ kind: 'rejected_event', reason: 'too_many_parts' }),
+    '550 5.7.1',
+  ],
   ['what nobody can read', async () => ({ kind: 'unreadable', reason: 'normalize_failed' }), '550 5.6.0'],
 ])('answers %s, and the connection lives on', async (_what, answer, code) => {
   await using scene = await smtpScene({ answer, limits: { answerMs: 1500 } })
