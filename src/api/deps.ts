@@ -83,6 +83,6 @@ export type AppDeps = {
   readonly maxBodyBytes: number
   readonly watchMs: number
   readonly log: Log
-  /** Called after a success was decided and before it is sent; the proofs crash here. */
+  /** Called after a success was decided and before it is sent; crash tests crash here. */
   readonly failpoint?: (name: string) => void | Promise<void>
 }
