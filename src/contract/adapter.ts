@@ -251,7 +251,7 @@ export class UnparsableEventError extends Error {
 
   constructor(reason: string, facts: UnparsableEventFacts = {}) {
     super(`arrival cannot be read: ${reason}`)
-    this.name = 'UnreadableArrival'
+    this.name = 'UnparsableEventError'
     this.reason = reason
     this.facts = facts
   }

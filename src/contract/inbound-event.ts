@@ -60,7 +60,7 @@ export type ThreadClaim = {
  */
 export type OnceClaim = { readonly key: string; readonly forMs: number }
 
-/** Bytes of an inbound event that may be kept beside its row, by the name `Originals.nameOf` gave them. */
+/** Bytes of an inbound event that may be kept beside its row, by the name `RawBlobs.nameOf` gave them. */
 export type PendingBlob = {
   readonly ref: string
   readonly id: string
