@@ -19,8 +19,7 @@ const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'ut
   .split('\0')
   .filter((path) => path !== '')
 const textOf = (path) => readFileSync(join(root, path), 'utf8')
-const isProduct = (path) =>
-  /^(src|adapters)\/.*\.tsx?$/.test(path) && !path.includes('/fixtures/') && !path.endsWith('/fixtures.ts')
+const isProduct = (path) => /^(src|adapters)\/.*\.tsx?$/.test(path)
 const product = new Map(files.filter(isProduct).map((path) => [path, textOf(path)]))
 const trees = new Map([...product].map(([path, text]) => [path, parseSync(path, text).program]))
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { listFiles } from './source-tree.ts'
 
-const required = ['index', 'config', 'verify', 'normalize', 'render', 'deliver', 'fixtures', 'README.md']
+const required = ['index', 'config', 'verify', 'normalize', 'render', 'deliver', 'README.md']
 const optional = ['wire', 'live', 'files', 'presence', 'thread-ancestors', 'bot-identity', 'setup', 'doctor', 'admin']
 /** Words of one protocol alone, without a counterpart elsewhere (docs/decisions/0024). */
 const own: Readonly<Record<string, readonly string[]>> = {
@@ -50,8 +50,7 @@ function folderFaults(adapter: string, files: readonly string[]): readonly strin
   const foreign = [...entries]
     .filter((entry) => !isAllowed(adapter, entry, folders.has(entry)))
     .map((entry) => `adapters/${adapter}/${entry}: no adapter has a file of this name`)
-  // Captured payloads lie in fixtures/ beside the fixtures.ts that presents them; any other noun is one or the other.
-  const twice = nouns.filter((noun, index) => nouns.indexOf(noun) !== index && noun !== 'fixtures')
+  const twice = nouns.filter((noun, index) => nouns.indexOf(noun) !== index)
   return [...missing, ...foreign, ...twice.map((noun) => `adapters/${adapter}: ${noun} is both a file and a folder`)]
 }
 
@@ -71,29 +70,23 @@ describe('the shape of an adapter', () => {
       (noun) => `adapters/pigeon/${noun}.ts`,
     ),
     'adapters/pigeon/README.md',
-    'adapters/pigeon/fixtures/index.ts',
-    'adapters/pigeon/fixtures/coo.json',
   ]
 
   test('the full set of names is in shape', () => {
     expect(shapeFaults(pigeon)).toEqual([])
   })
 
-  test('a file may be a folder of the same name, fixtures may be a file, presence, live and files may exist', () => {
+  test('a file may be a folder of the same name, presence, live and files may exist', () => {
     const grown = pigeon
-      .filter((path) => !path.includes('/fixtures/') && !path.endsWith('/wire.ts'))
-      .concat(['adapters/pigeon/wire/update.ts', 'adapters/pigeon/fixtures.ts', 'adapters/pigeon/fixtures/coo.json'])
-      .concat(['adapters/pigeon/presence.ts', 'adapters/pigeon/live.ts', 'adapters/pigeon/files/open.ts'])
+      .filter((path) => !path.endsWith('/wire.ts'))
+      .concat(['adapters/pigeon/wire/update.ts', 'adapters/pigeon/files/open.ts'])
+      .concat(['adapters/pigeon/presence.ts', 'adapters/pigeon/live.ts'])
     expect(shapeFaults(grown)).toEqual([])
   })
 
-  test.each(pigeon.slice(0, 8).filter((path) => !path.endsWith('/wire.ts')))('%s may not be missing', (path) => {
+  test.each(pigeon.filter((path) => !path.endsWith('/wire.ts')))('%s may not be missing', (path) => {
     const noun = path.replace('adapters/pigeon/', '').replace('.ts', '')
     expect(shapeFaults(pigeon.filter((other) => other !== path))).toEqual([`adapters/pigeon: ${noun} is missing`])
-  })
-
-  test('fixtures may not be missing', () => {
-    expect(shapeFaults(pigeon.slice(0, 8))).toEqual(['adapters/pigeon: fixtures is missing'])
   })
 
   test('a noun of one protocol is foreign to every other', () => {
@@ -102,12 +95,15 @@ describe('the shape of an adapter', () => {
     ])
   })
 
-  test.each(['helpers.ts', 'verify-more.ts', 'notes.md', 'lib/x.ts', 'index.js'])('%s is foreign', (name) => {
-    const entry = name.split('/')[0]
-    expect(shapeFaults([...pigeon, `adapters/pigeon/${name}`])).toEqual([
-      `adapters/pigeon/${entry}: no adapter has a file of this name`,
-    ])
-  })
+  test.each(['helpers.ts', 'fixtures.ts', 'fixtures/coo.json', 'verify-more.ts', 'notes.md', 'lib/x.ts', 'index.js'])(
+    '%s is foreign',
+    (name) => {
+      const entry = name.split('/')[0]
+      expect(shapeFaults([...pigeon, `adapters/pigeon/${name}`])).toEqual([
+        `adapters/pigeon/${entry}: no adapter has a file of this name`,
+      ])
+    },
+  )
 
   test('a file beside the folders, and a noun that is both file and folder, are faults', () => {
     expect(shapeFaults([...pigeon, 'adapters/shared.ts'])).toEqual([

@@ -27,7 +27,6 @@ const cleanTree: Readonly<Record<string, string>> = {
   'adapters/pigeon/verify.ts': "import '../../src/lib/index.ts'\nimport './wire.ts'",
   'adapters/pigeon/normalize.ts': "import './wire.ts'\nexport const at = (ms: number) => new Date(ms)",
   'adapters/pigeon/wire.ts': 'export type Coo = { readonly process: string }',
-  'adapters/pigeon/fixtures/index.ts': "import 'node:fs'\nimport '../wire.ts'",
 }
 
 function planted(changes: Readonly<Record<string, string>>): SourceTree {
@@ -116,7 +115,7 @@ describe('the walls', () => {
     ['edges-are-leaves', 'src/api/app.tsx', "import type { Edge } from '../node.ts'"],
     ['production-knows-no-tests', 'src/gateway.ts', "import '../test/doubles/fixed-clock.ts'"],
     ['production-knows-no-tests', 'src/gateway.ts', "import 'vitest'"],
-    ['production-knows-no-tests', 'adapters/pigeon/verify.ts', "import './fixtures/index.ts'"],
+    ['production-knows-no-tests', 'adapters/pigeon/verify.ts', "import '../../test/fixtures/pigeon/index.ts'"],
     ['no-cycles', 'src/contract/parts.ts', "import type { Id } from './index.ts'\nexport const textOf = () => ''"],
     ['no-dangling-imports', 'src/gateway.ts', "import type { Gone } from './gone.ts'"],
     ['no-dangling-imports', 'src/gateway.ts', "import './channels'"],

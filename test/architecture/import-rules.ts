@@ -15,7 +15,6 @@ const layers: readonly (readonly string[])[] = [
   ['cli', 'node', 'worker'],
 ]
 const adapterPattern = /^adapters\/([^/]+)\//
-const fixturePattern = /^adapters\/[^/]+\/fixtures(\.ts$|\/)/
 const purePattern = /^adapters\/[^/]+\/(normalize|render)(\.ts$|\/)/
 const publicModules = /^src\/(contract|lib|markdown)\/index\.ts$/
 
@@ -93,7 +92,7 @@ export const importRules: readonly ImportRule[] = [
   {
     name: 'node-builtins-only-at-the-edge',
     forbids: ({ from, to, kind }) => {
-      if (kind !== 'builtin' || fixturePattern.test(from)) return false
+      if (kind !== 'builtin') return false
       // Cloudflare's own modules are the other edge's built-ins.
       if (to.startsWith('cloudflare:')) return from !== 'src/worker.ts'
       return !nodePattern.test(from) && !filesThatNeedNode.includes(from)
@@ -105,10 +104,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     name: 'production-knows-no-tests',
-    forbids: ({ from, to, kind }) =>
-      (kind === 'package' && testPackages.test(to)) ||
-      isInside('test', to) ||
-      (fixturePattern.test(to) && !fixturePattern.test(from)),
+    forbids: ({ to, kind }) => (kind === 'package' && testPackages.test(to)) || isInside('test', to),
   },
 ]
 
@@ -123,11 +119,5 @@ export function importViolations(
       .filter((rule) => rule.forbids(edge))
       .map((rule) => ({ rule: rule.name, file: edge.from, line: edge.line, what: `imports ${edge.to}` })),
   )
-  const mustBeReached = new Map([...tree].filter(([path]) => !fixturePattern.test(path)))
-  return [
-    ...forbidden,
-    ...danglingImports(edges, exists),
-    ...cycles(edges),
-    ...orphans(mustBeReached, edges, entryPoints),
-  ]
+  return [...forbidden, ...danglingImports(edges, exists), ...cycles(edges), ...orphans(tree, edges, entryPoints)]
 }

@@ -1,12 +1,12 @@
 // The app's own view in Slack, through the whole gateway: opened, written to, stopped; and a reply that no sign can hurt.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { fixtures } from '../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { ada, bytesOf, envelope, message } from '../conformance/slack/scene.ts'
 import { until } from '../doubles/at-work.ts'
 import { apiError, type SlackApi, startSlackApi } from '../doubles/slack-api.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
+import { fixtures } from '../fixtures/slack/index.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const starters = [{ title: 'Plan a trip', message: 'Plan a trip to Oslo' }]

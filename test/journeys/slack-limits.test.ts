@@ -1,12 +1,12 @@
 // Slack counts messages by channel, and a channel has many threads: what one of them used up the others wait for, and no other channel.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { fixtures } from '../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
 import { bytesOf, message } from '../conformance/slack/scene.ts'
 import { type SlackApi, startSlackApi } from '../doubles/slack-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
+import { fixtures } from '../fixtures/slack/index.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const scopes = statement('test_scopes', `select scope from connection_limits where not_before > now() order by scope`)

@@ -1,5 +1,5 @@
 // Slack cases where the whole gateway decides: what is stored once, and what the request is answered with.
-import { fixtures } from '../../../adapters/slack/fixtures.ts'
+
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { webhookAnswer } from '../../../src/api/http-answers.ts'
@@ -7,6 +7,7 @@ import { type Database, statement } from '../../../src/db/client.ts'
 import type { Received } from '../../../src/inbound/receive.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway } from '../../doubles/test-gateway.ts'
+import { fixtures } from '../../fixtures/slack/index.ts'
 import type { Case } from '../conform.ts'
 import { bot, bytesOf, message } from './scene.ts'
 

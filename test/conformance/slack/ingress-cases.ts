@@ -1,5 +1,5 @@
 // Slack ingress, as far as the adapter alone decides: signatures, times, media types and handshakes.
-import { fixtures } from '../../../adapters/slack/fixtures.ts'
+import { fixtures } from '../../fixtures/slack/index.ts'
 import type { Case } from '../conform.ts'
 import { adapterWith, bytesOf, envelope, kit, message, now, receive, signedAs } from './scene.ts'
 

@@ -1,5 +1,5 @@
 // Slack as the message model sees it.
-import { fixtures } from '../../../adapters/slack/fixtures.ts'
+import { fixtures } from '../../fixtures/slack/index.ts'
 import { replySaying } from '../../unit/contract/adapter-contract-outbound.ts'
 import type { Case } from '../conform.ts'
 import { ada, adapterWith, arrived, bot, bytesOf, kit, message, now, place, read, receive, withApi } from './scene.ts'

@@ -1,6 +1,5 @@
 // What the cases of Slack share: an adapter as the kit makes it, events in Slack's form, and what becomes of them.
 import { expect } from 'vitest'
-import { fixtures, type SignOptions } from '../../../adapters/slack/fixtures.ts'
 import type {
   Adapter,
   InboundEvent,
@@ -11,6 +10,7 @@ import type {
 } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import { type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
+import { fixtures, type SignOptions } from '../../fixtures/slack/index.ts'
 import { type AdapterFixtures, adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 
 export const kit: AdapterFixtures = fixtures

@@ -1,9 +1,10 @@
 // Telegram ingress cases that this channel and the core decide together: answers to Telegram, copies, words of decisions.
-import { fixtures } from '../../../adapters/telegram/fixtures.ts'
+
 import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
 import { failureAnswer, webhookAnswer } from '../../../src/api/http-answers.ts'
 import type { ErrorCode } from '../../../src/contract/index.ts'
 import { dedupeKey } from '../../../src/inbound/accept.ts'
+import { fixtures } from '../../fixtures/telegram/index.ts'
 import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import type { Case } from '../conform.ts'
 import { arrivals, calls, kit, parts, saying } from './scene.ts'

@@ -1,5 +1,5 @@
 // Replies that grow on Telegram, against a stand-in for the Bot API with a clock of our own.
-import { fixtures } from '../../../adapters/telegram/fixtures.ts'
+
 import type { Adapter, FrameOutcome, JsonObject } from '../../../src/contract/index.ts'
 import {
   apiFault,
@@ -8,6 +8,7 @@ import {
   startTelegramApi,
   type TelegramApi,
 } from '../../doubles/telegram-api.ts'
+import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
 import { attemptAt, kit, parts } from './scene.ts'
 

@@ -1,7 +1,8 @@
 // Rich messages on Telegram and the Markdown cases on them, against a stand-in for the Bot API.
-import { fixtures } from '../../../adapters/telegram/fixtures.ts'
+
 import type { Adapter, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
 import { apiFault, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
+import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
 import { attemptAt, kit, parts } from './scene.ts'
 

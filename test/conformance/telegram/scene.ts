@@ -1,6 +1,7 @@
 // What the Telegram cases share: an adapter, updates written after the Bot API's documentation, and what becomes of them.
-import { fixtures } from '../../../adapters/telegram/fixtures.ts'
+
 import type { Adapter, InboundEvent, InboundMessage, JsonObject } from '../../../src/contract/index.ts'
+import { fixtures } from '../../fixtures/telegram/index.ts'
 import { bytesOf } from '../../unit/contract/adapter-contract.ts'
 import { attemptAt } from '../../unit/contract/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../unit/contract/adapter-fixtures.ts'

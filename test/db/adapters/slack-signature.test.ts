@@ -1,10 +1,10 @@
 // A signed request of Slack says one thing, once: neither another content type nor a second delivery makes it say more.
 import { expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createTestGateway, type TestGateway } from '../../doubles/test-gateway.ts'
+import { fixtures } from '../../fixtures/slack/index.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const form = 'application/x-www-form-urlencoded'

@@ -1,6 +1,5 @@
 // Slack through the whole gateway: a mention is answered once in its thread, whatever happens to the answer on its way.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { questionPart } from '../../../src/agents/approvals/approval-messages.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
@@ -9,6 +8,7 @@ import { ada, bot, bytesOf, message } from '../../conformance/slack/scene.ts'
 import { until } from '../../doubles/at-work.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
 import { createTestGateway, settleUntil } from '../../doubles/test-gateway.ts'
+import { fixtures } from '../../fixtures/slack/index.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 describeOnDatabase('a mention on Slack', (database) => {

@@ -1,10 +1,10 @@
 // The same event through Chat SDK's Slack adapter and through ours: both must say the same of it, except where the list says why
 // not. What stands in the list must differ, so that it never outlives its reason.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { bot, bytesOf, receive } from '../../conformance/slack/scene.ts'
 import { type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
+import { fixtures } from '../../fixtures/slack/index.ts'
 import { chatSdk, type Reading, readByChatSdk, silent } from '../chat-sdk.ts'
 import { describeBeside } from '../peer.ts'
 import { cases } from './events.ts'

@@ -1,6 +1,5 @@
 // What the A2A adapter makes of a desk that fails or says odd things; what it makes of a real one is in test/conformance/a2a.
 import { expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/a2a/fixtures.ts'
 import { a2aChannel } from '../../../adapters/a2a/index.ts'
 import { normalizeParts } from '../../../adapters/a2a/normalize.ts'
 import { renderParts } from '../../../adapters/a2a/render.ts'
@@ -16,6 +15,7 @@ import {
 import { createUnpinnedFetch, webHmac } from '../../../src/lib/index.ts'
 import { noTasks } from '../../doubles/no-tasks.ts'
 import { idleDoor } from '../../doubles/serve-door.ts'
+import { fixtures } from '../../fixtures/a2a/index.ts'
 
 const snapshot: TaskSnapshot = {
   task: {

@@ -3,10 +3,10 @@
 // Streams and resume: test/conformance/agui. By the core: AG-07 to AG-10.
 
 import { describe, expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/agui/fixtures.ts'
 import { aguiChannel } from '../../../adapters/agui/index.ts'
 import type { InboundMessage, JsonObject, RawRequest, ReceiveResult, WatchResult } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
+import { fixtures } from '../../fixtures/agui/index.ts'
 import { bytesOf } from '../contract/adapter-contract.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'

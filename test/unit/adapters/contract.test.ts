@@ -9,12 +9,12 @@ import type { AdapterFixtures } from '../contract/adapter-fixtures.ts'
 type Found = { readonly fixtures: AdapterFixtures; readonly variants?: readonly AdapterFixtures[] }
 
 const folders = Object.keys(import.meta.glob('../../../adapters/*/index.ts')).map((path) => path.split('/').at(-2))
-const found = import.meta.glob<Found>('../../../adapters/*/fixtures.ts', { eager: true })
+const found = import.meta.glob<Found>('../../fixtures/*/index.ts', { eager: true })
 
 describe('the adapter folders', () => {
   test('there are some', () => expect(folders).not.toEqual([]))
   test.each(folders)('%s has fixtures for the kit', (folder) => {
-    expect(found[`../../../adapters/${folder}/fixtures.ts`]?.fixtures.definition.channel).toBe(folder)
+    expect(found[`../../fixtures/${folder}/index.ts`]?.fixtures.definition.channel).toBe(folder)
   })
 })
 

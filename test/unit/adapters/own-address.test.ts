@@ -2,13 +2,13 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { fixtures as a2aFixtures } from '../../../adapters/a2a/fixtures.ts'
-import { fixtures as activitypubFixtures } from '../../../adapters/activitypub/fixtures.ts'
-import { fixtures as aguiFixtures } from '../../../adapters/agui/fixtures.ts'
 import { emailChannel } from '../../../adapters/email/index.ts'
 import type { ChannelDeps, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
 import { formatConnectionState } from '../../../src/observability/connection-health.ts'
 import { freePort } from '../../doubles/free-port.ts'
+import { fixtures as a2aFixtures } from '../../fixtures/a2a/index.ts'
+import { fixtures as activitypubFixtures } from '../../fixtures/activitypub/index.ts'
+import { fixtures as aguiFixtures } from '../../fixtures/agui/index.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
 
 const servers: Server[] = []

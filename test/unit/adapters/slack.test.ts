@@ -2,7 +2,6 @@
 import { WebClient } from '@slack/web-api'
 import { describe, expect, test } from 'vitest'
 import { createWebApiCaller } from '../../../adapters/slack/deliver/web-api.ts'
-import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slack, slackChannel } from '../../../adapters/slack/index.ts'
 import { endRemovedInstallation } from '../../../adapters/slack/oauth/installations.ts'
 import { renderSlack } from '../../../adapters/slack/render/reply.ts'
@@ -20,6 +19,7 @@ import {
   wordsOf,
 } from '../../conformance/slack/scene.ts'
 import { apiError, startSlackApi } from '../../doubles/slack-api.ts'
+import { fixtures } from '../../fixtures/slack/index.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
 
 const appFacts = {

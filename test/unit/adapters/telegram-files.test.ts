@@ -1,7 +1,6 @@
 // Files at Telegram: which parts become one, how they are opened and sent, and that the token is in none of it.
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import type { JsonObject, OpenedFile, Part } from '../../../src/contract/index.ts'
 import type { Fault } from '../../doubles/scripted-server.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type TelegramApi,
   testBotToken,
 } from '../../doubles/telegram-api.ts'
+import { fixtures } from '../../fixtures/telegram/index.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
 

@@ -1,7 +1,6 @@
 // Telegram's outbound quirks: rendering and delivering against a server that stands in for the Bot API.
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import type { DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
 import type { Fault } from '../../doubles/scripted-server.ts'
 import {
@@ -12,6 +11,7 @@ import {
   type TelegramApi,
   testBotToken,
 } from '../../doubles/telegram-api.ts'
+import { fixtures } from '../../fixtures/telegram/index.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
 

@@ -3,10 +3,10 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import { telegramChannel } from '../../../adapters/telegram/index.ts'
 import { telegramCommands } from '../../../adapters/telegram/setup.ts'
 import type { Adapter, CommandContext, JsonObject } from '../../../src/contract/index.ts'
+import { fixtures } from '../../fixtures/telegram/index.ts'
 import { attemptAt } from '../contract/adapter-contract-outbound.ts'
 
 const { connection, now } = fixtures

@@ -1,9 +1,9 @@
 // Telegram's quirks: what the adapter alone decides when it reads. The ids are conformance cases (T…, TG-…); where
 // each of them stands is listed in test/conformance/telegram/coverage.ts.
 import { describe, expect, test } from 'vitest'
-import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import { telegram, telegramChannel } from '../../../adapters/telegram/index.ts'
 import type { InboundEvent, InboundMessage, RawRequest, ReceiveResult } from '../../../src/contract/index.ts'
+import { fixtures } from '../../fixtures/telegram/index.ts'
 import { bytesOf } from '../contract/adapter-contract.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
 

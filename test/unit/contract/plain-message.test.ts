@@ -73,7 +73,7 @@ type Twin = { readonly arrived: readonly { readonly kind: string; readonly messa
 
 /** What every adapter makes of its captured payloads. */
 function adapterMessages(): readonly { readonly name: string; readonly message: NormalizedMessage }[] {
-  return globSync('adapters/*/fixtures/*.json').flatMap((name) => {
+  return globSync('test/fixtures/*/*.json').flatMap((name) => {
     // What signatures of captured mails are checked against lies beside them.
     const { arrived = [] } = JSON.parse(readFileSync(name, 'utf8')) as Partial<Twin>
     return arrived.flatMap(({ message }) =>

@@ -1,8 +1,8 @@
 // Settings of the fediverse channel: what switches it on, what it refuses, and how lists are read.
 import { describe, expect, test } from 'vitest'
 import { activitypubSettingsSchema } from '../../../../../adapters/activitypub/config.ts'
-import { fixtures } from '../../../../../adapters/activitypub/fixtures.ts'
 import { activitypub, activitypubChannel } from '../../../../../adapters/activitypub/index.ts'
+import { fixtures } from '../../../../fixtures/activitypub/index.ts'
 import { adapterFor } from '../../../contract/adapter-fixtures.ts'
 
 const read = (env: Readonly<Record<string, string>>) => activitypubChannel.fromEnvironment(env)
