@@ -1,10 +1,10 @@
-// The parts of the accept statement for arrivals whose proof counts once, and what is left of it when its time is over.
+// CTEs of the accept statement for inbound events whose proof counts once, and the statement that deletes expired proofs.
 //
-//   proofs    what the drafts are proven by, hashed
-//   spent     (in `known`) a proof that another arrival used: its message is the one that this is a duplicate of
-//   outdone   drafts that meet an earlier one of this batch with the same proof: asked once more they are known
-//   claimed   the proofs that are this arrival's from now on, in a fixed order; a duplicate claims what it brings besides, so that
-//             no part of what it was proven by counts later. Two replicas are told apart by the primary key.
+// proofs    what the drafts are proven by, hashed
+// spent     (in `known`) a proof that another event used: its message is the one that this is a duplicate of
+// outdone   drafts that meet an earlier one of this batch with the same proof: asked once more they are known
+// claimed   the proofs that are this event's from now on, in a fixed order; a duplicate claims what it brings besides, so that
+//           no part of what it was proven by counts later. Two replicas are told apart by the primary key.
 import { statement } from './client.ts'
 
 export const withClaims = {

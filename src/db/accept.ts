@@ -1,15 +1,16 @@
-// Accepting messages as one statement, one commit for a whole batch. $1: drafts as JSON, $2: whether to NOTIFY.
+// The accept statement: a batch of inbound messages is deduplicated, stored and queued in one commit. $1: drafts as JSON, $2:
+// whether to NOTIFY.
 //
-//   inp       the drafts, with their keys hashed; keys outlive the content they stand for
-//   known     drafts whose key and content are already there: redeliveries; and those whose proof was used before
-//   wanting   what is left, each with its taker: of several agents that of the amended message or of the thread, else its own
-//   joined    the first thread a draft may join: vouched for by the platform, or its sender already takes part
-//   opened    conversations that had to be opened; an unverified sender's thread id opens a conversation of their own, never another person's
-//   inserted  the rows themselves; the loser of a race for the same key gets nothing back
-//   renamed   threads that go by another name from now on: their conversation gets that name too
-//   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
-//   turned    whom a sender talks with from now on, in a fixed order as well; a thread itself turns once they are let in
-//   repeated  how often known messages came again, also within this batch; nothing to do for a new one
+// inp       the drafts, with their keys hashed; keys outlive the content they stand for
+// known     drafts whose key and content are already there: redeliveries; and those whose proof was used before
+// wanting   what is left, each with its agent: of several agents that of the amended message or of the thread, else its own
+// joined    the first thread a draft may join: vouched for by the platform, or its sender already takes part
+// opened    conversations that had to be opened; an unverified sender's thread id opens a conversation of their own, never another person's
+// inserted  the rows themselves; the loser of a race for the same key gets nothing back
+// renamed   threads that go by another name from now on: their conversation gets that name too
+// queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
+// turned    which agent a sender talks with from now on, in a fixed order as well; a thread itself turns once they are let in
+// repeated  how often known messages came again, also within this batch; nothing to do for a new one
 //
 // Rows of a batch are joined with each other by nested loops: what tells them apart is compared first.
 //
@@ -25,13 +26,13 @@ import { task } from './task-snapshot.ts'
 import { ownThreads } from './thread-names.ts'
 import { orderSendLanesSql } from './turn-calls.ts'
 
-// The parts of the accept statement that only batches with tasks need: a new task is stored with the message that asks for it;
-// one that a caller goes on with must be theirs and not over.
+// CTEs that only batches with tasks need: a new task is stored with the message that asks for it; one that a caller continues
+// must be theirs and not over.
 //
-//   claims    drafts that ask for a task or go on with one; an id their sender used for something else is taken
-//   gone_on   tasks that get another message: as long as it waits they are not over
-//   shut      drafts that are not taken, and why
-//   tasked    new tasks, under the id of their first message
+// claims    drafts that ask for a task or continue one; an id their sender used for something else is taken
+// gone_on   tasks that get another message: as long as it waits they are not over
+// shut      drafts that are not taken, and why
+// tasked    new tasks, under the id of their first message
 
 const withTasks = {
   /** Whose task it is decides who may go on with it; the lane is locked first, as the worker that ends a turn does. */
@@ -98,13 +99,13 @@ const withoutTasks: TaskParts = {
   shown: 'null::json',
 }
 
-// The parts of the accept statement for arrivals that change something besides their own row. Only what was not stored before does.
+// CTEs for events that change something besides their own row. A redelivery changes nothing.
 //
-//   changes    of several changes of one record the last counts; records are locked in a fixed order
-//   answering  what the protocol answers, once for its client id
-//   blocked    lanes to recipients who want nothing more, locked first, as the send worker does
-//   stopped    what had not left yet; a reply that reaches no recipient makes its messages dead
-//   leaving    whose words are to be erased from now on; also where they said so before, came back, and say it again
+// changes    of several changes of one record the last counts; records are locked in a fixed order
+// answering  what the protocol answers, once for its client id
+// blocked    lanes to recipients who want nothing more, locked first, as the send worker does
+// stopped    what had not left yet; a reply that reaches no recipient makes its messages dead
+// leaving    deleted accounts whose messages are to be erased from now on; also where they said so before, came back, and say it again
 
 const sameRecord = 'r.tenant = c.tenant and r.connection = c.connection and r.family = c.family and r.key = c.key'
 
@@ -199,12 +200,11 @@ ${orderSendLanesSql(`select tenant, connection, order_key, 1 as calls from answe
 const effectWakes = `,
     case when $2::boolean and exists (select 1 from answering) then pg_notify('parley_wake', ${notifyPayloadSql('sends')}) end as sending`
 
-// The parts of the accept statement that few batches need: more names for a conversation, originals that go with their message,
-// and what became of something we sent.
+// CTEs that few batches need: more names for a conversation, raw payloads stored with their message, and bounces of what we sent.
 //
-//   names      what a conversation is found by from now on, too; a name that is taken stays whose it is
-//   originals  belong to the message, and to its sender, from the moment it is stored
-//   returned   the deliveries that bounces are about, locked in a fixed order; an unknown one is ignored
+// names      what a conversation is found by from now on, too; a name that is taken stays whose it is
+// originals  belong to the message, and to its sender, from the moment it is stored
+// returned   the deliveries that bounces are about, locked in a fixed order; an unknown one is ignored
 
 /** The client id of a call is its origin and its ordinal there, which have an index (outbox/enqueue.ts). */
 const known = `case when i.bounce ->> 'clientId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]{1,6}$'`

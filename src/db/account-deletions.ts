@@ -1,4 +1,5 @@
-// Farewells on SQL.
+// Deleted accounts: people who deleted their account on a platform, and the statements that erase what they said there, step by
+// step.
 import type { AccountDeletion, AccountDeletionStore } from '../identity/erase.ts'
 import { type Database, statement, storableJson, unindexed } from './client.ts'
 import {
@@ -48,8 +49,7 @@ function createReach(database: Database, tenant: string, { from: _, ...farewell 
   }
 }
 
-// A person has deleted their account on a platform, and what they said there is erased: who is next, and what is done with each piece.
-// $1 tenant, $2 whom, as JSON of `Farewell` (forget-reach.ts), where nothing else is said.
+// $1 tenant, $2 whom, as JSON of `AccountDeletion`, where nothing else is said.
 
 const { isTheirs, isSaid } = anAddress
 const isLeaverRowSql = (row: string): string => `${row}.tenant = $1 and ${row}.connection = ${leaver.connection}`

@@ -1,4 +1,4 @@
-// Port: the rows of attachments. Bytes are written between `begin` and `finish`; whatever dies in between is swept.
+// Rows of attachments. Bytes are written to a blob store between `begin` and `finish`; an upload that dies in between is swept.
 
 import { cleanText, GatewayError, isGatewayError } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentOrigin, AttachmentOwner } from '../files/attachment.ts'
@@ -48,8 +48,6 @@ export interface AttachmentStore {
   /** The object is gone. */
   gone(blobIds: readonly string[]): Promise<void>
 }
-
-// Attachments on SQL: rows about bytes that a store holds.
 
 /** Each lost race is another upload of the same bytes or the same id that won. */
 const maxTries = 5
@@ -105,7 +103,7 @@ async function finishOnce(database: Database, tenant: string, upload: FinishedUp
   throw new GatewayError('conflict', '[attachments] the upload took so long that it was swept; send the file again')
 }
 
-// Attachments: the bytes are written between `begin_blob` and `finish_upload`. $1 is the tenant in all of them.
+// $1 is the tenant in all of them.
 
 const descriptor = (a: string, b: string): string => `${a}.id, ${b}.store, ${b}.bucket, ${b}.path,
   ${a}.mime_type as "mimeType", ${a}.size::float8 as size, ${b}.sha256, ${a}.name,

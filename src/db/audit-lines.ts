@@ -1,4 +1,4 @@
-// How a statement writes down what is decided or done in it: there is no fate without its line, and no line without its fate.
+// How a statement writes its audit line: a decision and its line are one commit, so neither exists without the other.
 
 type Column =
   | ('action' | 'outcome' | 'code' | 'rule' | 'actor' | 'evidence' | 'connection' | 'agent')

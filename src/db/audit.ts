@@ -1,4 +1,4 @@
-// The port of the audit log: who decided what, on which ground. Lines are written once; nothing here changes or removes one.
+// The audit log: who decided what, and why. Lines are written once; nothing here changes or removes one.
 import type { JsonObject } from '../contract/index.ts'
 import { auditLines, auditPersonSql } from './audit-lines.ts'
 import { type Database, isoTime, statement, storableJson } from './client.ts'
@@ -81,8 +81,6 @@ export interface AuditStore {
   list(filter: AuditFilter, page: AuditPage): Promise<AuditPageFound>
 }
 
-// The audit log on SQL.
-
 /** A fraction of a second, also in a log of years. */
 const linesPerLook = 20_000
 
@@ -112,8 +110,6 @@ function pagesFor({ subject, inboxId }: AuditFilter): (typeof auditPages)[keyof 
   if (inboxId !== undefined) return subject === undefined ? auditPages.message : auditPages.both
   return subject === undefined ? auditPages.all : auditPages.person
 }
-
-// The audit log: one line more, and reading it page by page.
 
 /** $1 tenant, $2 the line as JSON. */
 const recordAudit = statement(

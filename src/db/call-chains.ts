@@ -1,4 +1,4 @@
-// The port that remembers which agents a chain of callers has passed here; the headers name only the last of them.
+// Call chains: which agents of this gateway a chain of callers has passed; the request headers name only the last of them.
 import { type Database, statement } from './client.ts'
 
 export type ChainVisit = {
@@ -19,8 +19,6 @@ export interface ChainStore {
   turnsWith(inboxId: string, caller: ChainCaller): Promise<number>
 }
 
-// Chains of callers on SQL.
-
 export function createChainStore(database: Database, tenant: string): ChainStore {
   return {
     async visit({ root, agent, host, depth }) {
@@ -34,7 +32,7 @@ export function createChainStore(database: Database, tenant: string): ChainStore
   }
 }
 
-// Chains of callers: one row per root and agent, the visit nearest to the root.
+// One row per root and agent, the visit nearest to the root.
 
 /**
  * $1 tenant, $2 root, $3 agent, $4 host, $5 depth. One statement, so that of two that meet one is told.

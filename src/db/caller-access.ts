@@ -1,4 +1,4 @@
-// What is written down about a caller on SQL, read when a decision is due.
+// What is stored about a caller who uses an API without sending a message, read when an access decision is due.
 import { noStoredAccess, type PolicySender, type StoredAccess } from '../contract/index.ts'
 import { type Database, statement, storableJson } from './client.ts'
 import { storedAccess } from './stored-access.ts'
@@ -14,7 +14,7 @@ export function createCallerAccess(database: Database, tenant: string): ReadCall
   }
 }
 
-// What is stored about a caller who uses an API without sending a message. $1 tenant, $2 connection, $3 the sender as JSON.
+// $1 tenant, $2 connection, $3 the sender as JSON.
 
 const callerAccess = statement(
   'caller_access',

@@ -1,4 +1,5 @@
-// The database as the stores see it: named statements, short transactions, a wake-up. A direct connection and Hyperdrive implement it.
+// The database client as the stores use it: named statements, short transactions, NOTIFY, and the SQL helpers they share. A direct
+// connection and Hyperdrive implement it.
 import { cleanText, GatewayError } from '../contract/index.ts'
 
 /** A statement with the name that failpoints, logs and errors use. Never contains a value. */

@@ -1,4 +1,4 @@
-// Notices that the database's clock went back, and moves what waits for times that were written meanwhile.
+// Detects that the database's clock went back, and moves the timers and leases that were written with later times.
 import { type Database, statement } from './client.ts'
 
 export type ClockStep = { readonly wentBackMs: number; readonly rows: number }

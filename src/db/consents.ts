@@ -1,4 +1,4 @@
-// The port of consent: what people said about it in a chat, and the decisions that were made for an act, beside the act.
+// Consent: what people answered in a chat, and the decisions that are stored beside the act they were made for.
 import {
   type ConsentContext,
   type ConsentDecision,
@@ -36,8 +36,6 @@ export interface ConsentStore {
   recordDecision(act: DecidedAct): Promise<void>
 }
 
-// Consent on SQL.
-
 export function createConsentStore(database: Database, tenant: string): ConsentStore {
   return {
     async given(principal) {
@@ -68,7 +66,7 @@ function isConsentOperation(operation: string): operation is ConsentOperation {
   return consentOperations.some((known) => known === operation)
 }
 
-// Consent. What people said has a subject and no session; a decision beside an act has a session and no subject.
+// What people said has a subject and no session; a decision beside an act has a session and no subject.
 
 /** $1 tenant, $2 subject. */
 const givenConsents = statement(

@@ -1,4 +1,4 @@
-// The port for deliveries an operator looks at.
+// Deliveries as operators see them: those that failed or whose outcome is unknown, retried or discarded by hand.
 import type { JsonObject, Page } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
 import { historyEntrySql, statement } from './client.ts'
@@ -48,8 +48,6 @@ export interface DeliveryStore {
   findFailed(failed: FailedDeliveries, limit: number): Promise<readonly string[]>
   drop(id: string, by: string): Promise<boolean>
 }
-
-// Deliveries an operator looks at: those that failed or whose outcome is unknown; sent again or dropped by hand.
 
 const bounce = `bounce_kind as "bounceKind", bounce_reason as "bounceReason", bounced_at as "bouncedAt"`
 

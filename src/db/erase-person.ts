@@ -1,4 +1,4 @@
-// The port of forgetting: everything that is stored about one person, found and erased in steps of bounded size.
+// Erasing a person: everything that is stored about them is found and erased in steps of bounded size.
 import { type Database, type Param, type Statement, statement, storableJson } from './client.ts'
 import {
   aPerson,
@@ -98,8 +98,6 @@ export type EraseStep = {
   readonly next: EraseCursor | null
   readonly removed: PartialErasedCounts
 }
-
-// Forgetting on SQL.
 
 /** Rows erased in one statement. */
 export const eraseBatchSize = 500
@@ -209,8 +207,8 @@ export function createEraseStore(database: Database, tenant: string): EraseStore
   }
 }
 
-// Forgetting, conversation by conversation and batch by batch. The same in all: $1 tenant, $2 whom (forget-reach.ts); $3 the
-// conversation. What is left when a process dies in between is found again by the same names: those are forgotten last.
+// Conversation by conversation and batch by batch. The same in all: $1 tenant, $2 whom (`Reach` in erase-traces.ts), $3 the
+// conversation. What is left when a process dies in between is found again by the same names: those are erased last.
 
 /** `is_alone`: no other person takes part, and nothing there is to stay. */
 const scope = ({ isTheirs, isNewer }: Reach): string => `

@@ -1,13 +1,13 @@
-// What is left of a person once their conversations are gone: receipts, pairings, and what was written down about them.
+// What is left of a person once their conversations are erased: receipts, pairings, records, and every other row with their name.
 // $1 tenant, $2 the names they go by, as a JSON array.
 import { type Statement, statement, unindexed } from './client.ts'
 import { turnedBy } from './thread-names.ts'
 
-// How far forgetting reaches. The same in all: $1 tenant, $2 whom, as JSON; $3 the conversation where there is one.
+// How far an erasure reaches. The same in all: $1 tenant, $2 whom, as JSON; $3 the conversation where there is one.
 //
-//   a person    $2 is every name they go by: all that was said under one of them, and every turn that ran for one
-//   an address  $2 is one subject of one connection and until when: what arrived from it by then, and nothing else, whichever person
-//               an operator says that it belongs to
+// a person    $2 is every name they go by: all that was said under one of them, and every turn that ran for one
+// an address  $2 is one subject of one connection and until when: what arrived from it by then, and nothing else, whichever person
+//             an operator says that it belongs to
 
 export type Reach = {
   /** Ends the names of its statements. */
@@ -238,9 +238,9 @@ sends as (
 delete from conversations c using old where c.id = old.id returning 1 as swept`,
 )
 
-// Receipts of a person who is erased. They have no index by sender, since every arrival would pay for it: they are walked.
-// Those of no conversation are few and have one: a person who has left and took part in nothing is found by it.
-// $1 tenant, $2 whom (forget-reach.ts), $3 after which row or null, $4 how many rows to look at.
+// Receipts have no index by sender, since every inbound event would pay for it: they are walked.
+// Those of no conversation are few and have one: a person who deleted their account and took part in nothing is found by it.
+// $1 tenant, $2 whom (`Reach`), $3 after which row or null, $4 how many rows to look at.
 
 const receiptPageSql = ({ isSaid }: Reach): string => `
 page as materialized (

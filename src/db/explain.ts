@@ -1,4 +1,4 @@
-// The port of `explain`: everything the rows know about one message, read in one snapshot. Never its text, never an
+// Everything the rows know about one message, for `parley explain`, read in one snapshot. Never its text, never an
 // argument or a result of a step, never a rendered call. Errors of the agent's own code are there as they were thrown.
 import type { ErrorSource, ThrownError } from '../contract/index.ts'
 import type { Rejection } from '../identity/rejected-requests.ts'
@@ -227,8 +227,6 @@ export interface ExplainStore {
   read(hit: Pick<Hit, 'kind' | 'id'>): Promise<Facts>
 }
 
-// The port of `explain` on SQL.
-
 /** Ids without an index are looked for among this many arrivals: a fraction of a second, also on a full table. */
 const newestArrivals = 50_000
 
@@ -249,7 +247,7 @@ export function createExplainStore(database: Database, tenant: string): ExplainS
   }
 }
 
-// What the rows know about one message. Read only; columns with content are looked at for their presence alone.
+// Columns with content are looked at for their presence alone.
 
 const messageHit = `x.id, x.connection, ${historyTimeSql('x.received_at')} as at, x.state, x.message_id as "messageId"`
 

@@ -1,4 +1,4 @@
-// What keeps failing on a pool of connections, as readiness tells it. Connections that keep failing are made anew.
+// Counts failures on a pool of connections for readiness, and replaces connections that keep failing.
 import { type GatewayError, isGatewayError } from '../contract/index.ts'
 import { type Outcomes, type StorageFault, storageRemedy } from './client.ts'
 

@@ -1,4 +1,5 @@
-// The port of grants: what operators wrote down about single people. Read with every message, so that a change counts at once.
+// Grants: what operators allowed or denied single people. Read with every message, so a change counts from the next decision on,
+// in every replica.
 
 import { auditedActs } from './audit-lines.ts'
 import { type Database, isoTime, statement } from './client.ts'
@@ -54,8 +55,6 @@ export interface GrantStore {
   revoke(id: string, by: string): Promise<Revocation>
 }
 
-// Grants on SQL.
-
 export function createGrantStore(database: Database, { tenant, newId }: PeopleOptions): GrantStore {
   return {
     list: ({ subject, isEverything, limit, before }) =>
@@ -74,8 +73,6 @@ export function createGrantStore(database: Database, { tenant, newId }: PeopleOp
     },
   }
 }
-
-// Grants: rows that count from the next decision on, in every replica, since they are read with the message.
 
 const state = `case when g.revoked_at is not null then 'revoked'
   when g.expires_at is not null and g.expires_at <= now() then 'expired' else 'active' end`

@@ -1,12 +1,12 @@
-// How the gateway is, in one statement: what is on its way by index, what has ended by its tally. It never counts a table.
+// The health sample in one statement: what is in flight by index, what has ended by its tally. It never counts a table.
 // $1 tenant: what others have here is their own business. $2, $3 days that content and receipts are kept.
 //
-//   tallied   ends of messages and calls, and drift found: folded tallies and what changed since, in one snapshot
-//   flying    messages that wait or are in a turn            calls    vendor calls that are not settled yet
-//   heads     the oldest of what retention removes
-//   strangers what senders who are not admitted sent today
-//   suspects  turns on which a process died, and that have not ended
-//   lanes     conversations with work, and send lanes alike  timers   those that should have fired, at most 10 000 of them
+// tallied   ends of messages and calls, and drift found: folded tallies and what changed since, in one snapshot
+// flying    messages that wait or are in a turn            calls    vendor calls that are not settled yet
+// heads     the oldest of what retention removes
+// strangers what senders who are not admitted sent today
+// suspects  turns on which a process died, and that have not ended
+// lanes     conversations with work, and send lanes alike  timers   those that should have fired, at most 10 000 of them
 import { statement } from './client.ts'
 import { overdueHeads } from './expired-rows.ts'
 

@@ -1,4 +1,4 @@
-// The port behind metrics and readiness: how many of what stand where, since when. Read on either runtime, from the rows.
+// Health samples behind metrics and readiness: how many messages, calls, lanes and timers are in which state, and since when.
 
 import type { Database } from './client.ts'
 import { readHealthSample } from './health-sample.ts'
@@ -36,8 +36,6 @@ interface HealthStore {
   /** One statement with a deadline. Throws when the database does not answer. */
   read(): Promise<readonly HealthSample[]>
 }
-
-// Health samples on SQL.
 
 export function createHealthStore(
   database: Database,

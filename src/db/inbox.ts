@@ -1,4 +1,4 @@
-// The port of hop 4: claims messages once, stores them and queues them, all in one commit.
+// The inbox: messages are deduplicated, stored and queued in one commit.
 import type { Bounce, JsonObject, OnceClaim, ProtocolReply, RecordWrite, Task } from '../contract/index.ts'
 import { accept, acceptOnce, acceptWithMore } from './accept.ts'
 import { type Database, storableJson } from './client.ts'
@@ -111,8 +111,6 @@ export interface InboxStore {
   /** One statement, one commit; outcomes in the order of the drafts. */
   accept(drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]>
 }
-
-// The inbox on SQL: the accept statement and what its answer means.
 
 type AcceptRow = {
   readonly ord: number

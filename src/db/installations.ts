@@ -1,4 +1,5 @@
-// The accounts a connection was installed into, on SQL. Credentials are sealed before they come here and opened after.
+// Installations: the accounts a connection's app was installed into. Credentials are sealed before they come here and opened
+// after.
 import type { Installation, Installations, JsonObject } from '../contract/index.ts'
 import { type Database, statement, storableJson } from './client.ts'
 
@@ -50,7 +51,7 @@ export function createInstallations(
   }
 }
 
-// Accounts that an app was installed into, one row each beside their connection. $1 tenant, $2 connection in all of them.
+// $1 tenant, $2 connection in all of them.
 
 const shown = 'external_account as account, status, sealed_credentials as kept'
 

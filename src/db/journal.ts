@@ -1,4 +1,4 @@
-// The port of the journal: every effect of a turn is a step row, started before it and finished after it.
+// The journal of a turn: every effect is a step row, started before it and finished after it.
 import type { Json } from '../contract/index.ts'
 import { type Database, type Param, statement } from './client.ts'
 
@@ -76,8 +76,6 @@ export interface JournalStore {
   remoteSteps(journalTurn: string): Promise<readonly RemoteStep[]>
 }
 
-// The journal's port on SQL.
-
 type BeginRow = {
   readonly held: number
   readonly begun: number
@@ -137,7 +135,7 @@ function stepState(row: BeginRow | undefined, isIdempotent: boolean): StepState 
   return { kind: 'unknown', error: row.error }
 }
 
-// The journal. $1 conversation, $2 holder, $3 epoch fence the write; $4 the turn whose journal it is, $5 step.
+// $1 conversation, $2 holder, $3 epoch fence the write; $4 the turn whose journal it is, $5 step.
 
 /**
  * $6 turn, $7 whether the step may run again, $8 label. The start is committed before the effect. A start of this very epoch is

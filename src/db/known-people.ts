@@ -19,8 +19,8 @@ export function createPeople(
   }
 }
 
-// Who is known on a connection: people whom an operator admitted, and people who were answered there before. What strangers use up
-// is never theirs.
+// Known are people whom an operator admitted, and people who were answered there before: the limits of strangers never apply to
+// them.
 
 /** SQL: whether a message of the subject was answered. By the index that holds nothing else. */
 export const wasAnswered = (tenant: string, connection: string, subject: string): string => `exists (

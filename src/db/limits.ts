@@ -1,4 +1,4 @@
-// The port of limits: how often a sender or caller asked in the current window. Rows, so that replicas count together.
+// Rate limits of callers: how often one asked in the current window. Rows, so that replicas count together.
 import { type Database, statement } from './client.ts'
 
 /** `scope` names who and what is counted; it holds no name of a person. */
@@ -12,14 +12,12 @@ export interface LimitStore {
   spend(counted: readonly Counted[]): Promise<readonly Spent[]>
 }
 
-// The port of limits on SQL.
-
 export function createLimitStore(database: Database, tenant: string): LimitStore {
   return { spend: (counted) => database.query<Spent>(spendLimits, [tenant, JSON.stringify(counted)]) }
 }
 
-// How often callers asked. A counter is kept as one instant, as the limits of sending are: it stands behind the beginning of its
-// window by a piece of the window per request, so that a new window needs no clearing.
+// A counter is kept as one instant, as the limits of sending are: it stands behind the beginning of its window by a piece of the
+// window per request, so that a new window needs no clearing.
 
 /** $1 tenant, $2 what is counted as JSON. Rows are taken in a fixed order, so that two replicas cannot deadlock. */
 const spendLimits = statement(

@@ -1,4 +1,4 @@
-// The port of live messages, and of words to those who wait behind one: written while a turn runs, under the fence of its lane.
+// Rows written while a turn runs, under the fence of its lane: live messages, and notices to people who wait behind one.
 import type { JsonObject, NormalizedResponse, QueuedCall } from '../contract/index.ts'
 import { type Database, statement, storableJson } from './client.ts'
 import { rowVersion } from './row-version.ts'
@@ -37,8 +37,6 @@ export interface LiveStore {
   ): Promise<number>
 }
 
-// The port of live messages on SQL.
-
 export function createLiveStore(database: Database, { holder }: { readonly holder: string }): LiveStore {
   return {
     async open(hold, { id, turnId, orderKey, call, clientId }) {
@@ -59,8 +57,7 @@ export function createLiveStore(database: Database, { holder }: { readonly holde
   }
 }
 
-// The row that opens a live message, ordinal 0 of its turn, and rows for those who wait behind the turn: sent in order like any other
-// and not counted as answers.
+// A live message is ordinal 0 of its turn. These rows are sent in order like any other and not counted as answers.
 
 /** $1 conversation, $2 holder, $3 epoch, $4 turn, $5 row, $6 order key, $7 call as JSON, $8 client id. */
 const openLive = statement(

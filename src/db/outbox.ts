@@ -1,4 +1,4 @@
-// The port of hop 8: send lanes are claimed, calls started, settled and released, every write fenced.
+// The outbox: send lanes are claimed, calls started, settled and released, every write fenced. One row is one vendor call.
 import type { JsonObject, QueuedCall, RateLimit } from '../contract/index.ts'
 import { type Database, historyEntrySql, historyTimeSql, type Param, statement, storableJson } from './client.ts'
 import {
@@ -127,8 +127,6 @@ export interface OutboxStore {
   repair(hold: SendHold): Promise<boolean>
 }
 
-// Hop 8's port on SQL.
-
 /** Calls read per claimed lane: a long reply goes out in one hold, a longer one in several. */
 const callsPerHold = 8
 
@@ -204,8 +202,8 @@ function bucket(limit: RateLimit | undefined): [number | null, number | null] {
   return [interval, limit.perMs - interval]
 }
 
-// Hop 8. Send lanes are claimed like turn lanes; every later write is fenced by $1 tenant, $2 connection, $3 order key,
-// $4 holder, $5 epoch. One row is one vendor call.
+// Send lanes are claimed like turn lanes; every later write is fenced by $1 tenant, $2 connection, $3 order key, $4 holder,
+// $5 epoch.
 
 const lane = `lane as materialized (
   select tenant, connection, order_key from send_lanes

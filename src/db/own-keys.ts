@@ -1,4 +1,4 @@
-// What a channel made for itself once, on SQL: the same for every replica. Sealed before it comes here, unless it needs no seal.
+// Keys that a channel generated for itself, the same for every replica. Sealed before they come here, unless they need no seal.
 import { type ChannelKeys, isGatewayError, type KeyRing } from '../contract/index.ts'
 import { type Database, isoTime, statement } from './client.ts'
 import type { InstallationOptions, Seal } from './installations.ts'
@@ -82,7 +82,7 @@ async function sealIfPossible(seal: Seal, text: string, about: string): Promise<
   }
 }
 
-// Texts that a channel made for itself, one row each beside its connection. $1 tenant, $2 connection, $3 name in all of them.
+// One row per key beside its connection. $1 tenant, $2 connection, $3 name in all of them.
 
 const id = "$2::text || '#' || $3::text"
 

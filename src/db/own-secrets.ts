@@ -1,4 +1,4 @@
-// The keys that a gateway made for itself, for its operator. $1 tenant in all of them.
+// Secrets that a gateway generated for itself, for its operator. $1 tenant in all of them.
 import { isoTime, statement } from './client.ts'
 
 /** $2 connection, $3 name. The one who uses it makes a new one at its next use. */

@@ -1,4 +1,5 @@
-// The port of pairings: unknown senders, the codes they were given, and what an operator decided about them.
+// Pairings: unknown senders, the codes they were given, what an operator decided about them, and the messages that are held until
+// then.
 import type { IdSource, JsonObject } from '../contract/index.ts'
 import { auditedActs, auditedMessages } from './audit-lines.ts'
 import { type Database, isoTime, type Param, statement } from './client.ts'
@@ -89,7 +90,7 @@ export interface PairingStore {
   reject(code: string, by: Decider, isBlocked: boolean): Promise<PairingDecision>
 }
 
-// Pairings on SQL. A decision is committed before the messages it frees are touched; both halves may be repeated.
+// A decision is committed before the messages it frees are touched; both halves may be repeated.
 
 /** More than any pairing holds. */
 const maxMessages = 1_000
@@ -156,9 +157,11 @@ function countSettledMessages([row]: readonly Settled[]): number {
   return (row?.released ?? 0) + (row?.refused ?? 0)
 }
 
-// What becomes of messages that were held, once their pairing is decided: back to the queue for a new decision, or their end.
-// Who is let in and has taken back all they wrote hears nothing by that: they are told that they are in, once for each pairing.
-// Runs after the decision is committed, so that its snapshot holds every message that was held before it; may run again at any time.
+// Held messages, once their pairing is decided, go back to the queue for a new decision, or end.
+// A person who is let in and has taken back all they wrote would hear nothing by that: they are told that they are in, once for
+// each pairing.
+// Runs after the decision is committed, so that its snapshot holds every message that was held before it; may run again at any
+// time.
 
 /** Held, and not taken back by a deletion that waits beside it. */
 const isHeldForPairingSql = (pairing: string): string => `exists (
@@ -228,9 +231,8 @@ const settleHeldMessages = statement('settle_held_messages', releaseHeldSql('x.t
 /** $1 how many, $2 whether to NOTIFY, $3 pairing. */
 const settlePairedMessages = statement('settle_paired_messages', releaseHeldSql('x.pairing_id = $3::uuid'))
 
-// Pairings: shown, decided, expired. A decision locks the pairing alone, commits, and only then frees its messages
-// (held-messages.ts): turns lock their lane first and a pairing second, so a transaction with both would deadlock with them.
-// What a process leaves undone between the two commits the sweeper does.
+// A decision locks the pairing alone, commits, and only then frees its messages: turns lock their lane first and a pairing second,
+// so a transaction with both would deadlock with them. What a process leaves undone between the two commits the sweeper does.
 
 /** One that has run out is over, also while the sweeper has not come round. */
 const status = `case when p.status = 'pending' and p.expires_at <= now() then 'expired' else p.status end`

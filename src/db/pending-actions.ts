@@ -1,5 +1,5 @@
-// The port of pending actions. They are stored by the commit that ends the paused turn and expire by a timer of it; here
-// they are looked at and decided, once.
+// Pending actions (approvals): stored by the commit that ends the paused turn, expired by its timer; here they are listed and
+// decided, once.
 
 import type { ApprovalDecision, PendingAction, PendingActionStatus } from '../agents/approvals/pending-action.ts'
 import { approverRoles, type Resolvers } from '../agents/approvals/terms.ts'
@@ -102,8 +102,6 @@ export interface PendingActionStore {
   load(tenant: string, id: string): Promise<StoredAction | undefined>
 }
 
-// Pending actions on SQL.
-
 export function createPendingActionStore(database: Database): PendingActionStore {
   const readActionRow = async (scope: ActionScope, id: string): Promise<Row | undefined> =>
     (await database.query<Row>(getAction, [...actionScopeParams(scope), id]))[0]
@@ -178,7 +176,7 @@ function findResolutionRefusal(row: Row, { hash }: Verdict): RefusedResolution {
   return hash !== undefined && hash !== row.hash ? 'changed' : 'not_allowed'
 }
 
-// Pending actions: shown to those who may see them, decided once. The statement that decides also wakes the paused run.
+// The statement that decides also wakes the paused run.
 
 /** As it may be shown: `apply_input` and `resume` stay here. */
 const line = `a.id as action_id, a.kind, a.summary, a.action -> 'preview' as preview, ${isoTime('a.created_at')} as created_at,

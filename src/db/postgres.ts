@@ -1,4 +1,4 @@
-// PostgreSQL through postgres.js: the driver that replicas share.
+// PostgreSQL through postgres.js: the driver that replicas share, and its pool.
 import postgres from 'postgres'
 import { isGatewayError } from '../contract/index.ts'
 import {
@@ -117,7 +117,7 @@ function isWakingWork(text: string): text is WakingWork {
   return text === 'turns' || text === 'sends'
 }
 
-// How postgres.js runs our statements, alike on a direct connection and through a pool.
+// Shared by a direct connection and Hyperdrive.
 
 export type PostgresClient = postgres.Sql<Record<string, never>>
 
@@ -165,7 +165,7 @@ export function splitSocket(given: string): { url: string; path?: string } {
   return { url: url.href, path: `${folder}/.s.PGSQL.${url.port || '5432'}` }
 }
 
-// A pool of connections that can be made anew as a whole: the driver has no way to part with a single one.
+// The pool can be replaced as a whole: the driver has no way to part with a single connection.
 
 type PostgresPool = {
   /** Asked for every statement: it changes. */

@@ -1,4 +1,4 @@
-// The port of people: every person a decision was made about, what is stored about them, and which subjects are linked.
+// People: every person a decision was made about, what is stored about them, and which subjects are linked.
 
 import { met, principalId } from './audit-lines.ts'
 import { type Database, isoTime, statement } from './client.ts'
@@ -54,8 +54,6 @@ export interface PrincipalStore {
   unlink(subject: string, by: string): Promise<boolean>
 }
 
-// People and their links on SQL.
-
 export function createPrincipalStore(database: Database, tenant: string): PrincipalStore {
   return {
     list: ({ limit, before }) => database.query<PrincipalLine>(listPrincipals, [tenant, limit, before]),
@@ -73,7 +71,7 @@ export function createPrincipalStore(database: Database, tenant: string): Princi
   }
 }
 
-// People and who is who. A link is one step: a principal that acts as another one cannot be acted as.
+// A link is one step: a principal that acts as another one cannot be acted as.
 
 /** $1 tenant, $2 how many, $3 before which moment and id: the id of the last line, or null. */
 const listPrincipals = statement(

@@ -1,4 +1,4 @@
-// Whether messages could be stored now, found out by writing.
+// The readiness probe: whether messages could be stored now, found out by writing.
 import { isGatewayError } from '../contract/index.ts'
 import { type Database, statement } from './client.ts'
 
@@ -11,7 +11,7 @@ export async function probeStorage({ accepting }: Pick<Database, 'accepting'>, t
   })
 }
 
-// Readiness: whether an arrival could be stored now. A row of its own is written; the tables an arrival needs are only locked.
+// A row of its own is written; the tables an inbound event needs are only locked.
 
 /** $1 tenant. A database that only reads, a locked table and a full disk for the log of writes are errors. */
 const probe = statement(

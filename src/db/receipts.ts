@@ -1,4 +1,4 @@
-// The port of receipts: what became of a message, the ledger, and what to do about dead letters.
+// Receipts: what became of a message, the ledger of all messages, dead letters and their retry.
 import type { JsonObject, NormalizedResponse, Page } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
 import { type Database, historyEntrySql, type Param, statement, unindexed } from './client.ts'
@@ -78,8 +78,6 @@ export interface ReceiptStore {
   markRedriven(inboxId: string, by: string): Promise<void>
 }
 
-// Receipts and deliveries on SQL: what operators and watching requests read.
-
 type Revived = { readonly revived: number }
 
 export function createReceiptStore(database: Database, tenant: string): ReceiptStore {
@@ -140,7 +138,7 @@ function pageParams({ limit, before, connection }: Page): readonly Param[] {
   return [limit, before ?? null, connection ?? null]
 }
 
-// What became of a message; the ledger; dead letters and their retry. An id comes as $1 with its tenant as $2.
+// An id comes as $1 with its tenant as $2.
 
 export const findReceipt = statement(
   'find_receipt',

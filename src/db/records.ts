@@ -1,4 +1,5 @@
-// What an inbound event changes besides its own row, within what the database can hold: names are in indexes, which take no long ones.
+// Records: small rows that a channel keeps with its connection until it removes them, changed by inbound events and read one by
+// one.
 import {
   type ChannelRecord,
   GatewayError,
@@ -47,8 +48,6 @@ function isStorable(effect: RecordWrite): boolean {
   return isStorableRecord(effect.family, effect.key, effect.kind === 'put' ? effect.value : {})
 }
 
-// Records of a connection on SQL.
-
 /** One page of a list. */
 const maxPage = 1_000
 
@@ -81,8 +80,9 @@ export function createRecords(
   }
 }
 
-// Reading single records: callers that ask while a statement is under way share the next one. That one begins after the question, so
-// nothing is answered that was older than it.
+// Reading single records: callers that ask while a statement is under way share the next one. That one begins after the question,
+// so
+// no answer is older than its question.
 
 export type ReadRecord = (family: string, key: string) => Promise<JsonObject | undefined>
 
@@ -130,7 +130,7 @@ function createRecordReader(database: Database, { tenant, connection }: Owner): 
   }
 }
 
-// Records of a connection: kept until they are removed. $1 tenant, $2 connection, $3 family where nothing else is said.
+// $1 tenant, $2 connection, $3 family where nothing else is said.
 
 const here = 'tenant = $1 and connection = $2 and family = $3'
 

@@ -1,4 +1,4 @@
-// The port of a replay: everything that was stored of one turn, or of a message that never had one. Reads only.
+// Everything that was stored of one turn, or of a message that never had one, for a replay. Reads only.
 
 import { type Envelope, GatewayError, type JsonObject } from '../contract/index.ts'
 import { maxAmbientMessages } from '../identity/reply-policy.ts'
@@ -56,8 +56,6 @@ export interface ReplayStore {
   find(id: string, head: number, tail: number): Promise<Stored | undefined>
 }
 
-// What a replay reads, on SQL.
-
 type Found = Stored & { readonly newest: number; readonly access: LaneAccess }
 
 export function createReplayStore(database: Database, tenant: string): ReplayStore {
@@ -72,7 +70,7 @@ export function createReplayStore(database: Database, tenant: string): ReplaySto
   }
 }
 
-// Everything a replay reads, in one statement. $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the
+// One statement: $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the
 // start and from the end; $4 tenant. The transcript is cut where it stood when the turn began, or when the message came.
 
 const members = `from inbox x

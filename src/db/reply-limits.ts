@@ -1,4 +1,4 @@
-// The port of reply limits: whether a message may still be answered, so that two machines do not answer each other for ever. Rows,
+// Reply limits: whether a message may still be answered, so that two machines do not answer each other for ever. Rows,
 // so that replicas count together.
 import type { ReplyLimit } from '../contract/index.ts'
 import { auditLines } from './audit-lines.ts'
@@ -53,8 +53,6 @@ export interface ReplyLimitStore {
   giveBack(spent: { readonly connection: string; readonly scope: string; readonly inboxId: string }): Promise<void>
 }
 
-// The port of reply limits on SQL.
-
 type SpentRow = ReachedLimit & { readonly isMissing: boolean }
 
 export function createReplyLimitStore(database: Database, tenant: string): ReplyLimitStore {
@@ -81,7 +79,7 @@ export function createReplyLimitStore(database: Database, tenant: string): Reply
   }
 }
 
-// How often was answered of late. A window slides: each answer counts until its own time is over.
+// A window slides: each answer counts until its own time is over.
 
 /**
  * $1 tenant, $2 connection, $3 what is counted as JSON, $4 the message, $5 whose it is, $6 agent, $7 conversation, $8 trace, $9 whether

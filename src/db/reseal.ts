@@ -1,13 +1,13 @@
-// Everything that is sealed at rest, sealed anew by the key of today. Each row by itself and only if it was not changed meanwhile: it may
-// be broken off and begun again at any point, and two processes may do it at once.
+// Re-encrypts everything that is sealed at rest with the current key. Each row by itself and only if it was not changed meanwhile:
+// it may
+// be interrupted and begun again at any point, and two processes may do it at once.
 import { isGatewayError } from '../contract/index.ts'
 import { type Database, type Statement, statement, unindexed } from './client.ts'
 import type { Seal } from './installations.ts'
 import { ownKeySealContext } from './own-keys.ts'
 import { signingKeySealContext } from './signing-keys.ts'
 
-// What is sealed by an older key, page by page, and replaced by the same text sealed anew. $1 tenant, $2 the key of today in all lists;
-// a row that was changed meanwhile is left as it is.
+// Page by page. $1 tenant, $2 the current key in all lists.
 
 const page = 200
 

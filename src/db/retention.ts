@@ -1,4 +1,5 @@
-// Retention: content is erased first, receipts later, so that a redelivery is known long after its text is gone.
+// Retention and repair of lane drift: content is erased first, receipts later, so that a redelivery is known long after its text
+// is gone.
 import type { Log } from '../contract/index.ts'
 import { deleteExpiredEventClaims } from './accept-claims.ts'
 import { type Database, type Param, type Statement, statement } from './client.ts'
@@ -99,8 +100,6 @@ export async function sweepOnce(
   const drifted = await store.correctDrift(200)
   if (drifted > 0) log.error('lane_drift_corrected', { lanes: drifted })
 }
-
-// Retention and drift on SQL.
 
 /** More than an hour's ends at a busy gateway; what is left waits for the next round. */
 const changesPerFold = 200_000

@@ -1,4 +1,4 @@
-// Rooms and addresses of one connection that cannot be written to, on SQL.
+// Rooms and addresses of one connection that cannot be written to, as their platform told us.
 import type { ClosedRooms, RoomStatusChange } from '../contract/index.ts'
 import { type Database, statement } from './client.ts'
 
@@ -22,7 +22,7 @@ export function createRoomStore(
   }
 }
 
-// Rooms and addresses that cannot be written to, as their platform told us. $1 tenant, $2 connection, $3 place in both.
+// $1 tenant, $2 connection, $3 room in both.
 
 /** $4 reason or null, $5 whose it is or null, $6 when the platform says it changed. */
 const recordRoom = statement(

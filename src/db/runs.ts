@@ -1,4 +1,4 @@
-// The port of run control: what runs, who stopped it, and its log. Runs go by the id of their turn.
+// Runs: what runs, who stopped it, and its event log. Runs go by the id of their turn.
 import type { JsonObject } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
 import { type Database, historyTimeSql, statement, storableJson, unindexed } from './client.ts'
@@ -99,8 +99,6 @@ export interface RunStore {
 
 export type AppendOutcome = { readonly isHeld: boolean; readonly stoppedBy: string | null }
 
-// Run control's port on SQL.
-
 type Cancelled = CancelOutcome & { readonly resumedAs: string | null }
 type Appended = { readonly held: number; readonly stoppedBy: string | null }
 
@@ -142,7 +140,7 @@ export function createRunStore(database: Database, { holder, tenant }: RunStoreO
   }
 }
 
-// Runs: who stopped them, their log, and what is told of them. $1 is the run, by its turn's id, where not said otherwise.
+// $1 is the run, by its turn's id, where not said otherwise.
 
 const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.conversation_id as "conversationId",
   r.session_id as "sessionId", r.owner, r.status, r.stop_reason as "stopReason", t.attempt, r.resumes,

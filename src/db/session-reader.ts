@@ -1,4 +1,4 @@
-// The port of human take-over: an operator takes a conversation over, speaks in it, gives it back (`lanes.mode`).
+// Operator takeover: an operator takes a conversation over, speaks in it, gives it back (`lanes.mode`).
 import type { Envelope, JsonObject, NormalizedResponse, QueuedCall } from '../contract/index.ts'
 import { type Database, statement, storableJson } from './client.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
@@ -33,8 +33,6 @@ export interface SessionReader {
   speak(sessionId: string, spoken: OperatorMessage): Promise<boolean>
 }
 
-// A person who steps in, on SQL.
-
 export function createSessionReader(database: Database, tenant: string): SessionReader {
   return {
     async place(sessionId) {
@@ -48,7 +46,7 @@ export function createSessionReader(database: Database, tenant: string): Session
   }
 }
 
-// A person steps in: the mode of a lane and what they say, in one commit.
+// The mode of a lane and what the operator says are one commit.
 
 /** $1 tenant, $2 session. */
 const findSessionRoom = statement(

@@ -1,4 +1,4 @@
-// The port of sessions as their owners and operators see them. Sessions begin and grow with turns alone; here they
+// Sessions as their owners and operators see them. They begin and grow with turns alone; here they
 // are listed, read, named and deleted.
 import type { Envelope, JsonObject, WorkspaceScope } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
@@ -53,8 +53,6 @@ export interface SessionStore {
    */
   delete(scope: SessionScope, id: string, by: string): Promise<'deleted' | 'none' | 'busy'>
 }
-
-// Sessions on SQL, as their owners and operators see them.
 
 export function createSessionStore(database: Database, tenant: string): SessionStore {
   const sessionScopeParams = ({ owner, workspace }: SessionScope): readonly Param[] => [
@@ -142,7 +140,7 @@ requested as (
   from ran where q.turn_id = ran.id
 )`
 
-// Sessions as their owners and operators see them. Scope, the same in all: $1 tenant, $2 owner or null, $3 and $4 workspace
+// Scope, the same in all: $1 tenant, $2 owner or null, $3 and $4 workspace
 // type and id or null. What lies outside of it is not found.
 
 const inScope = `s.tenant = $1 and ($2::text is null or s.owner = $2)

@@ -1,4 +1,4 @@
-// The port of timers and signals: rows that wake a lane without a message.
+// Timers and signals: rows that wake a lane without a message.
 import { statement } from './client.ts'
 import { withdrawQuestions } from './questions.ts'
 
@@ -24,7 +24,7 @@ export interface SignalStore {
   fireDue(limit: number): Promise<number>
 }
 
-// Timers and signals. $1 how many, $2 tenant. A due timer becomes a signal in its lane, in the statement that resolves it.
+// $1 how many, $2 tenant. A due timer becomes a signal in its lane, in the statement that resolves it.
 
 export const fireTimers = statement(
   'fire_timers',

@@ -1,4 +1,4 @@
-// The keys of our handles on SQL: made once, whichever replica asks first, and sealed before they come here.
+// Keys that signed URLs of files are signed with: generated once, whichever replica asks first, and sealed before they come here.
 
 import { GatewayError, type IdSource } from '../contract/index.ts'
 import type { SigningKey, SigningKeys } from '../files/attachment.ts'
@@ -69,7 +69,7 @@ function bytesToHex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-// The keys of our handles. $1 tenant in all of them.
+// $1 tenant in all of them.
 
 const key = 'k.id, k.secret'
 

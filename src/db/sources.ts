@@ -1,4 +1,5 @@
-// The port of pull sources: one process at a time holds a connection's source; its place moves under that hold only.
+// Leases and cursors of pull sources: one process at a time holds a connection's source, and its cursor moves under that lease
+// only.
 import { type Database, type Param, type Statement, statement } from './client.ts'
 import type { LeaseOptions } from './turns.ts'
 
@@ -12,8 +13,6 @@ export interface SourceStore {
   advance(hold: SourceHold, cursor: string): Promise<boolean>
   release(hold: SourceHold): Promise<boolean>
 }
-
-// The port of pull sources on SQL.
 
 export function createSourceStore(database: Database, { holder, leaseMs, tenant }: LeaseOptions): SourceStore {
   const writeSourceRow = async (statement: Statement, hold: SourceHold, ...more: Param[]): Promise<boolean> => {
@@ -32,8 +31,7 @@ export function createSourceStore(database: Database, { holder, leaseMs, tenant 
   }
 }
 
-// Pull sources: a lease and a cursor per connection. $1 tenant, $2 connection, $3 holder in all of them; after the claim every
-// write is fenced by $4 epoch.
+// $1 tenant, $2 connection, $3 holder in all of them; after the claim every write is fenced by $4 epoch.
 
 /** A connection has one source. */
 const source = "''"

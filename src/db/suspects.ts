@@ -1,4 +1,4 @@
-// The port of suspect turns: which processes died on a turn, which only seemed to, and which turns run apart from the others.
+// Suspect turns: which processes died on a turn, which only seemed to, and which turns run isolated from the others.
 
 import type { Database } from './client.ts'
 import { comeBack, expireDeadLanes, findSuspects, freeEndedLanes, leaveLanes } from './suspect-turns.ts'
@@ -16,7 +16,7 @@ export interface SuspectStore {
   find(): Promise<readonly { readonly deaths: number; readonly turns: number }[]>
 }
 
-// Suspects on SQL. The holder is this process.
+// The holder is this process.
 
 export function createSuspectStore(database: Database, { holder, tenant }: LeaseOptions): SuspectStore {
   return {

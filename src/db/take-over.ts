@@ -1,4 +1,4 @@
-// When leases that have run out may be taken over. While the database is away every lease runs out, also those of holders that live
+// When expired leases may be taken over. While the database is away every lease runs out, also those of holders that live
 // and have results in hand. So after such a gap their holders have some time to renew before another replica takes their lanes.
 
 export type TakeOver = {

@@ -1,4 +1,4 @@
-// Tasks on SQL, those of one connection. Credentials for a caller's push receiver are sealed before they come here.
+// Tasks of one connection, as their owners see them. Credentials for a caller's push receiver are sealed before they come here.
 import type { PushConfig, Task, TaskWait } from '../contract/index.ts'
 import type { TaskLogPosition, TaskRecord, TaskStore, TaskUpdates } from '../tasks/task-log.ts'
 import { type Database, instantNow, isoTime, statement, unindexed } from './client.ts'
@@ -141,7 +141,7 @@ function pushStore(
   }
 }
 
-// Tasks as their owners see them. $1 tenant, $2 connection; another owner's task gives no row.
+// $1 tenant, $2 connection; another owner's task gives no row.
 
 /** $3 id. */
 const byId = `t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.connection')} = $2`

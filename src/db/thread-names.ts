@@ -1,4 +1,4 @@
-// Names of threads in the table that says which agent a thread talks with. Statements build the same names (src/db/thread-names.ts).
+// Names of threads in the table that says which agent a thread talks with. SQL statements build the same names.
 
 /** What the conversation beside a conversation is called: commands about it wait for nothing but each other. */
 export const controlPrefix = '~control '
@@ -14,7 +14,7 @@ export function sharedThread(named: string): string {
   return named.startsWith('~') ? `~~${named}` : named
 }
 
-// What a conversation is called that its sender merely claims: by its sender first, so that no other sender's claim leads there.
+// A conversation that its sender merely claims is named by its sender first, so that no other sender's claim leads there.
 
 /** SQL for the part before the sender's own name for it. The subject is written without `~`, so it ends where it ends. */
 export const ownThreads = (subject: string): string =>

@@ -1,4 +1,4 @@
-// The port of a thread as its own sender reads it again: all that was said in it, whatever sessions that fell into.
+// A thread as its own sender reads it again: all that was said in it, in every session it went through.
 import { cleanText, type Envelope } from '../contract/index.ts'
 import { type Database, isoTime, statement, storableJson, unindexed } from './client.ts'
 import { ownThreads } from './thread-names.ts'
@@ -37,8 +37,6 @@ export interface ThreadStore {
   read(query: ThreadQuery): Promise<readonly ThreadLine[] | undefined>
 }
 
-// Threads on SQL, for those whose they are.
-
 type Row = { readonly threads: number; readonly lines: readonly ThreadLine[] }
 
 export function createThreadStore(database: Database, tenant: string): ThreadStore {
@@ -53,7 +51,7 @@ export function createThreadStore(database: Database, tenant: string): ThreadSto
   }
 }
 
-// A thread as its own sender reads it again. $1 tenant, $2 connection, $3 agents as JSON, $4 subject, $5 their name for it,
+// $1 tenant, $2 connection, $3 agents as JSON, $4 subject, $5 their name for it,
 // $6 before which message or null, $7 how many. Conversations are looked up agent by agent, as their keys are made.
 
 const isShown = `m.role in ('user', 'assistant') and m.envelope ->> 'type' in ('text', 'multimodal_part')

@@ -1,4 +1,4 @@
-// Tokens on SQL.
+// API tokens, stored as hashes.
 import { type FoundToken, type TokenLine, type TokenStore, tokenPrefix } from '../identity/tokens.ts'
 import { type Database, statement } from './client.ts'
 
@@ -34,7 +34,7 @@ function withPrefix(row: Row): TokenLine {
   return { ...row, prefix: tokenPrefix(row.id) }
 }
 
-// Tokens: rows of hashes. Times that are compared are the database's.
+// Times that are compared are the database's.
 
 const state = `case when revoked_at is not null then 'revoked'
   when expires_at is not null and expires_at <= now() then 'expired' else 'active' end`

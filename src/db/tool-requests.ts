@@ -1,5 +1,6 @@
-// The port of tools that a client runs. Requests are stored by the commit that ends the paused turn and time out by a
-// timer of it; here they are looked at and answered, once.
+// Requests for tools that a client runs: stored by the commit that ends the paused turn, timed out by its timer; here they are
+// listed and
+// answered, once.
 import type { JsonObject } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
 import { type Database, isoTime, statement, storableJson } from './client.ts'
@@ -80,8 +81,6 @@ export interface ToolRequestStore {
   load(tenant: string, id: string): Promise<StoredToolRequest | undefined>
 }
 
-// Requests for tools that run elsewhere, on SQL.
-
 type Shown = ToolRequestLine & { readonly parameters: JsonObject }
 
 export function createToolRequestStore(database: Database): ToolRequestStore {
@@ -127,7 +126,7 @@ function toolRequestScopeParams({
   return [tenant, owner, conversationId]
 }
 
-// Tools that the client runs: asked for, answered once. The statement that answers also wakes the paused run.
+// The statement that answers also wakes the paused run.
 
 /** As it may be shown: `parameters` and `resume` stay here. */
 const line = `q.id, q.request_id, q.status, q.tool as tool_name, q.tool_call_id, q.request, q.agent, q.owner, q.run_id, q.session_id,

@@ -1,4 +1,5 @@
-// The port of the transcript: read by window, so that a long conversation costs no more than a short one.
+// Transcripts, read by window, so that a long conversation costs no more than a short one; beside them the stores of signals and
+// run logs.
 import type { Envelope, Json, RunLog } from '../contract/index.ts'
 import { type Database, statement, storableJson } from './client.ts'
 import { fireTimers, type SignalStore } from './signals.ts'
@@ -18,8 +19,6 @@ export type TranscriptLines = {
   /** Only lines before this one. */
   readonly until?: number
 }
-
-// Transcript, signals and run log on SQL.
 
 export function createTranscriptStore(database: Database, tenant: string): TranscriptStore {
   return {
@@ -54,8 +53,8 @@ export function createRunLog(database: Database): RunLog {
   }
 }
 
-// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant, $5 lines of ambient context,
-// $6 before which line, or null.
+// $1 session, $2 lines from the start, $3 lines from the end, $4 tenant, $5 lines of ambient context, $6 before which line, or
+// null.
 
 type Window = {
   readonly session: string

@@ -1,4 +1,5 @@
-// Notes of a connection on SQL. Secret ones are sealed before they come here.
+// The TTL store of a connection: small values shared by replicas, each with an expiry. Secret ones are sealed before they come
+// here.
 import type { JsonObject, TtlStore } from '../contract/index.ts'
 import { type Database, statement, storableJson } from './client.ts'
 import type { Seal } from './installations.ts'
@@ -42,7 +43,7 @@ export function createTtlStore(database: Database, { tenant, connection, seal }:
   }
 }
 
-// Notes of a connection: small, shared by replicas, each with an end. $1 tenant, $2 connection, $3 family, $4 key in all of them.
+// $1 tenant, $2 connection, $3 family, $4 key in all of them.
 
 const here = 'tenant = $1 and connection = $2 and family = $3'
 

@@ -1,4 +1,5 @@
-// What a turn says, as rows of the outbox, in the commit that ends it. Needs `turn` with its columns, and `given` with calls.
+// CTEs that store a turn's reply as outbox rows, in the commit that ends it. They need `turn` with its columns, and `given` with
+// calls.
 import { rowVersion } from './row-version.ts'
 
 /** `mayTell`: a condition under which anything is said at all. */

@@ -1,4 +1,6 @@
-// The port of hop 5: lanes are claimed, turns opened, resumed, split, released and completed, every write fenced.
+// Types of turns and lanes in the database, and the interface of the turn store: lanes are claimed, turns opened, resumed, split,
+// released and
+// completed, every write fenced.
 import type {
   Envelope,
   Fields,
@@ -322,7 +324,7 @@ export interface TurnStore {
   repair(hold: Hold): Promise<boolean>
 }
 
-// Agents and connections that hold all the slots they may in this process: a claim looks past them.
+// A claim passes by agents and connections that hold all the slots they may in this process.
 
 /** Whose lanes are left alone for now; `pairs` are an agent on a connection, see `pairKey`. */
 export type FullSlots = {

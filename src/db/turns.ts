@@ -1,4 +1,4 @@
-// Hop 5's port on SQL. The holder is this process; the lease length is the store's.
+// The turn store. The holder is this process; the lease length is the store's.
 import { isGatewayError, noStoredAccess, type PolicySender, type StoredAccess } from '../contract/index.ts'
 import type { EndedTurn } from '../tasks/task-log.ts'
 import {
@@ -212,7 +212,7 @@ function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiti
   }
 }
 
-// What was read about all senders of a lane, given to each message as far as it is about its own.
+// What was read about all senders of a lane is given to each message as far as it is about its own sender.
 
 /** As the statement answers: `told` names who was sent an access challenge within the hour. */
 export type LaneAccess = Omit<StoredAccess, 'told' | 'toldAll'> & { readonly told: readonly (string | null)[] }

@@ -1,4 +1,4 @@
-// What people who are not admitted may send in a day to one connection, where any server can send: counted by all replicas together.
+// The daily quota of senders who are not admitted, on connections that any server can send to: counted by all replicas together.
 import type { DayShare } from '../contract/index.ts'
 import { auditLines } from './audit-lines.ts'
 import { type Database, statement } from './client.ts'
@@ -28,8 +28,6 @@ export interface UnprovenSenderStore {
   charge(charge: UnprovenSenderCharge, share: DayShare): Promise<Charged>
 }
 
-// The day's share of people who are not admitted, on SQL.
-
 type Row = { readonly isWithin: boolean; readonly isFirst: boolean; readonly secondsLeft: number }
 
 export function createUnprovenSenderStore(database: Database, tenant: string): UnprovenSenderStore {
@@ -53,7 +51,7 @@ export function createUnprovenSenderStore(database: Database, tenant: string): U
   }
 }
 
-// What people who are not admitted sent today: one row per connection and kind, counted by every replica.
+// One row per connection and kind, counted by every replica.
 
 /**
  * $1 tenant, $2 connection, $3 kind, $4 bytes received, $5 bytes stored, $6 to $8 the day's limits of messages and of both, $9

@@ -1,4 +1,4 @@
-// Tokens that count once, on SQL.
+// Tokens that count once. Two replicas that meet on one are told apart by the primary key.
 import type { UsedTokens } from '../identity/issuers/external-tokens.ts'
 import { type Database, statement } from './client.ts'
 
@@ -7,8 +7,6 @@ export function createUsedTokens(database: Database, tenant: string): UsedTokens
     use: async (key, expiresAt) => (await database.query(useToken, [tenant, key, expiresAt])).length > 0,
   }
 }
-
-// Tokens that count once. Two replicas that meet on one are told apart by the primary key.
 
 /** $1 tenant, $2 key, $3 expiry in seconds since 1970. A row comes back for the first use only. */
 const useToken = statement(
