@@ -97,7 +97,7 @@ export type OpenTurn = {
 }
 
 /**
- * `control`: a command that the gateway answers itself, beside the conversation it is about. `door`: a sender is told why
+ * `control`: a command that the gateway answers itself, beside the conversation it is about. `door`: an access challenge, a sender is told why
  * they have no access, or what to do about it; no agent runs and no session begins.
  */
 export type TurnKind = 'messages' | 'signal' | 'amendment' | 'control' | 'door'

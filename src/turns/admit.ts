@@ -1,4 +1,4 @@
-// Hop 6: each waiting message on its own: evidence -> access decision -> principal.
+// Admission: each waiting message on its own goes from evidence to access decision to principal.
 import {
   type Fields,
   type IdentityEvidence,
@@ -264,8 +264,7 @@ function isSaidToUs({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
   return channel === undefined || channel.room_kind === 'dm' || isAgentAddressed(channel)
 }
 
-// Hop 6, for messages that agents send: whether their chain may go on here. A chain is no authority; it can only
-// take away.
+// For messages that agents send: whether their call chain may go on here. A chain is no authority; it can only take away.
 
 export type ChainDeps = {
   readonly chains: ChainStore

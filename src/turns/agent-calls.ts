@@ -1,5 +1,6 @@
-// An agent asks another one of this gateway, inside its own turn (hop 7): the same person, the same evidence, the same lease,
-// the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
+// Agent calls: an agent asks another one of this gateway inside its own turn, with the same person, the same evidence, the same
+// lease
+// and the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
 
 import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agents/agent-calls.ts'
 import type { ApprovalWish, AskedApproval, Pauses } from '../agents/approvals/pauses.ts'
@@ -148,7 +149,7 @@ async function runCalledAgent(
     return { ...own, agents: createAgentCalls(scene, { context: own, chain, path, place, kept }) }
   }
   let reply = completeReply(await sibling.run(message, calleeContext(prefix)), facts)
-  // A decision is found where it was asked for, and the sibling goes on from there as an agent of its own would in a later turn.
+  // A decision is found where it was asked for, and the agent that was asked goes on from there as an agent of its own would in a later turn.
   for (let part = 1; ; part += 1) {
     const wanted = nextWanted(scene, waits)
     if (wanted === undefined) break
@@ -196,7 +197,7 @@ function decisionSignal(
   return { kind: pauseSignals.approval, name: decided.decision, payload: pauseEndPayload(pause), pause }
 }
 
-/** What a sibling leaves behind while it runs. */
+/** The output of an agent that was asked, while it runs. */
 type Told = { readonly said: Part[]; readonly lines: Envelope[]; usage: JsonObject }
 
 type Given = Asked & {
@@ -312,7 +313,7 @@ function withExtras(
   return reply === undefined ? completeReply({ parts: said }, facts) : { ...reply, parts: [...said, ...reply.parts] }
 }
 
-// What an agent reads that another one asks: the asker's words, under the name and the evidence of the person it works for.
+// The agent that is asked reads the asker's words under the name and the evidence of the person it works for.
 
 export type AgentCallQuestion = {
   readonly agent: string
@@ -363,8 +364,9 @@ function quiet(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<
   return { ...place, mentions: [] }
 }
 
-// What an agent stops for that another one asked: a decision is wanted of the person at the top of the chain, anything else
-// cannot be had inside another one's turn.
+// Pauses of an agent that was asked: an approval is asked of the person at the top of the chain, anything else cannot be waited
+// for
+// inside another agent's turn.
 
 type WantedApproval = { readonly wish: ApprovalWish; readonly asked: AskedApproval }
 

@@ -1,4 +1,4 @@
-// A run that was stopped while no process ran it: its process died before it could tell the remote agents that worked for it. The process
+// Cancels remote agents of a run that was stopped while no process ran it: its process died before it could tell them. The process
 // that takes the turn up tells them. A process that dies here too leaves it to the next.
 
 import type { TurnChain } from './call-chain.ts'

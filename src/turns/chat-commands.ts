@@ -1,4 +1,5 @@
-// The commands the gateway answers itself. Any other command is a message for the agent.
+// The chat commands the gateway answers itself: /stop, /status, /approve, /reject, /agents, /pair, /consent. Any other command is
+// a message for the agent.
 
 import { approvalCode, resolutionSentence } from '../agents/approvals/approval-messages.ts'
 import type { ApprovalDecision } from '../agents/approvals/pending-action.ts'
@@ -367,7 +368,7 @@ function answerHelp({ deps, agent, write }: ChatCommandContext): string {
   return [...(about === undefined ? [] : [about, '']), 'Always:', ...own, ...rotation].join('\n')
 }
 
-// What a command for the gateway is given and what it answers: words, rendered like any reply, and what they mean.
+// A gateway command returns a text, rendered like any reply, and what it means for the turn.
 
 type ChatCommandContext = {
   readonly deps: GatewayDeps

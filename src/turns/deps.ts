@@ -1,4 +1,5 @@
-// Everything the journey needs, as ports. The edges fill this in once; nothing in the core finds them by itself.
+// The dependencies of accepting, running and delivering: stores, clocks, channels, agents. The Node and Worker entry points fill
+// this in once.
 import type { Agent } from '../agents/define-agent.ts'
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
 import type {

@@ -1,4 +1,4 @@
-// The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
+// Ends a turn: with its reply, with silence, dead with an apology, or released back to its lane.
 
 import { withAsks, withoutQuestions } from '../agents/approvals/approval-messages.ts'
 import { readPendingAction } from '../agents/approvals/pending-action.ts'

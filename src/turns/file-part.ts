@@ -1,4 +1,4 @@
-// Parts that stand for files, and what is said where there should be one and is not.
+// File parts of messages: how they are made, and the text that stands where a file could not be had.
 
 import { canonicalJson } from '../agents/json-values.ts'
 import { cleanName, isKnownPart, type Json, type KnownPart, type Part, textPart } from '../contract/index.ts'
@@ -40,7 +40,7 @@ export function listAttachmentIds(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => (isFilePart(part) && part.attachment !== undefined ? [part.attachment.id] : []))
 }
 
-// Ids of files that may be brought twice after a crash: made of what they are, so that the second time finds the first.
+// Ids are made of what a file is: it may be stored twice after a crash, and the second time finds the first.
 
 export async function deriveAttachmentId(hash: (text: string) => Promise<string>, what: Json): Promise<string> {
   const hex = await hash(canonicalJson(what))
@@ -48,7 +48,7 @@ export async function deriveAttachmentId(hash: (text: string) => Promise<string>
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-// Bytes that came inside a message; its schema has checked how they are written and how many there are.
+// Bytes that came inside a message; its schema has checked their encoding and their size.
 
 export function inlineBody(base64: string): ReadableStream<Uint8Array> {
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))

@@ -1,4 +1,4 @@
-// A reply shown while it grows. Its row is opened under the turn's fence and sent like any other; once that has
+// A live message: a reply shown while it grows. Its row is opened under the turn's fence and sent like any other; once that has
 // arrived, frames follow: outside the outbox, one at a time, each with all words so far, none without the lease. A preview, which
 // vanishes by itself, has no row: the reply is then a message like any other.
 import type { JsonObject, LiveVerbs } from '../contract/index.ts'

@@ -1,4 +1,4 @@
-// What a run stops for, on its way into the commit that ends its turn.
+// Pauses of a run (approvals, client tools), prepared for the commit that ends its turn.
 
 import { approvalCode, questionText } from '../agents/approvals/approval-messages.ts'
 import type { ApprovalWish, AskedApproval, Pauses, ToolRequestWish } from '../agents/approvals/pauses.ts'

@@ -1,4 +1,5 @@
-// Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
+// Plans the next turn from what waits in a lane: which messages are merged, amended, refused or held. Pure: the same rows give the
+// same plan after any crash.
 import type { Fields, JsonObject, NormalizedMessage, OpenPairing } from '../contract/index.ts'
 import {
   type AccessBasis,
@@ -11,7 +12,7 @@ import {
 import type { AmbientRecord } from '../sessions/ambient-context.ts'
 import { ambientEnvelope } from '../sessions/transcript.ts'
 
-/** What hop 6 says of a message. */
+/** What admission says of a message. */
 export type Admission = AccessBasis &
   /** `speaker`: what an agent is told of who is let in. */
   (
@@ -244,7 +245,7 @@ function refuseEdit(id: string, reason: string): Disposition {
   return { ...noAccessBasis, id, state: 'refused', reason, tombstone: false, pairingId: null }
 }
 
-// Hop 6: neighbours become one message, in order; each keeps its own evidence beside it.
+// Neighbours become one message, in order; each keeps its own evidence beside it.
 
 /** The message an agent reads. The last one gives the id and the reply address; every part of every one is there. */
 export function mergeMessages(
@@ -256,7 +257,7 @@ export function mergeMessages(
   return { ...last, parts: members.flatMap((member) => member.parts), history: history ?? [], raw: null }
 }
 
-// Where answers go, as far as the core reads it: by what the fields are called (contract/arrival.ts). Pure.
+// Where replies go, as far as the core reads it: by the names of the fields (contract/inbound-event.ts).
 
 const replyFieldPrefix = 'reply_to_'
 const replyModePrefix = 'reply_to_as_'

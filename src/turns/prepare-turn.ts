@@ -1,4 +1,5 @@
-// Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
+// Prepares a turn of a held lane: senders identified and admitted, messages merged, the turn opened or resumed. Undefined: nothing
+// to run.
 import { createStepLog, type StepLog } from '../agents/steps.ts'
 import { type Fields, formatAddress, type JsonObject, type NormalizedMessage } from '../contract/index.ts'
 import type { TurnPast } from '../db/journal.ts'
@@ -84,7 +85,7 @@ export async function prepareTurn(
       const ended = toUnansweredDispositions(plan.members, decided, reached.rule)
       if (entry === undefined || !reached.isNews || !isDirectMessage(entry.message))
         return settleDispositions(deps, lane, [...plan.dispositions, ...ended])
-      // Of several messages the last one is told; door-turn.ts finds the limit again.
+      // Of several messages the last one is told; access-challenge.ts finds the limit again.
       const others = ended.filter(({ id }) => id !== entry.row.id)
       return openAccessChallenge(
         deps,
@@ -423,7 +424,7 @@ export function isRotation(deps: GatewayDeps, message: Pick<NormalizedMessage, '
   return name !== undefined && deps.turnPolicy.rotateCommands.includes(name)
 }
 
-// What waits in a lane, as its agent reads it: addressed to it by name, whichever recipient the adapter chose.
+// What waits in a lane is addressed to its agent by name, whichever recipient the adapter chose.
 
 /** Where one agent alone answers, its adapter has named it already. */
 export function addressRows<Row extends Pick<WaitingMessage, 'message'>>(

@@ -1,5 +1,5 @@
-// What an agent is given that calls remote agents: a fetch under this turn's lease, and our place in the
-// chain of agents as the next one is told it.
+// Access to remote agents for one turn: a fetch under this turn's lease, and our place in the
+// call chain as the next agent is told it.
 import type { NextHop, RemoteAccess } from '../agents/context.ts'
 import { type CallerContext, parseAddress, type SafeFetch } from '../contract/index.ts'
 import { callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
@@ -79,7 +79,7 @@ function fetchWhileLeased({ pins, fetch }: SafeFetch, { isHeld, untilHeld }: Tur
   }
 }
 
-// fetch for the effects of a turn: a request waits until the turn's lease is safely ours.
+// A request waits until the turn's lease is safely ours.
 
 /** `send` asks once more at the first byte. */
 export function leasedFetch({ untilHeld }: Pick<Lease, 'untilHeld'>, send: typeof fetch): typeof fetch {

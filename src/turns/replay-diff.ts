@@ -1,4 +1,6 @@
-// Hop 3 of a replay: the stored original, read by today's code; the stored message where the original cannot tell.
+// The input and the result of a replay: the stored payload normalized by today's code, or the stored message where the payload is
+// not enough,
+// and the difference between what was sent and what would be sent.
 import { GatewayError, type Json, type JsonObject } from '../contract/index.ts'
 import type { SentCall, StoredMember } from '../db/replay.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
@@ -98,7 +100,7 @@ function erased(): GatewayError {
   )
 }
 
-// What was sent and what would be sent, as lines a person can compare.
+// Compared as lines that a person can read.
 
 export type Account = {
   readonly outcome: string

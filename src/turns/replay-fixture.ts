@@ -156,7 +156,7 @@ function fixtureAgentAddress(agent: string): string {
   return `@${agent}@example.com`
 }
 
-// The parts of a message in a fixture: their kinds and shapes, without what they say or where their bytes are.
+// Parts keep their kinds and shapes, without what they say or where their bytes are.
 
 function anonymizeParts(names: Pseudonyms, parts: readonly Part[]): Part[] {
   return parts.map((part) => (isKnownPart(part) ? anonymizePart(names, part) : { kind: part.kind }))
@@ -192,7 +192,7 @@ function cleanHtml(names: Pseudonyms, html: string): string {
     .join('')
 }
 
-// Stable stand-ins for people, places and texts: the same original gives the same stand-in within one fixture.
+// Stand-ins for people, rooms and texts are stable: the same original gives the same stand-in within one fixture.
 
 type Pseudonyms = {
   readonly person: (key: string) => string

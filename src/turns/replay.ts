@@ -1,4 +1,4 @@
-// `replay`: a stored message once more through today's code and agent, its effects answered from the journal. Writes
+// `parley replay`: a stored message once more through today's code and agent, its effects answered from the journal. Writes
 // nothing, sends nothing, and says how what would be sent differs from what was.
 
 import { createStepLog, type StepLog } from '../agents/steps.ts'
@@ -95,7 +95,7 @@ function replayAccount({ turn, members, calls, timers }: Stored): Account {
   return { ...sent, outcome: turn.state, reason: turn.state === 'dead' ? turn.reason : null }
 }
 
-// The journal of a replay: what was finished is answered again, and nothing is ever begun.
+// In a replay the journal answers again what was finished, and nothing is ever begun.
 
 type StepReport = {
   /** Answered from the journal, in the order they were asked for. */
@@ -161,7 +161,7 @@ function notRecorded(steps: readonly RecordedStep[], step: string): GatewayError
   return new GatewayError('replay_stopped', `[replay] would run: ${step}; ${why}`, { details: { step } })
 }
 
-// Hops 3 to 8 of a replay: read, admitted, merged, run and rendered by today's code, up to the commit that never comes.
+// Normalized, admitted, merged, run and rendered by today's code, up to the commit that never comes.
 
 export type Replayed = { readonly today: Account; readonly steps: StepReport; readonly notes: readonly string[] }
 

@@ -1,4 +1,5 @@
-// The reply policy in rooms (hop 6): messages of admitted people that are not for the agent end here as refused, and may be kept as ambient context.
+// The reply policy in rooms: messages of admitted people that are not for the agent end here as refused, and may be kept as
+// ambient context.
 import { textOf } from '../contract/index.ts'
 import { noAccessBasis, type WaitingMessage } from '../db/turn-rows.ts'
 import { findUnansweredReason, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'

@@ -1,4 +1,4 @@
-// Stores results until it succeeds: what a step, a turn or a delivery came to is written until it is stored. That the own lease has run out meanwhile
+// Stores the results of steps, turns and deliveries, retrying until it succeeds. That the own lease has run out meanwhile
 // does not end this: every such write is fenced by its epoch, and answers by itself when another holder has taken over.
 import { errorLogFields, isGatewayError, type Log, type LogFields, type StoreWithRetry } from '../contract/index.ts'
 import { sleep } from '../lib/sleep.ts'

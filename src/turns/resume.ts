@@ -1,4 +1,5 @@
-// A signal that ends a wait, read back: what was decided, checked once more, and where the run goes on.
+// Resumes a paused run: the signal that ended its wait is read back, what was decided is checked once more, and the run goes on
+// from there.
 
 import type { EndedPause, PauseDecision } from '../agents/approvals/pauses.ts'
 import { actionHash } from '../agents/approvals/pending-action.ts'
@@ -108,8 +109,8 @@ export function pauseEndPayload(pause: EndedPause): JsonObject {
   return { action_id: id, decision, resolver, reason, resume, ...input }
 }
 
-// A message that is the result of a tool its sender ran: the turn takes the paused run on itself, so that its sender gets
-// the answer.
+// A message that is the result of a tool its sender ran: the turn takes the paused run on itself, so that its sender gets the
+// answer.
 
 type Reported = NonNullable<NonNullable<NormalizedMessage['channel']>['tool_result']>
 

@@ -1,4 +1,4 @@
-// What reaches a run from outside while it goes on: a stop, or messages that its agent's busy policy lets in.
+// Run control: a stop, or messages that the agent's busy policy lets in, reach a run while it goes on.
 import { runStopped, type StopCause, stopCause } from '../agents/loop/interrupts.ts'
 import type { Envelope, GatewayError } from '../contract/index.ts'
 import { interruptedBy } from '../db/runs.ts'

@@ -1,4 +1,4 @@
-// How a run ended, as its row keeps it: counts and names, never what was said.
+// How a run ended, as its row and its task's log keep it: counts and names, never what was said.
 import { addUsage, type ConversationResult } from '../agents/loop/conversation-result.ts'
 import type { StopCause } from '../agents/loop/interrupts.ts'
 import {
@@ -61,8 +61,6 @@ function providerFacts({ request_metadata }: ConversationResult): JsonObject {
 function cloneAsJsonObject(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value))
 }
-
-// What the end of a turn means for its task, and the lines it leaves in a log that clients watch.
 
 const byRun: Readonly<Record<string, TaskState>> = {
   approval_required: 'input_required',

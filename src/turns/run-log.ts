@@ -1,4 +1,5 @@
-// A run's log while it is written: kept back for a tenth of a second, so that a stream of words is a few rows and a fast run
+// The event log of a run while it is written: buffered for a tenth of a second, so that a stream of words is a few rows and a fast
+// run
 // costs no statement of its own. Only what is committed is ever shown to a client.
 
 import type { AgentContext, ToolCallFacts } from '../agents/context.ts'
@@ -115,7 +116,7 @@ function limitEventSize(type: string, { original_result: _full, ...metadata }: F
   return bytes <= maxEventBytes ? event : { type, metadata: { truncated: true, bytes } }
 }
 
-// What happens in a run, told to the gateway's watchers, with where it happened.
+// Events for observers of the gateway, with the turn they happened in.
 
 export function tellRun(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, name: string, payload: Fields): void {
   const place = runLogFacts(ready)
@@ -149,8 +150,8 @@ function runLogFacts(ready: ReadyTurn) {
   }
 }
 
-// What the developer's own code threw in one try of a turn: kept in the run's log for operators, with a line in the gateway's log.
-// Stored with the turn, so it is erased with it.
+// Errors of the developer's own code in one try of a turn: kept in the run's log for operators, with a line in the gateway's log.
+// Stored with the turn, so they are erased with it.
 
 /** The type of these events. They are for operators: nothing that people or callers can ask for shows them. */
 const exceptionType = 'exception'

@@ -1,4 +1,4 @@
-// Hop 7: a ready turn runs its agent and comes to an end, or to a reason why not yet.
+// Runs the agent of a prepared turn with its context, to a reply, a pause or an error that says when to try again.
 import type { Agent, AgentContext, AgentReply } from '../agents/define-agent.ts'
 import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
 import { createSteps, type Steps } from '../agents/steps.ts'
@@ -374,8 +374,6 @@ function stepDeps(
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
   }
 }
-
-// The transcript that a turn's agent is shown.
 
 /** What was said before, as much of it as an agent is shown, and the same in every try of its turn. */
 export async function readTurnTranscript(

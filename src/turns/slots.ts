@@ -1,4 +1,4 @@
-// Who holds the slots that turns and sends run in: no agent and no connection may hold them all while there are others.
+// The concurrency slots that turns and sends run in: no agent and no connection may hold them all while there are others.
 
 import { type FullSlots, type HeldLane, pairKey } from '../db/turn-rows.ts'
 import type { SlotHolder, SlotUse } from '../observability/process-metrics.ts'

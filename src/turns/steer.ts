@@ -1,4 +1,4 @@
-// Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it.
+// Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it (busy policy `steer`).
 import { steeredType } from '../agents/loop/interrupts.ts'
 import type { Envelope } from '../contract/index.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'

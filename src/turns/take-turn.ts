@@ -1,4 +1,4 @@
-// Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
+// Takes one held lane from the claim to the commit that ends its turn: prepare, run, render, complete.
 import { createStepLog } from '../agents/steps.ts'
 import {
   type ChannelEvent,
@@ -220,7 +220,7 @@ function notify(deps: GatewayDeps, ready: ReadyTurn, type: ChannelEvent['type'])
   deps.notify({ type, connection, conversationId, agent, ...run, messageIds })
 }
 
-// A held lane that failed where no turn could judge it: what it failed on is named in the log, tried again a bounded number of times,
+// A held lane that failed before it had a turn: what it failed on is named in the log, tried again a bounded number of times,
 // and dead after that, so that what waits behind it goes on.
 
 type Failed = {
@@ -405,7 +405,8 @@ function errorCodeOrInternal(error: unknown): string {
   return isGatewayError(error) ? error.code : 'internal'
 }
 
-// A turn whose messages run one by one from now on. A live message that it had opened says so, and grows no more.
+// A turn that is split, so that its messages run one by one from now on. A live message that it had opened says so, and grows no
+// more.
 
 const words = 'I was interrupted, and answer your messages one by one.'
 

@@ -1,4 +1,4 @@
-// Hop 7, before the agent runs: the thread ancestors of its message, fetched from the platform. Only here, where every member
+// Thread ancestors of a turn's message, fetched from the platform before the agent runs. Only here, where every member
 // is admitted: a stranger's message never causes a look-up. They are shown like ambient context, and belong to no transcript.
 import type { AgentContext } from '../agents/context.ts'
 import type { AncestorMessage, Envelope, Json, KnownPart, Part, ReferencedMessage } from '../contract/index.ts'

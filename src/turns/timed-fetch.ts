@@ -1,4 +1,5 @@
-// fetch for steps: a server that stays silent ends the request with an error, instead of holding its turn until the deadline.
+// fetch with a timeout for steps: a server that stays silent ends the request with an error, instead of holding its turn until the
+// deadline.
 import { GatewayError } from '../contract/index.ts'
 
 /**

@@ -1,4 +1,4 @@
-// The files of a turn before its agent runs: brought, kept, and handed out anew with everything that was said.
+// Files of a turn: downloaded from the platform before the agent runs, stored, and given to the agent with signed URLs.
 import type { AgentContext, AgentFiles } from '../agents/context.ts'
 import {
   GatewayError,
@@ -67,7 +67,7 @@ function getParts({ parts }: { readonly parts: readonly Part[] }): readonly Part
   return parts
 }
 
-// Files as an agent gets them: a fresh handle in every part that stands for one, and the bytes for agents in this process.
+// An agent gets a fresh handle in every part that stands for a file, and the bytes if it runs in this process.
 
 export type TurnFilesContext = {
   readonly attachments: GatewayDeps['attachments']
@@ -149,7 +149,7 @@ async function readFileBytes({ body, size }: SourcedFile, maxBytes: number): Pro
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer())
 }
 
-// Hops 3-4: a signed URL in a message becomes the stored file it stands for, or the message is not taken. The URL goes no further.
+// A signed URL in an inbound message becomes the stored file it stands for, or the message is not taken. The URL goes no further.
 
 export type Claimed =
   | { readonly kind: 'claimed'; readonly arrivals: readonly InboundEvent[] }
@@ -208,7 +208,7 @@ function isUrlPart(part: Part): part is UrlPart {
   return isFilePart(part) && part.bytes_ref.kind === 'url'
 }
 
-// Hop 7, before the agent runs: the files of the turn's messages are opened at their platform once and kept. Only here, where
+// Files of the turn's messages are downloaded from their platform once and kept. Only here, where
 // every member is admitted: a stranger's message never causes a download.
 
 const atOnce = 3
@@ -265,7 +265,7 @@ async function inParallel<T>(limit: number, items: readonly T[], work: (item: T)
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
 }
 
-// One file into the store: found where an earlier try left it, else opened at its platform, a few times where that fails.
+// A file is found where an earlier try left it, else opened at its platform, a few times where that fails.
 
 type FetchContext = {
   readonly deps: GatewayDeps

@@ -1,4 +1,4 @@
-// What a turn's answer and its transcript lines say about it, and about who wrote.
+// Labels of a turn: what its reply and its transcript lines say about it and about the sender.
 import type { ReplyFacts } from '../agents/reply.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import type { GatewayConnection } from './deps.ts'

@@ -1,4 +1,4 @@
-// When a turn has to end whatever its agent does: with its lease, or at its deadline.
+// The abort signal of a turn: it ends with its lease, or at its deadline, whatever its agent does.
 
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import type { OpenTurn } from '../db/turn-rows.ts'
@@ -31,7 +31,7 @@ export function openTurnSignal(lease: AbortSignal, deadlineMs: number): TurnSign
   }
 }
 
-// Abandons work when a signal aborts: a turn ends at its deadline, and with its lease, whatever its agent does.
+// Work is abandoned when the signal aborts, since an agent may ignore it.
 
 /** An agent that ignores its signal must not keep its lane: the turn ends without it. */
 export function abortable<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {

@@ -1,4 +1,4 @@
-// The worker loop behind drain(): claims work while slots are free, runs it concurrently, sleeps until it is woken.
+// The worker loop: claims work while slots are free, runs it concurrently, sleeps until it is notified.
 
 /** Wakes sleepers in this process. Correctness never depends on it: every sleeper also wakes by itself. */
 export type Wakeup = {
