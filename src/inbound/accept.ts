@@ -1,4 +1,4 @@
-// Hop 4: an inbound event becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
+// Accepts inbound events: each becomes a stored row, deduplicated and queued in its conversation. Only then is it acknowledged.
 import {
   type AcceptResult,
   type Bounce,
@@ -387,7 +387,7 @@ function contentKey(arrived: InboundMessage): string {
   return JSON.stringify([arrived.subject ?? null, arrived.message.parts, arrived.message.channel?.command ?? null])
 }
 
-// Cleans inbound messages: HTML is reduced to a safe subset before it is stored.
+// HTML is reduced to a safe subset before it is stored.
 
 export function sanitizeMessage(message: NormalizedMessage): NormalizedMessage {
   return message.parts.some(isHtml) ? { ...message, parts: message.parts.map(sanitizePart) } : message

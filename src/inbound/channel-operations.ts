@@ -1,4 +1,5 @@
-// What an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events does it: one row, once
+// Operations that an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events does
+// it: one row, once
 // by its name, all of it or nothing.
 import {
   type AcceptResult,

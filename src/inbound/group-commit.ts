@@ -259,7 +259,7 @@ function rejectAtDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<Out
   })
 }
 
-// The committer of runtimes whose requests share nothing: every inbound event is a commit of its own.
+// Runtimes whose requests share nothing commit every inbound event on its own.
 
 export function createSingleCommit(store: InboxStore): Committer {
   return {

@@ -1,4 +1,4 @@
-// Hops 2-4: verify, normalize, accept. Ends with stored rows; only then may the transport be answered.
+// Receives a request: verify, normalize, accept. Ends with stored rows; only then may the transport be answered.
 import {
   type AcceptResult,
   errorLogFields,
@@ -73,7 +73,7 @@ export async function receive(
   return withFailureLog(deps, at, entry, () => verifyRequest(deps, at, arrival, { entry, isPulled }))
 }
 
-/** Hop 4 for channels that answer their own requests: the adapter has verified and read what is taken here. */
+/** Accepts for channels that answer their own requests: the adapter has verified and read what is taken here. */
 export function acceptMessages(
   deps: ReceiveDeps,
   at: GatewayConnection,

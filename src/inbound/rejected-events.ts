@@ -1,4 +1,4 @@
-// Rejected and unparsable events: what is kept of a verified event that became no message, so that none vanishes.
+// Rejected and unparsable events: what is kept of an event that became no message, so that none vanishes.
 import type { AcceptResult, InboundOutcome, JsonObject, RawRequest, ReceiveResult } from '../contract/index.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import { acceptDrafts, createRejectedEventDraft, type KeptEventFacts } from './accept.ts'
@@ -62,8 +62,7 @@ export async function keepUnreadable(
   return storeRejectedDraft(deps, at, { remains, outcome: 'unreadable', entry })
 }
 
-// A rejected event: what is kept of a request that was rejected for good. No proof stands behind it: it is there to be looked at, and is never
-// replayed.
+// A request that was rejected for good has no proof behind it: it is there to be looked at, and is never replayed.
 
 /** Stands in rows: another word would let old ones be replayed. */
 const field = 'turned_away'

@@ -39,7 +39,7 @@ export function createAcceptReporter(deps: GatewayDeps, context: AcceptContext, 
   }
 }
 
-// The trace a message belongs to: the sender's, where it says so in W3C Trace Context, else one of our own.
+// The trace of a message is the sender's, where it sends a W3C Trace Context, else one of our own.
 
 const version00 = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
 /** Later versions may append fields; ff is forbidden (Trace Context §2.2.4, §3.2.2). */

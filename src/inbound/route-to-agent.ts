@@ -1,4 +1,4 @@
-// Whom an inbound event is for where several agents share a connection (hop 4). The thread's own agent is known to the accept
+// Routes an inbound event to an agent where several share a connection. The thread's own agent is known to the accept
 // statement only: here it is said whether that one may take it.
 import { type InboundMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
 import { mentionsIn, type TextMention } from '../identity/mentions.ts'

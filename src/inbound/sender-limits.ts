@@ -1,4 +1,5 @@
-// Before anything of an inbound event is kept: who of its senders is admitted as the rules stand now, and how much of the others is kept.
+// Limits of senders who are not admitted: who is admitted as the rules stand now, how much of the others is stored, and how fast
+// they may send.
 // A turn decides again by what holds then; here it is only decided what may be stored.
 import {
   createRateLimiter,
@@ -182,8 +183,9 @@ function senderAccessContext(deps: GatewayDeps, at: GatewayConnection, arrived: 
   return createAccessContext(deps, at, { message: arrived.message, agent, stored: noStoredAccess })
 }
 
-// Hop 4, before anything is stored: how many messages strangers may send at once, to a connection and each. Counted by this process
-// and in memory: with several replicas each takes as many. People who are known are asked about only once the count is reached, so that
+// How many messages strangers may send at once, to a connection and each. Counted by this process
+// and in memory: with several replicas each takes as many. People who are known are looked up only once the count is reached, so
+// that
 // a quiet connection pays nothing for it, and are let through whatever strangers do.
 
 export type SenderLimits = {

@@ -1,5 +1,6 @@
-// Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the source, hands over what came, and
-// moves on only when all of it is committed.
+// Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the lease, hands over what came,
+// and
+// moves the cursor only when all of it is committed.
 import {
   errorLogFields,
   GatewayError,
@@ -104,7 +105,7 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
   }
 }
 
-// One hold of one source: batches are received in order, committed, and only then is the place moved and the platform told.
+// Batches are received in order, committed, and only then is the cursor moved and the platform told.
 
 /** What the edge brings: the way in, and what a transport is answered. */
 type SourceHands = {

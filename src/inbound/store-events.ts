@@ -1,4 +1,4 @@
-// Hop 4 for one inbound event: everything that came in it is stored together.
+// Stores one inbound event: everything that came in it is committed together.
 import {
   type AcceptResult,
   type IgnoredEvent,
@@ -177,7 +177,7 @@ function isChatCommand(message: NormalizedMessage): boolean {
   return parseChatCommand(message, controlNames) !== undefined
 }
 
-// What an adapter made of an inbound event, looked at before it is stored.
+// What an adapter returned is checked before it is stored.
 
 export type CheckedEvent =
   | { readonly kind: 'message'; readonly arrived: InboundMessage }

@@ -1,4 +1,4 @@
-// The stored copy of an original payload: secrets removed, size and depth bounded.
+// Stored copies of payloads and messages: secrets removed, size and depth bounded.
 import {
   cleanName,
   cleanText,
@@ -79,7 +79,7 @@ function isPlainObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-// What is kept of a message whose sender is not admitted: a few kilobytes of text, no files, no original. Pure.
+// Of a message whose sender is not admitted a few kilobytes of text are kept, no files, no raw payload.
 
 /** Of everything such a message says, in UTF-8. */
 export const maxStrangerBytes = 8 * 1024
