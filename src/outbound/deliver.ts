@@ -1,4 +1,4 @@
-// Hop 8, after the commit: the calls of one lane go out in order, one try each, fenced before and after.
+// Delivers the calls of one send lane in order, after the commit: one try each, fenced before and after.
 import {
   type Adapter,
   type Attempt,
@@ -352,7 +352,7 @@ async function withAttempt<T>(adapter: Adapter, call: OpenCall, work: (attempt: 
   }
 }
 
-// Hop 8 in the log and on the meter: what one try came to, told once it is stored.
+// An attempt is logged and counted once its result is stored.
 
 type SettledTry = {
   readonly settlement: Settlement

@@ -1,4 +1,4 @@
-// Whom a reply may notify by naming them (hop 8): decided once, before rendering, for every channel alike.
+// Whom a reply may notify by mentioning them: decided once, before rendering, for every channel alike.
 import { isKnownPart, type NormalizedResponse, type Part, parseAddress } from '../contract/index.ts'
 import { defuseMentions, type MentionTreatment, mayMentionHuman, type WrittenName } from '../identity/mentions.ts'
 import type { Participant } from '../sessions/transcript.ts'

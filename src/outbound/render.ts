@@ -1,4 +1,4 @@
-// Hop 8, before the commit: a reply becomes vendor calls as data, one row each, in order.
+// Renders a reply into vendor calls as data, one row each, in order, before the commit that ends the turn.
 import {
   type Adapter,
   type CallQuestion,

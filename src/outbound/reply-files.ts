@@ -1,4 +1,4 @@
-// Hop 8, before rendering: files of a reply are kept, so that rows hold ids and never bytes, and are the agent's to send.
+// Files of a reply are stored before rendering, so that rows hold ids and never bytes, and are checked to be the agent's to send.
 import type { AgentContext } from '../agents/context.ts'
 import {
   errorLogFields,
@@ -136,7 +136,7 @@ function refuseReplyFile({ emit }: ReplyFileContext, part: FilePart, reason: str
   return missingPart(part, 'not available')
 }
 
-// All of a reply that is too long to be sent message by message: kept as a file, and given as one or behind a link.
+// A reply that is too long to be sent message by message is stored as a file, and sent as one or behind a link.
 
 /** People come back to an answer later than to a file that they were just handed. */
 const linkSeconds = 7 * 24 * 60 * 60

@@ -1,4 +1,4 @@
-// Between hops 6 and 7: whether a turn may still answer, where a channel limits its answers. Counted before the turn is opened and by
+// Reply limits: whether a turn may still answer, where a channel limits its answers. Counted before the turn is opened and by
 // its first message: a turn that is tried again, or prepared again after a crash, is the same answer.
 import { type NormalizedMessage, type ReplyLimit, senderGroup, textOf } from '../contract/index.ts'
 import type { CountedReply, ReachedLimit, ReplyShare } from '../db/reply-limits.ts'

@@ -1,4 +1,4 @@
-// Hop 8: what a call's outcome means for its row. Pure; decided by capability, never by channel.
+// Settles a delivery: what a call's outcome means for its row. Pure; decided by capability, never by channel.
 import {
   type Adapter,
   type Capabilities,
@@ -183,7 +183,7 @@ function settleFailed(start: Settlement, call: OpenCall, state: 'refused' | 'dea
   return { ...start, state, isFinal: true, reason, cancelLater, inboxReason: `delivery_${state}` }
 }
 
-// How long to wait before the next try: doubling, capped, and jittered so that many rows do not return together.
+// Backoff: doubling, capped, and jittered so that many rows do not return together.
 
 type Backoff = { readonly firstMs: number; readonly maxMs: number }
 
