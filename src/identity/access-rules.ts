@@ -1,4 +1,4 @@
-// Access rules on evidence as a policy of their own: open to every verified sender, or only to those a rule names.
+// Access rules: one decision from evidence and the rules of a configuration, compiled once; and a policy made of rules alone.
 import * as z from 'zod'
 import { accessEntriesSchema, GatewayError, type IdentityEvidence, type PolicySender } from '../contract/index.ts'
 import { delegatedSubjects, filterAcceptedEvidence, rankAssurance } from './evidence.ts'
@@ -20,7 +20,7 @@ export function readEvidenceRules(input: unknown): EvidenceRules {
   throw new GatewayError('config_invalid', `[identity] ${problems.join('; ')}`)
 }
 
-// One decision from evidence and rules: a denial wins, silence is a no, and the rule that decided is named.
+// A denial wins, silence is a no, and the rule that decided is named.
 
 export type EvidenceDecision =
   | { readonly allowed: true; readonly rule: string; readonly evidence: IdentityEvidence }

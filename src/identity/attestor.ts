@@ -1,5 +1,5 @@
-// What the gateway attests about a sender to the remote agent it forwards to: who they are as far as it was
-// verified here, addressed to that agent and bound to this message, signed, and valid for minutes. Claims stay here: the remote agent is
+// The attestor: what the gateway signs about a sender for the remote agent it forwards to: who they are as far as it was
+// verified here, addressed to that agent and bound to this message, and valid for minutes. Claims stay here: the remote agent is
 // told no more than who speaks.
 import { exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { IdentityEvidence, JsonObject, KeyRing } from '../contract/index.ts'

@@ -1,4 +1,5 @@
-// Caller context: which agent called us, and how far from the beginning. Claims for loop protection and
+// Call chains: which agent called us, how far from the beginning, and whether a message goes in circles. Claims for loop
+// protection and
 // audit that travel beside an authenticated token; never authority. Whatever cannot be read refuses the request.
 import { type CallerContext, maxChainDepth, type RecipientCapabilities } from '../contract/index.ts'
 
@@ -123,7 +124,7 @@ function rejectCallerHeader(field: CallerField, reason: string): CallerReading {
   return { ok: false, code, field, message: `${code}: ${remedy}`, remedy }
 }
 
-// Loops between gateways: the five headers name only the last caller, so each gateway remembers whom a chain has visited.
+// Loops between gateways: the five headers name only the last caller, so each gateway remembers which agents a chain has visited.
 
 /** One agent that worked on a chain; the gateway keeps these under the chain's root. */
 export type ChainAncestor = { readonly agent: string; readonly host: string }
@@ -145,7 +146,7 @@ function isSameChainHost(one: string, other: string): boolean {
   return (parseHostOrigin(one) ?? one) === (parseHostOrigin(other) ?? other)
 }
 
-// Chains of agents inside a conversation: how many hops are left, and whether a message goes in circles.
+// Loops inside a conversation: how many calls are left, and whether a message goes in circles.
 
 export type AgentChain = NonNullable<RecipientCapabilities['agent_chain']>
 export type ChainCode = 'NM_CHAIN_INVALID' | 'gw:hop_limit' | 'gw:agent_loop'

@@ -1,4 +1,4 @@
-// Who calls an agent over an API: token, then chain, and only then is the token's use noted.
+// Authenticates callers of an agent over an API: token, then call chain, and only then is the token's use noted.
 import {
   type Bearer,
   bearerChallenge,
@@ -14,7 +14,7 @@ import type { ExternalTokenVerifier } from './issuers/external-tokens.ts'
 import { findToken, isOwnToken, parseBearerHeader, type TokenDeps, type TokenHolder, tokenDigits } from './tokens.ts'
 
 type CallerDeps = Pick<TokenDeps, 'tokens' | 'hash'> & {
-  /** Several agents answer there: whom a request is for is known only when it is taken (hop 6). */
+  /** Several agents answer there: whom a request is for is known only when its turn is prepared. */
   readonly isShared: boolean
   /** All of them, by slug. */
   readonly agents?: readonly string[]

@@ -152,7 +152,8 @@ async function eraseUntilEmpty(add: AddErased, erase: () => Promise<PartialErase
   }
 }
 
-// A person has deleted their account on a platform: what they said there before is erased piece by piece, whichever process has time for it. A process
+// A person has deleted their account on a platform: what they said there is erased piece by piece, by whichever process has time
+// for it. A process
 // that dies leaves the rest to the next one, which finds it by the same row.
 
 /** One subject of one connection, and until when; `epoch` is of the process that holds it now. */

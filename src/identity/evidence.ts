@@ -1,4 +1,5 @@
-// Structural validation of evidence, with an `EV_` code per problem. What fails here is dropped; the message goes on without it.
+// Evidence: its validation with an `EV_` code per problem, its strength, and which of it a policy may rest on. What fails here is
+// dropped; the message goes on without it.
 import {
   type AssuranceClass,
   assuranceClasses,
@@ -123,7 +124,7 @@ function rejectEvidence(code: EvidenceCode): EvidenceCheck {
   return { ok: false, code }
 }
 
-// Instants in evidence: RFC 3339 and nothing that merely resembles it, since two readers must not differ on an expiry.
+// Instants are RFC 3339 and nothing that merely resembles it, since two readers must not differ on an expiry.
 
 const instantPattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
 
@@ -138,7 +139,7 @@ export function parseInstant(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-// Which of a sender's evidence policy may rest on: what this process proved, or verified after an issuer was trusted.
+// A policy may rest on what this process proved, or verified after an issuer was trusted.
 
 /** The order is the adapter's: its own proof comes first. */
 export function filterAcceptedEvidence(sender: PolicySender): readonly IdentityEvidence[] {
@@ -151,7 +152,7 @@ function isAcceptedEvidence({ proof }: IdentityEvidence, isVerified: boolean): b
   return proof.type === 'signed-attestation' && 'verified_by' in proof && !('value' in proof)
 }
 
-// How strong a proof is, as an order that policies can compare (docs/identity.md explains the ranks).
+// Ranks are an order that policies can compare (docs/identity.md explains them).
 
 /** An unknown class is the weakest of all, so a new word never gives access. */
 export function rankAssurance(assurance: string): number {
@@ -227,8 +228,8 @@ export function limitForwardedEvidence(carried: unknown): BoundedEvidence {
   return { kept, dropped }
 }
 
-// A message read by the agent that takes it (hop 6): where several share an account, that is known only after the message and
-// its evidence were written down.
+// Where several agents share an account, the one that takes a message is known only after the message and its evidence were
+// stored.
 
 type AddressedMessage = Pick<NormalizedMessage, 'recipient' | 'sender'>
 

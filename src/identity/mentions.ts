@@ -1,4 +1,5 @@
-// Mentions of agents in text: `@agent` and `@agent@domain`. Nothing in code, in a word or in a mail address counts.
+// Mentions in text: `@agent` and `@agent@domain` in messages, and which people a reply may notify. Nothing in code, in a word or
+// in a mail address counts.
 import { formatAddress, type MentionHumans, parseAddress } from '../contract/index.ts'
 
 export type TextMention = {
@@ -51,7 +52,7 @@ export function mentionsIn(text: string): readonly TextMention[] {
   return mentions
 }
 
-// Names in a reply that must notify no person: they stay readable and stop being mentions.
+// Names in a reply that must notify no person stay readable and stop being mentions.
 
 /** May reach whom it names; may not, and stays as it is written; may not, and is made to be no name. */
 export type MentionTreatment = 'live' | 'leave' | 'defuse'

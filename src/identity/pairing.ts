@@ -1,4 +1,5 @@
-// The short code a stranger reads out to an operator. Nearly forty random bits: enough that another person's code cannot be guessed.
+// Pairing: the short code a stranger reads out to an operator, and what strangers are told. Nearly forty random bits: enough that
+// another person's code cannot be guessed.
 import type { JsonObject, OmittedContent } from '../contract/index.ts'
 import type { RefusalReason } from './access-policy.ts'
 
@@ -33,7 +34,7 @@ export function readPairingCode(text: string): string | undefined {
     : undefined
 }
 
-// What people are told who are not admitted yet. Useful to them alone: no rule, no name, no setting.
+// Texts for people who are not admitted yet are useful to them alone: no rule, no name, no setting.
 
 export function pairingPrompt(code: string): string {
   return [
@@ -96,8 +97,6 @@ export function accessDeniedNotice(reason: RefusalReason | string, subject: stri
       return undefined
   }
 }
-
-// A pairing as the end of an access challenge stores it.
 
 /** An unknown sender asks to be let in. `knownId`: the pairing that is open already. */
 export type NewPairing = {

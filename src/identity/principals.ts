@@ -1,4 +1,5 @@
-// The execution principal: who acts in one request, for which agent, with what authority. Immutable.
+// The execution principal: who acts in one request, for which agent, with what authority and which capabilities at most.
+// Immutable.
 import * as z from 'zod'
 import { autonomousSources, type CallerContext, type Fields, GatewayError } from '../contract/index.ts'
 
@@ -116,7 +117,7 @@ function deepFrozenCopy<T>(value: T): T {
   return Object.freeze(copy) as T
 }
 
-// Capability ceilings: what a principal may do at most. A ceiling takes away; nothing in here gives.
+// A capability ceiling takes away; nothing in here gives.
 
 export type CapabilityCeiling = {
   /** Whose capabilities are meant; 0: those of the acting user. */
@@ -255,7 +256,7 @@ export function systemPrincipal(agent: string, extras: PrincipalExtras = {}): Ex
   })
 }
 
-// May this principal use this capability? The ceiling decides first, then what the user behind it has.
+// The ceiling decides first, then what the user behind it has.
 
 /** Verbs an autonomous principal is not given unless its ceiling lists them. Each also covers `verb_…` and `verb:…`. */
 const autonomousDenials: readonly string[] = [

@@ -1,4 +1,5 @@
-// Whether a message in a room is for the agent to answer. Decided by the kind of room and by how it was addressed, never
+// The reply policy: whether a message in a room is for the agent to answer. Decided by the kind of room and by how it was
+// addressed, never
 // by which channel it is.
 import type { AttentionMode, ChannelContext, RoomMemory } from '../contract/index.ts'
 

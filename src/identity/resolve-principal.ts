@@ -1,4 +1,5 @@
-// Hop 6: evidence -> principal. A port; the default makes every external person, and every token, an owner of their own.
+// Resolves a principal from evidence. A host may replace it; the default makes every external person, and every token, an owner of
+// their own.
 
 import * as z from 'zod'
 import type { IdentityEvidence, PolicySender, StoredAccess } from '../contract/index.ts'
@@ -51,8 +52,8 @@ export function externalPerson(evidence: IdentityEvidence, scene: ResolutionCont
   return audiencePrincipal(audience, agent, { request_context: 'chat', workspace_id: workspace })
 }
 
-// Who acts when a token speaks: read from the evidence that was made when it was shown, so that a message that waited acts with
-// the limits its token had then.
+// A token acts by the evidence that was made when it was shown, so that a message that waited acts with the limits its token had
+// then.
 
 const claimsSchema = z.object({
   agent: z.string().optional(),

@@ -1,4 +1,4 @@
-// Which agent a message is for: the connection's own, the one addressed, the one of this talk, the default.
+// Routes a message to an agent: the connection's own, the one addressed, the one of this thread, the default.
 import type { TextMention } from './mentions.ts'
 
 export type AgentRoute =

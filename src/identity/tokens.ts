@@ -77,7 +77,7 @@ function encodeBase64Url(bytes: Uint8Array): string {
     .replaceAll('=', '')
 }
 
-// The port of tokens an operator made: for operators, for people who see what is theirs, for callers of agents. Only their hashes
+// Tokens of operators, of people who see what is theirs, and of callers of agents. Only their hashes
 // are kept; the clear text is shown once. A store is one tenant's: the tokens of another are unknown to it.
 
 /**

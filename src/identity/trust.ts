@@ -1,4 +1,5 @@
-// Evidence from another gateway: trust first, then shape and time, then the signature. What fails is dropped with its code.
+// Trust in other gateways: which ones for what, and the check of evidence they send: trust first, then shape and time, then the
+// signature. What fails is dropped with its code.
 
 import * as z from 'zod'
 import { delimitedPrefixSchema, GatewayError, type IdentityEvidence, wordSchema } from '../contract/index.ts'
@@ -115,7 +116,7 @@ function stripSignatureAndDelegation(
   }
 }
 
-// Which other gateways this one trusts, for what. Read once, refused as a whole when an entry is wider than it looks.
+// Read once, refused as a whole when an entry is wider than it looks.
 
 const exactIssuer = wordSchema.refine(
   (issuer) => !issuer.includes('*'),
@@ -178,8 +179,6 @@ function findTrustFault(entry: TrustedIssuer, { method, assurance, subject }: Id
 function hasTrustExpired({ not_after }: TrustedIssuer, now: number): boolean {
   return not_after !== undefined && now > (parseInstant(not_after) ?? 0)
 }
-
-// The trusted issuers of a configuration: read as a whole, every problem told.
 
 /** Trust without a verifier of signatures would be trust in a name. */
 export function configuredIssuers(

@@ -1,4 +1,4 @@
-// Tokens of other issuers: whom to ask about one, whether it is for this agent, and whose it is. What is wrong with one
+// Tokens of other issuers: which issuer to ask about one, whether it is for this agent, and whose it is. What is wrong with one
 // has a name of its own; a token we know nothing about causes no request to any server.
 
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type ProtectedHeaderParameters } from 'jose'
@@ -92,14 +92,14 @@ function rejectToken(reason: RejectReason): ExternalTokenResult {
   return { kind: 'rejected', reason }
 }
 
-// The port of tokens that count once: which were used, in every replica, until they would have expired anyway.
+// Tokens that count once: which were used, in every replica, until they would have expired anyway.
 
 export interface UsedTokens {
   /** True for the first who uses it. `key` is a hash; `expiresAt` in seconds. */
   use(key: string, expiresAt: number): Promise<boolean>
 }
 
-// A signed token (RFC 7519, RFC 9068): who it says issued it picks the keys, and nothing else in it says where keys are.
+// A signed token (RFC 7519, RFC 9068): its `iss` picks the keys, and nothing else in it says where keys are.
 
 export type DecodedJwt = { readonly header: ProtectedHeaderParameters; readonly issuer: unknown }
 

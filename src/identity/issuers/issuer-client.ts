@@ -1,4 +1,5 @@
-// One bounded request to an issuer: seconds and kilobytes, and no redirect.
+// The client of configured token issuers: their keys (JWKS) and token introspection, bounded to seconds and kilobytes, without
+// redirects.
 
 import { createLocalJWKSet } from 'jose'
 import * as z from 'zod'
@@ -48,8 +49,7 @@ async function fetchIssuerJson(
   return json.ok ? { ok: true, body: json.value } : json
 }
 
-// What is remembered of issuers between requests: keys, and what their servers answered. Plain values only, since on Workers
-// an invocation may read what another one fetched and never wait for it.
+// Cached are plain values only, since on Workers an invocation may read what another one fetched and never wait for it.
 
 type CachedKeys = {
   readonly kids: ReadonlySet<string>
@@ -73,7 +73,7 @@ export function createIssuerCache(): IssuerCache {
   return { keys: new Map(), answers: new Map() }
 }
 
-// The public keys of a configured issuer. Fresh for ten minutes; asked for again when a token names one we do not know, at most
+// Keys are fresh for ten minutes; asked for again when a token names one we do not know, at most
 // twice a minute, however many senders bring tokens; when the issuer is down, what is known counts for an hour.
 
 const freshMs = 10 * 60_000
@@ -179,7 +179,7 @@ function parseKeySet(body: Readonly<Record<string, unknown>>, at: number): Cache
   return { kids: new Set(keys.map(({ kid }) => kid)), find: createLocalJWKSet({ keys }), at }
 }
 
-// An opaque token: its issuer is asked what it is (RFC 7662). A good answer is believed for a short while.
+// Token introspection (RFC 7662) for opaque tokens. A good answer is believed for a short while.
 
 /** A flood of made-up tokens must not become a flood of questions. */
 const maxAsking = 32

@@ -1,4 +1,5 @@
-// What a token says once it is known to be genuine, read the same way from its own payload and from an issuer's answer.
+// Claims of a genuine token, read the same way from its own payload and from an introspection answer: audience, validity, and the
+// bearer they make.
 import * as z from 'zod'
 import { type Bearer, type ForeignTokenClaims, isPlainSubject, type RejectReason } from '../../contract/index.ts'
 import type { IntrospectedIssuer, JwtIssuer } from './token-issuers.ts'
@@ -85,7 +86,7 @@ export function isIdToken(payload: Readonly<Record<string, unknown>>): boolean {
   return marks.some((mark) => mark in payload) || payload['typ'] === 'ID' || payload['token_use'] === 'id'
 }
 
-// Whom a token is for and when it is valid: the same checks for a JWT and for an introspected token.
+// The same checks of audience and validity for a JWT and for an introspected token.
 
 const skewSeconds = 60
 
@@ -123,8 +124,6 @@ export function findTokenTimeFault(
   if (now + skewSeconds < Math.max(issuedAt, notBefore ?? 0)) return 'token_not_yet_valid'
   return expiresAt - issuedAt > maxLifetimeSeconds ? 'token_lifetime' : undefined
 }
-
-// From claims that hold to the bearer they make: who it is here, what it may do, what is written down about it.
 
 type Issuer = Pick<JwtIssuer | IntrospectedIssuer, 'issuer' | 'subjectPrefix' | 'scopes'>
 

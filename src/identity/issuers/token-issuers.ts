@@ -1,4 +1,5 @@
-// Who else issues tokens that callers of agents may show. Read once; an entry that is wider than it looks, or half
+// Configured token issuers, and the metadata that tells callers about them. Read once; an entry that is wider than it looks, or
+// half
 // written, stops the start.
 import * as z from 'zod'
 import { delimitedPrefixSchema, isPlainSubject, type Secret, secretSchema, wordSchema } from '../../contract/index.ts'
@@ -143,7 +144,7 @@ function isPrefixOverlap(one: string, other: string): boolean {
   return one.startsWith(other) || other.startsWith(one)
 }
 
-// What this gateway says about the tokens it takes (RFC 9728): which servers issue them, and what they may be good for.
+// Protected resource metadata (RFC 9728): which servers issue tokens for this gateway, and which scopes they may have.
 
 export const resourcePath = '/.well-known/oauth-protected-resource'
 
