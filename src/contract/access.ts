@@ -1,4 +1,4 @@
-// Who may write to a connection or speak to an agent: the one schema of `access`, checked at the start wherever it is written.
+// Access settings: who may write to a connection or speak to an agent, the one schema of `access`, and what strangers may use.
 import * as z from 'zod'
 import { hasOnlyVisibleCharacters } from '../lib/clean-text.ts'
 import type { RateLimit } from './capabilities.ts'
@@ -17,7 +17,7 @@ export function hasSubjectPrefix(subject: string, prefix: string): boolean {
   return endsInDelimiter(prefix) && subject.startsWith(prefix)
 }
 
-// Words of a configuration that evidence is compared with: seen as they are, and no wider than they look.
+// Words of a configuration that evidence is compared with must be seen as they are, and match no more than they seem to.
 
 export const wordSchema = z
   .string()
@@ -88,8 +88,8 @@ export function accessProblems(access: unknown): readonly string[] {
   return issues.map(({ path, message }) => `${['access', ...path].join('.')} ${message}`)
 }
 
-// What strangers may use of a connection: people whom no operator admitted and who were never answered there. Admitted people are
-// counted under none of these.
+// Strangers are people whom no operator admitted and who were never answered there. Admitted people are
+// counted under none of these limits.
 
 const rate = z.union([
   z.strictObject({
@@ -171,7 +171,7 @@ export function strangerProblems(settings: unknown): readonly string[] {
   return issues.map(({ path, message }) => `${['strangers', ...path].join('.')} ${message}`)
 }
 
-// What is written down about a sender besides the configuration, as it stood when the message was read for a decision.
+// What is stored about a sender besides the configuration, as it stood when the message was read for a decision.
 
 export type StoredGrant = {
   readonly id: string

@@ -26,7 +26,7 @@ import type { ProbeRequest, ProbeResult } from './probe.ts'
 import type { NormalizedResponse } from './response.ts'
 import type { AcceptResult, DeliveryOutcome, LookupOutcome, TransportAnswer, VerifyResult } from './results.ts'
 
-/** Hops 2 and 3 together: a verdict, and for a verified event what it says. */
+/** Verify and normalize together: a verdict, and for a verified event what it says. */
 export type ReceiveResult =
   | Exclude<VerifyResult<never>, { kind: 'genuine' }>
   | { readonly kind: 'read'; readonly arrivals: readonly InboundEvent[] }

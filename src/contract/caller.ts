@@ -1,4 +1,5 @@
-// Who calls one of our APIs (hop 2): the holder of a token or an anonymous caller, and how far along a chain of agents.
+// Callers of our APIs: the holder of a token or an anonymous caller, how far along a chain of agents, and what they are told about
+// the token they need.
 import * as z from 'zod'
 import type { RecipientCapabilities } from './capabilities.ts'
 import type { RejectReason } from './results.ts'
@@ -108,7 +109,7 @@ export function callerId(maxLength = 512): z.ZodString {
   return z.string().trim().min(1).max(maxLength).refine(isPlainId, plainIdRemedy)
 }
 
-// What a caller is told about the token it needs, in one header (RFC 6750 section 3, RFC 9728 section 5.1).
+// The `WWW-Authenticate` header (RFC 6750 section 3, RFC 9728 section 5.1).
 
 export type ChallengeFacts = {
   readonly reason: RejectReason
@@ -146,7 +147,8 @@ function stripUnquotable(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]|["\\]/g, '')
 }
 
-// Authentication sources that act without a person: identity limits them, and the loop shows them fewer tools. One list for both.
+// Authentication sources that act without a person: identity limits them, and the agent loop shows them fewer tools. One list for
+// both.
 
 /** Sources of authority (`auth_source`) behind which no person sits. */
 export const autonomousSources: readonly string[] = ['system', 'runtime', 'agent_token']

@@ -1,4 +1,4 @@
-// What the reply's channel can do: for the agent (RecipientCapabilities) and for the core (Capabilities).
+// Capabilities of a channel: for the agent that replies (RecipientCapabilities), for the core (Capabilities), and presence.
 import * as z from 'zod'
 
 const envelopeField = z.enum(['to', 'cc'])

@@ -1,4 +1,4 @@
-// A channel as the configuration knows it: how its settings are read and how an adapter is made from them (before hop 1).
+// A channel definition: how its settings are read, how an adapter is made from them, and the services of the runtime it may use.
 import * as z from 'zod'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
@@ -265,7 +265,7 @@ export interface ChannelDefinition {
   create(settings: unknown, deps: ChannelDeps): Adapter
 }
 
-// The mailer port: what the runtime itself sends, where it has a transport of its own beside fetch.
+// The mailer: what the runtime itself sends, where it has a transport of its own beside fetch.
 
 /**
  * Port: the counterpart of `takeHanded`. The runtime makes the bytes out of what it is given, in a form that its adapter knows, and names
@@ -277,7 +277,7 @@ export interface Mailer {
   send(parcel: object): Promise<{ readonly messageId: string }>
 }
 
-// Work that only computes, done away from the event loop: a port of runtimes that have threads. Without it callers compute themselves.
+// Computing away from the event loop, on runtimes that have threads. Without it callers compute themselves.
 
 export type OffloadCall = {
   /** A module whose exported functions may be called. */
@@ -305,7 +305,7 @@ export class OffloadError extends Error {
   }
 }
 
-// What an operator may say of any connection, beside its channel's own settings.
+// Settings that an operator may give to any connection, beside its channel's own.
 
 /** `id`: `default` where it is left out. */
 export type ConnectionOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'>>
@@ -351,8 +351,6 @@ export function requirePort<Port>(channel: string, port: Port | undefined, what:
   if (port === undefined) throw new GatewayError('config_invalid', `[${channel}] needs ${what}`)
   return port
 }
-
-// Settings that channels have in common, as schemas (before hop 1).
 
 const rateSchema = z.object({ count: z.number().int().positive(), perMs: z.number().int().positive() }).readonly()
 

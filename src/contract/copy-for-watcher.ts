@@ -1,4 +1,4 @@
-// What a watcher is given: a copy, so that what it changes or keeps is its own and never what is stored.
+// Copies for observers, so that what one changes or keeps is its own and never what is stored.
 
 /** Values that cannot be copied (functions, connections) are left out. */
 export function cloneForObserver<T>(value: T): T {

@@ -1,4 +1,4 @@
-// A call on its way into the outbox; written by the turn that made it, in the same commit as its transcript.
+// A call on its way into the outbox, written by the turn that made it, in the same commit as its transcript.
 import type { JsonObject } from '../lib/json-value.ts'
 
 /**

@@ -1,5 +1,5 @@
-// What a host application can watch: what happens to messages, in runs and to the tools of clients, through
-// one subscription (`onEvent` of the configuration).
+// Gateway events that a host application can observe (`onEvent` of the configuration): messages, runs and client tools;
+// and the envelope of a transcript line they carry.
 import type { Json, JsonObject } from '../lib/json-value.ts'
 
 /** Where it happened. */
@@ -38,7 +38,7 @@ export type GatewayEvent = ChannelEvent | LoopEvent | RuntimeToolEvent
 /** An observer. What it throws is logged and never matters. */
 export type Observer = (event: GatewayEvent) => void
 
-// The stored form of a transcript line: `agents-api.message` version 1. Field names are those of agents-api.
+// The stored form is `agents-api.message` version 1. Field names are those of agents-api.
 
 export const envelopeSchemaId = 'agents-api.message'
 export const envelopeVersion = 1

@@ -1,4 +1,4 @@
-// What arrives: the bytes, and what an adapter read in them (hops 1-3).
+// Inbound events: the raw request, and what an adapter read in it.
 
 import type { JsonObject } from '../lib/json-value.ts'
 import type { CallerContext } from './caller.ts'

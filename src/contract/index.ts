@@ -1,6 +1,6 @@
-// The vocabulary. One word per thing:
+// The contract that adapters, agents and hosts program against. One word per thing:
 //
-//   channel     a kind of transport                       arrival   bytes that came in, not yet judged
+//   channel     a kind of transport                       event     bytes that came in, not yet verified
 //   connection  one account on one channel                evidence  what was proven about a sender
 //   adapter     a channel's four verbs                    principal who policy says the sender is
 //   message     what an agent reads                       session   the memory of one conversation

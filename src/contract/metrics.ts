@@ -1,6 +1,7 @@
-// The metrics port: what the hops report. Labels are connections and codes; never a subject, an id or text.
+// The metrics interface: what accepting, turns and deliveries report. Labels are connections and codes; never a subject, an id or
+// text.
 
-/** Hops 2-4. `failed` and `later`: not stored and not acknowledged, the platform will deliver again. `limited`: more than strangers may send. */
+/** Verify, normalize, accept. `failed` and `later`: not stored and not acknowledged, the platform will deliver again. `limited`: more than strangers may send. */
 export type InboundOutcome =
   | 'accepted'
   | 'duplicate'
@@ -16,10 +17,10 @@ export type InboundOutcome =
   /** The day's share of people who are not admitted is used up, or there is too little room on the disk: not stored. */
   | 'spent'
 
-/** Hops 5-7. `again`: given back to its lane, to be tried later; `fenced`: another process had taken over. */
+/** Turns. `again`: given back to its lane, to be tried later; `fenced`: another process had taken over. */
 export type TurnOutcome = 'replied' | 'silent' | 'dead' | 'again' | 'split' | 'fenced'
 
-/** Hop 8: what one try came to. */
+/** Deliveries: what one attempt came to. */
 export type SendOutcome =
   | 'delivered'
   | 'retry'

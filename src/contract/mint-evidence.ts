@@ -1,4 +1,4 @@
-// The one way an adapter writes evidence down (hop 3): what its transport proved, bound to the agent it was sent to.
+// Mints evidence for adapters: what their transport proved, bound to the agent it was sent to.
 
 import { hasOnlyVisibleCharacters } from '../lib/clean-text.ts'
 import { UnparsableEventError } from './adapter.ts'
@@ -61,7 +61,7 @@ function evidenceProof({ tokenId, keyId }: ProvenFacts): IdentityEvidence['proof
   return { type: 'transport', verified_by: 'parley', ...(keyId === undefined ? {} : { key_id: keyId }) }
 }
 
-// From a bearer to evidence (hop 3): the same facts whichever adapter mints it.
+// From a bearer token: the same facts whichever adapter mints it.
 
 /** What `mintEvidence` needs of a bearer; the adapter adds its own name of the method, and for whom it is. */
 export function bearerEvidenceFacts(

@@ -1,4 +1,5 @@
-// Requests that an adapter answers itself: where they come in, and what it is given with them.
+// Optional verbs of an adapter: serving its own requests, own ingress, live messages, operator commands, addresses, thread
+// ancestors, files.
 import type * as z from 'zod'
 import type { JsonObject } from '../lib/json-value.ts'
 import type { Connection, IgnoredEvent, InboundMessage, RawRequest, RequestSource } from './inbound-event.ts'
@@ -46,9 +47,9 @@ export type DescribedRequest = {
 export interface ServeContext {
   readonly from: RequestSource
   readonly receivedAt: string
-  /** Hop 4 for what the adapter has verified and read: stored in one commit when this resolves. */
+  /** Accepts what the adapter has verified and read: stored in one commit when this resolves. */
   take(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]>
-  /** Hops 2-4, as for a hook: for a request whose body is an inbound event. Resolves when what was taken is committed. */
+  /** Verify, normalize and accept, as for a webhook: for a request whose body is an inbound event. Resolves when what was taken is committed. */
   receive(arrival: RawRequest): Promise<ListenResult>
   /** A rejected caller gets a trace id to ask by; nothing else of theirs is kept. */
   turnAway(reason: RejectReason): string
@@ -66,8 +67,7 @@ export type FollowRequest = {
   readonly keepOpen: (until: Promise<void>) => void
 }
 
-// Where an adapter delivers inbound events by itself, from a port or a request of its own protocol, and what it is told to
-// answer.
+// Ingress: an adapter delivers inbound events by itself, from a port or a request of its own protocol, and is told what to answer.
 
 /**
  * What a caller is answered with. `later`: the same may be taken in a while; the others will never be. `trace`: the id by which a
@@ -88,7 +88,7 @@ export type ListenResult =
 
 /** What a listener is given. */
 export interface IngressContext {
-  /** Hops 2-4. Resolves when what was taken is committed; a fault on our side is `later`. */
+  /** Verify, normalize and accept. Resolves when what was taken is committed; a fault on our side is `later`. */
   receive(arrival: RawRequest): Promise<ListenResult>
 }
 
@@ -156,7 +156,7 @@ export type FrameOutcome =
   | { readonly kind: 'later'; readonly afterMs: number }
   | { readonly kind: 'over' | 'unavailable'; readonly reason: string }
 
-// What an operator asks of a channel while it runs. What it changes is taken like an inbound event: one row, one commit, once by its name.
+// Operator commands: what one changes is taken like an inbound event: one row, one commit, once by its name.
 
 export type OperationFacts = { readonly connection: Connection; readonly at: string }
 
@@ -177,7 +177,7 @@ export type Operation = (input: JsonObject, facts: OperationFacts) => Promise<Op
 /** By name, such as `reports.list`. */
 export type Operations = Readonly<Record<string, Operation>>
 
-// Where an agent of ours is found, as channels tell it: what stands in the document of its address.
+// Where an agent of ours is found on a channel: what stands in the WebFinger document of its address.
 
 /** Each place in full, by https; on this machine alone also by http. */
 export type AgentUrls = {
@@ -202,7 +202,7 @@ export interface DiscoveryVerbs {
   agentAt?(url: URL): string | undefined
 }
 
-// Thread ancestors: messages of others that a message answers (hop 7). They are something to know and never a request.
+// Thread ancestors: messages of others that a message answers. They are something to know and never a request.
 
 /** A message that was let in, and what the conversation has already. */
 export type AncestorsRequest = {

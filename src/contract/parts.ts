@@ -36,7 +36,7 @@ const contentAddressedSchema = z.object({
   url: z.string().refine(isHttpsUrl, 'https only').optional(),
 })
 
-/** Still at the platform: only the adapter it came through can open it. Between hops 3 and 7; an agent never sees it. */
+/** Still at the platform: only the adapter it came through can open it. Only until its turn is prepared; an agent never sees it. */
 const atChannelSchema = z.object({ kind: z.literal('channel'), ref: z.record(z.string(), z.json()) })
 
 export const bytesRefSchema = z.discriminatedUnion('kind', [

@@ -1,5 +1,5 @@
-// The health probe of a connection with its platform, made without sending a message: at the start, on a schedule, and by `parley <channel>
-// check`.
+// The health probe of a connection with its platform, made without sending a message: at the start, on a schedule, and by `parley
+// <channel> check`.
 
 import type { Json } from '../lib/json-value.ts'
 import type { CommandResult } from './channel-command.ts'

@@ -1,4 +1,4 @@
-// A document of this gateway, asked for at its public address the way others ask for it: bounded, and told in our own words.
+// Fetches a document of this gateway at its public URL the way others do: bounded, and reported in our own words.
 
 import { parseBoundedJson } from '../lib/json.ts'
 import { readStream } from '../lib/read-body.ts'

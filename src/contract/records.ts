@@ -1,4 +1,5 @@
-// What a channel knows for good about others (who follows an agent, what they are called), shared by every replica, and what an
+// Records of a channel: what it knows for good about others (who follows an agent, what they are called), shared by every replica,
+// and what an
 // inbound event changes in it.
 import type { JsonObject } from '../lib/json-value.ts'
 

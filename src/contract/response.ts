@@ -8,7 +8,7 @@ import { type KnownPart, partSchema } from './parts.ts'
  * goes by this and not by the words.
  */
 const controlSchema = z.object({
-  /** `door`: the sender is told why they have no access. Else the name of the command. */
+  /** `door` (access challenge): the sender is told why they have no access. Else the name of the command. */
   about: z.string(),
   /** `accepted` and `rejected`: decided just now. `unclear`: several things wait. The others: why nothing was decided. */
   decision: z

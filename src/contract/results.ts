@@ -1,4 +1,4 @@
-// What we expect to happen, as closed unions: verdicts, acceptances, delivery outcomes.
+// Results that we expect, as closed unions: verification, acceptance, delivery.
 import type { Task } from './tasks.ts'
 
 /** What a transport is answered: status and body, decided by the adapter or by the table in http/status.ts. */
@@ -38,7 +38,7 @@ export type RejectReason =
   | 'foreign_page'
   | 'malformed_request'
 
-/** Hop 2: whether an inbound event is what it claims to be. Nothing else is read before this is `genuine`. */
+/** Verification: whether an inbound event is what it claims to be. Nothing else is read before this is `genuine`. */
 export type VerifyResult<Payload> =
   | { readonly kind: 'genuine'; readonly payload: Payload }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
@@ -56,7 +56,7 @@ export type RejectedEventFacts = {
   readonly deliveryId?: string
 }
 
-/** Hop 4: what became of one message. Everything but a thrown error means: stored, and may be acknowledged. */
+/** Acceptance: what became of one message. Everything but a thrown error means: stored, and may be acknowledged. */
 export type AcceptResult =
   | {
       readonly kind: 'accepted'
@@ -72,7 +72,7 @@ export type AcceptResult =
   | { readonly kind: 'stale'; readonly inboxId: string }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** Hop 8: what a vendor call came to. Unknown is its own case: repeating may double, dropping may lose. */
+/** Delivery: what a vendor call came to. Unknown is its own case: repeating may double, dropping may lose. */
 export type DeliveryOutcome =
   /** `name`: what the conversation is called there from now on, too, where the vendor gave the message a name of its own. */
   | { readonly kind: 'delivered'; readonly vendorId?: string; readonly name?: string }

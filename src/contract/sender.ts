@@ -83,8 +83,8 @@ export function unverifiedSender(domain: string, shown: SenderPresentation = {})
   return { ...shown, address: formatAddress({ local: 'unverified', domain }), auth_method: 'none', verified: false }
 }
 
-// Which group a sender belongs to, where a limit counts strangers together: a mail domain, a fediverse server, a workspace,
-// an issuer of tokens.
+// The group of a sender, where a limit counts strangers together: a mail domain, a fediverse server, a workspace, an issuer of
+// tokens.
 
 /** Second-level labels under which registries of two-letter domains sell names (`co.uk`, `com.au`). */
 const registryLabels: ReadonlySet<string> = new Set([

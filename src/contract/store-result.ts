@@ -1,4 +1,4 @@
-// How a result gets into the database: written again and again while the database is unavailable.
+// Storing a result in the database: written again and again while the database is unavailable.
 import type { LogFields } from '../lib/log.ts'
 
 /**

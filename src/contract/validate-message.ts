@@ -119,7 +119,7 @@ function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
 }
 
-// The message as adapters make it nearly always, recognized without the schema: one look at each field instead of a copy of
+// The usual message is recognized without the schema: one look at each field instead of a copy of
 // all of them. It only ever says that the schema would take a message as it stands; whatever else there is goes to the schema.
 
 type Rule = (value: unknown) => boolean
@@ -299,7 +299,7 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-// The repairs of message validation: what is put right before a message is judged, with a warning where it matters.
+// Repairs: what is put right before a message is judged, with a warning where it matters.
 
 type Loose = Record<string, unknown>
 /** The codes that a repair may leave behind as a warning. */

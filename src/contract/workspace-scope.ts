@@ -1,4 +1,4 @@
-// Where something belongs: a workspace by its kind and its id. The default workspace is the tenant.
+// Workspace scopes: a workspace by its kind and its id. The default workspace is the tenant.
 import { GatewayError } from '../lib/errors.ts'
 
 export type WorkspaceScope = { readonly workspace_type: string; readonly workspace_id: string }
