@@ -1,4 +1,4 @@
-// Agents of the same gateway that an agent may ask, inside its own turn.
+// Agent calls: agents of the same gateway that an agent may ask inside its own turn, from code or as tools of a model.
 
 import * as z from 'zod'
 import { isGatewayError, type NormalizedResponse, type Part } from '../contract/index.ts'
@@ -31,7 +31,7 @@ export interface AgentCalls {
   readonly cue: string | undefined
 }
 
-// Other agents of this gateway as tools of a model agent: `agent/<slug>`, one message in, its answer out.
+// As a tool: `agent/<slug>`, one message in, its answer out.
 
 const parameters = z.object({
   message: z

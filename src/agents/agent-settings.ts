@@ -1,4 +1,4 @@
-// What every agent may declare about itself, model or function, and the check that nothing else was meant.
+// Settings that every agent may declare, model or function, and the check that nothing else was meant.
 import * as z from 'zod'
 import { type AccessRule, type AgentSkill, accessSchema, GatewayError, type Starter } from '../contract/index.ts'
 

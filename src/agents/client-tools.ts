@@ -1,4 +1,4 @@
-// The request for a tool that a client runs: what the client is asked for, and what of it other readers may see.
+// Client tools: the request for a tool that a client runs, what of it other readers may see, and the result the client reports.
 import type { Json, JsonObject } from '../contract/index.ts'
 import type { ToolAnswer } from '../db/tool-requests.ts'
 import { sha256Hex } from '../lib/index.ts'
@@ -27,7 +27,7 @@ export function shownRequest({ tool, shown, request }: ToolRequestWish, facts: R
   }
 }
 
-// What the client that ran the tool reports, as it is stored: a result or an error, never both.
+// A report is a result or an error, never both.
 
 export type Submission =
   | { readonly result: Json; readonly metadata?: JsonObject | undefined }

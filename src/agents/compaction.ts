@@ -1,4 +1,4 @@
-// A shorter view of a transcript: a summary in front of what is recent. The log itself is never touched, and
+// Compaction: a shorter view of a transcript, with a summary in front of what is recent. The log itself is never touched, and
 // whatever goes wrong leaves the view as it was.
 import type { Envelope, Fields } from '../contract/index.ts'
 import { sha256Hex } from '../lib/index.ts'
@@ -71,7 +71,7 @@ function summaryLine(policy: CompactionPolicy, summary: string, compacted: numbe
   })
 }
 
-// A transcript too large to summarize: its older part is set aside as it is, with a note in its place.
+// The older part of a transcript that is too large to summarize is set aside as it is, with a note in its place.
 
 async function archiveOverflow(messages: readonly Envelope[], policy: CompactionPolicy): Promise<Compaction> {
   const boundary = findCutBoundary(messages, policy, retainedCount(messages, policy))
@@ -109,7 +109,7 @@ function retainedCount(messages: readonly Envelope[], policy: CompactionPolicy):
   return count
 }
 
-// What a compaction kept, counted: so that a summary that drops too much can be refused.
+// What a compaction kept is counted, so that a summary that drops too much can be refused.
 
 const encoder = new TextEncoder()
 
@@ -156,7 +156,7 @@ function countItems(items: readonly unknown[]): Fields {
   return { item_count: items.length, byte_count: serializedBytes(items) }
 }
 
-// When and how a transcript is shortened for the model. Off unless switched on.
+// Off unless switched on.
 
 export type CompactionPolicy = {
   readonly enabled: boolean
@@ -207,8 +207,6 @@ export function compactionPolicy(given: Partial<CompactionPolicy>): CompactionPo
   const max = Math.max(2, policy.max_messages)
   return { ...policy, max_messages: max, recent_messages: Math.min(Math.max(1, policy.recent_messages), max - 1) }
 }
-
-// A compacted view, and where a transcript may be cut.
 
 type Compaction = {
   readonly messages: readonly Envelope[]

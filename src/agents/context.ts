@@ -1,4 +1,4 @@
-// What an agent is given and what it may return (hop 7).
+// The agent context: what an agent is given with a message, and what it may return.
 import type {
   ClientData,
   ClientFacts,
@@ -169,7 +169,7 @@ export type Signal = {
 
 export type SignalContext = Omit<AgentContext, 'members' | 'evidence' | 'who'>
 
-// What an agent is given that calls remote agents. Made by the gateway, which knows its own name.
+// Access to remote agents is made by the gateway, which knows its own name.
 
 /** Our place in a chain of agents, as the next one is told it; or why there is no next one. */
 export type NextHop =

@@ -1,4 +1,4 @@
-// What a developer writes for hop 7: an agent as a function, or a model with tools that the loop runs.
+// defineAgent: an agent as a function, or a model with tools that the loop runs.
 import type { NormalizedMessage } from '../contract/index.ts'
 import { type AgentFacts, invalidAgent, readAgentFacts } from './agent-settings.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'

@@ -1,4 +1,5 @@
-// The demo agent: needs no key, answers with what it received and how it knows, so that every path can be seen.
+// The demo agent, with a model and tools of its own: needs no key, answers with what it received and how it knows, so that every
+// path can be seen.
 
 import * as z from 'zod'
 import { type Envelope, isKnownPart, type NormalizedMessage, textOf, textPart } from '../contract/index.ts'
@@ -9,7 +10,7 @@ import type { Model, ModelTurn } from './models/model.ts'
 import { defineTool } from './tools/define-tool.ts'
 import type { RequestedCall } from './tools/tool.ts'
 
-// A model that needs no key: it answers a few commands through the same loop, tools and journal as a real one.
+// The demo model answers a few commands through the same loop, tools and journal as a real one.
 
 const wordPauseMs = 40
 
@@ -104,7 +105,7 @@ function pauseBetweenWords(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-// The demo agent's tools. Neither touches anything outside.
+// Neither tool touches anything outside.
 
 const dice = defineTool({
   name: 'demo/dice',

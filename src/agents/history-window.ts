@@ -1,4 +1,4 @@
-// What of a long conversation a model is shown: its stable beginning and its recent end. Pure.
+// The history window of a model: the stable beginning of a long conversation and its recent end. Pure.
 import type { HistoricalMessage, Sender } from '../contract/index.ts'
 
 export type HistoryInput = {

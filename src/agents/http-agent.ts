@@ -1,4 +1,4 @@
-// An agent behind an HTTP endpoint: it is sent the message, signed, and answers with a response or its stream.
+// An agent behind an HTTP endpoint: it is sent the message, signed, and answers with a response or a stream of server-sent events.
 import {
   GatewayError,
   type NormalizedMessage,
@@ -139,7 +139,7 @@ function malformedAgentAnswer(): GatewayError {
   return new GatewayError('agent_failed', '[agent] the remote agent answered with no valid response')
 }
 
-// Server-sent events of a response, one parsed `data` at a time, within a bound.
+// Server-sent events, one parsed `data` at a time, within a bound.
 
 async function* readEvents(response: Response, maxBytes: number): AsyncGenerator<unknown> {
   const decoder = new TextDecoder()

@@ -1,4 +1,4 @@
-// Reading untrusted values: plain JSON is taken, anything else counts as absent.
+// JSON values: reading untrusted ones, where anything but plain JSON counts as absent, and their canonical hash.
 import type { Fields, Json } from '../contract/index.ts'
 import { sha256Hex } from '../lib/index.ts'
 
@@ -62,7 +62,7 @@ export function toStorableJson(value: unknown): Json {
   return text === undefined ? null : (JSON.parse(text) as Json)
 }
 
-// One text per value, so that equal values have equal hashes: JSON without blanks, keys in the order of their code
+// Canonical JSON: one text per value, so that equal values have equal hashes: without blanks, keys in the order of their code
 // units at every level, lists in their own order, undefined left out. The hash says how it was made: `sha256:` and hex.
 
 export function canonicalJson(value: unknown): string {

@@ -1,4 +1,6 @@
-// Any message row, ours or a legacy one, as a canonical envelope. A line is judged by its type, never by its role.
+// Transcript messages: rows, ours or legacy ones, normalized into envelopes, created, and converted to and from what providers
+// know. A line is
+// judged by its type, never by its role.
 import {
   type Envelope,
   type EnvelopeType,
@@ -125,8 +127,6 @@ function invalidEnvelope(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_ai_message_envelope: ${reason}`)
 }
 
-// Constructors of transcript lines.
-
 type Content = Envelope['content']
 
 export function textLine(role: string, content: Content, metadata: Fields = {}): Envelope {
@@ -167,7 +167,7 @@ function buildEnvelope(
   return { schema: envelopeSchemaId, version: 1, type, role, content, payload, metadata }
 }
 
-// Envelopes to and from the rows providers know. A projection of the boundary: it is never stored.
+// The rows that providers know are a projection at the boundary: they are never stored.
 
 export type ProviderMessage = {
   readonly role: string

@@ -1,4 +1,4 @@
-// What a developer declares of an agent that is a model with tools.
+// Options of an agent that is a model with tools.
 import type { LanguageModel } from 'ai'
 import type { CompactionPolicy, Summarizer } from './compaction.ts'
 import type { HistoryPolicy } from './history-window.ts'
@@ -16,7 +16,7 @@ import type { PreToolMediator } from './tools/mediate.ts'
 export type ModelAgentOptions = {
   /** The system prompt. */
   readonly instructions?: string
-  /** A model of the AI SDK, or our own port. Several: each answers while those before it are away. */
+  /** A model of the AI SDK, or our own `Model`. Several: each answers while those before it are away. */
   readonly model: LanguageModel | Model | readonly (LanguageModel | Model)[]
   readonly temperature?: number
   readonly maxOutputTokens?: number

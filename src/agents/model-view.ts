@@ -1,4 +1,5 @@
-// What a model is shown of a conversation: what came before, with the speakers' names where there are several.
+// What a model is shown of a conversation: earlier messages, with the speakers' names where there are several, and data of the
+// client.
 
 import * as z from 'zod'
 import type { ClientData, Envelope, Fields, HistoricalMessage, Json } from '../contract/index.ts'
@@ -46,8 +47,7 @@ function readableLine(line: Envelope): Envelope {
   return { ...line, content, metadata }
 }
 
-// What a client application brings to a model: its data as a line of the conversation, and a tool to write the state
-// that both share.
+// A client's data is a line of the conversation; the state that both share is written by a tool.
 
 /** `context`, properties and system messages; the state is read when the line is made. */
 export type CarriedData = Omit<ClientData, 'state'>

@@ -1,4 +1,4 @@
-// Where a paused run of a model goes on: stored with the pause, read back with what was decided.
+// The stored state of a paused model run: made when its calls come to wait, read back with what was decided.
 import type { Envelope, Fields, JsonObject, NormalizedMessage } from '../contract/index.ts'
 import type { EndedPause, PauseDecision, Pauses } from './approvals/pauses.ts'
 import { toApprovalEnvelope } from './approvals/pending-action.ts'
@@ -166,7 +166,7 @@ function declaredTool(call: ReadyCall) {
   return call.declaration ?? { name: call.tool_name }
 }
 
-// How the calls of a model come to wait: for a person's consent, or for the client that runs the tool.
+// Calls wait for a person's approval, or for the client that runs the tool.
 
 type Staging = Required<Pick<ToolRunnerDeps, 'stageApproval' | 'stagePending'>>
 

@@ -1,4 +1,5 @@
-// What an agent returned, as a whole NormalizedResponse; undefined when it chose to say nothing.
+// Replies of an agent: what it returned, as a NormalizedResponse (undefined: it chose to say nothing), and the texts for runs that
+// ended otherwise.
 import {
   agentResponseSchema,
   type CommandForm,
@@ -123,7 +124,7 @@ function isBlankReply(reply: NormalizedResponse): boolean {
   )
 }
 
-// What a person in a chat is told, for every way a run can end: a safe text and a next step. Details are the operator's.
+// For every way a run can end there is a safe text and a next step for the person in the chat. Details are the operator's.
 
 type Told = Pick<NormalizedResponse, 'parts' | 'status'> & Partial<Pick<NormalizedResponse, 'error' | 'usage'>>
 

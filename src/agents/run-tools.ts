@@ -1,4 +1,4 @@
-// The tools of one run of a model agent: those it may see, executed once through the turn's journal.
+// The tools of one run of a model agent: its own, those of MCP servers and other agents, executed once through the turn's journal.
 import { type Fields, GatewayError, isGatewayError, type Json, type NormalizedMessage } from '../contract/index.ts'
 import { agentCallTools } from './agent-calls.ts'
 import type { AgentContext, ClientToolReport, SignalContext } from './context.ts'
@@ -226,7 +226,7 @@ export function turnFacts(
   }
 }
 
-// The tools of an agent's MCP servers for one turn. What the servers offered is a step: a turn that goes on after a crash
+// What the MCP servers offered is a step: a turn that goes on after a crash
 // has the tools it had, also when a server has changed its mind or is gone.
 
 type OfferedTools = { readonly tools: readonly Tool[]; readonly rejected: readonly RejectedDeclaration[] }
@@ -257,8 +257,6 @@ function serverTool({ tool, declaration }: ServerTool, server: McpServer | undef
     servers.call({ server, tool, parameters, declaration }, context)
   return [{ declaration, execute }]
 }
-
-// What a run of a model agent may use: its tools, the agents it may ask, and the budget of both.
 
 /** What a run acts with: its tools, and what those may use whom it asks. */
 export type RunToolset = RunToolOptions & { readonly purse: BudgetHolder }

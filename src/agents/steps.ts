@@ -1,4 +1,4 @@
-// ctx.step: an effect that happens once. Started is committed before it, finished after it.
+// ctx.step: an effect that happens once, journaled. Started is committed before it, finished after it.
 import { GatewayError, isGatewayError, type Json, type StoreWithRetry } from '../contract/index.ts'
 import type { JournalStore, RecordedStep, StepAddress, StepEnd, StepState } from '../db/journal.ts'
 import type { AgentContext, StepContext, StepOptions } from './context.ts'
@@ -269,7 +269,7 @@ async function stepName(
   return use === 1 ? step : `${step}#${use}`
 }
 
-// What a turn has done so far, in this try and in those before: whether it may be split, and what its apology says.
+// What a turn has done so far, in this try and in those before, says whether it may be split, and what its apology says.
 
 export type StepLog = {
   /** What an earlier try wrote down under this name. This try has come as far as that now. */

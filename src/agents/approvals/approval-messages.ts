@@ -1,4 +1,5 @@
-// What a person is asked: what would happen, with what, until when, and what to reply.
+// Approval messages: what a person is asked (what would happen, with what, until when, what to reply), and what they are told
+// after they decided.
 import {
   type CommandForm,
   type ControlFacts,
@@ -145,7 +146,7 @@ function previewLine(text: string): string {
   return line.length > maxValueLength ? `${line.slice(0, maxValueLength).toWellFormed()}…` : line
 }
 
-// What the person who decided is told: in a chat as a sentence, over HTTP as a typed refusal. The remedy is the same.
+// The person who decided is told in a chat by a sentence, over HTTP by a typed refusal. The remedy is the same.
 
 /** The words with what they mean, for callers that show them. `by`: others read them too, and are told who decided. */
 export function resolutionSentence(

@@ -1,4 +1,4 @@
-// What an agent may stop for: a person's consent, or a tool that a client runs. Stored with the turn's answer; the
+// Pauses of an agent: for a person's approval, or for a tool that a client runs. Stored with the turn's answer; the
 // conversation goes on meanwhile, and a signal wakes it with what was decided.
 import type { Json, JsonObject } from '../../contract/index.ts'
 import type { PendingAction } from './pending-action.ts'

@@ -1,4 +1,4 @@
-// An action that waits for a person: what it would do, for whom, until when, and what became of it.
+// A pending action, which waits for a person's decision: what it would do, for whom, until when, and what became of it.
 import {
   type Envelope,
   type Fields,
@@ -154,7 +154,7 @@ function invalidPendingAction(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_ai_pending_action: ${reason}`)
 }
 
-// What a decision is bound to: the action, whose it is and where it was asked. Anything else is another action.
+// A decision is bound to the action, whose it is and where it was asked. Anything else is another action.
 
 export type HashedAction = {
   readonly action_id: string
@@ -169,7 +169,7 @@ export function actionHash({ action_id, tool_name, apply_input, agent, conversat
   return sha256OfJson({ action_id, tool_name, apply_input, agent, conversation, run })
 }
 
-// What a person may say to a pending action. Nothing is remembered for the next one.
+// A decision is about one pending action. Nothing is remembered for the next one.
 
 export type ApprovalDecision = 'accepted' | 'rejected'
 

@@ -1,4 +1,4 @@
-// On which terms a person is asked: until when, who may decide, in what words.
+// Approval terms: until when, who may decide, in what words.
 import { type AssuranceClass, assuranceClasses, type Fields } from '../../contract/index.ts'
 import { isPlainObject } from '../json-values.ts'
 

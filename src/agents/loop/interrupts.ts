@@ -1,4 +1,4 @@
-// What comes from outside while a run goes on: a cancel stops it, anything else is heard in the next turn.
+// Interrupts of a run: a cancel stops it, anything else is heard in the next turn.
 import { type Fields, GatewayError } from '../../contract/index.ts'
 import { normalizeMessage, textLine } from '../messages.ts'
 import type { LoopOptions } from './options.ts'
@@ -56,7 +56,7 @@ function interruptAction(metadata: Fields): string {
   return ['cancel', 'redirect', 'message'].includes(asked) ? asked : 'message'
 }
 
-// Why a run was stopped, as its stop signal carries it.
+// The reason of a stop travels with its abort signal.
 
 /** Asked for by a person, or made necessary by a message of its owner (busy policy `interrupt`). */
 export type StopCause = 'stop' | 'interrupt'

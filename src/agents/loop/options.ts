@@ -1,4 +1,4 @@
-// What a run can be given. Everything but the model is optional; a collaborator that throws fails the run, not the process.
+// Options of a run. Everything but the model is optional; a collaborator that throws fails the run, not the process.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../models/model.ts'
 import type { ToolDeclaration, ToolRunner } from '../tools/tool.ts'
@@ -98,7 +98,7 @@ export type ResumePoint = {
   readonly waitingCalls: readonly { readonly name: string; readonly parameters: Fields; readonly id?: string }[]
 }
 
-// Who decides that a run is done besides the model: a policy that sees every tool result.
+// A completion policy sees every tool result and may end a run besides the model.
 
 export type CompletionDecision = { readonly complete: boolean; readonly message: string; readonly context: Fields }
 

@@ -1,4 +1,4 @@
-// What a run is asked to do: messages, tools, for whom, and how far it may go.
+// The conversation request: messages, tools, for whom a run works, and how far it may go.
 import {
   type Envelope,
   type Fields,
@@ -77,7 +77,7 @@ function invalidConversationRequest(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_agent_conversation_request: ${reason}`)
 }
 
-// What one request may set for its run, over what the agent says. Anything unreadable counts as not said.
+// Overrides of one request over what the agent says. Anything unreadable counts as not said.
 
 type RuntimeOverrides = {
   readonly system_prompt: string | null

@@ -1,4 +1,4 @@
-// Hop 7's loop: turn after turn until the model is done, a person says stop, or a budget is spent.
+// The agent loop: turn after turn until the model is done, a person says stop, or a budget is spent.
 // It holds nothing between runs; what must survive a crash is journaled by the model and the tools it is given.
 import { type Envelope, type Fields, GatewayError, isGatewayError } from '../../contract/index.ts'
 import { besideResults, normalizeMessages, pruneOrphans, textLine } from '../messages.ts'
@@ -114,7 +114,7 @@ async function acquireTranscriptLock({
   return token === '' ? null : token
 }
 
-// The end of a run: its result, whatever it came to, told to those that store and watch it.
+// A run ends with a result, whatever it came to; stores and observers are told.
 
 /** `message` may come from a provider: it is for the log and the operator, never for a chat. */
 function failRun(state: RunState, cause: { type: string; message: string } & Fields): void {
@@ -196,7 +196,7 @@ function finalContent(messages: readonly Envelope[]): string {
   return typeof said?.content === 'string' ? said.content : ''
 }
 
-// One turn: the model is asked, what it wants done is done, and whether to go on is decided. Natural completion comes
+// One model turn: the model is asked, its tool calls are run, and whether to go on is decided. Natural completion comes
 // first, budgets after it.
 
 /** False: the run ends here. */

@@ -1,4 +1,4 @@
-// What became of a run, for its caller and for other runtimes: `agents-api/run-result/v1`.
+// The run result for callers and for other runtimes: `agents-api/run-result/v1`.
 import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
 

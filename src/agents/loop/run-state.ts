@@ -1,4 +1,4 @@
-// What a run accumulates. Mutable on purpose, private to the loop, gone with the run.
+// The state of a run. Mutable on purpose, private to the loop, gone with the run.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { type Budget, budgetDimension, createBudgets, type SharedBudgets } from './budget.ts'
 import { noUsage } from './conversation-result.ts'
@@ -145,7 +145,7 @@ export function recordEvent(state: RunState, type: LoopEventName, metadata: Fiel
   state.emit(type, metadata)
 }
 
-// Budgets that a run shares with the agents it asks: each of them spends from the same total.
+// A run shares its budgets with the agents it asks: each of them spends from the same total.
 
 /** The budgets a developer declared; how often one model may be asked without any is its own affair. */
 export function shareBudgets(state: RunState, options: LoopOptions, countTime: () => void): SharedBudgets {

@@ -1,4 +1,5 @@
-// One turn's tool calls, one after the other: each is told before it runs and recorded after it, whatever becomes of it.
+// The tool calls of one model turn, one after the other: each is announced before it runs and recorded after it, whatever becomes
+// of it.
 import { type Envelope, type Fields, isGatewayError } from '../../contract/index.ts'
 import { toJson } from '../json-values.ts'
 import { textLine, toolCallLine, toolResultLine } from '../messages.ts'
@@ -253,7 +254,7 @@ function waitingCall(call: RequestedCall | undefined, turn: number, position: nu
   return [{ name: call.name, parameters: call.parameters, id: call.id ?? `tool-call-${turn}-${position}` }]
 }
 
-// What a program that watches a run is shown of a tool's result.
+// What a client that watches a run is shown of a tool's result.
 
 /**
  * The result as the model has it, already cut to size, without values whose keys look like secrets. Nothing of a tool that is

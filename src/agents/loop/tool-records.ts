@@ -1,4 +1,4 @@
-// What a run keeps of its tool calls: results, events, audit.
+// Records of a run's tool calls: results, events, audit.
 import type { Fields } from '../../contract/index.ts'
 import { sha256OfJson } from '../json-values.ts'
 import { redactParameters, type Sensitivity } from '../tools/redact.ts'
@@ -39,7 +39,7 @@ export type ToolAudit = {
   readonly [more: string]: unknown
 }
 
-// What tools did, without a word of what they were given or answered: for logs, metrics and strangers.
+// Observations hold no word of what tools were given or answered: they are for logs, metrics and strangers.
 
 export type ObservedCall = {
   readonly sequence: number
@@ -114,7 +114,7 @@ function objectOrNoFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
-// The safe trace of one call: hashes instead of contents. The whole result is hashed, so that it can be proven
+// The audit of a call has hashes instead of contents. The whole result is hashed, so that it can be proven
 // later what the tool answered.
 
 export type AuditedCall = {

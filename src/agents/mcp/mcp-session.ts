@@ -1,5 +1,6 @@
-// The port to one MCP server. The edge speaks the protocol; what the server sent comes through unread, and what went wrong in
-// one of five kinds that say whether anything may have happened.
+// Sessions with an MCP server: the interface that Node's client implements, and the one session a process shares. What the server
+// sent comes
+// through unread, and what went wrong in one of five kinds that say whether anything may have happened.
 import type { Fields, Log } from '../../contract/index.ts'
 import type { McpServer } from './mcp-server.ts'
 
@@ -54,7 +55,7 @@ export function isMcpFailure(error: unknown): error is McpFailure {
   return error instanceof McpFailure
 }
 
-// The connection to one MCP server: made at the first use, shared by every turn of this process, made anew after it broke.
+// A session is opened at the first use, shared by every turn of this process, opened anew after it broke.
 //   nothing -> opening -> open      and back to nothing when the line breaks
 //   nothing -> cooling -> nothing   after a connection that could not be made, or that breaks again and again
 

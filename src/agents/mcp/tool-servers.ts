@@ -1,4 +1,4 @@
-// The MCP servers of a process, as a turn sees them: what they offer, and one call. A server that is down or lies offers
+// The MCP servers of a process, as a turn sees them: what they offer, and one call. A server that is down or misbehaves offers
 // nothing, is reported, and takes no other server down with it.
 import { type Fields, GatewayError } from '../../contract/index.ts'
 import { asFields, trimmedText } from '../json-values.ts'
@@ -135,9 +135,9 @@ function mcpCallError({ kind, code, detail }: McpFailure, { name, idempotent }: 
   }
 }
 
-// One MCP server as the turns of this process see it: its tools, asked for once per connection, its calls, and whether it is
-// there. A server that is missing is tried again in the background, so that its tools are there for the next turn; that it is
-// missing, and that it is back, is logged once.
+// The tools of a server are asked for once per connection. A server that is missing is tried again in the background, so that its
+// tools are
+// there for the next turn; that it is missing, and that it is back, is logged once.
 
 type LinkDeps = Omit<SharedSessionDeps, 'onToolsChanged' | 'onDown'>
 
@@ -274,7 +274,7 @@ async function fetchServerTools(server: McpServer, { use }: SharedSession, { log
   return declared
 }
 
-// Everything a server says it can do, within bounds: a server that never stops listing has no tools.
+// Listing is bounded: a server that never stops listing has no tools.
 
 const maxPages = 32
 const maxTools = 256

@@ -1,5 +1,6 @@
-// Retries of a model provider, in two steps: short waits here, while nothing was shown yet; then the turn itself waits, by
-// time and not by count, with its lane free for other messages.
+// Retries, error classes and failover of model providers. Retries have two steps: short waits here, while nothing was shown yet;
+// then the turn
+// itself waits, by time and not by count, with its lane free for other messages.
 
 import type { LanguageModel } from 'ai'
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
@@ -101,7 +102,7 @@ function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-// What a provider's error means: wait and try again, or tell the person. Its own words stay in the log.
+// An error means: wait and try again, or tell the person. The provider's own words stay in the log.
 
 /**
  * How long it is worth trying again. `none`: it would fail the same way. `short`: a few times, then the person is told.

@@ -1,4 +1,5 @@
-// Envelopes as the AI SDK wants them: the calls of one turn in one message, their results in the next.
+// Envelopes as AI SDK messages: the calls of one turn in one message, their results in the next, with the pictures a model is
+// shown.
 import type { JSONValue, ModelMessage } from 'ai'
 import { type Envelope, isKnownPart, type Part } from '../../contract/index.ts'
 import { asFields } from '../json-values.ts'
@@ -113,7 +114,7 @@ function envelopeText({ content }: Envelope): string {
   return typeof content === 'string' ? content : JSON.stringify(content)
 }
 
-// Pictures that a model is shown: lines name them by id, and their bytes are read when the model is asked. No line, and so
+// Lines name pictures by id, and their bytes are read when the model is asked. No line, and so
 // no journal and no transcript, ever holds them.
 
 export type Picture = { readonly id: string; readonly mime: string }

@@ -1,4 +1,4 @@
-// The provider port: one turn of a model, asked with envelopes and answered with text, calls and usage.
+// The model interface: one turn, asked with envelopes and answered with text, calls and usage.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 

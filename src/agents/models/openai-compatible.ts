@@ -1,4 +1,4 @@
-// A base URL, a key and a model name are enough: any server that speaks the chat completions API.
+// A model of any server that speaks the chat completions API: a base URL, a key and a model name are enough.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModel } from 'ai'
 import type { ProbeRequest, ProbeResult, Secret } from '../../contract/index.ts'

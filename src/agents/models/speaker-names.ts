@@ -1,4 +1,4 @@
-// A model that is told who speaks: the names are put before people's words as they leave for the provider, and what marks them
+// Speaker names for a model: they are put before people's words as these leave for the provider, and what marks them
 // stays between the two. The run itself, its transcript and its events hold people's words alone.
 
 import { cleanName, type Envelope, type Fields } from '../../contract/index.ts'
@@ -53,7 +53,7 @@ function longestMarkPrefix(text: string, mark: string): number {
   return 0
 }
 
-// Who said what, for a model in a room with several people. The name stands in a line of its own before a person's words,
+// In a room with several people the name stands in a line of its own before a person's words,
 // quoted, with the address that tells two people of one name apart. What makes such a line ours is a mark that no person is
 // shown: words that imitate it, in whatever spelling, lack the mark.
 

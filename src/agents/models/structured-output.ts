@@ -1,4 +1,4 @@
-// Structured output with any provider: the model is told the form, its answer is read and checked, and it may try once more.
+// Structured output with any provider: the model is told the schema, its answer is parsed and checked, and it may try once more.
 // What it wrote goes nowhere but back to itself.
 
 import * as z from 'zod'
@@ -69,7 +69,7 @@ function withParsedOutput(turn: ModelTurn, parsed: unknown): ModelTurn {
   return { ...turn, content: JSON.stringify(parsed), structured_output: { parsed, diagnostics } }
 }
 
-// The form a structured answer must have: as the model is told it, and as it is checked.
+// The schema of a structured answer: as the model is told it, and as it is checked.
 
 /** A zod schema, or a JSON Schema. */
 export type OutputSchema = z.ZodType | Fields

@@ -1,4 +1,4 @@
-// What policies need to know about who acts. The identity stage decides who that is; here it is only read.
+// What tool policies need to know about the principal. Identity decides who that is; here it is only read.
 import { autonomousSources, type Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, ownField } from '../json-values.ts'
 

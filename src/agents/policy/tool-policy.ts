@@ -1,4 +1,4 @@
-// A tool policy as configuration writes it, read into lists that need no further questions.
+// Tool policies: read from configuration, applied to the tools a model is shown, and handed to delegated runtimes.
 
 import type { Fields } from '../../contract/index.ts'
 import { asFields, ownField, textList, trimmedText } from '../json-values.ts'
@@ -87,8 +87,6 @@ function readMode(value: unknown): ToolPolicy['mode'] {
   return mode === 'allow' || mode === 'deny' ? mode : null
 }
 
-// What policies read off a declaration.
-
 const writeCategories = ['write', 'publishing', 'mutating', 'destructive']
 
 export function toolCategories(tool: ToolDeclaration): readonly string[] {
@@ -110,8 +108,7 @@ export function isWriteTool(tool: ToolDeclaration): boolean {
   return toolCategories(tool).some((category) => writeCategories.includes(category))
 }
 
-// Which tools a model is shown. The order of the steps is the contract; whatever came from outside is applied last
-// and can only take away.
+// Visibility: the order of the steps is the contract; whatever came from outside is applied last and can only take away.
 
 export type VisibilityRequest = {
   /** Trusted, in order: the agent's configuration, the run's, then what policy providers add. */
@@ -225,8 +222,7 @@ function narrowByRequest(tools: Tools, outside: Fields): Tools {
   return kept.filter((tool) => !denied(tool))
 }
 
-// The tool list handed to a delegated runtime: `agents-api/runtime-tool-policy/v1`. Closed unless a tool says twice
-// that it belongs there.
+// For a delegated runtime: `agents-api/runtime-tool-policy/v1`. Closed unless a tool says twice that it belongs there.
 
 type Place = 'runtime_local' | 'control_plane'
 

@@ -1,4 +1,4 @@
-// From what the operator wrote down to a card: a card's URL, the base of an agent, or an address such as @agent@host.
+// Agent cards: found by a card's URL, the base of an agent, or an address such as @agent@host; read, and their signatures checked.
 
 import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet, type JWK } from 'jose'
 import { type Fields, formatAddress, GatewayError, parseAddress } from '../../contract/index.ts'
@@ -143,7 +143,7 @@ function cacheMaxAge(cacheControl: string | null): number {
   return seconds === undefined ? defaultAgeMs : Math.min(Number(seconds) * 1000, longestAgeMs)
 }
 
-// An agent card, read: where the agent can be reached and how. What it says about itself is a stranger's text and goes nowhere.
+// What a card says about itself is a stranger's text and goes nowhere.
 
 export type RemoteCard = {
   /** In the order the agent prefers them. */
@@ -208,7 +208,7 @@ function readDialect(version: unknown): RemoteInterface['dialect'] | undefined {
   return major === '0' && minor === '3' ? '0.3' : undefined
 }
 
-// Whether a card was signed by whom the operator trusts: JWS (RFC 7515) over JCS (RFC 8785) of the card without its signatures.
+// Card signatures: JWS (RFC 7515) over JCS (RFC 8785) of the card without its signatures, by keys the operator trusts.
 
 export type CardTrust = {
   /** Public keys, each with its `kid`. */

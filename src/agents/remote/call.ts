@@ -1,4 +1,4 @@
-// One message on its way to a remote agent: what may be read for it, until when, and how it is cancelled.
+// One call of a remote agent: what may be read for it, until when, its journaled steps, and how it is cancelled.
 
 import { isGatewayError, type Json, type JsonObject, type NormalizedMessage, type Part } from '../../contract/index.ts'
 import type { AgentContext, NextHop } from '../context.ts'
@@ -91,8 +91,8 @@ export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<
   }
 }
 
-// A signal that lets a peer name its task before a stop breaks off what it says: where tasks are not listed, one without a name
-// cannot be cancelled.
+// A stop gives a peer time to name its task before the request is aborted: where tasks are not listed, one without a name cannot
+// be cancelled.
 
 type GraceSignal = {
   readonly signal: AbortSignal
@@ -126,7 +126,7 @@ function createGraceSignal(signal: AbortSignal, stop: AbortSignal, ms: number): 
   }
 }
 
-// The three steps of a remote call. A crash after the first finds the ids again, after the second the task, after the third the
+// Three steps. A crash after the first finds the ids again, after the second the task, after the third the
 // answer; a crash inside one of them asks the peer what it knows before anything is sent.
 
 type Failed = Extract<Outcome, { kind: 'failed' }>

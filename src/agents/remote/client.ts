@@ -1,4 +1,4 @@
-// The operations of a remote agent, on one of its interfaces. Answers are values, whatever else is a RemoteFault.
+// The client of a remote agent: the operations of one of its interfaces. Answers are values, whatever else is a RemoteFault.
 
 import type { SafeFetchResult, Secret } from '../../contract/index.ts'
 import { createUnpinnedFetch } from '../../lib/index.ts'
@@ -122,7 +122,7 @@ async function readErrorBody(response: Response, { allowance, signal }: ClientDe
   }
 }
 
-// How a request to a remote agent leaves: to origins that the operator wrote down, or to public ones and nowhere else;
+// Requests go to origins that the operator wrote down, or to public ones and nowhere else;
 // credentials go to the origin they were given for.
 
 /** By origin: headers that prove who we are there. */

@@ -1,4 +1,5 @@
-// Why a remote agent was not asked or gave no answer. Codes are ours: nothing a peer says about its faults gets further.
+// Faults of remote agents: why one was not asked or gave no answer. Codes are ours: nothing a peer says about its faults gets
+// further.
 import { GatewayError } from '../../contract/index.ts'
 
 export type FaultCode =

@@ -1,4 +1,4 @@
-// What an operator says about a remote agent, checked when the configuration is read.
+// Options of a remote agent, checked when the configuration is read.
 import { formatAddress, GatewayError, parseAddress, type Secret, secret } from '../../contract/index.ts'
 import { type CardTrust, readTarget, type Target } from './agent-card.ts'
 import type { EgressPolicy, OriginHeaders } from './client.ts'

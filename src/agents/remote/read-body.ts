@@ -1,4 +1,4 @@
-// The body of an answer within its bounds: as JSON, or as the events of a stream.
+// Reads the body of a remote agent's answer within bounds of size and time: as JSON, or as the events of a stream.
 import type { Fields } from '../../contract/index.ts'
 import { parseBoundedJson } from '../../lib/index.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
@@ -135,8 +135,6 @@ function isTooLarge(error: unknown): boolean {
     (error instanceof Error && 'code' in error && error.code === 'bad_request')
   )
 }
-
-// How much a remote agent may say, and how long it may take.
 
 export type RemoteLimits = {
   /** For the whole answer; a task that takes longer is cancelled. */

@@ -1,5 +1,5 @@
-// The protocol as it stands on the wire: what is read. One tolerant reader for both versions and both bindings; whatever does
-// not fit is malformed, from every peer.
+// Parses A2A answers. One tolerant reader for both versions and both bindings; whatever does not fit is malformed, from every
+// peer.
 import type { Fields, Json } from '../../contract/index.ts'
 import { asFields, isPlainObject, ownField, toJson } from '../json-values.ts'
 import { type FaultCode, RemoteFault } from './fault.ts'

@@ -1,4 +1,4 @@
-// What a conversation keeps of the remote agent: its task and context, and where they are. A line of the transcript, stored
+// What a conversation remembers of a remote agent: its task and context, and where they are. A line of the transcript, stored
 // with the turn that came to it and erased with the session; no model and no person is shown it.
 import { type Envelope, envelopeSchemaId, envelopeVersion, type JsonObject } from '../../contract/index.ts'
 import { asFields } from '../json-values.ts'

@@ -89,7 +89,7 @@ function plainTextAuthor({ agent }: AgentContext): { readonly agent: string; rea
   return { agent, writesMarkdown: false }
 }
 
-// Tells a remote agent from a model for the loop; both are functions.
+// The loop asks whether an agent is remote or a model; both are functions.
 
 export type RemoteAgent = ((message: NormalizedMessage, context: AgentContext) => Promise<AgentReply>) & {
   /** It is an agent by itself and no model for the loop. */

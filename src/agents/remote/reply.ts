@@ -1,5 +1,6 @@
-// The result of a remote agent as a reply. Its answers are passed on as its words; of its faults the person hears only a sentence
-// of ours.
+// The result of a remote agent as a reply, and parts to and from it. Its answers are passed on as its words; of its faults the
+// person hears only a
+// sentence of ours.
 import {
   isKnownPart,
   maxInlineBytes,
@@ -150,7 +151,7 @@ export function chainReply(code: string): AgentReply {
   return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
 }
 
-// Parts to and from a remote agent. Files go as bytes: the URLs we have are good for a minute, and for us.
+// Files go as bytes: the URLs we have are good for a minute, and for us.
 
 const maxFileBytes = 5 * 1024 * 1024
 const maxBytesTogether = 8 * 1024 * 1024

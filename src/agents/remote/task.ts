@@ -1,4 +1,4 @@
-// What a remote agent says, in our own words: its tasks, messages and the events between them. No wire name gets in here.
+// Tasks, messages and events of a remote agent, in our own words. No wire name gets in here.
 import type { Json } from '../../contract/index.ts'
 
 /** `unknown` is a state from the future: it is waited out like one that works. */

@@ -1,5 +1,4 @@
-// The protocol as it stands on the wire (A2A 1.0.1 and 0.3, JSON-RPC and HTTP+JSON): what is sent. Its words stay in here and
-// in read-wire.ts.
+// Builds A2A requests (A2A 1.0.1 and 0.3, JSON-RPC and HTTP+JSON). The protocol's names stay in here and in read-wire.ts.
 import type { Json, JsonObject } from '../../contract/index.ts'
 import type { RemotePart } from './task.ts'
 

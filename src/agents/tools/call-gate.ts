@@ -1,4 +1,4 @@
-// Rules about the order of tool calls, applied: which call may come now, and whether the run may end. Decided
+// The call gate: rules about the order of tool calls, which call may come now, and whether the run may end. Decided
 // from the transcript alone, so that a resumed run decides alike.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, textList, trimmedText } from '../json-values.ts'
@@ -77,8 +77,6 @@ function gateRuleContext(rule: GateRule): Fields {
     min_tool_calls: rule.min_tool_calls,
   }
 }
-
-// Rules about the order of tool calls, read from configuration.
 
 /** "After `after_tool`, at most `max_calls` of the `limited_tools`, then one of `require_one_of`." */
 export type GateRule = {

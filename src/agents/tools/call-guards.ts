@@ -1,10 +1,12 @@
-// A call that was made before in this run is answered with a reminder instead of being made again. Asking again
+// Guards against repeated tool calls: duplicates, repeated failures, and a model that spins.
+//
+// A duplicate is answered with a reminder instead of being made again. Asking again
 // makes sense only when something may have changed since; `duplicate_policy: repeatable` says that it always does.
 //
-//   the call before            this tool is idempotent                              it is not
-//   succeeded                  corrected, unless a call with effects ran since      corrected
-//   failed                     made                                                 made
-//   ended as unknown           made                                                 corrected: it may have happened
+// the call before            this tool is idempotent                              it is not
+// succeeded                  corrected, unless a call with effects ran since      corrected
+// failed                     made                                                 made
+// ended as unknown           made                                                 corrected: it may have happened
 
 import type { Fields } from '../../contract/index.ts'
 import { sha256Hex } from '../../lib/index.ts'
@@ -81,8 +83,7 @@ export async function callSignature(
   }
 }
 
-// The same call failing in the same way: the model is told, in a note that no person sees. Any success starts the
-// count anew. It never ends the run.
+// Repeated failure: the model is told, in a note that no person sees. Any success starts the count anew. It never ends the run.
 
 const defaultFailureThreshold = 2
 
@@ -119,8 +120,7 @@ async function resultErrorCode(result: Fields): Promise<string> {
   return `error_${(await sha256Hex(String(result['error'] ?? ''))).slice(0, 12)}`
 }
 
-// A model that makes the same call again and again. Told apart from the duplicate correction: that one answers a
-// call, this one ends the run.
+// A model that makes the same call again and again. The duplicate guard answers a call, this one ends the run.
 
 const defaultSpinThreshold = 3
 

@@ -5,7 +5,7 @@ import { redactParameters } from './redact.ts'
 import type { PreparedCall, ToolDeclaration, ToolResult } from './tool.ts'
 import { failedResult } from './tool-result.ts'
 
-/** Port: whether a principal may. */
+/** Whether a principal may use a capability. */
 export interface CapabilityPolicy {
   can(principal: Fields, capability: string): Promise<boolean> | boolean
 }

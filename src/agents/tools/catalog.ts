@@ -1,4 +1,5 @@
-// The tools of one run, found by any of their spellings. Two tools that a provider could not tell apart are never both in.
+// The tool catalog of one run: its sources, its tiers, and look-up by any spelling of a name. Two tools that a provider could not
+// tell apart are never both in.
 
 import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, textList, trimmedText } from '../json-values.ts'
@@ -63,8 +64,8 @@ function nameCollision(name: string, spelling: string, owner: string): string {
   return `provider_name_collision: ${spelling} also means ${owner}; rename one or set provider_safe_name`
 }
 
-// Where tools come from: named sources, asked in the order of their priority. The first to declare a name has it;
-// what is refused is reported, never dropped in silence.
+// Sources are asked in the order of their priority. The first to declare a name has it; what is refused is reported, never dropped
+// in silence.
 
 export type ToolSource = {
   readonly slug: string

@@ -1,4 +1,4 @@
-// Waiting for code of a host or tool author: at most so long, and not a moment after the run was stopped.
+// A deadline for code of a host or tool author: at most so long, and not a moment after the run was stopped.
 export type Bounded<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'timed_out' }
 
 export type Bounds = { readonly signal: AbortSignal; readonly timeoutMs: number }

@@ -1,8 +1,8 @@
-// One tool declaration, judged and completed. Four forms:
-//   client   strict: a tool that the other side of a connection runs; nothing is guessed
-//   server   a tool of ours, as configuration and tool sources declare it
-//   request  either, as a stored conversation request holds it; what older client entries left out is supplied
-//   outside  a client tool declared by an API caller: it may describe itself, and never grant itself anything
+// Tool declarations, validated and completed. Four forms:
+// client   strict: a tool that the other side of a connection runs; nothing is guessed
+// server   a tool of ours, as configuration and tool sources declare it
+// request  either, as a stored conversation request holds it; what older client entries left out is supplied
+// outside  a client tool declared by an API caller: it may describe itself, and never grant itself anything
 import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
 import { isSensitiveParameter, redacted, redactParameters, type Sensitivity } from './redact.ts'
@@ -211,7 +211,7 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-// Parameters a declaration wants filled from what the gateway knows. Nothing is bound that is not declared.
+// Bindings: parameters filled from what the gateway knows. Nothing is bound that is not declared.
 
 const sources: readonly string[] = ['context', 'client_context', 'caller_context', 'runtime_context']
 const bindingKeys = new Set(['source', 'path', 'sensitive', 'default', 'authoritative'])

@@ -1,5 +1,5 @@
-// Tools from configuration: a function with a schema. The schema gives the function its types, the model its instructions and
-// the gateway its checks.
+// defineTool: a function with a schema. The schema gives the function its types, the model its instructions and the gateway its
+// checks.
 import * as z from 'zod'
 import { type Fields, GatewayError } from '../../contract/index.ts'
 import { type ApprovalTerms, approversProblem } from '../approvals/terms.ts'

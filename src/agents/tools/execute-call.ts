@@ -1,4 +1,4 @@
-// One prepared call, run. Every failure of the tool is a result; only what ends the turn itself is thrown.
+// Executes one prepared call. Every failure of the tool is a result; only what ends the turn itself is thrown.
 import { type ErrorCode, isGatewayError } from '../../contract/index.ts'
 import { trimmedText } from '../json-values.ts'
 import { type CapabilityPolicy, checkCapability } from './capability.ts'
@@ -103,7 +103,7 @@ function notifyQuietly(notify: () => void): void {
   }
 }
 
-// Who runs a call: the executor a declaration names, else the one for everything. A name that leads nowhere is a failure and
+// The executor that a declaration names runs the call, else the one for everything. A name that leads nowhere is a failure and
 // never falls back.
 
 export type Executors = {

@@ -1,4 +1,4 @@
-// A model's arguments against the JSON Schema of a tool. Faults name places and types, never values: they are stored and
+// Validates a model's arguments against the JSON Schema of a tool. Faults name places and types, never values: they are stored and
 // shown. Patterns are not run, because a schema may come from a stranger and a regular expression can take for ever; unknown
 // keywords say nothing. Depth, faults and work are bounded.
 import type { Fields } from '../../contract/index.ts'
@@ -131,8 +131,6 @@ function arrayOrEmpty(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-// The sizes a schema may ask for: numbers, texts, lists and objects.
-
 function limitFault(schema: Fields, value: unknown): string | undefined {
   if (typeof value === 'number') return numberFault(schema, value)
   if (typeof value === 'string') return countFault(schema, 'Length', [...value].length, 'characters')
@@ -165,7 +163,7 @@ function repeatFault(schema: Fields, list: readonly unknown[]): string | undefin
   return new Set(list.map(canonicalJson)).size < list.length ? 'must not repeat an item' : undefined
 }
 
-// Finding one's way in a JSON Schema: alternatives and local references opened, without ever running in circles.
+// Alternatives and local references are opened without ever running in circles.
 
 const combinators = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
 const maxReferences = 16

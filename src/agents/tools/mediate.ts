@@ -1,4 +1,4 @@
-// The last word before a tool runs. The mediator must say plainly that the call may proceed: an exception, a
+// Mediation, the last decision before a tool runs. The mediator must say plainly that the call may proceed: an exception, a
 // silence or an unknown word is a no.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, trimmedText } from '../json-values.ts'

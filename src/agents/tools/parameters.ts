@@ -1,5 +1,6 @@
-// From the model's arguments to what is executed. Later wins: defaults, what the context offers, the model's own
-// word, and last what the model has no say in.
+// Parameters of a tool call: from the model's arguments to what is executed, and the schema a model is shown. Later wins:
+// defaults, what the context
+// offers, the model's own word, and last what the model has no say in.
 import type { Fields, Json } from '../../contract/index.ts'
 import { asFields, isPlainObject, ownField, textList, toJson } from '../json-values.ts'
 import { resolveReference } from './json-schema.ts'
@@ -63,7 +64,7 @@ function usableDefaults(declaration: ToolDeclaration): Fields {
   )
 }
 
-// Which parameters a call must have and has not: absent, null or empty.
+// Required parameters are missing when they are absent, null or empty.
 
 export function missingParameters(schema: Fields, parameters: Fields): readonly string[] {
   const { properties } = schema
@@ -93,8 +94,7 @@ function takesNull(schema: unknown): boolean {
   return isNamed || [schema['anyOf'], schema['oneOf']].flat().some(takesNull)
 }
 
-// The schema a model is shown: authoritative parameters are gone, wherever the schema mentions them, and so are the defaults
-// of secrets.
+// The schema that a model is shown lacks authoritative parameters, wherever it mentions them, and the defaults of secrets.
 
 const combinators = ['allOf', 'anyOf', 'oneOf'] as const
 const branches = ['if', 'then', 'else'] as const

@@ -1,4 +1,4 @@
-// Parameters as they may be stored, shown and hashed. What is executed is never this copy.
+// Redacted parameters, as they may be stored, shown and hashed. What is executed is never this copy.
 import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, maxJsonDepth, textList } from '../json-values.ts'
 import { itemSchemas, propertySchemas, schemasOfSameValue } from './json-schema.ts'
@@ -80,8 +80,7 @@ function declaredPaths(declared: Sensitivity): readonly string[] {
 
 const harmlessGrades: ReadonlySet<unknown> = new Set([false, null, '', 'none', 'public'])
 
-// Which parameter names are secrets by their look. Whole words are compared, so that `max_tokens`, `next_page_token` and
-// `secretary` stay readable.
+// Names are compared by whole words, so that `max_tokens`, `next_page_token` and `secretary` stay readable.
 
 export const redacted = '[redacted]'
 

@@ -1,4 +1,4 @@
-// The name of a tool as models are shown it. Providers take 64 letters, digits, _ and -; ours are `namespace/name`, so every
+// Names of tools as models are shown them. Providers take 64 letters, digits, _ and -; ours are `namespace/name`, so every
 // tool has a second spelling, made of its name alone: the same after a restart, and never that of another tool.
 import type { Fields } from '../../contract/index.ts'
 import { isPlainObject } from '../json-values.ts'
@@ -32,7 +32,7 @@ export function fingerprint(text: string): string {
   return hash.toString(16).padStart(16, '0')
 }
 
-// Names of tools that a caller runs itself. It may call them what it likes; here they are `client/…` in the letters that our
+// Client tools may have any name. Here they are `client/…` in the letters that our
 // names have, and what the caller declared stays beside it, so that it is called by its own word again.
 
 /** Longer ones are left out: providers take 64 characters, and a name is copied into every line about its calls. */

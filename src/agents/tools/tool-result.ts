@@ -1,4 +1,6 @@
-// Whatever an executor returned, as a result. Results are JSON: they are journaled, hashed and shown to a model.
+// Tool results: normalized from whatever an executor returned, with citations, shortened for models, redacted for storage. Results
+// are JSON: they are
+// journaled, hashed and shown to a model.
 import type { Fields, Json } from '../../contract/index.ts'
 import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
 import { safePrincipal } from '../policy/principal.ts'
@@ -101,8 +103,7 @@ function toPortableJson(returned: unknown): Json | undefined {
   }
 }
 
-// `metadata.citations`: where a result comes from, and whether the asker may see it. They explain, they never
-// authorize.
+// `metadata.citations` say where a result comes from, and whether the asker may see it. They explain, they never authorize.
 
 const textKeys = ['source', 'source_id', 'item_id', 'fragment_id', 'source_title', 'source_url', 'excerpt']
 const accessStatuses: readonly unknown[] = ['allowed', 'denied', 'partial', 'source_restricted']
@@ -137,7 +138,7 @@ function citationScore(value: unknown): number | undefined {
   return typeof score === 'number' && Number.isFinite(score) ? score : undefined
 }
 
-// Tool results cut to a size a model can be shown. Bodies and error texts are cut, citations are kept while they
+// Bodies and error texts are cut to a size a model can be shown, citations are kept while they
 // fit; the full result stays in the audit's hash and with clients that watch.
 
 export type Truncation = { readonly result: ToolResult; readonly truncated: boolean; readonly metadata: Fields }
@@ -221,8 +222,8 @@ function encodeUtf8(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-// A result as transcripts, events and stores keep it: the request to a client without its secrets, and no
-// secret parameter echoed by the tool that received it.
+// Transcripts, events and stores keep the request to a client without its secrets, and no secret parameter echoed by the tool that
+// received it.
 
 /** Shorter ones occur by chance; replacing them would garble the text and hide nothing. */
 const shortestSecret = 4

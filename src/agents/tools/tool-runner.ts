@@ -1,4 +1,4 @@
-// The tools of one run behind the loop's port: prepare, mediate, correct, ask, run once, shorten. In this order, so that
+// The tool runner of one run: prepare, mediate, correct, ask, run once, shorten. In this order, so that
 // no person is asked to approve a call that could not run, and nothing runs that a person should have approved.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { ToolCallFacts } from '../context.ts'
@@ -278,7 +278,7 @@ function unavailableToolResult(call: ReadyCall): ToolResult {
   return failedResult(call.declaration ?? { name: call.tool_name }, 'executor_unavailable', error)
 }
 
-// A requested call made ready, or refused in words the model can act on. Nothing is executed here.
+// A requested call is made ready, or refused in words the model can act on. Nothing is executed here.
 
 /** `toolName` is canonical wherever the tool is known, so that budgets, rules and audits speak of one tool. */
 export type Preparation = {

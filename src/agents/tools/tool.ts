@@ -1,4 +1,4 @@
-// The vocabulary of tools: what is declared, what the model asks for, what is executed, what comes back.
+// Types of tools: what is declared, what the model asks for, what is executed, what comes back, and what pauses a run.
 import type { Envelope, Fields, Json } from '../../contract/index.ts'
 
 export type BindingSource = 'context' | 'client_context' | 'caller_context' | 'runtime_context'
@@ -86,7 +86,7 @@ export type ToolExecutor = (
   context: ToolContext,
 ) => Promise<unknown> | unknown
 
-// The tools of one run, as the loop sees them: it hands over what the model asked for and is told what became of it.
+// The loop hands over what the model asked for and is told what became of it.
 
 /** A call under its canonical name, bound, and as readers other than its executor may see it. */
 export type ReadyCall = {
@@ -139,8 +139,8 @@ export interface ToolRunner {
   run(call: ReadyCall, context: CallContext): Promise<CallEnd>
 }
 
-// Results that stop the run and wait. The mark is a symbol, so that nothing a tool fetched from elsewhere can look like one:
-// JSON cannot spell it.
+// Results that pause the run. The mark is a symbol, so that nothing a tool fetched from outside can look like one: JSON cannot
+// spell it.
 
 const mark: unique symbol = Symbol.for('parley.pause')
 
@@ -164,7 +164,7 @@ export function readPause(
   return { status: pause[mark], details: pause.details }
 }
 
-// The exception whose words are for the model. Any other exception stays between the tool and its operator.
+// A ToolError's message is for the model. Any other exception stays between the tool and its operator.
 
 /** Throw it from a tool to tell the model what to do differently. A person may come to read it too. */
 export class ToolError extends Error {
