@@ -1,4 +1,5 @@
-// Callers of the operator's routes by their token: an operator, with the first token or one that was made, or a person whose token shows what is theirs.
+// Access to the admin routes: callers by their token (an operator's, or one that shows a person what is theirs), scopes per route,
+// and the audit of both.
 import type { Context, Next } from 'hono'
 import { errorLogFields, GatewayError, isGatewayError, type WorkspaceScope } from '../contract/index.ts'
 import type { AuditLine } from '../db/audit.ts'
@@ -68,7 +69,7 @@ export function getAdmittedCaller(context: Context): AdmittedCaller {
   return caller
 }
 
-// Which of the operator's routes a token opens. Whatever is not listed here is for a token that may do everything.
+// Scopes per route. A route that is not listed here needs a token that may do everything.
 
 /** Routes that answer by owner: a token with a principal reaches these and no others. */
 const ownerScoped = /^\/admin\/(?:sessions|approvals|tool-requests)(?:\/|$)/
@@ -129,7 +130,7 @@ function isReadingMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-// Callers of the operator's routes who were rejected: counted, logged, remembered for a while, and at most one line a
+// Rejected callers are counted, logged, remembered for a while, and at most one line a
 // minute and kind in the audit log, with how many they were. A write per forged request would be an invitation.
 
 type Deps = Pick<AppDeps, 'audit' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections' | 'sourceOf'>
@@ -171,7 +172,7 @@ function callerRefusal(context: Context): string | undefined {
   return isGatewayError(error, 'forbidden') && context.get('caller') === undefined ? 'wrong_scope' : undefined
 }
 
-// What an operator or an owner did, for the audit log. What changes rows is written down by the statement that changes them;
+// What changes rows is written to the audit log by the statement that changes them;
 // here stand the rest: attempts that came to nothing, and acts that are no statement of their own.
 
 /** Who acts, as statements and lines name them: an operator by their token, a person by their subject. */
@@ -191,8 +192,6 @@ export async function recordAct({ audit }: Pick<AppDeps, 'audit'>, context: Cont
   const who = caller.kind === 'operator' ? { actor: actorName(context) } : { subject: caller.principal }
   await audit.record({ ...act, ...who })
 }
-
-// The caller who decides about an approval or a tool request, as the stores want to know them.
 
 /** An operator decides about all, a person about what is theirs. Who it is says the token, and nothing in the request. */
 export function callerResolver(context: Context, tenant: string): Resolver {

@@ -1,4 +1,4 @@
-// The operator's routes: the ledger, dead letters, deliveries, runs; and those that also show people what is theirs. On this
+// The admin routes: the ledger, dead letters, deliveries, runs, explain; and those that also show people what is theirs. On this
 // machine only, with a token.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
@@ -19,7 +19,7 @@ import { addRunRoutes } from './runs.ts'
 import { addSessionRoutes, addSessionTakeoverRoutes } from './sessions.ts'
 import { addToolRequestRoutes } from './tool-requests.ts'
 
-// Many failed calls sent again at once: after an outage of a platform there are too many to name one by one.
+// Many failed calls can be retried at once: after an outage of a platform there are too many to name one by one.
 
 export const retryBody = {
   schema: z.strictObject({

@@ -1,4 +1,4 @@
-// An agent as the operator sees it: its address, and where and how it can be written to.
+// Agents as the operator sees them: their address, and where and how they can be written to.
 import { type AgentFacts, agentLine } from '../agents/agent-settings.ts'
 import { formatAddress } from '../contract/index.ts'
 import type { GatewayConnection } from '../turns/deps.ts'

@@ -1,4 +1,4 @@
-// Who calls a route of the API that takes no message: judged as if they had sent one, so that what is theirs here is theirs
+// Callers of API routes that take no message, judged as if they had sent one, so that what is theirs here is theirs
 // there. The adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
 import type {
   InboundMessage,

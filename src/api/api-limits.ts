@@ -1,4 +1,4 @@
-// From where the API may be called, and how often, as configured.
+// Configured limits of the API: from where it may be called, and how often.
 
 import type { Config } from '../config.ts'
 import type { Database } from '../db/client.ts'

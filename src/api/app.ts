@@ -1,4 +1,4 @@
-// Hop 1 and the gateway's HTTP surface: webhooks, the channels' own endpoints, health, and the operator's routes.
+// The gateway's HTTP app: webhooks, the channels' own endpoints, health, and the admin routes.
 import { type Context, Hono, type Next } from 'hono'
 import {
   errorLogFields,
@@ -151,7 +151,8 @@ function connectionNotFound(): TransportAnswer {
   )
 }
 
-// The address of a request, before anything looks something up by it: what could not be an id is the caller's mistake, and is told so.
+// The path of a request is checked before anything is looked up by it: what could not be an id is the caller's mistake, and is
+// told so.
 
 /** Longer than any address of ours; names in a path and values in a query are looked up as they are. */
 const maxAddressLength = 8192

@@ -1,4 +1,4 @@
-// Pending actions over HTTP: looked at and decided by operators and owners. What is not theirs is not there.
+// Pending actions over HTTP: listed and decided by operators and owners. What is not theirs is not there.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { requireResolved } from '../agents/approvals/approval-messages.ts'

@@ -1,4 +1,4 @@
-// POST /api/v1/agent/attachments and the fresh URL of what was uploaded.
+// Files over HTTP: uploads and their fresh URLs, downloads by signed URL, and the operator's list.
 import type { Context, Hono } from 'hono'
 import { callerId, GatewayError, plainIdRemedy } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentService, StoreOutcome } from '../files/attachment.ts'
@@ -167,8 +167,8 @@ function readThreadId(value: string): string | null {
   throw new GatewayError('bad_request', `threadId must have at most ${maxThreadId} characters; ${plainIdRemedy}`)
 }
 
-// Drains what is left of a body once the answer is known. A client that is still sending reads no answer until its body is read,
-// so a refusal first reads a bounded rest; a longer one ends with the connection.
+// A client that is still sending reads no answer until its body is read, so a refusal first drains a bounded rest; a longer one
+// ends with the connection.
 
 export type BodyDrain = {
   readonly reader: ReadableStreamDefaultReader<Uint8Array> | undefined
@@ -225,7 +225,7 @@ async function drainReader(reader: ReadableStreamDefaultReader<Uint8Array>, maxB
   return false
 }
 
-// Files over HTTP, for operators: what there is, whose it is, one taken back, and a new key for handles.
+// For operators: which files there are, whose they are, deleting one, and a new key for signed URLs.
 
 export function addAdminAttachmentRoutes(app: Hono, deps: Pick<AppDeps, 'files' | 'audit'>): void {
   app.get('/admin/attachments', async (context) => {
@@ -254,7 +254,7 @@ function attachmentNotFound(): GatewayError {
   return new GatewayError('not_found', 'no such file, or it is deleted already; list them with GET /admin/attachments')
 }
 
-// GET /storage/v1/object/sign/{bucket}/{path}?token=…: the bytes behind one of our handles, under headers that make them inert.
+// GET /storage/v1/object/sign/{bucket}/{path}?token=…: the bytes behind a signed URL, under headers that make them inert.
 
 type Deps = Pick<AppDeps, 'files' | 'rawUrlOf'>
 

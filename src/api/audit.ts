@@ -1,4 +1,4 @@
-// GET /admin/audit: who decided what, on which ground. Read-only: there is no route that changes a line.
+// GET /admin/audit, who decided what and why, and GET /admin/rejected. Read-only: there is no route that changes a line.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import type { AuditFilter, AuditPage } from '../db/audit.ts'

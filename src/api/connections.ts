@@ -1,4 +1,5 @@
-// How the connections stand, for an operator: the same facts as the details of readiness, with whose they are.
+// Connections and their health, for an operator: the same facts as the details of readiness, with whose they are; and operations
+// of channels.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { GatewayError, isGatewayError, type JsonObject } from '../contract/index.ts'
@@ -25,7 +26,7 @@ export function addConnectionRoutes(app: Hono, deps: AppDeps): void {
   })
 }
 
-// What an operator asks of a channel while it runs: by the connection's name and the operation's.
+// An operation of a channel is asked for by the connection's name and the operation's.
 
 export const operationBody = {
   // JSON is all that a parsed body holds.

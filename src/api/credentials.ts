@@ -1,4 +1,4 @@
-// The operator's tokens: listed, made, revoked. The answer to a creation is the only place a token is ever shown.
+// Tokens and keys over HTTP: listed, created, revoked, rotated. The answer to a creation is the only place a token is ever shown.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import {
@@ -108,7 +108,7 @@ function tokenIdParam(context: Context): string {
   return id
 }
 
-// The gateway's own keys over HTTP, for operators: what there is, a new one in place of one, and everything sealed anew.
+// The gateway's own keys: listed, rotated, and everything sealed anew.
 
 export function addSecretRoutes(app: Hono, deps: Pick<AppDeps, 'secrets' | 'audit'>): void {
   const { secrets } = deps

@@ -1,4 +1,4 @@
-// What the HTTP surface needs, filled in by the edge.
+// Dependencies of the HTTP app, filled in by the Node or Worker entry point.
 import type { Context } from 'hono'
 import type { AgentFacts } from '../agents/agent-settings.ts'
 import type { ApiLimits } from '../config/limits.ts'

@@ -56,7 +56,7 @@ export function addHistoryRoute(app: Hono, deps: Deps): void {
   })
 }
 
-// Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer. What is more than
+// Every file of a line is under a URL made for this answer. What is more than
 // the contract's two kinds of parts stands beside a text that says the same.
 
 type Files = AppDeps['files']

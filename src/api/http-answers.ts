@@ -1,4 +1,4 @@
-// Outcomes to HTTP, as tables. No status number stands anywhere else. Errors are problem details (RFC 9457).
+// HTTP status codes and problem details (RFC 9457) of every outcome, as tables. No status number stands anywhere else.
 import {
   bearerChallenge,
   bearerErrorCode,
@@ -306,7 +306,7 @@ export function knownProblems(): readonly (readonly [code: string, status: numbe
   )
 }
 
-// Errors as problem details (RFC 9457): what went wrong in words, and beside them our code, what to do, and the trace to ask by.
+// Problem details say what went wrong in words, and beside them our code, what to do, and the trace to ask by.
 // `error` says the same once more, as it did before there were problem details.
 
 /** Names what was rejected, for `parley explain`. */

@@ -1,4 +1,4 @@
-// The caller of an API route, or the answer that rejects them: the same words as for a message.
+// Identifies the caller of an API route, or gives the answer that rejects them: the same words as for a message.
 import type { Context } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'

@@ -1,5 +1,6 @@
-// What belongs to the caller of the API: their sessions, what their paused runs wait for, and the stop of a run. The same code
-// as behind the operator's routes, for one owner.
+// The /me routes: what belongs to the caller of the API, their sessions, what their paused runs wait for, and the stop of a run.
+// The same code
+// as behind the admin routes, for one owner.
 import type { Context, Hono, Next } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { getAdmittedCaller, readTokenCaller, setAdmittedCaller } from './admin-access.ts'
@@ -38,8 +39,8 @@ async function cancelOwnRun(deps: AppDeps, context: Context): Promise<Response> 
   return context.json(outcome)
 }
 
-// Who asks for what is theirs over the API: a caller that may talk to agents, as the run route would know them, or the holder of a
-// token that was made for looking at what is theirs.
+// A caller is one that may talk to agents, as the run route would know them, or the holder of a token that was made for looking
+// at what is theirs.
 
 export type OwnerDeps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'adminToken' | 'tokens'>
 

@@ -146,7 +146,7 @@ export function formBoundary(contentType: string | undefined): string | undefine
   return value === 'multipart/form-data' && boundaryPattern.test(boundary) ? boundary : undefined
 }
 
-// A stream cut at a delimiter, however its chunks fall: never more in memory than one chunk and the delimiter's length.
+// A stream is cut at a delimiter, however its chunks fall: never more in memory than one chunk and the delimiter's length.
 
 type DelimiterScanner = {
   /** Bytes up to the delimiter, piece by piece; undefined once it has been passed. */

@@ -1,4 +1,4 @@
-// GET /openapi.json and GET /docs/api: what this gateway can be asked, for programs and for people.
+// GET /openapi.json and GET /docs/api: the API of this gateway, for programs and for people.
 import type { Hono } from 'hono'
 import { hasTokenIssuers } from '../identity/issuers/token-issuers.ts'
 import type { AppDeps } from './deps.ts'

@@ -1,4 +1,4 @@
-// The keys and tokens that this gateway makes for itself: what each protects, how old it is, and a new one in its place.
+// Keys and tokens that this gateway generated for itself: what each protects, how old it is, and its rotation.
 import { GatewayError } from '../contract/index.ts'
 import type { Resealed } from '../db/reseal.ts'
 

@@ -1,4 +1,4 @@
-// People: every subject a decision was made about, and which of them are one person.
+// People over HTTP: every subject a decision was made about, which of them are one person, their grants, and their erasure.
 import type { Hono } from 'hono'
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
@@ -8,7 +8,7 @@ import { actorName } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
 import { choiceParam, idParam, idPattern, nextPageMark, readIdPage, readJsonRequest } from './request-input.ts'
 
-// What is written down about single people: listed, added, revoked. It counts from the next decision on, in every replica.
+// A grant counts from the next decision on, in every replica.
 
 const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
 
@@ -135,7 +135,7 @@ export function addPrincipalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, '
   })
 }
 
-// POST /admin/erase: erases one person's data, a bounded piece per request. It cannot be undone, so it says what it does.
+// POST /admin/forget erases one person's data, a bounded piece per request. It cannot be undone, so it says what it does.
 
 /** Well under what a proxy or a caller waits for. */
 const budgetMs = 10_000

@@ -1,5 +1,5 @@
-// How often callers of the API may ask. Counted in rows, so that replicas count together, and only where a limit is set: else no
-// request pays for it. Who is over is remembered here until their window ends, so that asking on costs us nothing.
+// The rate limit of API callers. Counted in rows, so that replicas count together, and only where a limit is set: else no
+// request pays for it. Callers over it are remembered here until their window ends, so that asking on costs us nothing.
 import type { Context, MiddlewareHandler } from 'hono'
 import { type ApiLimits, type Limit, limitPerDay } from '../config/limits.ts'
 import type { Counted, Spent } from '../db/limits.ts'

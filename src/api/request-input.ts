@@ -1,4 +1,4 @@
-// What routes read from the address: ids, and pages of lists.
+// Input of requests: ids, pages of lists, and JSON bodies.
 import type { Context } from 'hono'
 import type * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
@@ -51,7 +51,7 @@ export function choiceParam<Word extends string>(context: Context, name: string,
   return word
 }
 
-// The body of an operator's request: bounded, JSON, of one shape. Refused with what to send instead.
+// A body is bounded, JSON, of one shape. It is refused with what to send instead.
 
 export type BodyShape<Schema extends z.ZodType> = {
   readonly schema: Schema

@@ -1,4 +1,4 @@
-// The operator's view of runs: listed, shown, followed, stopped. Only operators read them, so nothing is left out.
+// Runs over HTTP: listed, shown, followed, stopped. Only operators read them, so nothing is left out.
 import type { Context, Hono } from 'hono'
 import { type RunResult, readRunResult } from '../agents/loop/run-result.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
@@ -105,7 +105,7 @@ function readEventCursor(text: string | undefined): number {
   throw new GatewayError('bad_request', 'after, or Last-Event-ID, must be the number of an event, as the list shows it')
 }
 
-// The stop of a run, for its owner and for an operator: one that goes on or is paused, and one that still waits for its turn.
+// A run is stopped by its owner or an operator, while it goes on, while it is paused, and while it still waits for its turn.
 
 type Deps = Pick<AppDeps, 'audit' | 'gateway' | 'wake'>
 
@@ -149,8 +149,8 @@ async function cancelQueuedRun(
   return { ok: true, id: taskId, outcome: 'cancelled', status: 'cancelled' }
 }
 
-// A run's events as a stream: what is stored first, then what is stored while one listens, from any replica. It only reads:
-// a listener that goes away stops the reading, and can go on at another replica from the last number it saw.
+// The event stream of a run: what is stored first, then what is stored while a client listens, from any replica. It only reads:
+// a client that goes away stops the reading, and can go on at another replica from the last number it saw.
 
 export type RunEventStream = {
   readonly body: ReadableStream<Uint8Array>

@@ -1,11 +1,9 @@
-// Sessions and threads as they are answered.
+// Schemas of the API's answers: errors, pages, sessions, threads, runs and what they wait for.
 import * as z from 'zod'
 import { pendingActionStatuses } from '../agents/approvals/pending-action.ts'
 import type { ActionLine } from '../db/pending-actions.ts'
 import type { SessionLine } from '../db/sessions.ts'
 import { type ToolRequestLine, toolRequestStatuses } from '../db/tool-requests.ts'
-
-// What several answers of the API hold: errors, pages, times.
 
 export const instantSchema = z
   .string()
@@ -159,8 +157,6 @@ export const uploadedSchema = z
   .meta({ id: 'Attachment', description: 'A stored file; its URL works for a few minutes' })
 export const signedUrlSchema = z.object({ bucket: z.string(), path: z.string(), url: z.string() })
 export type Attachment = z.infer<typeof uploadedSchema>
-
-// What paused runs wait for, and runs, as they are answered.
 
 const map = z.record(z.string(), z.json())
 

@@ -134,7 +134,7 @@ function requireOperator(context: Context): string {
   throw new GatewayError('forbidden', 'only an operator steps in; use an operator token')
 }
 
-// A transcript as Markdown, for people. What was said is quoted, so that nothing in it can pass for a heading of ours.
+// The Markdown of a transcript quotes what was said, so that nothing in it can pass for a heading of ours.
 
 type Line = { readonly seq: number; readonly envelope: Envelope }
 type About = { readonly id: string; readonly connection: string; readonly agent: string; readonly createdAt: string }

@@ -1,4 +1,4 @@
-// What a caller wants done, read from the many ways the contract lets them say it. Pure but for ids.
+// The input of a task request, in the many ways the contract allows, and the agents that may execute it. Pure but for ids.
 
 import type { AgentFacts } from '../agents/agent-settings.ts'
 import type { Json, JsonObject } from '../contract/index.ts'
@@ -71,8 +71,6 @@ function taskPrompt(instructions: string, input: Json | undefined): string {
 function startsWithCommand(words: string): boolean {
   return /^\/[a-z][a-z0-9_]{0,31}(\s|$)/i.test(words)
 }
-
-// Who executes a task: the agents that may, filtered by what is asked for. Pure.
 
 export type Placement = {
   readonly preferred: string | undefined

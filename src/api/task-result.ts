@@ -1,4 +1,4 @@
-// A task as its result: the state of its row, and what the agent said; an agent that answers with a result of its own is heard
+// The result of a task: the state of its row, and what the agent said; an agent that answers with a result of its own is heard
 // in everything but whose it is. Pure.
 import {
   type Fields,

@@ -1,4 +1,4 @@
-// The four contracts of tasks, under their own schema ids.
+// Schemas of the four task contracts, under their own schema ids.
 import * as z from 'zod'
 import { instantSchema } from './schemas.ts'
 

@@ -1,4 +1,4 @@
-// /api/v1/tasks: work that a caller asks for under an id of their own and comes back to. A thin layer: a task
+// /api/v1/tasks: tasks that a caller creates under an id of their own and comes back to. A thin layer: a task
 // is a message of its caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
 import type { Context, Hono } from 'hono'
 import {
@@ -219,7 +219,7 @@ async function findTaskRun(
   return found !== undefined && isAskedRun(found.task) ? found : undefined
 }
 
-// The body of a task request as JSON, or as nothing: what is wrong with it is told once it is known who asks.
+// What is wrong with the body of a request is told once it is known who asks.
 
 export type TaskBody =
   | { readonly kind: 'read'; readonly value: unknown }
@@ -232,8 +232,6 @@ async function readTaskBody(context: Context, maxBytes: number): Promise<TaskBod
   const parsed = parseBoundedJson(bytes)
   return { kind: 'read', value: parsed.ok ? parsed.value : undefined }
 }
-
-// The tasks API, described.
 
 const shared = { tag: 'Tasks', opens: 'caller' } as const
 

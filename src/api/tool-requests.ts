@@ -1,4 +1,4 @@
-// Tools that a client runs, over HTTP: what is asked for, and the answer.
+// Tool requests over HTTP: what a client is asked to run, and its answer.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { cancelledResult, submittedResult } from '../agents/client-tools.ts'

@@ -1,4 +1,5 @@
-// Answers a webhook once its body is read: handed to the gateway, and what became of it as an answer. The same for every ingress.
+// Answers webhooks and other inbound requests once their body is read: received by the gateway, and the result as an answer. The
+// same for every ingress.
 import {
   errorLogFields,
   isGatewayError,
@@ -88,7 +89,8 @@ export function errorToAnswer(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: un
   return failureAnswer('internal', 'the gateway failed on this request; its log says where', trace)
 }
 
-// Inbound events that an adapter delivers by itself, from a port or a request of its own: received like a webhook, answered in words that
+// Inbound events that an adapter delivers by itself, from a port or a request of its own, are received like a webhook, answered in
+// words that
 // every protocol has.
 
 /** The gateway has written down what failed; the caller is told to come again, unless that could never help. */

@@ -1,4 +1,6 @@
-// GET /.well-known/webfinger (RFC 7033): where an agent of ours is found. Channels say where, the core says whose it is.
+// The /.well-known routes: WebFinger (RFC 7033), the key of our attestations, OAuth protected resource metadata. Channels say
+// where an agent is found,
+// the core says whose it is.
 import type { Context, Hono } from 'hono'
 import { type AgentUrls, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
 import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/token-issuers.ts'
@@ -89,7 +91,7 @@ function webfingerRefusal(code: 'bad_request' | 'not_found' | 'content_erased', 
   return toResponse({ ...rest, headers: { ...headers, ...anyOriginHeaders } })
 }
 
-// GET /.well-known/adapter-card: the key by which others check what this gateway says about people, public.
+// GET /.well-known/adapter-card: the public key by which others check what this gateway attests about people.
 
 const adapterCardPath = '/.well-known/adapter-card'
 
@@ -102,7 +104,7 @@ export function addAdapterCardRoute(app: Hono, { gateway }: Pick<AppDeps, 'gatew
   })
 }
 
-// GET /.well-known/oauth-protected-resource: who issues tokens for this gateway (RFC 9728), public.
+// GET /.well-known/oauth-protected-resource: which servers issue tokens for this gateway (RFC 9728).
 
 type ResourceDeps = Pick<AppDeps, 'tokenIssuers' | 'publicUrl'>
 

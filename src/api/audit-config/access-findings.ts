@@ -1,4 +1,5 @@
-// Audit findings about access: open connections, rules that are wider than they look, denials that never match.
+// Audit findings about access: open connections, rules that are wider than they look, denials that never match, tokens and token
+// issuers.
 import { type AccessEntry, type AccessRule, assuranceClasses } from '../../contract/index.ts'
 import type { TokenLine } from '../../identity/tokens.ts'
 import { type ConfigFacts, type ConnectionFacts, isOpenToStrangers, type TokenIssuerFacts } from './facts.ts'
@@ -112,7 +113,7 @@ function unmatchableRuleFindings(rule: AccessEntry, where: string, access: Acces
   return [{ id: 'AC-006', severity: 'warning', where, weak: why, remedy: 'correct the rule, or remove it' }]
 }
 
-// Audit findings about tokens: those that never expire, that are unused, or whose label says nothing.
+// Tokens that never expire, that are unused, or whose label says nothing.
 
 const unusedMs = 90 * 24 * 60 * 60_000
 const emptyLabel = /^\W*$|^(token|test|admin|tmp|temp|new|foo|default)\W*\d*$/i
@@ -155,7 +156,7 @@ function findingsForToken(
   return found
 }
 
-// Audit findings about token issuers: whose tokens give access to agents, and how much.
+// Token issuers: whose tokens give access to agents, and how much.
 
 const usualSeconds = 3600
 

@@ -1,4 +1,5 @@
-// Weak settings, by id. Pure: what is looked at comes as facts, so that the same check runs before a start and beside one.
+// The configuration audit: weak settings, by id. Pure: what is looked at comes as facts, so that the same check runs before a
+// start and beside one.
 
 import type { PublicUrlState } from '../../contract/index.ts'
 import { defaultRetention } from '../../db/retention.ts'
@@ -24,7 +25,7 @@ export function auditConfig(facts: ConfigFacts): readonly Finding[] {
     )
 }
 
-// What strangers could make agents do, and whom this gateway believes.
+// What strangers could make agents do, and which other gateways and issuers are trusted.
 
 function agentFindings(facts: ConfigFacts): readonly Finding[] {
   return [...strangerReachFindings(facts), ...trustedIssuerFindings(facts)]
@@ -94,7 +95,7 @@ function trustedIssuerFindings({ trustedIssuers }: ConfigFacts): readonly Findin
   })
 }
 
-// How the gateway is reached, and what proves those who reach it.
+// How the gateway is reached, and what authenticates callers.
 
 /** 128 bits as hexadecimal digits. */
 const longEnough = 32

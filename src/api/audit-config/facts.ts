@@ -1,4 +1,4 @@
-// What the checks look at: settings as they are in effect, and of secrets no more than how long and how varied they are.
+// Facts for the configuration audit: settings as they are in effect, and of secrets no more than how long and how varied they are.
 
 import type { Config } from '../../config.ts'
 import type { AccessRule, Secret } from '../../contract/index.ts'
@@ -84,7 +84,7 @@ export function isLoopbackHostName(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 }
 
-// From the configuration in effect to the facts the checks look at. Secrets are measured here and go no further.
+// Secrets are measured here and go no further.
 
 /** What the configuration does not say by itself. */
 export type ConfigSurroundings = Pick<

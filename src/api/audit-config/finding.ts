@@ -1,4 +1,4 @@
-// What `parley audit config` says: a weakness by an id that stays the same, how bad it is, and what to do about it.
+// A finding of `parley audit config`: a weakness by an id that stays the same, its severity, and what to do about it.
 
 /** `critical`: an attacker gets in, or reads what is not theirs. `warning`: weaker than need be. `info`: know that it is so. */
 export type Severity = 'critical' | 'warning' | 'info'

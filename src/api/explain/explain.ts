@@ -1,4 +1,4 @@
-// `explain`: from any id an operator may hold to the whole life of the message behind it.
+// `explain`: from any id an operator may have to the whole life of the message behind it.
 import type { ExplainStore, Facts, Hit } from '../../db/explain.ts'
 import type { Rejection, Rejections } from '../../identity/rejected-requests.ts'
 import { listDedupeKeys } from '../../inbound/accept.ts'
@@ -71,7 +71,7 @@ function uniqueHits(hits: readonly Hit[]): readonly Hit[] {
   return [...unique.values()].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
 }
 
-// A rejected arrival in words: there is no row to tell from, only what this process remembers.
+// For a rejected event there is no row to tell from, only what this process remembers.
 
 type RejectionText = { readonly why: string; readonly remedy: string }
 

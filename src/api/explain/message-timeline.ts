@@ -1,4 +1,5 @@
-// A message's way in, in words: how it came in, who sent it, how often, and who let it through.
+// Timeline entries of a message up to its turn: how it came in, who sent it, how often, and which decisions let it through or held
+// it.
 import type {
   DecisionFacts,
   EditFacts,
@@ -69,7 +70,7 @@ function keptContentText({ hasContent, hasRaw, kind }: MessageFacts): string {
 
 function senderEntries({ evidence, subject, kind, traceId }: MessageFacts): readonly TimelineEntry[] {
   if (hasNoMessage(kind)) return []
-  // Only forgetting takes the trace of an arrival away.
+  // Only erasing a person takes the trace of an inbound event away.
   if (traceId === '') return [timelineEntry(null, 'Sender', 'was erased: who it was is gone with what they said.')]
   if (evidence === null) {
     const who = subject === null ? 'was never proven' : `was ${subject}`
@@ -164,7 +165,7 @@ function editEffectText(edit: EditFacts, message: MessageFacts): string {
     : 'It had been taken already: the transcript records the change, and the reply is not made again.'
 }
 
-// Who decided what about a message, from the audit log: every decision in its order, with the ground it stands on.
+// From the audit log: every decision in its order, with its reason.
 
 function decisionEntries(message: MessageFacts, { decisions, turns }: Facts): readonly TimelineEntry[] {
   // A held sender was told a code, and no more.
@@ -224,7 +225,7 @@ function decisionGroundText({ rule, evidence }: DecisionFacts): string {
   return evidence === null ? decided : `${decided} On ${evidence.assurance} evidence of ${evidence.issuer}.`
 }
 
-// What became of ambient context, in words: whether a room remembers it, and which turns were given it.
+// Ambient context: whether a room remembers it, and which turns were given it.
 
 const ambientReasons: ReadonlySet<string | null> = new Set(['not_addressed', 'ambient'])
 
@@ -240,7 +241,7 @@ function ambientContextEntries({ memory, reason, state, event, endedAt }: Messag
   return used.length > 0 ? used : [timelineEntry(endedAt, 'Not remembered', 'nothing of what it said is kept.')]
 }
 
-// A message that had to wait for its sender to be let in, in words.
+// A message that had to wait until its sender was admitted.
 
 function pairingEntries({ pairing, connection, receivedAt }: MessageFacts): readonly TimelineEntry[] {
   if (pairing === null) return []

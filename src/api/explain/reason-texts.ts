@@ -1,4 +1,4 @@
-// Reason codes in plain words. A code without words here is one an adapter gave; it is shown as it is.
+// Reason codes in plain words. A code without a text here is one an adapter gave; it is shown as it is.
 
 const reasonTexts: Readonly<Record<string, string>> = {
   // Verify and normalize: what machines write to machines, and what is turned away.

@@ -1,4 +1,4 @@
-// The shape of a told story: a headline, a timeline, and what can be done.
+// The shape of an explanation: a headline, a timeline, and what can be done.
 
 export type Tone = 'plain' | 'good' | 'bad' | 'wait'
 

@@ -1,4 +1,4 @@
-// From facts to a story a person can read: what became of the message, how it came to that, what can be done. Pure.
+// The timeline of a message, from facts: what became of it, how it came to that, what can be done. Pure.
 import type { DeliveryEvent, DeliveryFacts, Facts, MessageFacts } from '../../db/explain.ts'
 import { durationBetween, durationText } from '../../lib/duration-text.ts'
 import { admissionSteps, messageEntries, messageName, pairingSteps } from './message-timeline.ts'
@@ -127,7 +127,7 @@ function sortEntries(lines: readonly TimelineEntry[]): readonly TimelineEntry[] 
   return keyed.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ each }) => each)
 }
 
-// Whether an answer that arrived was sent back afterwards.
+// Whether a reply that arrived bounced afterwards.
 
 /** Why, as a code; undefined where no bounce was reported, or where it was resent without one. */
 export function bounceReason({ deliveries }: Pick<Facts, 'deliveries'>): string | undefined {
@@ -200,7 +200,7 @@ function messageSteps(fate: MessageOutcome, message: MessageFacts): readonly Nex
   }
 }
 
-// Deliveries in words: every try of every call, and what an unknown outcome means.
+// Deliveries: every attempt of every call, and what an unknown outcome means.
 
 function deliveryEntries(delivery: DeliveryFacts, { deliveries }: Facts): readonly TimelineEntry[] {
   const what = outboundCallName(delivery, deliveries)

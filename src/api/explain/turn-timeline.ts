@@ -1,4 +1,4 @@
-// Turns in words: every attempt of every turn, and the steps of its journal.
+// Timeline entries of turns: every attempt of every turn, and the steps of its journal.
 import { formatThrownError } from '../../contract/index.ts'
 import type {
   DeliveryFacts,

@@ -1,4 +1,4 @@
-// The operator's routes and those for machines, described. Their answers are named and not spelled out: a program that builds on them
+// OpenAPI of the admin routes and those for machines. Their answers are named and not spelled out: a program that builds on them
 // runs the same release.
 import * as z from 'zod'
 import { operationBody, operationPath } from '../connections.ts'

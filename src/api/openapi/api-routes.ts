@@ -1,4 +1,4 @@
-// The routes of the API that the core answers itself: files, history, what is theirs, and the document about all of it.
+// OpenAPI of the routes that the core answers itself (files, history, /me, the document), and of the channels' own paths.
 import * as z from 'zod'
 import type { Adapter, DescribedRequest, Endpoint } from '../../contract/index.ts'
 import { resourcePath } from '../../identity/issuers/token-issuers.ts'

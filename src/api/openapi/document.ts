@@ -1,4 +1,4 @@
-// GET /openapi.json: the routes of this gateway as OpenAPI 3.1.
+// The OpenAPI 3.1 document of this gateway's routes.
 
 import * as z from 'zod'
 import { problemSchema } from '../schemas.ts'
@@ -178,7 +178,7 @@ function documentedParameters(
   return [...inPath, ...inQuery, ...inHeader]
 }
 
-// Zod's JSON Schema as OpenAPI 3.1 wants it: what has a name stands once among the components and is referred to.
+// A schema with a name stands once among the components and is referred to.
 
 export type Schema = { readonly [key: string]: unknown }
 

@@ -1,4 +1,4 @@
-// The operator's routes about messages and runs, described.
+// OpenAPI of the admin routes about messages and runs.
 import * as z from 'zod'
 import { endedMessageLists, retriedSchema, retryBody } from '../admin.ts'
 import { cancelledSchema } from '../schemas.ts'

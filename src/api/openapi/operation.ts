@@ -1,4 +1,4 @@
-// One route as the document describes it: the schemas here are the ones its code reads requests with.
+// One operation of the OpenAPI document: its schemas are the ones the route reads requests with.
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { GatewayError } from '../../contract/index.ts'
@@ -47,8 +47,6 @@ export function readQueryParams<Schema extends z.ZodObject>(
   const [issue] = parsed.error.issues
   throw new GatewayError('bad_request', `${issue?.path.join('.') || 'the query'} does not fit: ${issue?.message ?? ''}`)
 }
-
-// Pieces that the descriptions of the operator's routes are made of.
 
 export const rowsSchema = z.array(z.looseObject({}))
 export const rowSchema = z.looseObject({})

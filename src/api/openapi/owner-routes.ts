@@ -1,4 +1,4 @@
-// Sessions, approvals, tool requests and runs, described once for the operator's routes and once for those of the API.
+// OpenAPI of sessions, approvals, tool requests and runs, once for the admin routes and once for those of the API.
 import * as z from 'zod'
 import { pendingActionStatuses } from '../../agents/approvals/pending-action.ts'
 import { toolRequestStatuses } from '../../db/tool-requests.ts'

@@ -1,4 +1,4 @@
-// The operator's routes about people, sessions and files, described.
+// OpenAPI of the admin routes about people, sessions and files.
 import * as z from 'zod'
 import { tokenBody } from '../credentials.ts'
 import { rejectionBody } from '../pairings.ts'
