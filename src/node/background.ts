@@ -1,5 +1,5 @@
-// What a process that stays does besides answering: it drains, it sweeps once a minute, it follows the database's clock, and it keeps
-// suspects away from the others.
+// Background work of a long-running process: it drains, it sweeps once a minute, it watches the database's clock, and it keeps
+// suspect turns away from the others.
 
 import type { Config } from '../config.ts'
 import { errorLogFields, type Log } from '../contract/index.ts'
@@ -52,7 +52,7 @@ export function startBackground(
   }
 }
 
-// Looks at the database's clock again and again: where it went back, what waited for times that were written before goes on.
+// Where the database's clock went back, what waited for times that were written before goes on.
 
 /** Times that are written in between are moved by so much too little. */
 const everyMs = 2_000

@@ -1,4 +1,4 @@
-// How many connections may be open, in all and from one address. Those that have not said a whole request yet make room first: a caller
+// Limits of open connections, in all and per address. Connections without a whole request yet make room first: a caller
 // who means it says it at once, so the oldest of them is the least likely to be one.
 import type { Socket } from 'node:net'
 import type { HttpLimits } from '../config/limits.ts'

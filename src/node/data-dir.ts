@@ -1,4 +1,5 @@
-// The data folder of this machine's gateway: made step by step, closed to others, refused in time where it cannot be.
+// The data folder of this machine's gateway: created step by step, closed to others, locked, refused in time where it cannot be
+// used.
 
 import { createHash } from 'node:crypto'
 import { chmod, lstat, mkdir, readdir, readlink, realpath, rename, rm, stat, symlink } from 'node:fs/promises'

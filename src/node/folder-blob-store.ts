@@ -1,4 +1,4 @@
-// Stored files in a folder of this machine: written beside their place, flushed, then moved there in one step.
+// The blob store in a folder of this machine: files are written beside their place, flushed, then moved there in one step.
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
@@ -188,12 +188,12 @@ function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
 
-// How much room the disk of the data folder has left, and what there is still room for.
+// Free space on the disk of the data folder, and what there is still room for.
 
 /** `low`: nothing more of people who are not admitted. `full`: no mail and no file of any sender. Undefined: room for all. */
 type FreeSpace = 'low' | 'full' | undefined
 
-/** Every arrival may ask; the disk is looked at no more often than this. */
+/** Every inbound event may ask; the disk is looked at no more often than this. */
 const freshMs = 2_000
 const usualLowBytes = 512 * 1024 * 1024
 const usualLowShare = 0.05
@@ -221,7 +221,7 @@ async function readFreeSpace({ dataDir, disk }: DiskConfig): Promise<FreeSpace> 
   return free < lowBytes ? 'low' : undefined
 }
 
-// Where files are kept on this machine: in the store that was configured, else in a folder beside the database.
+// Files are kept in the store that was configured, else in a folder beside the database.
 
 /** Not a name that an operator's bucket is likely to have: handles tell stores apart by it. */
 export const folderBucket = 'local-files'

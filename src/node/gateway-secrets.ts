@@ -1,4 +1,5 @@
-// The gateway's own keys on this machine: those of the data folder as files, the others as rows.
+// The gateway's own secrets on this machine: the first admin token and the seal keys, in the environment or the data folder; the
+// others as rows.
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -48,7 +49,7 @@ export function createGatewaySecrets(
   })
 }
 
-// The first admin token: from the environment, from the data folder, or made now and shown once.
+// The first admin token: from the environment, from the data folder, or generated now and shown once.
 
 export type AdminToken = { readonly token: Secret; readonly isNew: boolean }
 
@@ -123,7 +124,7 @@ function adminTokenPath(dataDir: string): string {
   return join(dataDir, 'admin-token')
 }
 
-// The keys that credentials are sealed with: from the environment, from the data folder, or made there when first needed.
+// The seal keys: from the environment, from the data folder, or generated there when first needed.
 
 export async function readSealKeys(
   configured: readonly Secret[],

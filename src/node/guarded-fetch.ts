@@ -1,4 +1,4 @@
-// Guarded fetch on Node: every address of a name is judged, and the connection goes to those very addresses.
+// Guarded fetch on Node: every address of a host name is checked, and the connection goes to those very addresses.
 import { lookup } from 'node:dns/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'

@@ -1,4 +1,5 @@
-// The one listener of the Node edge: asks to wait until there is an app, then hands it everything but plain webhooks.
+// The request listener on Node: asks to wait until there is an app, answers plain webhooks itself, and hands everything else to
+// the app.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
@@ -54,7 +55,7 @@ export function createHttpListener(
   }
 }
 
-// Webhooks as Node hands them over, past the app: making a web Request and Response of each costs more than the signature and
+// Webhooks bypass the app: making a web Request and Response of each costs more than the signature and
 // the JSON together. Only the plain case is taken; whatever is unusual goes to the app, which answers the same.
 
 type WebhookListenerDeps = Pick<

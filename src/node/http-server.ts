@@ -1,5 +1,6 @@
-// The server that strangers reach: how many connections, how long a head and a body may take, and how many bytes are held meanwhile.
-// What goes beyond is answered in words where an answer can still be heard, closed, and counted.
+// The HTTP server and its limits: how many connections, how long a head and a body may take, and how many bytes are held
+// meanwhile.
+// What goes beyond is answered where an answer can still be heard, closed, and counted.
 import { createServer, IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
@@ -155,7 +156,7 @@ function countRefusals({ monotonicMs, log }: HttpServerDeps) {
   }
 }
 
-// A request of the Node edge whose body is counted as it comes in, before anything else sees it.
+// A body is counted as it comes in, before anything else sees it.
 
 class TrackedMessage extends IncomingMessage {
   /** Absent: it carries no body, or comes from a socket that nothing is counted on. */
@@ -188,7 +189,8 @@ export function releaseTrackedBody(context: Context): void {
   if (incoming instanceof TrackedMessage) incoming.tracked?.release()
 }
 
-// How many bytes of bodies this process holds for callers it does not know yet, and how long it waits for them. All bodies share one
+// How many bytes of bodies this process holds for callers it does not know yet, and how long it waits for them. All bodies share
+// one
 // budget; a part of it is kept for small ones, so that a flood of large bodies does not silence ordinary webhooks.
 
 export type BodyRefusal = 'bodies_full' | 'body_timeout' | 'body_fragmented'

@@ -1,5 +1,7 @@
-// Where a request came from: the socket of the data folder, a port of this machine, or anywhere else. Only the socket is the local
-// user, since nothing but a process of this user can open it; a port can be forwarded, and what forwards it may say nothing.
+// Facts of an incoming request: its headers, its path, and its origin (the socket of the data folder, a port of this machine, or
+// anywhere else). Only
+// the socket is the local user, since nothing but a process of this user can open it; a port can be forwarded, and what forwards
+// it may say nothing.
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
@@ -80,7 +82,7 @@ export function getIncomingMessage(context: Context): IncomingMessage | undefine
   return (context.env as { incoming?: IncomingMessage }).incoming
 }
 
-// The headers of a request as a plain record, read from what Node parsed: making the standard's Headers costs more than the rest.
+// Headers are a plain record, read from what Node parsed: making the standard's Headers costs more than the rest.
 
 /** Names in lower case, repeated ones joined as the Fetch standard joins them. */
 export function nodeRequestHeaders(context: Context): Readonly<Record<string, string>> {
@@ -100,7 +102,7 @@ export function joinedHeaders(raw: readonly string[]): Readonly<Record<string, s
   return headers
 }
 
-// The address of a request as its bytes said it: a Request has resolved dots and escapes before it is read.
+// The path is taken as its bytes said it: a Request has resolved dots and escapes before it is read.
 
 export function rawRequestUrl(context: Context): string {
   // The Node server puts the incoming message into the environment of every context.

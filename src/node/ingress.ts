@@ -1,4 +1,4 @@
-// The ways in beside HTTP, together: connections that pull, connections with a port of their own, and how all of them stand.
+// Ingress beside HTTP: connections that pull, connections that listen on a port of their own, and the health of all of them.
 import type { Agent } from '../agents/define-agent.ts'
 import type { AppDeps } from '../api/deps.ts'
 import { failureAnswer } from '../api/http-answers.ts'
@@ -104,7 +104,7 @@ function probeOnceOpened(adapter: Adapter, opened: Promise<void>): Adapter['prob
   }
 }
 
-// Connections with a port of their own, on the edge that stays: what a caller hands in is received like a webhook.
+// What a client sends to a listening connection is received like a webhook.
 
 export type NodeListeners = {
   /** Resolves when every port was tried once. */
@@ -135,7 +135,7 @@ export function createNodeListeners(
   }
 }
 
-// Connections that pull, on the edge that stays: what came is received like a webhook, and answered by the same table.
+// What a pull source brings is received like a webhook, and answered by the same table.
 
 export type NodeSources = {
   readonly start: () => void

@@ -1,4 +1,4 @@
-// Where a gateway on Node runs its suspects: in child processes, one for those on which a process died once, one for those that
+// Isolation of suspect turns on Node: they run in child processes, one for those on which a process died once, one for those that
 // must be alone. A child that dies takes nothing with it that was not its own, and its death is known at once.
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -142,7 +142,7 @@ function sendToChild(child: ChildProcess, message: ToSuspects): void {
   if (child.connected) child.send(message, () => {})
 }
 
-// What a gateway and the process that runs its suspects say to each other.
+// The messages between a gateway and the process that runs its suspect turns.
 
 /** How the names begin in which such processes hold leases. */
 export const childPrefix = 'suspects '

@@ -61,7 +61,7 @@ export function createTextLogStream(stream: { write: (text: string) => unknown }
   }
 }
 
-// What a terminal may be shown: characters that move the cursor, turn the direction of writing or cannot be seen become escapes.
+// For a terminal, characters that move the cursor, turn the direction of writing or cannot be seen become escapes.
 
 /**
  * C0, DEL and C1 (U+009B begins a control sequence), bidi controls, separators of lines and paragraphs, soft hyphens,
@@ -95,8 +95,7 @@ function unicodeEscape(character: string): string {
     .join('')
 }
 
-// The crash log, what no code caught: in a log that is kept said without its message, which may quote anything, instead of by Node, which prints all
-// of it.
+// The crash log says an uncaught exception without its message, which may quote anything; Node would print all of it.
 
 export function logCrashes(log: Log): void {
   // An agent that forgets a promise must not take the gateway down with it; its turn ends by answer or by deadline.

@@ -1,4 +1,4 @@
-// MCP servers on Node: a program on its standard input and output, or streamable HTTP. The SDK is loaded by the first agent
+// The MCP client on Node: a program on its standard input and output, or streamable HTTP. The SDK is loaded by the first agent
 // that has a server; it speaks the protocol, and what it would believe or run of a server's schemas is left to us.
 
 import process from 'node:process'
@@ -169,8 +169,7 @@ function limitStreamBytes(maxBytes: number, isStream: boolean): TransformStream<
 
 const newline = 0x0a
 
-// What a server's program is told of our environment: where programs are, and nothing else. The rest is what its
-// configuration names.
+// A server's program gets PATH and the like of our environment, and nothing else but what its configuration names.
 
 /** The SDK adds variables of its own choice; an undefined one is not passed to the program. */
 function childEnvironment(
@@ -183,7 +182,7 @@ function childEnvironment(
   return Object.fromEntries([...none, ['PATH', process.env['PATH']], ...own]) as Record<string, string>
 }
 
-// The SDK's errors in our five kinds. Their texts hold addresses and bodies; only the words of a protocol error come along.
+// Errors of the SDK in our five kinds. Their texts hold addresses and bodies; only the words of a protocol error come along.
 
 type McpErrors = {
   readonly McpError: typeof McpError

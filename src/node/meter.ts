@@ -1,4 +1,4 @@
-// The meter on Node: what this process counted, through prom-client. Labels are bounded, whatever the hops say.
+// Metrics on Node, through prom-client. Labels are bounded, whatever is reported.
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import type { Meter } from '../contract/index.ts'
 

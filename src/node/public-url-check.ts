@@ -1,4 +1,4 @@
-// The gateway asks its own public URL for a nonce, the way a stranger would come, and says what it found: whether that leads here,
+// The check of the public URL: the gateway asks it for a nonce, the way a stranger would, and reports whether that leads here,
 // and what the proxies on the way make of a request. It decides nothing: who is local does not depend on it.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-// Readiness of a process that stays: what it writes to the database, how often, and what it asks its own loops.
+// Readiness of a long-running process: what it writes to the database, how often, and how it watches its own worker loops.
 
 import type { Database } from '../db/client.ts'
 import type { InboxStore } from '../db/inbox.ts'

@@ -1,4 +1,5 @@
-// The process that runs suspects for a gateway: it joins the gateway's database, takes its share of the turns on which a process
+// The process that runs suspect turns for a gateway: it joins the gateway's database, takes its share of the turns on which a
+// process
 // died, and ends when there are none left. It has no port, sends nothing and starts nothing: that remains the gateway's.
 import { Worker } from 'node:worker_threads'
 import { GatewayError } from '../contract/index.ts'
@@ -68,7 +69,7 @@ function nextOrder(stopping: AbortController): Promise<SuspectOrder> {
 }
 
 function sendToGateway(message: FromSuspects): void {
-  // The gateway may be gone; that is heard elsewhere.
+  // The gateway may be gone; its `disconnect` ends this process.
   if (process.connected) process.send?.(message, undefined, {}, () => {})
 }
 

@@ -1,4 +1,5 @@
-// What a gateway finds on Node: fetch with a fence and with pinned addresses, clocks, keys, programs that are MCP servers.
+// The Node runtime for the gateway: fetch with a fence and with pinned addresses, clocks, keys, HMAC, programs that are MCP
+// servers.
 
 import { hash } from 'node:crypto'
 import { createToolServers } from '../agents/mcp/tool-servers.ts'
@@ -56,7 +57,7 @@ export async function createNodeRuntime({ config, log, failpoint }: RuntimeOptio
   }
 }
 
-// HMAC on Node (hop 2): computed at once. WebCrypto would hand each body to another thread, which costs more than the sum.
+// HMAC is computed at once: WebCrypto would hand each body to another thread, which costs more than the sum.
 // Of two plain hashes (RFC 2104), because making a native HMAC object for each body costs more than hashing it.
 
 const blockBytes = 64

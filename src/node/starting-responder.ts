@@ -1,4 +1,4 @@
-// What the data folder's socket answers while the gateway cannot serve on it yet: retry in a moment.
+// Answers on the data folder's socket while the gateway cannot serve on it yet: retry in a moment.
 import { createServer, type Server } from 'node:http'
 
 /** The code the command line waits for, instead of taking it for a refusal. */

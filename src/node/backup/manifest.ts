@@ -1,4 +1,4 @@
-// What a backup says of itself: at its beginning what it was made from, at its end what must have been read by then.
+// The manifest of a backup: at its beginning what it was made from, at its end what must have been read by then.
 import * as z from 'zod'
 import { GatewayError } from '../../contract/index.ts'
 
@@ -83,7 +83,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-// The two ways a restore says no: the backup is not whole, or it does not fit the place it shall go to.
+// A restore is refused because the backup is not whole, or because it does not fit its target.
 
 export function backupDamagedError(why: string): GatewayError {
   return new GatewayError('backup_damaged', `[backup] ${why}; nothing was restored, use another copy of the backup`)
@@ -92,8 +92,6 @@ export function backupDamagedError(why: string): GatewayError {
 export function restoreRefusedError(why: string): GatewayError {
   return new GatewayError('restore_refused', `[backup] ${why}; nothing was restored`)
 }
-
-// What backup and restore count while rows go by.
 
 /** What is being written or read at the moment, for a person who waits. */
 export type BackupProgress = { readonly what: string; readonly rows: number; readonly bytes: number }

@@ -1,4 +1,5 @@
-// The entries of a backup file, one after the other; whatever is wrong with the file itself is told as damage.
+// Reads a backup file entry by entry into tables and files, and checks it; whatever is wrong with the file itself is reported as
+// damage.
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -73,8 +74,8 @@ async function readSmallEntry({ name, size, body }: TarEntry): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-// Rows into their tables and files beside their place, while all of them are counted and hashed; then held against what the
-// backup says it holds.
+// Rows go into their tables and files beside their target, while all of them are counted and hashed; then compared with the
+// manifest.
 
 type Loading = {
   readonly manifest: Manifest

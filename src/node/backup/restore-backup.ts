@@ -1,5 +1,5 @@
 // Restores a backup into an empty database: everything is read and checked while it is written, in one transaction and beside
-// the place of the files, so that a backup that is not whole leaves nothing behind.
+// the target of the files, so that a backup that is not whole leaves nothing behind.
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -152,7 +152,7 @@ async function putSealKey(path: string, sealKey: Buffer): Promise<boolean> {
   return true
 }
 
-// Where a backup is restored to: an empty database with the tables of the backup's release, and a folder without files.
+// The target must be an empty database with the tables of the backup's release, and a folder without files.
 
 function refuseUnknownMigrations({ migrations, version }: Manifest, migrationsFolder: string): void {
   const ours = new Set(knownMigrations(migrationsFolder))

@@ -269,7 +269,7 @@ function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   throw error
 }
 
-// The file a backup is written to: compressed, under a name of its own until it is whole and on the disk.
+// The file is compressed, under a temporary name until it is whole and on the disk.
 
 /** Most of what a better level would save is text that is stored twice already. */
 const gzipLevel = 4

@@ -1,4 +1,4 @@
-// Where PostgreSQL's programs are: in the package of this platform that npm installed. Its files are compared with what was
+// The PostgreSQL binaries: in the package of this platform that npm installed. Its files are compared with what was
 // pinned here before one of them runs for the first time.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -200,7 +200,7 @@ async function digestFile(path: string): Promise<string> {
     .digest('hex')
 }
 
-// PostgreSQL's programs, ready to run on a data folder: found, and for root, whom PostgreSQL refuses, as a user who can.
+// For root, whom PostgreSQL refuses, the programs run as a user who can.
 
 export type Programs = {
   readonly dataDir: string

@@ -1,4 +1,4 @@
-// The folder of an embedded PostgreSQL: made once, whole or not at all.
+// The database cluster of an embedded PostgreSQL: created once, whole or not at all.
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -129,7 +129,7 @@ export function refuseOlderFolder(dataDir: string): void {
   )
 }
 
-// A database folder that initdb made when the package was built, in one file: for users whom initdb refuses, because their number
+// A cluster that initdb made when the package was built, in one file: for users whom initdb refuses, because their number
 // has no name (`docker run --user 12345`).
 
 /** Beside the bundle; a checkout that is not packed has none. */

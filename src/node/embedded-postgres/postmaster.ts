@@ -1,5 +1,5 @@
-// Which PostgreSQL works on a folder: what it says about itself (postmaster.pid), whether that process lives, and what a killed
-// one left behind.
+// The postmaster of a folder: what it says about itself (postmaster.pid), whether that process lives, and what a killed one left
+// behind.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chown, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// One run of the PostgreSQL process: started, or found running after its last gateway was killed; and its orderly end.
+// The PostgreSQL process: started, or found running after its last gateway was killed, kept running, and stopped in order.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { open, readFile, stat, truncate } from 'node:fs/promises'
@@ -198,7 +198,7 @@ async function serverStartError(logFile: string, from: number): Promise<GatewayE
   )
 }
 
-// Keeps one PostgreSQL process running while the gateway runs: starts it again when it dies, stops it with us.
+// A process that dies is started again while the gateway runs, and stopped with it.
 
 const firstPauseMs = 200
 const maxPauseMs = 10_000
