@@ -1,4 +1,5 @@
-// `parley approvals`: what agents want to do and may not without a person.
+// `parley approvals` and `parley tool-requests`: what agents want to do and may not without a person, and tools that a client
+// runs.
 import { approverWords } from '../agents/approvals/terms.ts'
 import type { ActionLine } from '../db/pending-actions.ts'
 import type { ToolRequestLine } from '../db/tool-requests.ts'
@@ -116,8 +117,6 @@ export const approvalsCommands: Group = {
     deleteCommand,
   ],
 }
-
-// `parley tool-requests`: tools that a client outside the gateway runs, and their answers.
 
 const toolRequestArg = {
   id: { type: 'positional', required: true, description: 'Id or request id, as the list shows it' },

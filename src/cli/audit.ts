@@ -1,4 +1,4 @@
-// `parley audit`: who decided what, on which ground; what was turned away; and which settings are weak.
+// `parley audit`: who decided what and why, what was rejected, and which settings are weak (`parley audit config`).
 
 import type { Finding } from '../api/audit-config/finding.ts'
 import type { AuditEntry, AuditPageFound } from '../db/audit.ts'
@@ -11,7 +11,7 @@ import { loadConfigFromDisk } from './load-config.ts'
 import { type CallGateway, operatorCommand } from './operator-command.ts'
 import { formatInstant, formatTable, print, printableLine } from './output.ts'
 
-// `parley audit config`: which settings are weak, by id, and what to do; exit code 1 when one of them is critical.
+// `parley audit config` has exit code 1 when a finding is critical.
 
 type ConfigFindings = { readonly findings: readonly Finding[] }
 

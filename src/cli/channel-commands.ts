@@ -1,4 +1,4 @@
-// `parley <channel> …`: the commands that channels bring themselves; the command line only knows their shape.
+// `parley <channel> …`: the commands that channels bring themselves; the CLI only knows their shape.
 
 import { open } from 'node:fs/promises'
 import type { ArgsDef } from 'citty'
@@ -67,7 +67,7 @@ function createCommandDesk(channel: string, file: string | undefined): CommandCo
   }
 }
 
-// A channel's command that asks the gateway: the frame of every operator's command around what the channel says itself.
+// A channel's command that asks the gateway has the flags and errors of every operator's command.
 
 const connectionArg = {
   connection: {

@@ -1,4 +1,4 @@
-// How a command ends: the codes scripts rely on, and the error that carries one.
+// Exit codes that scripts rely on, and the error that carries one.
 
 import { isGatewayError } from '../contract/index.ts'
 

@@ -1,4 +1,4 @@
-// From the words on the command line to one command: found, checked, run. Anything unknown is an error, never ignored.
+// The command line parser: from arguments to one command, found, checked, run. Anything unknown is an error, never ignored.
 import { parseArgs as parseStrictly, stripVTControlCharacters } from 'node:util'
 import { type ArgsDef, type CommandDef, type ParsedArgs, parseArgs, renderUsage } from 'citty'
 import { type CommandError, exitCodeHelp, exitCodes, wrongUsage } from './command-error.ts'
@@ -109,8 +109,6 @@ function printProblem(error: unknown, isJson: boolean): number {
   return exitCode
 }
 
-// What a command is, and how it prints its own help.
-
 type Command<Args extends ArgsDef = ArgsDef> = {
   readonly name: string
   readonly description: string
@@ -168,7 +166,5 @@ function asCitty(node: Node): CommandDef {
 function commandArgs(node: Command<never>): ArgsDef {
   return node.args as ArgsDef
 }
-
-// The release, as `parley --version` and backups say it.
 
 export const version = '0.1.0'

@@ -1,4 +1,4 @@
-// The command line, from its words to the code that says how it went. Prints for people, or JSON for programs.
+// The tree of commands and its entry, from arguments to exit code. Prints for people, or JSON for programs.
 import { channelCommands } from '../channels.ts'
 import { approvalsCommands, toolRequestsCommands } from './approvals.ts'
 import { attachmentsCommands } from './attachments.ts'

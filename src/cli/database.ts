@@ -1,4 +1,4 @@
-// `parley backup`: one file with everything a gateway keeps, made while it works on.
+// `parley backup`, `parley restore` and `parley migrate`: the commands that work on the database itself.
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -126,7 +126,7 @@ function backupReportText({ manifest, contents }: BackupReport, out: string): st
   return lines.join('\n')
 }
 
-// The database that `parley backup` and `parley restore` work on: opened, named, closed, and its absence told.
+// Backup and restore name the database they work on, and say when it is not there.
 
 async function withDatabase<T>(
   config: Config,
@@ -156,7 +156,7 @@ function databaseName({ databaseUrl, dataDir }: Config): string {
   return `the database ${pathname.slice(1)} at ${host}`
 }
 
-// `parley restore`: a backup into an empty database, checked to the last byte; all of it or nothing.
+// A restore is checked to the last byte; all of it or nothing.
 
 export const restoreCommand = defineCommand({
   name: 'restore',
@@ -263,7 +263,7 @@ const freshBackupLines = [
   'No gateway worked on it after the backup, so everything goes on where it stood. If one did: restore into a new database, with --old-gateway ran.',
 ]
 
-// `parley migrate`: bring the database up to this release and stop. Starting the gateway does the same by itself.
+// Starting the gateway migrates by itself too.
 
 export const migrateCommand = defineCommand({
   name: 'migrate',

@@ -1,4 +1,4 @@
-// `parley deliveries`: calls that failed or whose outcome is unknown; sent again or let go by hand.
+// `parley deliveries` and `parley dead`: calls that failed or whose outcome is unknown, dead letters, and their retry.
 import type { Delivery, DeliveryLine } from '../db/deliveries.ts'
 import type { EndedMessage, PastEffect } from '../db/receipts.ts'
 import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
@@ -166,8 +166,6 @@ function encodeId(id: string): string {
 function indentedJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(/^/gm, '  ')
 }
-
-// `parley dead-letters`: dead letters, messages that ended without an answer, and their retry.
 
 const deadLettersListCommand = operatorCommand({
   name: 'list',

@@ -54,7 +54,7 @@ function terminalStyle(): StoryLook {
   return { isColourful, columns: Math.min(columns || 100, 120), now: Date.now() }
 }
 
-// A story as a person reads it in a terminal: headline, timeline, ids, what to do next.
+// Printed as headline, timeline, ids, what to do next.
 
 type StoryLook = { readonly isColourful: boolean; readonly columns: number; readonly now: number }
 

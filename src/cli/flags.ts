@@ -1,4 +1,4 @@
-// Flags and footers that every list has.
+// Flags, durations, footers and confirmations that several commands share.
 
 import process from 'node:process'
 import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
@@ -51,7 +51,7 @@ function requireWholeNumber(flag: string, text: string, max: number): string {
   return text
 }
 
-// Spans of time as people type them: 45m, 12h, 30d, 8w.
+// Durations as people type them: 45m, 12h, 30d, 8w.
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 
@@ -77,7 +77,7 @@ export function parseTimeFlag(flag: string, text: string): string {
   return new Date(at).toISOString()
 }
 
-// The question before something that cannot be undone. Without a terminal there is no question: --yes says it beforehand.
+// A confirmation comes before something that cannot be undone. Without a terminal there is no question: --yes says it beforehand.
 
 export const yesArg = {
   yes: { type: 'boolean', description: 'Do not ask; needed where there is no terminal' },

@@ -1,4 +1,4 @@
-// `parley connections list`: how each connection stands with its platform, and when something last came and went there.
+// `parley connections`, `parley agents` and `parley books` (the ledger): what a gateway has and how it is.
 
 import type { AgentView } from '../api/agents.ts'
 import type { ConnectionLine } from '../api/connections.ts'
@@ -59,8 +59,6 @@ export const connectionsCommands: Group = {
   commands: [connectionsListCommand],
 }
 
-// `parley agents`: who answers, under which address, and where.
-
 export const agentsCommand = operatorCommand({
   name: 'agents',
   description: 'Show the agents: their addresses, and on which connections they answer (own, default, mention).',
@@ -80,8 +78,6 @@ export const agentsCommand = operatorCommand({
     show({ agents }, lines)
   },
 })
-
-// `parley stats`: the ledger: what came in and what became of it, per connection.
 
 export const statsCommand = operatorCommand({
   name: 'stats',

@@ -1,4 +1,4 @@
-// What commands need first: the configuration, from parley.config.ts and the environment; and words for what goes wrong.
+// Loads the configuration for commands, from parley.config.ts and the environment, and explains what goes wrong.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'

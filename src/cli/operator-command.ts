@@ -1,4 +1,4 @@
-// The frame of every command that asks a gateway something: its flags, the way there, the token, the errors.
+// The base of every command that asks a gateway something: its flags, the connection, the token, the errors.
 import type { ArgsDef, ParsedArgs } from 'citty'
 import { CommandError, type ExitCode, exitCodes } from './command-error.ts'
 import { defineCommand, type Node } from './command-line.ts'

@@ -1,4 +1,4 @@
-// What commands write: tables and sentences for people, JSON for programs, and a sign of life when it takes long. Nothing in
+// Output of commands: tables and sentences for people, JSON for programs, and progress when it takes long. Nothing in
 // this folder writes to a stream but through here, so that no value from outside reaches a terminal unescaped.
 import { printableJson, printableLine, printableLines } from '../node/log.ts'
 

@@ -1,4 +1,5 @@
-// `parley principals`: people a decision was made about, and which of them are one person.
+// `parley principals` and `parley pairings`: people a decision was made about, which of them are one person, and strangers who
+// wait with a code.
 
 import type { PairingGroup, PairingLine } from '../db/pairings.ts'
 import type { LinkLine, PrincipalLine } from '../db/principals.ts'
@@ -81,8 +82,6 @@ export const principalsCommands: Group = {
   examples: ['parley principals list', `parley principals link ${one} ${other}`],
   commands: [principalsListCommand, linkCommand, unlinkCommand],
 }
-
-// `parley pairings`: people the gateway does not know, who were given a code and wait.
 
 type PairingPage = {
   readonly pairings: readonly PairingLine[]

@@ -1,4 +1,4 @@
-// The way to a gateway: an address, the socket in its data folder, or, when none runs, the same routes in this process.
+// Connects a command to a gateway: an address, the socket in its data folder, or, when none runs, the same routes in this process.
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { request } from 'node:http'
@@ -186,7 +186,7 @@ function unreachableError(message: string): CommandError {
   return new CommandError(exitCodes.unreachable, 'unreachable', message)
 }
 
-// Which token goes to which gateway: the one of this data folder stays with its own gateway, another address needs its own.
+// The token of this data folder stays with its own gateway, another address needs its own.
 
 type TokenSources = { readonly token: string | undefined; readonly tokenFile: string | undefined }
 

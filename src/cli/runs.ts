@@ -1,4 +1,5 @@
-// `parley runs`: what agents are at, what they did, and how to stop them.
+// `parley runs` and `parley replay`: what agents do and did, how to stop them, and a stored message once more through today's
+// code.
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -147,7 +148,7 @@ export const runsCommands: Group = {
   commands: [runsListCommand, showCommand, eventsCommand, cancelCommand],
 }
 
-// `parley replay`: a stored message through today's code and agent, and how the answer differs. Changes nothing.
+// A replay changes nothing.
 
 /** As long as a turn may take, and a little more. */
 const timeoutMs = 11 * 60_000

@@ -1,4 +1,4 @@
-// `parley sessions`: what was said, by conversation. With a token of one's own: one's own only.
+// `parley sessions`: transcripts by conversation, and operator takeover. With a token of one's own: one's own only.
 import type { SessionLine } from '../db/sessions.ts'
 import { wrongUsage } from './command-error.ts'
 import type { Group } from './command-line.ts'
@@ -6,7 +6,7 @@ import { confirmOrAbort, yesArg } from './flags.ts'
 import { type CallGateway, operatorCommand } from './operator-command.ts'
 import { formatInstant, formatTable, printableLine } from './output.ts'
 
-// `parley sessions export | take-over | give-back | say`: what an operator does with a session beyond looking at it.
+// `parley sessions export | take-over | give-back | say`: acts that need consent or change who answers.
 
 const sessionExample = '0192f1c2-7d5e-7abc-8def-0123456789ab'
 const deskSessionArg = {

@@ -1,4 +1,4 @@
-// `parley start`: run the gateway until it is told to stop.
+// `parley start`: run the gateway until it is told to stop; and the child process that runs suspect turns.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -140,7 +140,7 @@ function stopOnSignal(running: RunningGateway): void {
   process.on('SIGTERM', stopGateway)
 }
 
-// The process that `parley start` starts beside itself for turns on which a process died: the same program, the same configuration.
+// The process for turns on which a process died: the same program, the same configuration.
 
 /** No command of its own: people have no use for it. */
 const suspectsWord = 'internal:suspects'
