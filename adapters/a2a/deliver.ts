@@ -1,4 +1,5 @@
-// Hop 8: push notifications tell a client that asked for them how its task stands. The client chose the address, so it is checked when it is
+// Delivers replies to the run's log, and push notifications to clients that asked for them. The client chose the address, so it is
+// checked when it is
 // dialled; the state of the task is read when it is sent.
 import type {
   Attempt,
@@ -125,7 +126,8 @@ async function toPushOutcome(
   return { kind: 'retry', reason, afterMs: Math.min(seconds * 1000, maxPauseMs) }
 }
 
-// Bearer tokens of push notifications, for receivers that gave no credentials of their own: a JWT signed with our key, made out to the
+// Bearer tokens of push notifications, for receivers that gave no credentials of their own: a JWT signed with our key, made out to
+// the
 // receiver, over the very bytes that are sent, and good for this one try.
 
 type PushTokenDeps = {
@@ -166,7 +168,7 @@ async function signPushToken(deps: PushTokenDeps, notification: Notification): P
   return key.token(claims, deps.keysUrl)
 }
 
-// Hop 8: delivers by appending to the run's log, under a key that makes repeating it harmless.
+// A reply is appended to the run's log under a key that makes repeating it harmless.
 
 export async function appendReply(runLog: RunLog, call: A2aCall, attempt: Attempt): Promise<DeliveryOutcome> {
   if (attempt.runId === undefined) return { kind: 'refused', reason: 'no_run_to_answer' }

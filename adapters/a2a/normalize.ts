@@ -1,4 +1,4 @@
-// Hop 3: normalizes a send request into one message with its claim to a task. Pure: new ids come with the facts.
+// Normalizes a send request into one message with its claim to a task. Pure: new ids come with the facts.
 import {
   bearerEvidenceFacts,
   type Connection,
@@ -186,7 +186,7 @@ export function normalizeA2a(
   return [arrived]
 }
 
-// The sender of a message: the holder of a token, this machine's user, or an unverified caller where the connection allows that.
+// The sender is the holder of a token, this machine's user, or an unverified caller where the connection allows that.
 
 type CallerContext = { readonly connection: Connection; readonly recipient: string; readonly receivedAt: string }
 
@@ -215,7 +215,7 @@ function callerName(kind: A2aCaller['kind'], bearer: A2aCaller['bearer']): strin
   return bearer === undefined ? kind : (bearer.name ?? `token-${bearer.tokenId}`)
 }
 
-// Reads `metadata.mentionable`: taken out before anything is kept, and judged apart. What a
+// `metadata.mentionable` is taken out before anything is kept, and judged apart. What a
 // client may not say of itself, the resolution of a policy or what its own channel can do, is left out.
 
 /** Keys that are judged, or that only we may set. The rest is the sender's own and stays. */
@@ -284,7 +284,7 @@ function isChain(value: unknown): value is AgentChain {
   return areWhole && Number(hop) >= 1 && Number(hop) <= Number(max_hops) && is_final === (hop === max_hops)
 }
 
-// Parts of a message as agents read them: text, files that are fetched only when an agent opens them, JSON, tool events.
+// Files are fetched only when an agent opens them.
 
 const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
 /** Written as text, and a file to the agent that works with it. */

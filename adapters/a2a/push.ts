@@ -1,4 +1,4 @@
-// Push notification configurations: where a client wants to be told about a task. `deliver/push.ts` sends.
+// Push notification configurations: where a client wants to be told about a task. `deliver.ts` sends them.
 import type { PushConfig } from '../../src/contract/index.ts'
 import { checkTarget } from '../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from './protocol/faults.ts'
@@ -112,7 +112,7 @@ function toPushConfig({ taskId, id, url, scheme }: PushConfig): A2aPushConfig {
   return { taskId, id, url, ...(scheme === null ? {} : { authentication: { scheme } }) }
 }
 
-// Whether an address may receive notifications, as far as the address alone says. The sender checks again when it connects.
+// An address is checked here as far as the address alone says. The sender checks again when it connects.
 
 const problems: Readonly<Record<string, string>> = {
   bad_url: 'must be an absolute URL',

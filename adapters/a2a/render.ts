@@ -1,4 +1,4 @@
-// A task as its owner sees it: its state, its results, what was said.
+// Renders tasks and replies: a task as its owner sees it, the last event of a run, parts, and the frames of a stream.
 import {
   isKnownPart,
   type Json,
@@ -109,7 +109,7 @@ function historyMessage(each: TaskMessage, place: TaskContext): A2aMessage {
   return { ...(each.payload as unknown as A2aMessage), contextId, taskId }
 }
 
-// What an agent said at a turn of its task, as a message of the protocol: a question, a refusal, or why it failed.
+// What an agent said at a turn of its task is a message of the protocol: a question, a refusal, or why it failed.
 
 export type TaskContext = { readonly taskId: string; readonly contextId: string; readonly accepted: Accepted }
 
@@ -167,7 +167,7 @@ function a2aMessageMetadata({ parts, error }: NormalizedResponse): JsonObject | 
   return Object.keys(mentionable).length === 0 ? undefined : { mentionable }
 }
 
-// Hop 8: the reply becomes the last event of its run, where clients that watch the task see it. Pure.
+// A reply becomes the last event of its run, where clients that watch the task see it. Pure.
 
 export function renderA2a(reply: NormalizedResponse): readonly { readonly call: A2aCall; readonly primary: boolean }[] {
   return [{ call: { event: { type: 'done', response: responseToJson(reply) } }, primary: true }]
@@ -178,7 +178,7 @@ function responseToJson(response: NormalizedResponse): JsonObject {
   return JSON.parse(JSON.stringify(response))
 }
 
-// Parts of an answer as the protocol writes them. Pure: bytes of stored files have been put in before.
+// Pure: bytes of stored files have been put in before.
 
 /** What a reader takes; empty: anything. */
 type Accepted = readonly string[]
@@ -266,7 +266,7 @@ function renderToolEvent({ id, name, args, result, error }: Extract<KnownPart, {
   return { type: 'tool-call', ...call, input: (args ?? {}) as Json }
 }
 
-// Events of a task's log as frames of a stream. A reader that joins later sees the same frames from there on.
+// A reader that joins a stream later sees the same frames from there on.
 
 export type FrameRenderer = (event: TaskEvent) => StreamResponse | undefined
 

@@ -1,4 +1,5 @@
-// Hop 2: who calls. A token is believed from anywhere; without one there is this machine's user, and callers of an open connection.
+// Verifies callers. A token is believed from anywhere; without one there is this machine's user, and callers of an open
+// connection.
 import {
   bearerErrorCode,
   bearerMay,
@@ -81,7 +82,7 @@ export function rejectionFault(reason: RejectReason): 'unauthenticated' | 'forbi
 const localSubject = 'gw:user/local'
 const anonymousSubject = 'a2a:anonymous'
 
-// Hop 2 for the gateway's own webhook route: verifies the caller as the other routes do, and the type of the body.
+// The gateway's own webhook route verifies the caller as the other routes do, and the type of the body.
 
 export async function verifyA2a(
   callers: CallerVerifier,

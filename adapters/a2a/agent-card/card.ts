@@ -1,4 +1,5 @@
-// Every public document of this channel, as it is served: signed strict cards, cards for both versions, the key, address cards.
+// Agent cards and the channel's other public documents, as they are served: signed strict cards, cards for both versions, the key,
+// address cards.
 import {
   type AgentProfile,
   type AgentSkill,
@@ -92,7 +93,7 @@ export function createPublishedCards(deps: CardDeps): PublishedCards {
 
 const asItIs = async (content: JsonObject): Promise<JsonObject> => content
 
-// Public documents: built when asked for, signed once for as long as they say the same, cached by their readers.
+// Documents are built when asked for, signed once for as long as they say the same, cached by their readers.
 
 export type CardDocument = { readonly body: string; readonly etag: string; readonly modifiedMs: number }
 

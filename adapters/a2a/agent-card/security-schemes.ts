@@ -1,4 +1,4 @@
-// How callers may show who they are, as a card tells it: in 1.0 by the name of the member, in 0.3 by a type.
+// Security schemes of an agent card: in 1.0 by the name of the member, in 0.3 by a type.
 import type { JsonObject } from '../../../src/contract/index.ts'
 
 type Flow = {

@@ -1,4 +1,5 @@
-// Signatures of cards (A2A specification section 8.4): a JWS over the canonical form of the card without its signatures.
+// Signatures of agent cards (A2A specification section 8.4): a JWS over the canonical form of the card without its signatures; and
+// the keys for them.
 import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { type ChannelKeys, GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/lib/index.ts'
@@ -113,7 +114,7 @@ function isEmptyMember(value: unknown): boolean {
   )
 }
 
-// The keys that cards and notifications are signed with: as configured, else made at first use and kept.
+// Keys are as configured, else generated at first use and kept.
 
 /** Undefined: nothing is signed here. */
 export type OwnKey = () => Promise<CardKey | undefined>

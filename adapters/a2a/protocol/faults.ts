@@ -1,4 +1,4 @@
-// What may be wrong with a request, with its numbers in every binding (A2A specification section 5.4).
+// Protocol errors of A2A, with their numbers in every binding (A2A specification section 5.4).
 
 export type FieldViolation = { readonly field: string; readonly description: string }
 

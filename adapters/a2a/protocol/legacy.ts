@@ -1,4 +1,4 @@
-// Requests of version 0.3 as requests of 1.0. Only names and shapes change here; what is wrong with a value is found
+// Version 0.3 translated to and from 1.0. Only names and shapes change here; what is wrong with a value is found
 // where 1.0 is read, so a value that fits nothing is passed on as it is.
 
 import type { Json, JsonObject } from '../../../src/contract/index.ts'
@@ -162,7 +162,7 @@ function dropAbsent(fields: Draft): Draft {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 }
 
-// Results of 1.0 as 0.3 writes them: a kind on everything in JSON-RPC, the older proto in REST.
+// Results in 0.3 have a kind on everything in JSON-RPC, and the older proto in REST.
 
 /** `result` is what the operation gives in 1.0. */
 export function downgradeResult(name: OperationName, result: JsonObject, form: LegacyForm): Json {

@@ -1,4 +1,4 @@
-// The protocol's objects in version 1.0, as plain JSON with its own field names. Nothing here is ours.
+// The protocol's objects in version 1.0, as plain JSON with its own field names, and the names of task states in both versions.
 import type { Json, JsonObject, TaskState } from '../../../src/contract/index.ts'
 
 /** Exactly one of `text`, `raw`, `url` and `data` is there; the rest says something about it. */

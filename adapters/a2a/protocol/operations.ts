@@ -1,4 +1,4 @@
-// Every operation under the names it has: in 1.0 (JSON-RPC, REST) and in 0.3 (JSON-RPC, REST). One table for all.
+// The operations and extensions of the protocol, under the names they have in 1.0 and in 0.3 (JSON-RPC, REST). One table for all.
 
 export type OperationName =
   | 'send'
@@ -164,7 +164,7 @@ function matchPattern(
   return params
 }
 
-// Extensions of the protocol that this gateway knows, by their URIs.
+// Extensions that this gateway knows, by their URIs.
 
 /** Frames carry ids, and a stream that is opened again with the last one goes on behind it. */
 const resumeExtension = 'urn:gw:a2a:resume:v0.1'

@@ -1,4 +1,4 @@
-// The requests of version 1.0, each read whole: what it asks for, or every field that is wrong.
+// Parses the requests of version 1.0, each as a whole: what it asks for, or every field that is wrong.
 import {
   type Json,
   type JsonObject,
@@ -162,7 +162,7 @@ function readInstant(scope: FieldScope, name: string): string | undefined {
     : new Date(ms).toISOString()
 }
 
-// A message as its sender wrote it: checked field by field, and written down in the one spelling we keep.
+// A message is checked field by field, and written down in the one spelling we keep.
 
 const maxParts = 64
 const contents = ['text', 'raw', 'url', 'data'] as const

@@ -1,4 +1,5 @@
-// One request on its way through the bindings: who calls, which agent, in which version; and the possible outcomes.
+// One request on its way through the bindings: who calls, which agent, in which version; its task, its page, and the possible
+// outcomes.
 import type {
   AgentProfile,
   CallerVerifier,
@@ -88,7 +89,8 @@ export function taskNotFound(): Fault {
   return createFault('task_not_found', 'task not found')
 }
 
-// Page tokens: where a list goes on, for this caller and this query alone. They are authenticated, so a caller cannot make one up.
+// Page tokens say where a list goes on, for this caller and this query alone. They are authenticated, so a caller cannot make one
+// up.
 
 type PageTokens = {
   write(after: NonNullable<TaskQuery['after']>, about: readonly unknown[]): Promise<string>
@@ -132,7 +134,7 @@ function parsePosition(text: string): TaskQuery['after'] {
   return { stateAt, id }
 }
 
-// Finds a task by its id, as far as the caller may see it: its own, and at the address it was asked for under.
+// A task is found as far as the caller may see it: its own, and at the address it was asked for under.
 
 export async function findTask({ tasks }: A2aDeps, call: A2aRequest, id: string): Promise<Task | Fault> {
   const task = await tasks.find(id, taskCaller(call))

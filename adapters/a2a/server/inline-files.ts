@@ -1,4 +1,4 @@
-// Stored files in an answer: rows hold ids, so their bytes are put in before it is written.
+// Inlines stored files into an answer: rows hold ids, so their bytes are put in before it is written.
 import {
   type FileSource,
   isKnownPart,

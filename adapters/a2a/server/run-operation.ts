@@ -47,8 +47,6 @@ export function reportFailure(door: ServeContext, error: unknown): Fault {
   return createFault('internal_error', `internal error (reference ${reference})`, { metadata: { reference } })
 }
 
-// The extended card, for callers that show a credential.
-
 const getExtendedCard: Operation = async ({ callers, cards, settings }, { caller, named, origin, dialect }) => {
   const missing = createFault('extended_card_not_configured', 'no extended card is configured here')
   if (settings.extendedCard === false)
@@ -63,8 +61,6 @@ const getExtendedCard: Operation = async ({ callers, cards, settings }, { caller
   const card = await cards.extended({ agent: named }, { origin, isLocal: caller.kind === 'local' }, dialect)
   return card === undefined ? missing : resultOutcome(card)
 }
-
-// The handler of each operation, for every binding and version.
 
 const table: Readonly<Record<OperationName, Operation>> = {
   send: sendMessage,
@@ -84,7 +80,7 @@ function runOperation(deps: A2aDeps, call: A2aRequest, name: OperationName, para
   return table[name](deps, call, params)
 }
 
-// The checks that every operation passes before it runs: who calls, whom, and in which version.
+// Every operation passes these checks before it runs: who calls, whom, and in which version.
 
 /** Who calls, if they may call at all. `mount`: the agent that the path names. */
 export async function identifyCaller(

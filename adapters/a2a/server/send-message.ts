@@ -1,4 +1,4 @@
-// Hop 4 of a send: every check that needs no store first, then the task and the context it names, then the commit.
+// Sends a message to an agent: every check that needs no store first, then the task and the context it names, then the commit.
 //
 // The same messageId again is the same message, whatever it says: accept keys it by its id alone (`isOnceById`), so that of two
 // copies, in whatever order and in however many replicas, one is stored and both learn its task. Only then is what was asked
@@ -219,7 +219,7 @@ function dropNullChars<T>(value: T): T {
   return clean(value) as T
 }
 
-// Ids that cannot be guessed: a caller that shows one must have been told it.
+// Ids cannot be guessed: a caller that shows one must have been told it.
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -229,7 +229,7 @@ export function isUnguessable(id: string): boolean {
   return id.length >= 22 && new Set(id).size >= 10
 }
 
-// Sending a message and waiting for the task: until it rests, or no longer than a send may wait.
+// A send waits for the task until it rests, or no longer than a send may wait.
 
 export const sendMessage: Operation = async (deps, call, params) => {
   const request = valueOrFault(readSendRequest(params))

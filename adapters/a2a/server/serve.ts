@@ -1,4 +1,4 @@
-// Everything below this channel's paths: the public documents, and both bindings of every agent.
+// Serves everything below this channel's paths: the public documents, and both bindings of every agent.
 import type { AgentProfile, DiscoveryVerbs, ServeContext } from '../../../src/contract/index.ts'
 import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from '../agent-card/card.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
@@ -93,7 +93,7 @@ function defaultFormat({ settings }: A2aDeps, form: ResponseFormat['form']): Res
   return { dialect: '1.0', form, table: settings.errorTable, id: null, mediaType: 'application/json' }
 }
 
-// Routes a request by its path alone: to a document, or to an operation of an agent.
+// A request is routed by its path alone: to a document, or to an operation of an agent.
 
 type Route =
   | { readonly kind: 'root_card' | 'early_card' }
@@ -142,7 +142,7 @@ function segmentsBelow(pathname: string, base: string): readonly string[] | unde
   }
 }
 
-// The link to an agent's card in its WebFinger document. Only the connection whose cards lie below /.well-known has one.
+// Only the connection whose cards lie below /.well-known has a link in an agent's WebFinger document.
 
 export function createA2aWebFinger(
   publicUrl: string | undefined,

@@ -1,4 +1,4 @@
-// Streams: a snapshot first, then what the log yields. Nothing is shown that is not stored, so a reader that loses a
+// Streams of tasks: a snapshot first, then what the log yields. Nothing is shown that is not stored, so a reader that loses a
 // stream goes on behind the last id it saw.
 import {
   isFinalState,
@@ -173,7 +173,7 @@ async function* holdUntilDecided(
 
 async function* emptyStream(): AsyncGenerator<never> {}
 
-// A task as it stood at an earlier place of its log, so that what is shown first and what follows fit together.
+// The snapshot is the task as it stood at an earlier place of its log, so that what is shown first and what follows fit together.
 
 /** Before the first event of a log. */
 const logStart = '0'
