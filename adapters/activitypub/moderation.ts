@@ -1,4 +1,4 @@
-// The operator's moderation rules for this channel, and which actors a rule is about. Pure.
+// Moderation: the operator's rules and blocks, and which actors they are about.
 
 import type { Records } from '../../src/contract/index.ts'
 import type { RemoteActor } from './wire/activity.ts'
@@ -25,14 +25,14 @@ export const isMachine = ({ type }: Pick<RemoteActor, 'type'>): boolean => machi
 
 /**
  * Why a sender who wrote to an agent is not answered; undefined: they are. Also people whose profile says `#nobot`: they began it. Their words
- * are not read for other people (around.ts), and an agent never writes first.
+ * are not read for other people (thread-ancestors.ts), and an agent never writes first.
  */
 export function reasonForSilence({ bots }: Pick<ModerationRules, 'bots'>, author: RemoteActor): string | undefined {
   const isWelcome = bots === 'all' || isPeerListed(bots, author.id)
   return isMachine(author) && !isWelcome ? 'from_bot' : undefined
 }
 
-// Hosts and actors, found without going through all of them: such lists have tens of thousands of entries. Pure.
+// Block lists have tens of thousands of entries: hosts and actors are found without going through all of them. Pure.
 
 export interface PeerList {
   /** Whether an address is listed, or its host, or a host above that. */
@@ -57,8 +57,8 @@ function parentDomains(hostname: string): readonly string[] {
   return labels.map((_, at) => labels.slice(at).join('.'))
 }
 
-// Servers and actors that the operator blocks, by the settings or at run time: checked at the inbox and before each delivery. What is known
-// of it is half a minute old at most, so that asking costs nothing.
+// Blocks, by the settings or at run time, are checked at the inbox and before each delivery. What is known
+// of them is half a minute old at most, so that asking costs nothing.
 
 export interface Blocks {
   /** By the address of an actor or of an inbox. */
@@ -116,7 +116,7 @@ async function loadBlocks({ records, listed }: BlocksDeps, before: Known | undef
   return { list: peerList([...listed, ...entries]), version }
 }
 
-// Who may write at all, on every path: from their own server, through a community, or above a mention. A block wins.
+// Checked on every path: from their own server, through a community, or above a mention. A block wins.
 
 /** By the actor's address. */
 export type MayWrite = (actor: string) => Promise<boolean>

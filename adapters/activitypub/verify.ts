@@ -1,4 +1,4 @@
-// Hop 2: verification with this connection's moderation before it, and what the channel knows about the verified sender.
+// Verification with this connection's moderation before it, and what the channel knows about the verified sender.
 import {
   type RateLimiter,
   type RawRequest,

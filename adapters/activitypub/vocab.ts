@@ -1,4 +1,5 @@
-// An activity in the one shape the rest of the channel knows. Pure; whatever does not fit is as if it were not there.
+// Parses ActivityStreams activities and objects into the one shape the rest of the channel knows. Pure; whatever does not fit is
+// as if it were not there.
 import type { JsonObject } from '../../src/contract/index.ts'
 import type { ReadActivity, ReadAttachment, ReadObject, ReadTag } from './wire/activity.ts'
 
@@ -45,7 +46,7 @@ function readInnerActivity(object: Fields, depth: number): ReadActivity | undefi
   return isUnreadableActivity(inner) ? undefined : inner
 }
 
-// What an actor wrote or made, in the one shape the rest of the channel knows. Plain JSON: no context is ever read.
+// Objects are plain JSON: no context is ever read.
 
 export const publicCollection = 'https://www.w3.org/ns/activitystreams#Public'
 const publicNames: ReadonlySet<string> = new Set(['as:Public', 'Public'])
@@ -120,7 +121,7 @@ function readQuotedIri(fields: Fields): string | undefined {
   return undefined
 }
 
-// The shapes in which servers write one value: alone, in a list, as an object with an id, as a text for each language.
+// Servers write one value in many shapes: alone, in a list, as an object with an id, as a text for each language.
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -206,7 +207,7 @@ function readMediaType(value: unknown): string | undefined {
   return typeof type === 'string' && type !== '' ? type : undefined
 }
 
-// Whether a body calls itself an activity: by the one type, or by JSON-LD with the profile of ActivityStreams.
+// The media type of an activity: the one type, or JSON-LD with the profile of ActivityStreams.
 
 const profile = 'https://www.w3.org/ns/activitystreams'
 

@@ -1,4 +1,5 @@
-// Members of a document as servers write them: alone, in a list, as an object with an id, or not at all.
+// Reads members of a document as servers write them: alone, in a list, as an object with an id, or not at all; and addresses in
+// them.
 import { checkTarget, isPublicAddress } from '../../../src/lib/index.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -28,7 +29,7 @@ export function readSafeIri(value: unknown, origins: readonly string[]): string 
   return undefined
 }
 
-// Addresses that others write into their documents: which of them may be asked or kept, and what they have in common.
+// Addresses in others' documents: which of them may be fetched or kept, and what they have in common.
 
 const maxLength = 1024
 /** What a store can index and a header can carry. */

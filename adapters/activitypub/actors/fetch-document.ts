@@ -1,4 +1,5 @@
-// One document of another server: at most 1 MB and 10 seconds, JSON of the kind that was asked for, signed for only where asked to.
+// Fetches one document of another server: at most 1 MB and 10 seconds, JSON of the kind that was asked for, signed only where
+// asked to.
 import { isGatewayError, type SafeFetch } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch, parseBoundedJson } from '../../../src/lib/index.ts'
 import { isActivityMediaType } from '../vocab.ts'
@@ -132,7 +133,7 @@ async function readDocumentBody(response: Response): Promise<Uint8Array | Absent
   }
 }
 
-// The guarded fetch, and beside it the machine's own addresses that the operator wrote down for tests: no others, and no names, since
+// The guarded fetch also allows the machine's own addresses that the operator wrote down for tests: no others, and no names, since
 // a name leads wherever a resolver says.
 
 export type LoopbackFetchDeps = { readonly guardedFetch: SafeFetch; readonly fetch: typeof fetch }

@@ -1,4 +1,5 @@
-// Actors by their address. An actor is believed only from the server of that very address (see fedify#963).
+// Actors of other servers, by their address or handle. An actor is believed only from the server of that very address (see
+// fedify#963).
 
 import { cleanName } from '../../../src/contract/index.ts'
 import { multikeyMaterial, pemMaterial } from '../signatures/key-material.ts'
@@ -115,7 +116,7 @@ export function oncePerKey<T, More extends readonly unknown[]>(
   }
 }
 
-// An actor's document as plain JSON: what we need of it, and every address in it one that may be asked.
+// Of an actor's document we keep what we need, and every address in it is one that may be fetched.
 
 type ReadActor = {
   readonly actor: RemoteActor
@@ -231,7 +232,7 @@ export async function readListedKey(
   return { id, owner, ...material }
 }
 
-// Handles, confirmed: the server of `@name@host` must point to the actor, and the actor's name to that host.
+// A handle is confirmed: the server of `@name@host` must point to the actor, and the actor's name to that host.
 
 export type HandleDeps = { readonly fetchDocument: FetchDocument; readonly cache: RemoteCache }
 

@@ -1,5 +1,6 @@
-// Cache of what is known of other servers' actors and keys: found for a day, not found for five minutes, and not asked again within one.
-// Notes are shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what comes in.
+// Cache of other servers' actors and keys: found for a day, not found for five minutes, and not asked again within one.
+// The TTL store is shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what
+// comes in.
 import type { JsonObject, TtlStore } from '../../../src/contract/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 
@@ -108,7 +109,7 @@ function createMemory(now: () => number): {
   }
 }
 
-// Outcomes of asking another server. All of them are expected, so none is thrown.
+// Outcomes of asking another server are all expected, so none is thrown.
 
 /** Why an answer was not taken, or a question not asked. */
 export type RemoteRefusal =

@@ -1,4 +1,4 @@
-// Others as their own servers describe them: actors, keys, handles, posts. Every address is judged before it is asked.
+// Looks up actors, keys, handles and posts at their own servers. Every address is checked before it is asked.
 import { createRateLimiter, type RateLimiter, type SafeFetch, type TtlStore } from '../../../src/contract/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
@@ -91,7 +91,7 @@ function withPostKeys({ absent, keepAbsent }: RemotePostDeps['cache']): RemotePo
   }
 }
 
-// One post of another actor, as its own server shows it. It is fetched before its author is believed, so it is
+// A post is fetched before its author is believed, so it is
 // bounded: 256 KiB, 10 seconds, so many of one server, half of them for one that speaks of it, and what was not there is not asked
 // for again within five minutes.
 
@@ -135,7 +135,7 @@ async function fetchPost({ fetchDocument }: RemotePostDeps, iri: string): Promis
   return json['type'] === 'Tombstone' ? { kind: 'gone' } : { kind: 'found', post: json }
 }
 
-// Keys by their id, for verification. A key counts only with its owner: of the same server, and listed in the owner's own document.
+// A key counts only with its owner: of the same server, and listed in the owner's own document.
 
 type RemoteKeys = {
   find(keyId: string): Promise<KeyOutcome>

@@ -19,7 +19,7 @@ import { isImported, maxRowsAtOnce } from './blocks.ts'
 import { doneResult, escapeControlChars, listResult, pickFlags } from './command-output.ts'
 import { pageFlags } from './commands.ts'
 
-// `parley activitypub blocks import`: a list of servers from a file, in pieces that each are one commit.
+// `blocks import` reads a list of servers from a file, in pieces that each are one commit.
 
 const shownLines = 20
 const maxImportRounds = 100

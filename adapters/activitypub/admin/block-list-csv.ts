@@ -1,4 +1,4 @@
-// Lists of servers as Mastodon writes and reads them: one row for each, a quoted cell may hold commas and lines. Pure.
+// Block lists as Mastodon writes and reads them (CSV): one row for each server, a quoted cell may hold commas and lines. Pure.
 import { GatewayError } from '../../../src/contract/index.ts'
 import { peerSchema } from '../config.ts'
 

@@ -1,4 +1,4 @@
-// Servers and accounts that the operator blocks while the gateway runs: listed, added, let in again, and exported as a list.
+// Blocks of servers and accounts while the gateway runs: listed, added, removed, imported and exported.
 import * as z from 'zod'
 import {
   GatewayError,
@@ -86,7 +86,7 @@ function isProfilePage(peer: string): boolean {
   return URL.canParse(peer) && new URL(peer).pathname.startsWith('/@')
 }
 
-// Blocks hosts and actors from now on: the records of it, and the followers that it removes.
+// A block removes the followers it is about.
 
 export type BlockDeps = Pick<DocumentDeps, 'records' | 'places'> & {
   /** Those of the settings, which only the settings change. */
@@ -139,8 +139,6 @@ async function blockChange(
   return { reason, deliveryId: `blocks ${version}`, effects: [...effects, read] }
 }
 
-// Followers, and those who asked to follow, from servers that are blocked.
-
 const pageSize = 1000
 const maxPages = 100
 /** Of one commit; followers that are left go when the operator asks again. */
@@ -174,7 +172,7 @@ function isFrom(turnedAway: PeerList, ...addresses: readonly unknown[]): boolean
   return addresses.some((each) => typeof each === 'string' && turnedAway.has(each))
 }
 
-// Imports a list of servers from another operator: what it would change is shown first, and what is taken is blocked like any other.
+// An import shows first what it would change; what is taken is blocked like any other.
 
 const importShape = z.object({
   csv: z.string().min(1).max(maxListChars),

@@ -1,4 +1,4 @@
-// What the commands of this channel print for people.
+// Output of this channel's commands for people.
 import type {
   CommandFlags,
   CommandResult,

@@ -1,4 +1,4 @@
-// `parley activitypub requests` and `followers`: who wants to follow, and who does.
+// `parley activitypub requests`, `followers`, `posts`, `reports` and `keys`: the operator's commands of this channel.
 import type { ChannelCommandGroup, CommandFlags, JsonObject, OperatingCommand } from '../../../src/contract/index.ts'
 import { doneResult, escapeControlChars, listResult, pickFlags } from './command-output.ts'
 
@@ -79,8 +79,6 @@ export const followerCommands: ChannelCommandGroup = {
   commands: [listPeopleCommand('followers', 'List who follows.', 'There are no followers.'), removal],
 }
 
-// `parley activitypub posts`: what the agents have posted, and what becomes of it.
-
 const examplePostId = 'https://agents.example/ap/concierge/notes/3f2c'
 const postIdFlag = {
   id: { type: 'positional', required: true, description: 'Its address, or the end of it, as the list shows it' },
@@ -138,8 +136,6 @@ export const postCommands: ChannelCommandGroup = {
   fallback: 'list',
   commands: [listPostsCommand, editPostCommand, deletePostCommand],
 }
-
-// `parley activitypub reports`: what other servers reported about agents.
 
 const exampleReportId = 'https://social.example/b3a1'
 const reportIdFlag = {
@@ -204,8 +200,6 @@ export const reportCommands: ChannelCommandGroup = {
   fallback: 'list',
   commands: [listReportsCommand, showReportCommand, closeReportCommand],
 }
-
-// `parley activitypub keys`: the keys by which others know what an agent says.
 
 const rotate: OperatingCommand = {
   name: 'rotate',

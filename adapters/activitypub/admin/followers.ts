@@ -1,4 +1,4 @@
-// The followers of an agent: listed, and removed.
+// The followers of an agent and requests to follow: listed, found by address, accepted, rejected, removed.
 
 import * as z from 'zod'
 import {
@@ -52,8 +52,6 @@ function removeFollower({ places }: OperateDeps, asker: FollowRecord): Operation
   }
 }
 
-// Accounts that asked to follow, and those that do: listed, and found by their address.
-
 const whoShape = z.object({ actor: shortText, agent: shortText.exactOptional() })
 
 /** `name`: of the list in the answer. */
@@ -100,7 +98,7 @@ async function findFollowRecord(
   throw new GatewayError('bad_request', `that is about several agents (${names}); say which one`)
 }
 
-// Requests to follow, where the operator decides (`follow: 'manual'`): listed, accepted, rejected.
+// Requests wait where the operator decides (`follow: 'manual'`).
 
 const noFollowRequest = 'there is no follow request of this name; list them with parley activitypub requests'
 

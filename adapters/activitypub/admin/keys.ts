@@ -1,4 +1,4 @@
-// New keys for an actor. Followers' servers are told, so that they need not find out by a signature that does not fit.
+// Rotates the keys of an actor. Followers' servers are told, so that they need not find out by a signature that does not fit.
 import * as z from 'zod'
 import {
   GatewayError,

@@ -32,8 +32,6 @@ export function knownAgent(deps: Parameters<typeof agentStatus>[0], agent: strin
   throw new GatewayError('not_found', 'no agent of this name is an actor here; list them with parley agents')
 }
 
-// Dependencies of the operations: the same as of the documents, and the time.
-
 export type OperateDeps = DocumentDeps & { readonly now: () => number }
 
 /** For what is done about posts. */

@@ -1,4 +1,4 @@
-// Edits and deletes posts of our agents. Every server that got one is told, and our own address says it at once.
+// Posts of our agents: listed, edited and deleted. Every server that got one is told, and our own address says it at once.
 import * as z from 'zod'
 import {
   type ChannelRecord,
@@ -113,7 +113,7 @@ async function toProtocolReply(name: string, rendered: ChangedNote['calls'][numb
   }
 }
 
-// What our agents have posted, the newest first. What was said to few is listed without its words, unless the operator asks for them.
+// What was said to few is listed without its words, unless the operator asks for them.
 
 const listShape = pageShape.extend({ private: z.boolean().default(false) })
 const maxWords = 500

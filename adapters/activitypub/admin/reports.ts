@@ -1,4 +1,4 @@
-// What other servers reported to the operator: listed, shown with what it is about, and closed. The reporters are not told.
+// Reports (Flag) of other servers to the operator: listed, shown with what they are about, and closed. The reporters are not told.
 import * as z from 'zod'
 import { GatewayError, type JsonObject, type Operations } from '../../../src/contract/index.ts'
 import { htmlToText } from '../../../src/markdown/index.ts'

@@ -1,4 +1,4 @@
-// Hop 8: one activity to one inbox, signed now. Two requests at most: which signature a server wants is remembered with it.
+// Delivers one activity to one inbox, signed now. Two requests at most: which signature a server wants is remembered with it.
 import type {
   Attempt,
   DeliveryOutcome,
@@ -169,7 +169,7 @@ export function recipientHost(call: ActivityPubCall): string | undefined {
   return inbox !== undefined && URL.canParse(inbox) ? new URL(inbox).host : undefined
 }
 
-// What another server's answer to a delivery means. Nothing of its text is kept.
+// Another server's answer becomes a delivery outcome. Nothing of its text is kept.
 
 type DeliveryMeaning =
   | { readonly kind: 'taken' }

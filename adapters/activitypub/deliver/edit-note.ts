@@ -1,4 +1,4 @@
-// Changes or takes back a note that was sent: every server that got it is told.
+// Edits or deletes a note that was sent: every server that got it is told.
 import type { JsonObject, Records, RenderedCall } from '../../../src/contract/index.ts'
 import { parseMarkdown, writeMarkdown } from '../../../src/markdown/index.ts'
 import { type Note, renderNote } from '../render/note.ts'

@@ -1,4 +1,5 @@
-// Hop 8, before the commit: notes get their ids and go to every inbox that must have them, each inbox in its own order.
+// Expands a reply, before the commit, into deliveries: notes get their ids and go to every inbox that must have them, each inbox
+// in its own order.
 import type {
   Attempt,
   ClosedRooms,
@@ -80,8 +81,6 @@ async function nameNote(
   return { origin, id, published: new Date(now()).toISOString(), after: draft.follows ? before : undefined }
 }
 
-// The followers of an agent that can be sent something.
-
 const pageSize = 1000
 /** Followers beyond these are not sent anything; they find it at its address. */
 const maxFollowers = 50_000
@@ -106,7 +105,7 @@ export async function listFollowerInboxes(records: Records, agent: string): Prom
   return found
 }
 
-// Gives drafts their ids: all at once when a reply is queued, or alone where one is delivered as it is. The same on every try.
+// Drafts get their ids all at once when a reply is queued, or alone where one is delivered as it is. The same on every try.
 
 export type NamingDeps = {
   readonly origin: string
@@ -174,7 +173,7 @@ function storedFileId({ url }: JsonObject): string | undefined {
   return typeof url === 'string' && url.startsWith(storedScheme) ? url.slice(storedScheme.length) : undefined
 }
 
-// One activity about a note of ours, to every inbox that must have it. Pure.
+// One activity about a note of ours goes to every inbox that must have it. Pure.
 
 export type Told = KeptFacts & { readonly agent: string }
 
@@ -204,7 +203,7 @@ export function toInboxes(
   return [...calls].map(([orderKey, call], place) => ({ call, primary: primary && place === 0, orderKey }))
 }
 
-// Looks up the recipients of a reply when it is queued, and checks blocks right before each delivery.
+// Recipients are looked up when a reply is queued, and blocks are checked right before each delivery.
 
 type Expand = (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]>
 

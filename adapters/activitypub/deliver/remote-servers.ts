@@ -1,5 +1,6 @@
-// What is known of another server: how it wants requests signed, and whether it is down. A row that expires by itself, so that a sender
-// cannot fill the store by having many names.
+// What is known of another server: how it wants requests signed, whether it is down, and which inboxes are gone. A row that
+// expires by itself, so that
+// a sender cannot fill the store by having many names.
 import type { JsonObject, Records, TtlStore } from '../../../src/contract/index.ts'
 import type { SignatureScheme } from '../signatures/sign-request.ts'
 import { followerFamily, type InboxCall, type KeptFacts } from '../wire/delivery.ts'
@@ -77,7 +78,7 @@ function parseHostState(value: JsonObject | undefined): RemoteServerState {
   }
 }
 
-// Inboxes that are gone: their followers are removed, and what was still to go there on its own is not sent.
+// Where an inbox is gone, its followers are removed, and what was still to go there on its own is not sent.
 
 const goneInboxFamily = 'activitypub_gone'
 const goneInboxLifeMs = 30 * 24 * 60 * 60_000

@@ -1,4 +1,5 @@
-// Checks that an actor's document holds what other servers need of it: a name, an inbox, a key they can read.
+// Checks of an agent from outside, as other servers see it: its actor document, its handle, its instance, and what its document
+// points at.
 import { parseBoundedJson, readBody } from '../../../src/lib/index.ts'
 
 export type Actor = { readonly findings: readonly Finding[]; readonly json: Fields | undefined }
@@ -95,7 +96,7 @@ export function fieldsOrEmpty(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
-// Checks that a handle leads to an actor and the actor back to the handle: servers drop actors that do not loop.
+// A handle must lead to an actor and the actor back to the handle: servers drop actors that do not.
 
 export type Handle = { readonly user: string; readonly host: string }
 export type WebFinger = { readonly findings: readonly Finding[]; readonly actor: string | undefined }
@@ -167,8 +168,6 @@ export function webFingerSelfLink({ links }: Fields): string | undefined {
   return undefined
 }
 
-// What a check of a handle found: one line each.
-
 export type Finding = {
   readonly check: string
   readonly isFine: boolean
@@ -195,7 +194,7 @@ function displayValue(value: unknown): string {
   return text.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)
 }
 
-// One request to a server from outside, as another server would make it: bounded, and told in our words.
+// A request is made as another server would make it: bounded, and reported in our words.
 
 type ProbeResponse = {
   /** Undefined: no answer. */
@@ -252,7 +251,7 @@ function describeResponse({ status, type }: ProbeResponse): string {
   return kind === '' ? `status ${status}` : `status ${status}, ${kind}`
 }
 
-// Checks that the instance is found as an account: servers that want signed requests look for the account of the signer.
+// The instance must be found as an account: servers that want signed requests look for the account of the signer.
 
 const check = 'instance'
 
@@ -289,7 +288,7 @@ export async function checkInstance(look: ProbeFetch, actor: string): Promise<Fi
     : failedCheck(check, 'no key', 'list publicKey as one object with id, owner and publicKeyPem')
 }
 
-// Checks that what an actor's document points at is there: inboxes that want a signature, collections, a page, facts about the server.
+// What an actor's document points at must be there: inboxes that want a signature, collections, a page, NodeInfo.
 
 export async function checkInbox(look: ProbeFetch, name: string, actor: string, address: unknown): Promise<Finding> {
   if (typeof address !== 'string' || !URL.canParse(address))

@@ -1,4 +1,4 @@
-// `parley activitypub …`: checks how other servers see an agent, and the operator's commands of the channel.
+// `parley activitypub …`: checks how other servers see an agent, and the group of the operator's commands of the channel.
 import {
   type ChannelCommand,
   type ChannelCommands,

@@ -1,4 +1,4 @@
-// How the fediverse finds an agent of ours: its WebFinger and its actor are asked for at the public address, as other servers do.
+// The health probe of the fediverse: an agent's WebFinger and actor are fetched at the public address, as other servers do.
 // `parley activitypub check` looks at everything else.
 import { type ProbeProblem, type ProbeRequest, type ProbeResult, wrongAnswer } from '../../../src/contract/index.ts'
 import { readOwnDocument } from '../../../src/lib/index.ts'

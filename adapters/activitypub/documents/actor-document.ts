@@ -1,4 +1,5 @@
-// The actor documents of an agent and of the instance. Every member is one that some server looks for.
+// The actor documents of an agent and of the instance, and the agent's collections. Every member is one that some server looks
+// for.
 import type { AgentProfile, JsonObject } from '../../../src/contract/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { KeyOwner, KeyRing } from '../signatures/own-keys.ts'
@@ -132,7 +133,7 @@ export function summaryHtml(text: string): string {
   return paragraphs.map((each) => `<p>${each}</p>`).join('')
 }
 
-// The collections of an agent: how many there are of everything, and of its posts only those that are public.
+// Collections say how many there are of everything, and show of its posts only those that are public.
 
 const pageSize = 20
 const maxCursor = 200

@@ -1,4 +1,4 @@
-// What the operator decides about how our agents are shown to other servers.
+// Dependencies of the documents, and what the operator decides about how our agents are shown to other servers.
 import type { AgentProfile, FileSource, Records } from '../../../src/contract/index.ts'
 import type { ActorKeys } from '../signatures/own-keys.ts'
 import type { OwnNotes } from './own-notes.ts'

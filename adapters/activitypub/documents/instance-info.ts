@@ -1,4 +1,4 @@
-// What servers and statistics ask about the instance: NodeInfo, and where WebFinger is.
+// The instance for other servers (NodeInfo, WebFinger) and for the operator when the gateway starts.
 import {
   type AgentProfile,
   type AgentUrls,
@@ -52,7 +52,7 @@ export function hostMeta({ origin }: DocumentUrls): string {
   ].join('\n')
 }
 
-// What WebFinger says about an agent on this channel and about the instance, and which agent an address of this channel belongs to.
+// WebFinger links of an agent on this channel and of the instance, and which agent an address of this channel belongs to.
 
 export function createActivityPubWebFinger(deps: Pick<DocumentDeps, 'agents' | 'settings' | 'places'>): DiscoveryVerbs {
   const { places } = deps
@@ -83,7 +83,7 @@ function findInstance({ instance, instanceName }: DocumentUrls, name: string): A
   return name === instanceName && isAccount ? { self: instance } : undefined
 }
 
-// What the operator reads of this channel when the gateway starts: the handles of the agents, and which agent has none.
+// At the start the operator reads the handles of the agents, and which agent has none.
 
 const shownHandles = 3
 

@@ -1,4 +1,4 @@
-// What our agents have posted, as others may read it. It is kept before it is sent (deliver/keep-note.ts): who receives it may ask at once.
+// Notes of our agents, stored and read. They are stored before they are sent: a server that receives one may ask for it at once.
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import type { Visibility } from '../wire/activity.ts'
 import {
@@ -68,8 +68,7 @@ function ownNote(id: string, { visibility, note, files = [] }: NoteRecord): OwnN
     : { id, visibility, note, deletedAt: undefined, files }
 }
 
-// Stores notes of ours before they are sent: a server that gets one asks for it. What becomes of one later is written down
-// by the code that changes it, in the commit that queues the news of it.
+// What becomes of a note later is stored by the code that changes it, in the commit that queues the news of it.
 
 /** `withdrawn`: it was taken back meanwhile and is not sent any more. `failed`: it may not be sent yet. */
 export type StoreNoteResult = 'kept' | 'withdrawn' | 'failed'

@@ -1,4 +1,4 @@
-// The frame of every page: its head, its main part, its foot. No script, and nothing external but pictures.
+// HTML pages of agents and posts. No script, and nothing external but pictures.
 
 import type { AgentProfile, Json, JsonObject } from '../../../src/contract/index.ts'
 import { escapeHtml, htmlToText, safeHtml } from '../../../src/markdown/index.ts'
@@ -56,7 +56,7 @@ export async function pagePolicy(): Promise<string> {
   ].join('; ')
 }
 
-// The one style sheet of our pages: inline, without external resources, readable in light and dark and on small screens.
+// The style sheet is inline, without external resources, readable in light and dark and on small screens.
 
 const documentPageStyle = `
 :root { color-scheme: light dark; --ink: #1c1b22; --soft: #5d5a6b; --paper: #f6f5f9; --card: #ffffff; --line: #e2dfea;
@@ -107,7 +107,7 @@ figcaption { color: var(--soft); font-size: 0.875rem; margin-top: 0.375rem; }
 summary { cursor: pointer; font-weight: 600; }
 `
 
-// Who speaks: picture, name and handle, the same on every page.
+// The author is shown the same on every page: picture, name and handle.
 
 type PageContext = Pick<DocumentDeps, 'places' | 'settings'>
 
@@ -133,7 +133,7 @@ function bylineHtml(scene: PageContext, profile: AgentProfile): string {
   ].join('')
 }
 
-// One post as a page. Its words are ours and were made safe when they were written; they are made so once more.
+// The words of a post are ours and were made safe when they were written; they are made so once more.
 
 export function notePage(scene: PageContext, profile: AgentProfile, note: JsonObject): string {
   const id = String(note['id'] ?? '')
@@ -203,7 +203,7 @@ function noteLanguage({ contentMap }: JsonObject): string {
   return first !== undefined && /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(first) ? first : 'en'
 }
 
-// An agent as a page: who it is, who answers for it, how to talk to it, and what it said last.
+// The page of an agent: who it is, who answers for it, how to talk to it, and what it said last.
 
 export function profilePage(scene: PageContext, profile: AgentProfile, posts: readonly JsonObject[]): string {
   const { places, settings } = scene

@@ -1,4 +1,4 @@
-// How a document is served: its type, who may cache it, and for how long.
+// HTTP responses of documents: their type, who may cache them, and for how long.
 import type { JsonObject } from '../../../src/contract/index.ts'
 
 const activityType = 'application/activity+json; charset=utf-8'

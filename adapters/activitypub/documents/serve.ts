@@ -1,4 +1,4 @@
-// Every request below this channel's paths: documents for other servers, pages for people, and the inboxes.
+// Serves every request below this channel's paths: documents for other servers, pages for people, and the inboxes.
 import type { AgentProfile, FileSource, JsonObject, ServeContext } from '../../../src/contract/index.ts'
 import { noteContext } from '../wire/iris.ts'
 import { followerKey, ownFamilies } from '../wire/records.ts'
@@ -151,7 +151,7 @@ async function serveNote(
   }
 }
 
-// A file that goes with a post, for readers that know its address: as long as the post is there, and the file is.
+// A file of a post is served to readers that know its address, as long as the post is there, and the file is.
 
 export type MediaDeps = { readonly notes: Pick<OwnNotes, 'find'>; readonly files: FileSource | undefined }
 
@@ -213,7 +213,7 @@ function parseAccept(accept: string): readonly Range[] {
     })
 }
 
-// One post, for its readers. Other clients get the same answer as for a post that never was.
+// A client that may not read a post gets the same answer as for a post that never was.
 
 export type NoteReading =
   | { readonly kind: 'shown'; readonly note: JsonObject; readonly isPrivate: boolean }

@@ -1,4 +1,4 @@
-// The addresses of everything of ours, built and parsed. They never change: other servers keep them.
+// URLs of everything of ours, built and parsed. They never change: other servers keep them.
 import { profileIri } from '../wire/iris.ts'
 
 export type DocumentUrls = {

@@ -1,4 +1,4 @@
-// What an activity is read against: where it came to, who is here, and how the operator wants to be treated. Pure.
+// The context of an activity: where it came to, which agents are here, who may read it, and which agents it is for. Pure.
 import { type Connection, formatAddress, type IgnoredEvent, type RawRequest } from '../../../src/contract/index.ts'
 import type { DocumentUrls } from '../documents/urls.ts'
 import type { ModerationRules } from '../moderation.ts'
@@ -52,7 +52,7 @@ export function safeIri(iri: string | undefined, maxLength = 1000): string | und
   return iri !== undefined && iri.length <= maxLength && /^[\x21-\x7e]+$/.test(iri) ? iri : undefined
 }
 
-// Who may read an activity, and which of our agents it is for. A name in the text addresses no agent: only a mention together with an address
+// A name in the text addresses no agent: only a mention together with an address
 // counts, or a note that went to few people and to us. Pure.
 
 const widest: readonly Visibility[] = ['direct', 'followers', 'unlisted', 'public']

@@ -1,4 +1,4 @@
-// Hop 3: one activity, and what it asks of us. Only what a person says to an agent becomes a message. Pure.
+// Normalizes one activity. Only what a person says to an agent becomes a message. Pure.
 import type { Connection, InboundEvent, RawRequest } from '../../../src/contract/index.ts'
 import { type ActivityPayload, nothingKnown } from '../wire/activity.ts'
 import {

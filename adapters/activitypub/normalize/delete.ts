@@ -1,4 +1,4 @@
-// Hop 3: something is taken back, or an account is gone. Pure.
+// Normalizes Delete: a note is taken back, or an account is deleted. Pure.
 import type { IgnoredEvent, InboundEvent, InboundMessage, RecordWrite } from '../../../src/contract/index.ts'
 import { textPart } from '../../../src/contract/index.ts'
 import type { ReadObject } from '../wire/activity.ts'

@@ -1,4 +1,4 @@
-// Hop 3: who follows an agent. A follow is answered by the protocol's own rules; only the operator decides who may. Pure.
+// Normalizes Follow, Block and Flag. A follow is answered by the protocol's own rules; only the operator decides who may. Pure.
 import type { IgnoredEvent, RecordWrite } from '../../../src/contract/index.ts'
 import { htmlToText } from '../../../src/markdown/index.ts'
 import { iriHost } from '../signatures/host-authority.ts'
@@ -68,7 +68,7 @@ export function normalizeUndoFollow(scene: ActivityContext, agent: string): Igno
   return ignoreActivity(scene, 'unfollowed', { effects })
 }
 
-// Hop 3: what an actor does about an agent without saying anything to it: blocks it, or reports it. Pure.
+// An actor that blocks or reports an agent says nothing to it. Pure.
 
 /** Nothing goes there any more, also not what waits; no server is told. */
 export function normalizeBlock(scene: ActivityContext): IgnoredEvent {

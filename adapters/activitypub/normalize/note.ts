@@ -1,4 +1,4 @@
-// Hop 3: what a person wrote, new or changed, as one message for each agent of ours that it is for. Pure.
+// Normalizes a note, new or edited, into one message for each agent of ours that it is for. Pure.
 import {
   type ChannelContext,
   type InboundEvent,
@@ -73,7 +73,7 @@ export function normalizeNote(
 
 /**
  * A post that is only named: its server is asked for it when it is answered, never before the delivery is. Until then the activity
- * says whom it is for; whether the post says so too, and is its sender's, is looked at then (around.ts).
+ * says whom it is for; whether the post says so too, and is its sender's, is looked at then (thread-ancestors.ts).
  */
 function normalizeLinkedNote(scene: ActivityContext, iri: string): readonly InboundEvent[] {
   const { activity, signer } = scene.gated
@@ -224,7 +224,7 @@ function noteChannelContext(scene: ActivityContext, { object, id, agent, visibil
   }
 }
 
-// Where an answer goes, and what it answers, written down for render (wire/call.ts). Pure.
+// Where a reply goes, and what it answers, stored for render (wire/delivery.ts). Pure.
 
 type Answered = {
   readonly object: ReadObject

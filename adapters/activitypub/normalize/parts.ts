@@ -1,4 +1,4 @@
-// What a note says, in reading order: its warning, its title, its words, what it offers to choose from, what it points to, its
+// Parts of a note, in reading order: its warning, its title, its words, what it offers to choose from, what it points to, its
 // files. Nothing of it is fetched. Pure.
 import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
 import { checkTarget } from '../../../src/lib/index.ts'
@@ -92,7 +92,8 @@ function isWebLink(url: string | undefined): url is string {
   return url !== undefined && url.length <= 4096 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 }
 
-// A note to an agent begins with its name, because that is how it gets there. To the agent it says nothing. Pure.
+// A note to an agent begins with its name, because that is how it gets there. To the agent that says nothing, so it is removed.
+// Pure.
 
 /** `names`: how this agent may be written, with what may stand behind each; the longest is taken. */
 export function withoutLeadingMention(text: string, names: readonly string[]): string {

@@ -1,4 +1,4 @@
-// Who wrote, and how we know: the actor by its address, shown by the handle its server gives it. Pure.
+// The sender of an activity: the actor by its address, shown by the handle its server gives it. Pure.
 import {
   cleanName,
   formatAddress,

@@ -1,4 +1,5 @@
-// What goes beside the words: files that are stored or have an address, and pictures the words show. The rest stays a line of text. Pure.
+// Attachments of a note: files that are stored or have an address, and pictures the words show. The rest stays a line of text.
+// Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import { type Block, type Inline, type Root, replyTree } from '../../../src/markdown/index.ts'
 import { storedScheme } from '../wire/delivery.ts'
@@ -80,8 +81,6 @@ function attachmentDocument(url: string, mediaType: string, alt: string): JsonOb
   const type = { image: 'Image', video: 'Video', audio: 'Audio' }[family] ?? 'Document'
   return { type, mediaType, url, name: alt.slice(0, maxAlt).toWellFormed() }
 }
-
-// All words of a tree, in reading order. Pure.
 
 export function listInlines({ children }: Root): readonly Inline[] {
   return children.flatMap(blockInlines)

@@ -1,4 +1,4 @@
-// The words of a reply as notes of a thread. Those who are notified are named visibly, in the first note. Pure.
+// The text of a reply as notes of a thread. Actors that are notified are named visibly, in the first note. Pure.
 import type { NormalizedResponse } from '../../../src/contract/index.ts'
 import { type Block, type Inline, type Root, replyTree } from '../../../src/markdown/index.ts'
 import type { ActivityPubReplyTo, Person } from '../wire/delivery.ts'

@@ -1,4 +1,4 @@
-// Hop 8: a reply to notes that have no id yet. A question of policy goes only to the person it asks. Pure.
+// Renders a reply to notes that have no id yet, with their audience. An approval question goes only to the person it asks. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import { writeMarkdown } from '../../../src/markdown/index.ts'
 import {
@@ -118,7 +118,7 @@ function communityRecipients(community: string | undefined): DraftCall['recipien
   return community === undefined ? [] : [{ actor: community, inbox: community, shared_inbox: null, is_community: true }]
 }
 
-// One note, all of it but its id and its time. Lists are lists also where they hold one thing: some readers insist. Pure.
+// Lists are lists also where they hold one thing: some readers insist. Pure.
 
 export type DraftFacts = {
   readonly to: ActivityPubReplyTo
@@ -189,7 +189,7 @@ function jsonByteLength(value: JsonObject): number {
   return new TextEncoder().encode(JSON.stringify(value)).length
 }
 
-// Who may read a reply: as many as could read what it answers, or fewer, never more. Pure.
+// The audience of a reply: as many as could read what it answers, or fewer, never more. Pure.
 
 export type Audience = { readonly to: readonly string[]; readonly cc: readonly string[] }
 

@@ -1,5 +1,6 @@
-// What a community passes on (Lemmy's Announce of a Create). That the community did is proven; what its members wrote is
-// believed as their own servers show it, and is theirs. No server is asked unless an agent of ours is mentioned, or has what is taken back.
+// Posts that a community passes on (Lemmy's Announce of a Create). That the community did is proven; what its members wrote is
+// believed as their own servers show it, and is theirs. No server is asked unless an agent of ours is mentioned, or has what is
+// taken back.
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import type { Absent } from '../actors/remote-cache.ts'
 import type { RemoteLookup } from '../actors/remote-lookup.ts'

@@ -1,4 +1,5 @@
-// Who signed an activity: by the request's own signature; by the activity's proof only where the operator lets proofs stand alone.
+// Authenticates the signer of an activity or a request: by the request's own signature; by the activity's proof only where the
+// operator lets proofs stand alone.
 import type { OnceClaim } from '../../../src/contract/index.ts'
 import { sha256Bytes, toHex } from '../../../src/lib/index.ts'
 import type { DocumentDeps } from '../documents/document-deps.ts'
@@ -139,7 +140,7 @@ async function anyValid<T, J extends string>(
   return last
 }
 
-// The key that a signature names, its owner, and the signature against it. A key that does not fit is fetched anew once: its
+// A key that does not fit is fetched anew once: its
 // owner may have changed it. Not twice within a minute: else a sender of forgeries has us ask their victim.
 
 const brakeMs = 60_000
@@ -201,7 +202,7 @@ function rejectMissingKey({ kind }: Exclude<KeyAnswer, { kind: 'found' }>): Reje
   }
 }
 
-// The port through which verification asks for an actor's key. Its implementation fetches, caches and guards.
+// How verification asks for an actor's key. The implementation fetches, caches and guards.
 
 export type KeyAnswer =
   /** The actor is the key's owner, read from the owner's own document, which lists the key. */
@@ -219,7 +220,7 @@ export interface KeySource {
   refresh(keyId: string): Promise<KeyAnswer>
 }
 
-// Who asks for a document, where they prove it by a signature of the request.
+// A reader of a document may prove who they are by a signature of the request.
 
 export type ReaderVerifierDeps = {
   readonly keys: KeySource

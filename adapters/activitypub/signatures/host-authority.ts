@@ -1,4 +1,4 @@
-// Which ids a server may speak for: those of its own host, and no others.
+// Host authority: which ids a server may speak for, those of its own host and no others.
 import type { ReadActivity } from '../wire/activity.ts'
 import type { SignatureRejectReason } from './rejection.ts'
 

@@ -93,7 +93,7 @@ async function hashProofForm([options, document]: Form): Promise<Uint8Array<Arra
   return both
 }
 
-// A proof inside the activity itself (FEP-8b32, eddsa-jcs-2022): it holds also where another server passes the activity on.
+// A proof holds also where another server passes the activity on.
 
 export type ProofKey = { readonly id: string; readonly privateKey: CryptoKey }
 

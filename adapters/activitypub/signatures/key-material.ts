@@ -1,4 +1,5 @@
-// The key itself, in the two spellings of the fediverse, as the one the platform reads: SPKI in base64.
+// Public keys in the two spellings of the fediverse, converted to the one the platform reads (SPKI in base64), and the encodings
+// they need.
 import type { RemoteKey } from '../wire/activity.ts'
 
 export type KeyMaterial = Pick<RemoteKey, 'algorithm' | 'spki'>
@@ -85,7 +86,7 @@ export function toBase58(bytes: Uint8Array): string {
   return `${'1'.repeat(zeros === -1 ? bytes.length : zeros)}${text}`
 }
 
-// Base64 and base58 to bytes, in their one strict form each.
+// Base64 and base58 are decoded in their one strict form each.
 
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 const base58Letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
@@ -114,8 +115,6 @@ export function decodeBase58(text: string, length: number): Uint8Array<ArrayBuff
   }
   return bytes
 }
-
-// Encodes bytes as the texts that signatures and proofs are written in.
 
 const base58Alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 

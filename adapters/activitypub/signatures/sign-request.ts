@@ -1,4 +1,4 @@
-// A request signed as its receiver wants it: the old draft that every server reads, or RFC 9421. Always at the moment it is sent.
+// Signs a request as its receiver wants it: the old draft that every server reads, or RFC 9421. Always at the moment it is sent.
 // Ours and not the library's: it signs the bytes we send and nothing has to be parsed for it.
 import { encodeBase64, encodeUtf8, hashSha256, toBase64 } from './key-material.ts'
 import type { ActorKeys, KeyOwner } from './own-keys.ts'
@@ -69,7 +69,7 @@ async function signRsaSha256({ privateKey }: SigningKey, text: string): Promise<
   return encodeBase64(await crypto.subtle.sign('RSASSA-PKCS1-v1_5', privateKey, encodeUtf8(text)))
 }
 
-// Requests to servers that answer only verified ones: signed by our instance, in the form that every one of them knows.
+// Requests to servers that answer only verified ones are signed by our instance, in the form that every one of them knows.
 
 export type SignGetDeps = { readonly keys: ActorKeys; readonly instance: KeyOwner; readonly now: () => number }
 

@@ -1,4 +1,4 @@
-// When a signature counts. Clocks of servers differ by up to an hour; an end that its signer set is kept to the second.
+// The age of a signature. Clocks of servers differ by up to an hour; an end that its signer set is kept to the second.
 import { checkClockSkew } from '../../../src/lib/index.ts'
 import type { SignatureRejectReason } from './rejection.ts'
 

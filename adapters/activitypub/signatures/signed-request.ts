@@ -1,4 +1,4 @@
-// A request as its signature sees it, and what a signature claims about it.
+// A signed request: its components as a signature sees them, what the signature claims, and the digest of its body.
 import type { RawRequest } from '../../../src/contract/index.ts'
 import { sha256Bytes } from '../../../src/lib/index.ts'
 import { decodeStrictBase64 } from './key-material.ts'
@@ -62,7 +62,7 @@ function normalizeHost(given: string | undefined, authority: string): string {
   return isOurs && given !== undefined ? given : authority
 }
 
-// Checks that the body is the one that was signed: every digest that came with it must match. One whose
+// Every digest that came with the body must match. One whose
 // algorithm we cannot compute may be the wrong one of two, so it is not passed over.
 
 type Headers = Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-// Hop 2: verifies that an activity comes from the actor it names. The order is the point: cheap checks come first,
+// Verifies that an activity comes from the actor it names. The order is the point: cheap checks come first,
 // and no other server is asked anything before all that can be judged here has been.
 import type { RawRequest, StoredEventFacts, TransportAnswer, VerifyResult } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/lib/index.ts'
@@ -174,7 +174,7 @@ function checkValueShape(value: unknown, depth: number, seen: { names: number })
   return undefined
 }
 
-// An activity that was verified when it came and is read again from what was kept: itself, and whose it was. The author must
+// An activity that was verified when it came may be read again from what was stored: itself, and whose it was. The author must
 // still be known; they are never guessed, and no signature is looked for in what has none any more.
 
 export type ReverifyDeps = {

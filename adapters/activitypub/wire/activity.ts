@@ -1,4 +1,4 @@
-// An activity as plain JSON says it, read once: every shape that servers write becomes the one below.
+// Types of activities, actors and keys: every shape that servers write becomes the ones below.
 import type { JsonObject, OnceClaim } from '../../../src/contract/index.ts'
 
 export type Visibility = 'public' | 'unlisted' | 'followers' | 'direct'
@@ -75,8 +75,6 @@ export type VerifiedActivity = {
   readonly inboxOf: string | undefined
 }
 
-// An actor on another server, as its own server describes it.
-
 export type RemoteKey = {
   /** IRI of the key. */
   readonly id: string
@@ -107,7 +105,7 @@ export type RemoteActor = {
   readonly fetchedAt: string
 }
 
-// What verify hands to normalize: an activity that was proven, and what the channel knows already about those in it.
+// verify hands to normalize an activity that was proven, and what the channel knows already about actors in it.
 
 export type KnownFacts = {
   /** Agents of ours that the author has blocked. */

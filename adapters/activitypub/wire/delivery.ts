@@ -1,4 +1,4 @@
-// What goes out, as data: a reply that has no name yet, and one delivery to one inbox. It is signed when it is sent, never before.
+// Outgoing calls as data: a reply that has no id yet, and one delivery to one inbox. It is signed when it is sent, never before.
 import * as z from 'zod'
 import type { JsonObject } from '../../../src/contract/index.ts'
 

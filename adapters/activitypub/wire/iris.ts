@@ -30,7 +30,7 @@ export function mediaIri(origin: string, agent: string, name: string): string {
   return `${actorIri(origin, agent)}/media/${name}`
 }
 
-// The JSON-LD context of our posts: the same where they are delivered, fetched and listed.
+// The JSON-LD context of our posts is the same where they are delivered, fetched and listed.
 
 /** Said inline, so that no server has to fetch what our words mean. */
 export const noteContext: JsonObject = {

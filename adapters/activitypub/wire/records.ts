@@ -1,4 +1,4 @@
-// What the channel keeps for good about others beyond who follows: who wants nothing from us, what was reported, what was for several.
+// Records of this channel, by family: followers and requests, blocks, reports, key generations.
 import type { JsonObject, ProtocolReply, Records, RecordWrite } from '../../../src/contract/index.ts'
 import type { InboxCall } from './delivery.ts'
 
@@ -31,7 +31,7 @@ export async function hasBlocked(records: Records, agent: string, actor: string)
   return (await records.get(peerFamilies.block, peerKey(agent, actor))) !== undefined
 }
 
-// What this channel keeps for good, by family: who follows an agent, and how often its keys were made anew (what it has posted: call.ts).
+// Followers of an agent, and how often its keys were rotated (its posts: delivery.ts).
 
 export const ownFamilies = {
   /** Key: `followerKey`. Value: whom to tell where, and by which Follow of when (`asker.ts`). */
@@ -44,7 +44,7 @@ export function followerKey(agent: string, actor: string): string {
   return `${agent} ${actor}`
 }
 
-// Servers and accounts that the operator blocked while the gateway ran. The list is the operator's own, and no person's erasure removes it.
+// Blocks are the operator's own list, and no person's erasure removes them.
 
 export const blockFamilies = {
   /** Key: a host, or the address of an actor. Value: `{ severity, comment }`. */
@@ -54,8 +54,6 @@ export const blockFamilies = {
 } as const
 
 export const versionKey = 'all'
-
-// Who asked to follow an agent, as it is kept: beside a request, and beside a follower. Pure.
 
 export type FollowRecord = {
   readonly agent: string
