@@ -1,4 +1,4 @@
-// Hop 8: delivers by appending to the run's log, under a key that makes repeating it harmless.
+// Delivers by appending to the run's log, under a key that makes repeating it harmless.
 import type { Attempt, DeliveryOutcome, RunLog } from '../../src/contract/index.ts'
 import type { AguiCall } from './wire.ts'
 

@@ -1,4 +1,4 @@
-// Hop 3: a run request to one message. Only the trailing user messages count; our transcript is the history.
+// Normalizes a run request into one message. Only the trailing user messages count; our transcript is the history.
 import type { ZodError } from 'zod'
 import {
   bearerEvidenceFacts,

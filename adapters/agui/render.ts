@@ -1,4 +1,4 @@
-// Hop 8: the reply becomes the last event of its run, and the request that watches it gets it as JSON. Pure.
+// Renders a reply into the last event of its run, and the request that watches it gets it as JSON. Pure.
 import {
   type AcceptResult,
   isKnownPart,

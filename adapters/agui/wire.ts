@@ -249,7 +249,7 @@ export const describedRun: DescribedRequest = {
   problems: [409, 413, 415, 500],
 }
 
-// Reads the content blocks of a message: text, and files in both spellings of the protocol. Pure.
+// Content blocks are text, and files in both spellings of the protocol. Pure.
 
 /** A client of two versions sends an attachment in both spellings. */
 export function uniqueParts(parts: readonly Part[]): readonly Part[] {

@@ -1,4 +1,4 @@
-// The log of a run, told as AG-UI events in an order its clients accept: whatever was opened is closed before
+// The log of a run as AG-UI events in an order its clients accept: whatever was opened is closed before
 // anything ends the run, nothing comes after its end, and a new try replaces what an earlier one showed.
 import {
   isKnownPart,
