@@ -1,5 +1,6 @@
-// The resolver for authentication: every answer bounded, remembered for a while, and counted for each mail, so that no
-// domain can make a mail expensive. What is not known is never remembered.
+// DNS for mail authentication, by Node's resolver or over HTTPS: every answer bounded, cached for a while, and counted for each
+// mail, so that no
+// domain can make a mail expensive. What is not known is never cached.
 
 import { importOnNode } from '../../src/contract/index.ts'
 import {
@@ -132,7 +133,7 @@ function dnsError(code: string, name: string): Error {
   return Object.assign(Object.create(Error.prototype) as Error, { message: `${code} ${name}`, code })
 }
 
-// DNS questions and answers, apart from the resolver that is asked (node-lookup.ts, doh-lookup.ts).
+// Questions and answers, the same for both resolvers.
 
 /** The kinds of record that SPF, DKIM and DMARC ask for. */
 export type RecordType = 'TXT' | 'A' | 'AAAA' | 'MX' | 'PTR' | 'CNAME'
@@ -217,7 +218,7 @@ function readTxtChunks(data: string): readonly string[] {
 const unescapeZoneText = (_: string, escaped: string): string =>
   escaped.length === 3 ? String.fromCharCode(Number(escaped)) : escaped
 
-// DNS by Node's own resolver. Loaded when it is first used: Workers have none (doh-lookup.ts).
+// Node's own resolver is loaded when it is first used: Workers have none.
 
 type TimedAddress = { readonly address: string; readonly ttl: number }
 type NodeResolver = {

@@ -1,4 +1,5 @@
-// A mailbox as an inbound source: one mail after the other, marked and passed by only after it is committed; connects again by itself.
+// IMAP: a mailbox as an inbound source. One mail after the other, marked and passed by only after it is committed; connects again
+// by itself.
 
 import type { ImapFlow, SearchObject } from 'imapflow'
 import * as z from 'zod'
@@ -159,7 +160,7 @@ async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   clearTimeout(timer)
 }
 
-// The place in a mailbox, as it is kept between two holds.
+// The cursor of a mailbox, as it is kept between two leases.
 
 const cursorSchema = z.object({
   v: z.literal(1),
@@ -182,8 +183,8 @@ function readCursor(text: string | undefined): ImapCursor | undefined {
   }
 }
 
-// What the server that delivered a mail into the mailbox wrote on top of it. Only above the first Received field: below it everything is
-// the sender's.
+// Of the fields that the delivering server wrote, only those above the first Received field count: below it everything is the
+// sender's.
 
 export type DeliveryFields = {
   /** Undefined: it was not written down. Empty: the null sender. */
@@ -374,7 +375,7 @@ async function waitForChange(
   }
 }
 
-// Which mailbox is read, and what is done with what was taken.
+// Settings: which mailbox is read, and what is done with what was taken.
 
 export type ImapSettings = {
   readonly host: string

@@ -1,4 +1,5 @@
-// Which conversation a mail asks to join, best guess first, and never by its subject. Accept lets it in only where its proven
+// Threading: which conversation a mail asks to join, best guess first, and never by its subject. Accept lets it in only where its
+// proven
 // sender takes part already.
 
 import { type ChannelDeps, GatewayError, type Hmac, type KeyRing } from '../../src/contract/index.ts'
@@ -123,7 +124,7 @@ export function createReplyTokens(hmac: Hmac, { current, all }: MailSecrets): Re
   }
 }
 
-// The secret that tokens and hops are made with.
+// One secret for tokens and for the signed count of agents.
 
 type MailSecrets = {
   readonly current: () => Promise<string>

@@ -1,4 +1,5 @@
-// One link for each question: unguessable, made anew from the delivery at every try, and known by a note that ends (docs/approvals.md).
+// Approval links: one for each question, unguessable, made anew from the delivery at every try, and known by a row that expires
+// (docs/approvals.md).
 
 import * as z from 'zod'
 import type { Attempt, JsonObject, TtlStore } from '../../../src/contract/index.ts'
@@ -69,7 +70,7 @@ function noteLifeMs({ expires_at }: MailDecision, now: number): number {
   return expires_at === null ? lifeMs : Math.max(0, Date.parse(expires_at) - now) + lifeMs
 }
 
-// What is known about a decision link: which question it is about, whose decision it is, and whether it was made.
+// A link's row says which question it is about, whose decision it is, and whether it was made.
 
 const decidedFamily = 'mail-decided'
 const rememberedMs = 30 * 24 * 60 * 60 * 1000

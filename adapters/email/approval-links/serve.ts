@@ -1,4 +1,5 @@
-// Decision links in a browser. Looking changes nothing, because programs that check mails follow every link in them; pressing decides
+// Serves approval links in a browser. Looking changes nothing, because programs that check mails follow every link in them;
+// pressing decides
 // once (docs/approvals.md).
 import {
   type ChannelDeps,
@@ -136,7 +137,7 @@ function alreadyDecidedMessage(decision: string): PageMessage {
   return { status: 410, title: `This was ${what} already`, words: 'The link works once. You can close this window.' }
 }
 
-// A pressed button behind a decision link, as the command it stands for: from the person the link was sent to, proven by having it. Pure.
+// A pressed button is the command it stands for: from the person the link was sent to, proven by having it. Pure.
 
 export type PressedDecision = {
   readonly decision: Decision
@@ -217,7 +218,7 @@ function decisionSender(
   })
 }
 
-// The pages behind a decision link. Small, readable without scripts, loading nothing: what a person is asked, until when, and two buttons.
+// The pages are small, readable without scripts, loading nothing: what a person is asked, until when, and two buttons.
 
 const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',

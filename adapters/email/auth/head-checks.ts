@@ -1,5 +1,6 @@
-// The four questions that mailauth answers, each as data in and data out but for the name system. Of a mail it reads the head only:
-// a signature says which hash the body should have, and whether it does is asked afterwards, of signatures that hold (library.ts).
+// DKIM, SPF, DMARC and ARC by mailauth, each as data in and data out but for DNS. Of a mail it reads the head only:
+// a signature says which hash the body should have, and whether it does is asked afterwards, of signatures that hold
+// (mail-checks.ts).
 
 import type { BodyForm } from '../dkim/body-hash.ts'
 import type { Resolve } from '../dns.ts'
@@ -92,7 +93,8 @@ export type HeadChecks = {
 
 let loaded: Promise<HeadChecks> | undefined
 
-// On Workers it is bundled with names for RSA's digests that workerd knows (scripts/worker-crypto.js); self-test.ts finds out.
+// On Workers it is bundled with names for RSA's digests that workerd knows (scripts/worker-crypto.js); the self-test of
+// authenticate.ts finds out.
 export function loadHeadChecks(): Promise<HeadChecks> {
   loaded ??= loadMailauth()
   return loaded

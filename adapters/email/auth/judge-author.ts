@@ -272,7 +272,7 @@ const dnsUnknownRefusal = (dns: MailResolver): MailRefusal => ({
   remedy: 'Send it again later: the name system did not tell who may send for this domain.',
 })
 
-// SPF: whether the server that handed the mail over may send for the domain of its envelope. Says nothing of who wrote it.
+// SPF: whether the client may send for the domain of the envelope. Says nothing of who wrote the mail.
 
 type Origin = {
   /** Domains for which the server may send. */
@@ -313,8 +313,6 @@ async function checkSpfOrigin(
 /** Could be of one owner: they end in the same two labels. */
 const mayShareOwner = (one: string, other: string): boolean => lastTwoLabels(one) === lastTwoLabels(other)
 const lastTwoLabels = (domain: string): string => domain.split('.').slice(-2).join('.')
-
-// Settings of mail authentication.
 
 export type AuthSettings = {
   /** Domains of relays whose ARC seals are believed. */

@@ -1,4 +1,4 @@
-// Signatures of a mail, checked in the order of what they cost: what the mail's head alone can refute is never hashed.
+// Checks the signatures of a mail in the order of what they cost: what the mail's head alone can refute is never hashed.
 
 import { type BodyForm, hashBody, withLineEnds } from '../dkim/body-hash.ts'
 import type { Resolve } from '../dns.ts'

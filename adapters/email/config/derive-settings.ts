@@ -1,4 +1,4 @@
-// The settings of a domain as each part of the channel wants them.
+// Derives the settings of each part of the channel from those of a domain.
 import { type Adapter, type Mailer, type Secret, secret } from '../../../src/contract/index.ts'
 import type { AuthSettings } from '../auth/judge-author.ts'
 import type { DeliverySettings } from '../deliver/settings.ts'
@@ -131,8 +131,6 @@ function deliveryNotice(settings: EmailSettings, { host, carrier }: NoticeDeps, 
     ? `mail to agents @${host} is taken from this machine only: put a mail server in front, or set EMAIL_SMTP_HOST=0.0.0.0 and EMAIL_SMTP_PORT=25`
     : undefined
 }
-
-// Settings of each ingress, and what it asks of the rest of the channel.
 
 /** An ingress that is left out is closed: whatever claims to have come by it is rejected. */
 export type IngressSettings = {

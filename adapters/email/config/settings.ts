@@ -177,7 +177,7 @@ export function isLoopbackHost(host: string): boolean {
   return host === '::1' || host === 'localhost' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
-// Checks the mail settings on a runtime without a machine of its own: it needs that runtime's mailer, and no setting that only Node can follow.
+// On a runtime without a machine of its own the settings need that runtime's mailer, and nothing that only Node can do.
 
 /** Settings that only a machine of its own can follow: an operator who sets one expects something that will not happen there. */
 const nodeOnlySettings = [
@@ -207,8 +207,6 @@ export function requireHostedSettings(
 function isSettingGiven(value: EmailSettings[(typeof nodeOnlySettings)[number][0]]): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined
 }
-
-// Parses the URL of a mailbox.
 
 /** What a mailbox is reached by. */
 export type MailboxUrl = {

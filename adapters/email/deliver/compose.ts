@@ -1,4 +1,4 @@
-// The bytes of one mail, made by nodemailer's composer: structure and encodings are its own, what stands in the header is ours. It may
+// Composes the bytes of one mail with nodemailer: structure and encodings are its own, what stands in the header is ours. It may
 // open no file and no address; every address is checked before it gets here, and the envelope is never read out of the header.
 import { type DeliveryOutcome, type FileSource, GatewayError } from '../../../src/contract/index.ts'
 import type { Block, Inline } from '../../../src/markdown/index.ts'
@@ -91,7 +91,7 @@ function isMimeType(mime: string): boolean {
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i.test(mime)
 }
 
-// Files of a mail: as many as fit go along, the others as links that end. Bytes flow from where they are kept.
+// As many files as fit go along, the others as links that expire. Bytes flow from where they are kept.
 
 export type Enclosed = MailFileCall & { readonly body: ReadableStream<Uint8Array>; readonly size: number }
 type Linked = {
@@ -141,7 +141,7 @@ export async function openEnclosures(
   return { kind: 'files', enclosed, linked, end: releaseFiles }
 }
 
-// The text and HTML bodies of a mail as they go out: what the agent says, how to decide, links to large files, and the quote.
+// The bodies hold what the agent says, how to decide, links to large files, and the quote.
 
 type MailBodies = { readonly text: string; readonly html: string }
 

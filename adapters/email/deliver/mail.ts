@@ -1,4 +1,4 @@
-// Hop 8: delivers one mail. The same call makes the same mail at every try, but for its Date, its boundaries and its signature.
+// Delivers one mail. The same call makes the same mail at every try, but for its Date, its boundaries and its signature.
 import { type Attempt, type DeliveryOutcome, isGatewayError } from '../../../src/contract/index.ts'
 import { createDecisionLinks } from '../approval-links/links.ts'
 import { loadDkimKeys } from '../dkim/keys.ts'
@@ -114,8 +114,6 @@ async function agentHopHeaders(
   const shared = settings.siblingSecret?.reveal() ?? (await secret())
   return { [hopHeader]: await signHop(hmac, shared, call.hop, messageId) }
 }
-
-// Decides which mails carry the signed count of agents.
 
 /** Whether an agent may read it: one of ours, one of a gateway we know, or one that counts already. */
 function mayReachAgents({ to, cc, hop }: MailCall, { domain, siblings = [] }: DeliverySettings): boolean {

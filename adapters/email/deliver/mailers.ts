@@ -1,4 +1,5 @@
-// Handing a mail to a server: nodemailer's pool, kept for as long as the process. It never sends again by itself, so that every try is
+// Mailers: an SMTP relay (nodemailer's pool), a folder for development, and the binding of Workers. None retries by itself, so
+// that every try is
 // a row of ours.
 import {
   type Attempt,
@@ -75,7 +76,7 @@ function poolOptions(url: Secret, callTimeoutMs: number): object {
   }
 }
 
-// What became of a mail that was handed to a server. The server's own words are shown, cleaned and short.
+// Of a server's answer its own words are shown, cleaned and short.
 
 /** A server that puts off whom it does not know yet wants some minutes (RFC 6647, 2.1). */
 const greylistMs = 5 * 60_000
@@ -124,7 +125,7 @@ function smtpReason(code: number, response: string): string {
   return words === '' ? `smtp_${code}` : `smtp_${code}: ${words.toWellFormed()}`
 }
 
-// Waits for a send no longer than its attempt lasts, where the send itself cannot be cancelled.
+// A send that cannot be cancelled is waited for no longer than its attempt lasts.
 
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const over = Promise.withResolvers<never>()
@@ -141,7 +142,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promi
   }
 }
 
-// Writes each mail as a file into a folder, for development without a server. The envelope stands before it, as servers note it.
+// For development without a server each mail is a file in a folder. The envelope stands before it, as servers note it.
 
 export function createFolderMailer(folder: string): SendMail {
   return async ({ raw, envelope, messageId }) => {
@@ -167,7 +168,8 @@ export function createFolderMailer(folder: string): SendMail {
   }
 }
 
-// Sends mail on Workers, by the binding `send_email`. Cloudflare makes the bytes, signs them and names them; of our headers it takes those of
+// On Workers mail goes by the binding `send_email`. Cloudflare makes the bytes, signs them and names them; of our headers it takes
+// those of
 // threads, those that begin with X-, and a few more.
 
 /** The id is Cloudflare's and another at every try: a recipient could not tell a second mail from the first. */

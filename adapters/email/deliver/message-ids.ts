@@ -1,4 +1,4 @@
-// The ids of a mail of ours: the same at every try, so that a recipient who gets it twice can tell.
+// Message-IDs of our mails: the same at every try, so that a recipient who gets one twice can tell.
 import type { Attempt, DeliveryOutcome, TtlStore } from '../../../src/contract/index.ts'
 import { threadKey, threadName } from '../threading.ts'
 import { isMessageId, isPlainMailAddress, mailSubject } from '../wire/address.ts'

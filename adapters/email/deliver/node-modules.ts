@@ -1,4 +1,4 @@
-// Parts that need Node, loaded by the first mail that uses them: so that the bundle for Workers stays without them.
+// Loads the parts that need Node, by the first mail that uses them: so that the bundle for Workers stays without them.
 import { importOnNode } from '../../../src/contract/index.ts'
 
 export type NodeFiles = {

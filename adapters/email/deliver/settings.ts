@@ -26,7 +26,7 @@ export type DeliverySettings = {
   readonly isPooled?: boolean
 }
 
-/** Signed keys of threads: threads/token.ts. */
+/** Signed keys of threads: threading.ts. */
 export interface TokenMint {
   mint(key: string): Promise<string>
 }

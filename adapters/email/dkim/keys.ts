@@ -1,4 +1,4 @@
-// Keys for signing mail: made once, kept in one file for its owner alone, and the DNS records to publish for them.
+// DKIM keys: generated once, kept in one file for its owner alone, and the DNS records to publish for them.
 import { GatewayError, secret } from '../../../src/contract/index.ts'
 import { nodeFiles } from '../deliver/node-modules.ts'
 import type { DeliverySettings, DkimKey } from '../deliver/settings.ts'
@@ -110,7 +110,7 @@ function hasErrorCode(error: unknown, code: string): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }
 
-// Keys for signing: from the settings, or from the file that `parley email setup` wrote.
+// Keys come from the settings, or from the file that `parley email setup` wrote.
 
 type DkimKeyFile = { readonly domain: string; readonly keys: readonly DkimKey[] }
 

@@ -1,4 +1,4 @@
-// Encoded words (RFC 2047) as text. What cannot be decoded stays as it is written.
+// Decodes encoded words (RFC 2047). What cannot be decoded stays as it is written.
 import { decodeCharset, decodeUtf7, utf7Names } from '../mime/charset.ts'
 
 const encoded = /=\?([^?\s]{1,60})\?([bq])\?([^? \t\r\n]*)\?=/gi

@@ -1,4 +1,5 @@
-// The head of a mail cut into its fields, on the raw bytes. Where readers of mail are known to disagree (a name before a space, a
+// Splits the head of a mail into its fields, on the raw bytes. Where readers of mail are known to disagree (a name before a space,
+// a
 // fold or a blank) the field counts as one more of its kind, so that a sender cannot hide a second one from us or from others.
 import type { HeaderField, HeadFault } from '../wire/mail.ts'
 

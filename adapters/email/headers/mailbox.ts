@@ -1,4 +1,4 @@
-// Mailboxes, read strictly (RFC 5322 3.4 without its obsolete forms): what two readers could read in two ways is not read at all.
+// Parses mailboxes strictly (RFC 5322 3.4 without its obsolete forms): what two readers could read in two ways is not read at all.
 
 import { cleanName } from '../../../src/contract/index.ts'
 import { normalizeDomain } from '../wire/address.ts'
@@ -138,7 +138,7 @@ function readAddress(address: string, name: string): Mailbox | undefined {
   return domain === undefined ? undefined : { address: `${local}@${domain}`, domain, name }
 }
 
-// The display name before an address: shown, never decided by.
+// The display name is shown, never decided by.
 
 const maxWritten = 1000
 const misleading = /@|:\/\/|\bwww\.|\p{Cf}/iu

@@ -1,4 +1,4 @@
-// Hop 2, first look: the head of a mail, read once. Whatever is said about its author later is said about this reading.
+// Scans the head of a mail, once. Whatever is said about its author later is said about this reading.
 import { cleanText } from '../../../src/contract/index.ts'
 import { parseStructured } from '../mime/part-head.ts'
 import type { HeaderField, HeadFault, Mailbox, MailHead } from '../wire/mail.ts'
@@ -80,7 +80,7 @@ function readSubject(decoded: string): string {
   return cleanText(text.trim()).slice(0, maxSubject).toWellFormed()
 }
 
-// The Date of a mail (RFC 5322 3.3, with the zones and years of 4.3), not left to what a runtime takes for a date.
+// The Date (RFC 5322 3.3, with the zones and years of 4.3) is not left to what a runtime takes for a date.
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const zones: Readonly<Record<string, number>> = {
@@ -123,7 +123,7 @@ function zoneMinutes(zone: string): number | undefined {
   return minutes > 1440 ? undefined : minutes * (zone.startsWith('-') ? -1 : 1)
 }
 
-// Ids of mails, and of Exchange's threads: chosen by the sender of the mail, so only their form is believed.
+// Ids of mails, and of Exchange's threads, are chosen by the sender of the mail, so only their form is believed.
 
 const maxIds = 100
 const id = /<([^<>@\s\p{C}]{1,250}@[^<>@\s\p{C}]{1,250})>/gu

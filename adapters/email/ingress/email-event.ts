@@ -1,4 +1,4 @@
-// Mail that the runtime took in itself (a Worker's email event): one recipient, no client address, stored before it is accepted.
+// Mail from the runtime (a Worker's email event): one recipient, no client address, stored before it is accepted.
 import type { Adapter, ChannelDeps, EmailEventResult } from '../../../src/contract/index.ts'
 import { readStream } from '../../../src/lib/index.ts'
 import { answerReply, type Reply, recipientReply, replies } from '../smtp/replies.ts'

@@ -1,4 +1,4 @@
-// Which requests this process brought in itself: over its listener, its mailbox, or the runtime. Known by the identity of their
+// Requests that this process brought in itself, over its listener, its mailbox, or the runtime. Known by the identity of their
 // bytes, so nothing that a request can contain, header or body, makes it one of them.
 import type { RawRequest, RejectReason, TransportAnswer } from '../../../src/contract/index.ts'
 import { mailAsRequest, type ReceivedMail } from '../wire/mail.ts'
@@ -33,7 +33,7 @@ function isLoopbackIp(ip: string | undefined): boolean {
   return ip !== undefined && (ip === '::1' || /^127(?:\.\d{1,3}){3}$/.test(ip))
 }
 
-// The result of verifying an ingress: a mail whose envelope may be believed, or why there is none.
+// An ingress is verified into a mail whose envelope may be believed, or why there is none.
 
 export type IngressResult =
   | { readonly kind: 'mail'; readonly mail: ReceivedMail }
@@ -48,7 +48,7 @@ export function rejectedRequest(reason: RejectReason): IngressResult {
 
 export const mailTooLarge = { kind: 'rejected_event', reason: 'mail_too_large', remedy: 'send a smaller mail' } as const
 
-// Which agent an address means, as far as an ingress has to know: it is asked before a mail is read.
+// Which agent an address means is asked by an ingress before a mail is read.
 
 /**
  * agent: a mail to it may start a turn; bounce: an address of ours that only takes reports; disabled: an agent that takes no mail

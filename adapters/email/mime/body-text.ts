@@ -1,4 +1,4 @@
-// The words of a mail as one text. Plain text is preferred; a page is read where there is no other, as its reader sees it.
+// The text of a mail. Plain text is preferred; HTML is read where there is no other, as its reader sees it.
 import { htmlToText, withoutInvisible } from '../../../src/markdown/index.ts'
 import { markQuote, trimReply, withoutQuoteMarks } from '../quotes/trim-reply.ts'
 import type { BodyFlag } from '../wire/mail.ts'
@@ -94,7 +94,7 @@ async function readLeaf({ read, cut }: Reading, leaf: Leaf): Promise<string> {
   return text
 }
 
-// Which parts of a mail are its words, and which are files beside them (RFC 2046 5.1).
+// Which parts of a mail are its text, and which are files beside it (RFC 2046 5.1).
 
 /** Words in reading order; `either`: the same said twice, as text and as a page. */
 type Words =
@@ -162,7 +162,7 @@ export function spokenLeaves(words: readonly Words[]): ReadonlySet<number> {
   return spoken
 }
 
-// The text of one part: decoded, in one form, without what no reader sees in it.
+// The text of one part: decoded, normalized, without what no reader sees in it.
 
 export type PartText = {
   readonly text: string
@@ -198,7 +198,7 @@ async function collectStream(stream: ReadableStream<Uint8Array>): Promise<Uint8A
   return new Uint8Array(await new Response(stream as BodyInit).arrayBuffer())
 }
 
-// Paragraphs that were broken into lines for sending (RFC 3676, format=flowed), as the paragraphs they are. One pass.
+// Paragraphs that were broken into lines for sending (RFC 3676, format=flowed) are joined again. One pass.
 
 function unflowText(text: string, deletesSpace: boolean): string {
   const lines: string[] = []

@@ -1,4 +1,4 @@
-// Bytes of a mail as text, by the charset it names where that is true and by what the bytes look like where it is not.
+// Decodes bytes of a mail by the charset it names where that is true, and by what the bytes look like where it is not.
 import { cleanText } from '../../../src/contract/index.ts'
 
 /** Names in mails that mean an encoding the platform knows under another one. */

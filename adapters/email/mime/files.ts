@@ -1,4 +1,4 @@
-// The files of a mail, taken out of the mail as it was kept.
+// Files of a mail: their names, their sizes, and their bytes, taken out of the mail as it was stored.
 import { type Adapter, cleanFileName, type RawBlobs } from '../../../src/contract/index.ts'
 import { readStream } from '../../../src/lib/index.ts'
 import { type Encoding, findHeadEnd, type PartHead } from './part-head.ts'
@@ -26,7 +26,7 @@ function stringItems(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
 
-// A file taken out of its mail again, by its place among the parts.
+// A file is found by its place among the parts.
 
 export type OpenedPart = {
   readonly body: ReadableStream<Uint8Array>
@@ -78,7 +78,7 @@ export const findPart: FindPart = async (bytes, index, uncounted) => {
   return { start, end, encoding: head.encoding, mime: head.type.value, name, ...size }
 }
 
-// How many bytes a part has without its transfer encoding, counted where it stands: nothing is decoded for it.
+// The size of a part without its transfer encoding is counted where it stands: nothing is decoded for it.
 
 const equals = 61
 
@@ -111,7 +111,7 @@ function quotedSize(body: Uint8Array): number {
   return size
 }
 
-// The name of a file in a mail: what its sender called it, made safe to show and to store under.
+// The name is what its sender called it, made safe to show and to store under.
 
 export type FileName = {
   readonly name: string

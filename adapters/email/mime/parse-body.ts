@@ -1,4 +1,4 @@
-// What a mail says: the words its author wrote now, its files by their place, and the report it is, where it is one.
+// Parses the body of a mail: the words its author wrote now, its files by their place, and the report it is, where it is one.
 import type { BodyFlag, MailBody, MailFile, MailHead, MailRefusal, MailReport } from '../wire/mail.ts'
 import { chooseWords, type PartText, readPartText, readWords, spokenLeaves } from './body-text.ts'
 import { decodedSize, partFileName } from './files.ts'

@@ -1,4 +1,4 @@
-// The head of one part: the few fields that say what the bytes below are. Of a field that is there twice, the first counts.
+// Parses the head of one part: the few fields that say what the bytes below are. Of a field that is there twice, the first counts.
 import { decodeCharset } from './charset.ts'
 
 export type Encoding = 'base64' | 'quoted-printable' | 'identity'

@@ -1,4 +1,4 @@
-// What a mail is made of: its parts as ranges of the raw bytes, in one pass and within limits. Only this says where a part
+// Splits a mail into its MIME parts as ranges of the raw bytes, in one pass and within limits. Only this says where a part
 // begins and ends; a library sees one part at a time and no structure, so that no two readers disagree about a mail.
 import type { MailRefusal } from '../wire/mail.ts'
 import { findHeadEnd, type PartHead, readPartHead } from './part-head.ts'
@@ -171,8 +171,7 @@ function bodyRefusal(reason: string, remedy: string): MailRefusal {
   return { kind: 'refused', reason, remedy }
 }
 
-// The lines of a mail that end one part and begin another. Every byte is looked at a bounded number of times, however many
-// boundaries are open and however alike they are.
+// Boundary lines: every byte is looked at a bounded number of times, however many boundaries are open and however alike they are.
 
 type BoundaryLine = {
   readonly boundary: string
@@ -249,7 +248,7 @@ function isBlankByte(byte: number | undefined): boolean {
   return byte === cr || byte === space || byte === tab
 }
 
-// How much of a mail is read at all. What is over a limit is refused or left out by name, never read to its end.
+// What is over a limit is refused or left out by name, never read to its end.
 
 export type BodyLimits = {
   /** Of the raw mail. */

@@ -34,7 +34,7 @@ function inferPartType(body: Uint8Array, boundary: string | undefined, encoding:
   return { value: looksLikePage(decodedStart(body, encoding)) ? 'text/html' : 'text/plain', params: new Map() }
 }
 
-/** Its children say what it is: choose-words.ts. */
+/** Its children say what it is: body-text.ts. */
 const unnamedMultipart = 'multipart/unnamed'
 
 const preamble = /\bMIME\b/i

@@ -1,4 +1,4 @@
-// The bytes of one part without their transfer encoding. Base64 is decoded by libraries, one part at a time: by mailparser on
+// Decodes the transfer encoding of one part. Base64 is decoded by libraries, one part at a time: by mailparser on
 // Node, which streams, and by postal-mime where there are no Node streams.
 import { importOnNode } from '../../../src/contract/index.ts'
 import type { Encoding } from './part-head.ts'
@@ -148,7 +148,7 @@ function feedParser(parser: Parser, body: Uint8Array): void {
   feedMore()
 }
 
-// The signs of base64. What is none of them is passed over (RFC 2045 6.8), here and not in a library: they disagree about it.
+// Characters outside of the base64 alphabet are passed over (RFC 2045 6.8), here and not in a library: they disagree about it.
 
 const [lf, equals] = [10, 61]
 

@@ -1,4 +1,5 @@
-// Which agent an address of ours means, by its name with or without a tag; or that it is where reports about our mails come back. Pure.
+// Addressing: which agent an address of ours means, by its name with or without a tag, or that it is where reports about our mails
+// come back. Pure.
 
 import type { ChannelContext, Connection } from '../../../src/contract/index.ts'
 import { keyLength, looksLikeToken } from '../threading.ts'
@@ -66,8 +67,7 @@ function splitTag(
   return isTagged ? { name: local.slice(0, -tokenLength - 1), tag: token } : { name: local, tag: undefined }
 }
 
-// The routing facts of a mail: who else is in it, and whether this agent is addressed. Only To and Cc count, never the text
-// of a mail. Pure.
+// Who else is in a mail, and whether this agent is addressed: only To and Cc count, never the text of a mail. Pure.
 
 type AgentRecipient = Extract<VerifiedRecipient, { kind: 'agent' }>
 

@@ -1,4 +1,4 @@
-// Hop 3: normalizes one mail into one message for each envelope recipient, or into the reason why it is ignored. Pure.
+// Normalizes one mail into one message for each envelope recipient, or into the reason why it is ignored. Pure.
 import {
   type Connection,
   formatAddress,
@@ -169,7 +169,7 @@ function shortenId(id: string): string {
   return id.slice(0, maxIdLength)
 }
 
-// Handles a report about one of our mails: the delivery is marked, and an address that can never be reached is closed. Only a
+// A report about one of our mails marks its delivery, and closes an address that can never be reached. Only a
 // report that came back to the token of its delivery counts, and only for the address that delivery went to. Pure.
 
 export type ReportFacts = Pick<IgnoredEvent, 'reason' | 'bounce' | 'reach'>
@@ -218,7 +218,7 @@ function bounceCode(status: string | undefined): string {
   return status !== undefined && /^[245]\.\d{1,3}\.\d{1,3}$/.test(status) ? `status_${status}` : 'bounced'
 }
 
-// What a mail says, as parts: its subject where it opens a thread, its words, its files by their place in the raw mail. Pure.
+// Parts: the subject where it opens a thread, the words, the files by their place in the raw mail. Pure.
 
 /** Told to the agent in words, since it would answer as if it had seen everything. */
 const notes: Partial<Record<BodyFlag, string>> = {
@@ -257,7 +257,7 @@ function mailFilePart(
   return { kind: 'file', bytes_ref: { kind: 'channel', ref }, mime, name, size }
 }
 
-// What is kept of a mail beside the message: its text within bounds and the part of its envelope that concerns this recipient. The
+// Beside the message are kept its text within bounds and the part of its envelope that concerns this recipient. The
 // other envelope recipients are not kept: they may have been blind copies. Pure.
 
 /** A larger mail keeps its head; all of it lies with the originals. */

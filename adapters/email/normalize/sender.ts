@@ -1,4 +1,4 @@
-// Who wrote a mail, by what was proven and nothing else; what it merely claims stays in its raw text. Pure.
+// The sender of a mail, by what was proven and nothing else; what it merely claims stays in its raw text. Pure.
 import {
   cleanName,
   formatAddress,
@@ -68,7 +68,7 @@ function domainFromKeyId(keyId: string | undefined): string | undefined {
   return at < 0 ? undefined : keyId?.slice(at + mark.length)
 }
 
-// Where the answer to a mail goes: to its proven author, never to others that the mail merely names. Pure.
+// A reply goes to the proven author, never to others that the mail merely names. Pure.
 
 type AgentRecipient = Extract<VerifiedRecipient, { kind: 'agent' }>
 

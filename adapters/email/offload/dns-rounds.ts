@@ -1,4 +1,4 @@
-// DNS questions from where nothing may be waited for: a check that lacks an answer ends and says what it needs, and is
+// DNS questions of a thread, in rounds: a check that lacks an answer ends and says what it needs, and is
 // asked again with it. So a thread computes only, and a domain whose servers never answer keeps none of them.
 import type { DnsRecord, Resolve } from '../dns.ts'
 

@@ -1,4 +1,5 @@
-// How much of its own time the event loop gives to mails. Most mails are small, and checked here sooner than a thread is asked; what a flood
+// Load shedding: how much of its own time the event loop gives to mails. Most mails are small, and checked here sooner than a
+// thread is asked; what a flood
 // of them would cost beyond its share is left to threads, and the loop to all other work.
 import type { OffloadError } from '../../../src/contract/index.ts'
 import type { MailRefusal } from '../wire/mail.ts'
@@ -63,8 +64,6 @@ export function createHereOrThread(loopShare: LoopShare = createLoopShare()) {
     }
   }
 }
-
-// The refusal of a mail that a thread failed on.
 
 /** It says nothing of the mail: there was no thread for it. */
 export const busyReason = 'mail_checks_busy'

@@ -1,4 +1,4 @@
-// The parts of hop 2 whose work grows with what strangers send, handed to the runtime's threads.
+// Offloads the parts of verification whose work grows with what strangers send to the runtime's threads.
 import { type Offload, OffloadError } from '../../../src/contract/index.ts'
 import type { DmarcQuestion, HeadChecks, HeadQuestion } from '../auth/head-checks.ts'
 import { createMailChecks, type MailChecks } from '../auth/mail-checks.ts'

@@ -1,4 +1,4 @@
-// A text as lines, each looked at only so far: however long a line is or however many there are, the work stays bounded.
+// Lines of a text, each looked at only so far: however long a line is or however many there are, the work stays bounded.
 
 export type MailLine = {
   /** As it was. */

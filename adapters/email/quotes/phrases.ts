@@ -1,4 +1,4 @@
-// What mail programs write around the mail that is answered, in the languages their users set them to. Small letters, and
+// Phrases of mail programs above a quote and below a mail, in the languages their users set them to. Small letters, and
 // compared as whole phrases: a table is easier to add a language to than a pattern, and cannot be made to search for long.
 
 /** "… wrote:": what the person did who is quoted below. */

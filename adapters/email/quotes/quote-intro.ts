@@ -1,4 +1,5 @@
-// The line above a quote: "On Monday at 10:00, Ann <ann@example.com> wrote:", often broken into several.
+// The introduction of a quote: "On Monday at 10:00, Ann <ann@example.com> wrote:", often broken into several lines, and header
+// lines of a forwarded mail.
 import { type MailLine, nextWrittenLine } from './mail-lines.ts'
 import {
   dayWords,
@@ -140,7 +141,7 @@ function endsWithWrote(low: string): boolean {
   return wroteWords.some((word) => low.endsWith(` ${word}`))
 }
 
-// The few header lines that Outlook and others write above the mail that is answered: "From: …, Sent: …, To: …, Subject: …".
+// Outlook and others write a few header lines above the mail that is answered: "From: …, Sent: …, To: …, Subject: …".
 
 const maxBlockLines = 14
 const maxBetween = 2
@@ -185,7 +186,7 @@ function readHeaderKind(line: MailLine | undefined): HeaderKind | undefined {
   return colon < 1 || colon > 24 ? undefined : headerWords.get(low.slice(0, colon).trim())
 }
 
-// Lines that stand between a mail and the one it answers or hands on.
+// Separator lines stand between a mail and the one it answers or forwards.
 
 const frames = ['--', '__', '==']
 

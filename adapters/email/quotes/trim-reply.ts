@@ -1,4 +1,4 @@
-// What the sender wrote now, told apart from the mail they answer and from their signature. One pass over the lines.
+// Trims a mail to what the sender wrote now, without the mail they answer and their signature. One pass over the lines.
 // When in doubt the words stay: a quote too many is read past, an answer too few is lost.
 
 import type { HtmlTextOptions } from '../../../src/markdown/index.ts'
@@ -159,7 +159,7 @@ function trimmedBlockText(lines: readonly MailLine[], { kind, start, end }: Bloc
   return `${shown.map(({ raw }) => raw.trimEnd()).join('\n')}${kind === 'words' && lines[end]?.isBlank === true ? '\n' : ''}`
 }
 
-// Where a mail program's own markup says that the mail which is answered begins. In HTML that is surer than any words.
+// In HTML a mail program's own markup says where the quoted mail begins, which is surer than any words.
 
 /** No text has it: control characters are taken out of what people write. */
 const quoteMark = '\u0001'
@@ -197,7 +197,7 @@ export function withoutQuoteMarks(text: string): string {
     .trim()
 }
 
-// What stands below the words of a mail without being any of them: signatures, and what phones add.
+// Signatures, and lines that phones add.
 
 const maxSignatureLines = 15
 const maxFooterLines = 8

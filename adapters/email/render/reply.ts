@@ -1,4 +1,4 @@
-// Hop 8: a reply to one mail as data. Pure; what needs a secret, a clock or bytes is made when it is sent.
+// Renders a reply into one mail as data. Pure; what needs a secret, a clock or bytes is made when it is sent.
 import {
   cleanName,
   isKnownPart,
@@ -122,7 +122,7 @@ function withoutQuote(to: JsonObject): JsonObject {
   return { ...to, reply_to_quote: null }
 }
 
-// Questions of policy that can be answered by a link; what is asked, and how to answer by mail, stands in the words already. Pure.
+// Approval questions that can be answered by a link; what is asked, and how to answer by mail, stands in the words already. Pure.
 
 const maxDecisions = 8
 
@@ -139,7 +139,7 @@ function approvalDecisions(reply: NormalizedResponse): readonly MailDecision[] {
     .slice(0, maxDecisions)
 }
 
-// What an answer answers, below it: the last mail of the sender's and no older one, forty lines of it at most. Pure.
+// The quote below a reply: the sender's last mail and no older one, forty lines of it at most. Pure.
 
 const maxLines = 40
 const maxLine = 500
@@ -176,7 +176,7 @@ function pageBodyHtml(html: string): string {
   return html.slice(start, html.lastIndexOf('</body>'))
 }
 
-// Who a reply goes to: the authenticated sender, and beside them only those whom the reply names and may reach. Pure.
+// Recipients: the authenticated sender, and beside them only those whom the reply names and may reach. Pure.
 
 const maxCc = 10
 
@@ -198,7 +198,7 @@ function copyRecipients(to: MailReplyTo, mayNotify: ReadonlySet<string>): readon
   return copies
 }
 
-// The subject of an answer: what the thread is about, without the marks that mail programs of many languages put before it. Pure.
+// The subject is what the thread is about, without the `Re:` that mail programs of many languages put before it. Pure.
 
 const maxSubject = 200
 /** Marks of answers and forwards, in small letters, as they stand before a colon. */
@@ -254,7 +254,7 @@ function cutSubject(text: string, length: number): string {
     .trimEnd()
 }
 
-// Pictures that the words refer to: `![a chart](chart.png)` beside a file of that name stands in the mail itself. Pure.
+// Inline pictures: `![a chart](chart.png)` beside a file of that name stands in the mail itself. Pure.
 
 /** Kinds that every mail program shows. */
 const shown: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])

@@ -1,4 +1,4 @@
-// Checks the DNS records of a domain against what they should be.
+// The DNS records of a mail domain: which it needs, and whether DNS has them.
 
 import { importOnNode } from '../../../src/contract/index.ts'
 import type { DkimRecord } from '../dkim/keys.ts'
@@ -109,7 +109,7 @@ function printableText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)
 }
 
-// Asks the domain name system, as a server that delivers mail does. Node only.
+// DNS is asked as a server that delivers mail does. Node only.
 
 /** Undefined: no answer. Empty: there is nothing. */
 export interface ZoneLookup {
@@ -149,7 +149,7 @@ async function recordsOrNone(ask: () => Promise<readonly string[]>): Promise<rea
   }
 }
 
-// The DNS records a domain needs so that mail gets to this gateway, and so that receivers trust the mail that comes from it.
+// Records lead mail to this gateway, and let receivers trust the mail that comes from it.
 
 export type ZoneRecord = {
   readonly type: 'MX' | 'TXT'

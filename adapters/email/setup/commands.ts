@@ -190,7 +190,7 @@ function textFlag(flags: CommandFlags, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-// Sends one test mail the way replies go: composed, signed and handed over as any other, with its outcome at once.
+// A test mail goes the way replies go: composed, signed and sent as any other, with its outcome at once.
 
 async function sendTestMail(given: DeliverySettings, to: string): Promise<CommandResult> {
   const settings = { ...given, isPooled: false }

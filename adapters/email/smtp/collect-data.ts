@@ -1,4 +1,5 @@
-// The bytes of one DATA, never more of them than allowed. One buffer that grows: a list of pieces would cost many times their size
+// Collects the bytes of one DATA, never more of them than allowed. One buffer that grows: a list of pieces would cost many times
+// their size
 // where a client sees to it that they are small.
 
 export type Collected =

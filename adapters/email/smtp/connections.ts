@@ -1,4 +1,5 @@
-// Who is connected, how often each address comes, and how much it sends: what guards this one process, so it is kept in its memory.
+// SMTP connections and their limits: who is connected, how often each address comes, and how much it sends. They guard this one
+// process, so they are kept in its memory.
 
 import type { SMTPServer } from 'smtp-server'
 import type { ByteBudget } from './collect-data.ts'
@@ -121,7 +122,7 @@ function clientNetwork(address: string): string {
     .join(':')
 }
 
-// The open connections, so that one can be closed: the library gives its listeners a session and no connection.
+// Open connections are kept so that one can be closed: the library gives its listeners a session and no connection.
 
 export type SmtpConnections = {
   readonly attach: (server: SMTPServer) => void

@@ -1,4 +1,4 @@
-// What a client is told: code, enhanced code (RFC 3463) and a few words for the person who reads the bounce.
+// SMTP replies: code, enhanced code (RFC 3463) and a few words for the person who reads the bounce.
 import type { ListenResult } from '../../../src/contract/index.ts'
 import type { RecipientKind } from '../ingress/received.ts'
 

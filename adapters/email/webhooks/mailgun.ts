@@ -1,4 +1,5 @@
-// Mailgun's routes (a URL that ends in "mime"): the whole mail as a field of a form. Its signature covers a timestamp and a token and not
+// Mailgun's webhook (a route whose URL ends in "mime"): the whole mail as a field of a form. Its signature covers a timestamp and
+// a token and not
 // the mail, so a token is remembered with the mail it came with and brings in no other.
 import type { RawRequest, Secret } from '../../../src/contract/index.ts'
 import { checkClockSkew } from '../../../src/lib/index.ts'
@@ -46,7 +47,7 @@ async function readMailgunMail(
   return { kind: 'mail', mail: { way: 'mailgun', raw, envelope: { mailFrom, rcptTo }, receivedAt } }
 }
 
-// The fields of a posted form as bytes: a mail in it is not text, and a signature over it breaks with the first byte that was decoded.
+// Form fields are bytes: a mail in one is not text, and a signature over it breaks with the first byte that was decoded.
 
 const maxFields = 200
 const [percent, plus, space, ampersand, equals] = [0x25, 0x2b, 0x20, 0x26, 0x3d]

@@ -1,4 +1,4 @@
-// Mails that SES put into a bucket: fetched by their key, within the limit.
+// Fetches mails that SES put into an S3 bucket, by their key, within the limit.
 import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
 import { readStream } from '../../../src/lib/index.ts'
 import { mailTooLarge } from '../ingress/received.ts'

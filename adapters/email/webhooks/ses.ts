@@ -1,4 +1,5 @@
-// Mail that Amazon SES received: told through SNS, with the mail inside or in a bucket. What SES says of SPF and DKIM is not read: the raw
+// The webhook of Amazon SES: notified through SNS, with the mail inside or in a bucket. What SES says of SPF and DKIM is not read:
+// the raw
 // mail is judged here like any other.
 
 import { importX509 } from 'jose'
@@ -84,7 +85,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-// Messages of Amazon SNS: genuine where a certificate from SNS's own host vouches for them, and only for topics the operator named.
+// An SNS message is genuine where a certificate from SNS's own host vouches for it, and only for topics the operator named.
 
 const text = z.string().max(400_000)
 

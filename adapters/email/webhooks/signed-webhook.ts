@@ -1,4 +1,5 @@
-// A mail that a forwarder of the operator's posts: message/rfc822, its envelope in headers, both under one signature (RFC 2104).
+// The signed webhook: a forwarder of the operator's posts a mail as message/rfc822, its envelope in headers, both under one
+// signature (RFC 2104).
 // What is signed is written down in signedText; a replay is the same mail and is recognised by its id.
 import * as z from 'zod'
 import type { ChannelDeps, Hmac, RawRequest, Secret, TtlStore } from '../../../src/contract/index.ts'
@@ -108,7 +109,7 @@ export async function sha256HexBytes(bytes: Uint8Array): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)))
 }
 
-// A text under an HMAC by one of several secrets, as while one is being replaced by another.
+// Several secrets count while one is being replaced by another.
 
 export type SignedText = { readonly text: string; readonly signature: string } & HmacHeaderOptions
 

@@ -1,4 +1,4 @@
-// Which ingress a request came by, and whether it is genuine: from here on there is one pipeline for all of them (hop 2).
+// Verifies a request of any ingress (webhook, SMTP, IMAP, runtime): from here on there is one pipeline for all of them.
 import type { ChannelDeps, RawRequest, RequestHead, VerifyResult } from '../../../src/contract/index.ts'
 import type { IngressSettings } from '../config/derive-settings.ts'
 import { type IngressResult, type OwnMailRegistry, rejectedRequest } from '../ingress/received.ts'

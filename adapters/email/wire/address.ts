@@ -28,7 +28,7 @@ export function mailSubject(address: string): string {
   return `mailto:${address.slice(0, at)}${address.slice(at).toLowerCase()}`
 }
 
-// A domain in the one form we compare: A-label, small letters.
+// Domains are compared in one form: A-label, small letters.
 
 const ascii = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
 /** Letters, marks and numbers only: no dots of other scripts, no width variants, nothing invisible. */

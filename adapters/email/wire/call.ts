@@ -1,4 +1,4 @@
-// One mail on its way out, as data: every try makes the same mail of it, but for Date, boundaries and signature.
+// One outgoing mail as data: every try makes the same mail of it, but for Date, boundaries and signature.
 
 import * as z from 'zod'
 import type { JsonObject } from '../../../src/contract/index.ts'
@@ -53,7 +53,8 @@ export type MailCall = JsonObject & {
   readonly hop: number
 }
 
-// Where an answer to a mail goes, as normalize writes it down and render reads it. Only `reply_to_…` differs between the mails of one place.
+// Where a reply to a mail goes, as normalize stores it and render reads it. Only `reply_to_…` differs between the mails of one
+// thread.
 
 const address = z.string().refine(isPlainMailAddress, 'is no plain address')
 const name = z.string().default('')

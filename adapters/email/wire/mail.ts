@@ -1,4 +1,4 @@
-// A mail as it reached us, whichever way it came: the raw bytes, and what the hop that brought it knows. One pipeline from here on.
+// Types of a mail: as it was received by any ingress, and after verification.
 import type { RawRequest } from '../../../src/contract/index.ts'
 
 /** How a mail came in. Only a hop that we are, or that has proven itself, may say anything about the envelope. */
@@ -51,7 +51,7 @@ export function mailAsRequest({ way, raw, envelope, receivedAt }: ReceivedMail):
   return { bytes: raw, headers, receivedAt, from: 'remote' }
 }
 
-// What is known of a mail after hop 2: what its head says, whom it is proven to be from, and what its body holds.
+// After verification: what its head says, whom it is proven to be from, and what its body holds.
 
 /** An address that was read strictly: no route, no comment, no group, the domain as an A-label in small letters. */
 export type Mailbox = {
@@ -187,7 +187,7 @@ export type MailReport = {
 /** Why a mail is not taken at all. `later`: the same mail may be taken a moment later. */
 export type MailRefusal = { readonly kind: 'refused' | 'later'; readonly reason: string; readonly remedy: string }
 
-/** Everything hop 3 reads. */
+/** Everything normalize reads. */
 export type ParsedMail = ReceivedMail & {
   readonly head: MailHead
   readonly proof: MailProof

@@ -1,4 +1,4 @@
-// Everything hop 3 reads: a judged mail, and what about it took waiting or a secret to find out.
+// A verified mail, everything that normalize reads: what was judged, and what took waiting or a secret to find out.
 import type { MailThread } from '../threading.ts'
 import type { ParsedMail } from './mail.ts'
 
