@@ -1,4 +1,5 @@
-// Who the bot is, asked once where neither the settings nor the event say it: Slack's own events do, stand-ins may not.
+// Bot and user names: who the bot is, asked once where neither the settings nor the event say it: Slack's own events do, stand-ins
+// may not.
 import type { CallWebApi, SlackTokenLookup } from './deliver/web-api.ts'
 
 const askTimeoutMs = 1500
@@ -33,7 +34,8 @@ export function createBotUserLookup(
   }
 }
 
-// Looks up the name of a person, where an event names them by id alone: operators who decide about a stranger want to know who it is.
+// The name of a person is looked up where an event names them by id alone: operators who decide about a stranger want to know who
+// it is.
 
 const keepMs = 60 * 60_000
 const maxKept = 1000

@@ -1,4 +1,4 @@
-// Hop 7: a file at Slack is opened with the bot's token, which goes to Slack's own file hosts and nowhere else.
+// Files at Slack: opened with the bot's token, which goes to Slack's own file hosts and nowhere else, and uploaded.
 import * as z from 'zod'
 import type {
   ChannelDeps,
@@ -112,7 +112,7 @@ function refusedFile(reason: Refused): OpenedFile {
   return { kind: 'refused', reason }
 }
 
-// Hop 8: a stored file to Slack in its three steps. Only the last one shows anything, so only it can be in doubt.
+// An upload has three steps. Only the last one shows anything, so only it can be in doubt.
 
 type UploadCall = Extract<SlackCall, { method: 'upload' }>
 type UploadDeps = {

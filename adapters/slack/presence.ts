@@ -101,7 +101,7 @@ function createPromptOffers(
   }
 }
 
-// A call whose result no code waits for: at most once, within what its method allows, and silent about what came of it.
+// A presence call is made at most once, within what its method allows, and no code waits for its result.
 
 /** `refused`: Slack said no. `skipped`: it was not asked. */
 export type BestEffortResult = 'done' | 'refused' | 'skipped'
@@ -220,7 +220,7 @@ function reactionKey({ account, channel }: SlackReplyTo, ts: string): string {
   return `${account}:${channel}:${ts}`
 }
 
-// The line below a thread that says the app is at work, and the stop button of an agent's own view. Slack takes the line away with
+// The status line below a thread, and the stop button of an agent's own view. Slack takes the line away with
 // the next post, or after two minutes, so it is said again in time and taken back at the end.
 
 const againMs = 60_000

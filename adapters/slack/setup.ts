@@ -1,4 +1,4 @@
-// `parley slack …`: the operator's commands to set up the app.
+// `parley slack …`: the operator's commands to set up the app, its manifest, and its health probe.
 import {
   type ChannelCommand,
   type ChannelCommands,
@@ -80,7 +80,8 @@ export const slackCommands = {
   commands: [manifestCommand, check],
 } satisfies ChannelCommands
 
-// The app manifest: everything Slack must know about our app, so that an operator pastes it once and configures nothing by hand.
+// The app manifest has everything Slack must know about our app, so that an operator pastes it once and configures nothing by
+// hand.
 
 export type ManifestOptions = {
   readonly name: string
@@ -194,7 +195,7 @@ function manifestError(message: string): GatewayError {
   return new GatewayError('bad_request', message)
 }
 
-// Probes the app at Slack: its bot token and scopes, and Socket Mode. Asked at the start, on a schedule and by `parley slack check`.
+// The probe asks for bot token, scopes and Socket Mode: at the start, on a schedule and by `parley slack check`.
 
 export type SlackProbeDeps = {
   readonly settings: Pick<SlackSettings, 'botToken' | 'appToken'>

@@ -176,7 +176,7 @@ async function pauseUnlessEnded(ms: number, ended: Promise<void>): Promise<void>
   if (timer !== undefined) clearTimeout(timer)
 }
 
-// Which requests came over our own authenticated socket. Known by the identity of their bytes: nothing that a request can
+// Requests that came over our own authenticated socket are known by the identity of their bytes: nothing that a request can
 // contain, header or body, makes it one of them.
 
 type SocketRequests = {
@@ -195,7 +195,7 @@ export function createSocketRequests(): SocketRequests {
   }
 }
 
-// One connection of Socket Mode. Slack's client connects and watches the pings; reading and acknowledging are ours, because the
+// Slack's client connects and watches the pings; reading and acknowledging are ours, because the
 // client fails outside of any promise on an envelope without an event, and on a reconnect that is refused.
 
 type SocketSettings = {
@@ -312,7 +312,7 @@ async function closeSocketClient(client: SocketModeClient): Promise<void> {
   }
 }
 
-// An envelope of Socket Mode as the HTTP request Slack would have made of it: from here on there is one path for both.
+// An envelope becomes the HTTP request Slack would have made of it: from here on there is one path for both.
 
 const envelopeSchema = z.object({
   envelope_id: z.string().min(1),

@@ -1,5 +1,6 @@
-// What a thread of the older assistant view was opened about. Slack says it in events of its own and not with the messages, so it
-// is kept until they come; each thread has its own, and none is in another's messages.
+// State of a thread: what it was opened about in the older assistant view, and how often bots spoke in it. Slack says the former
+// in events of its own and
+// not with the messages, so it is kept until they come; each thread has its own, and none is in another's messages.
 import type { ChannelContext, TtlStore } from '../../src/contract/index.ts'
 import { misfit } from '../../src/lib/index.ts'
 import {

@@ -1,4 +1,5 @@
-// Hop 2: Slack signs the raw bytes with the app's signing secret and a time. Nothing of the body is believed before that holds.
+// Verifies requests: Slack signs the raw bytes with the app's signing secret and a time. Nothing of the body is believed before
+// that holds.
 import type { Hmac, RawRequest, RequestHead, Secret, VerifyResult } from '../../src/contract/index.ts'
 import { checkClockSkew, parseBoundedJson, verifyHmacSha256 } from '../../src/lib/index.ts'
 

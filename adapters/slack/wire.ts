@@ -1,4 +1,4 @@
-// Slack's events as far as Parley reads them (docs.slack.dev/reference/events).
+// Slack's payloads as far as Parley reads and writes them: events, interactions, and Web API calls (docs.slack.dev/reference).
 import * as z from 'zod'
 import type { JsonObject } from '../../src/contract/index.ts'
 import * as rules from '../../src/lib/index.ts'
@@ -10,8 +10,6 @@ import {
   wireStringMatching,
   wireUnknown,
 } from '../../src/lib/index.ts'
-
-// Schemas of single fields in Slack's payloads.
 
 const idPattern = /^[A-Z0-9]{2,32}$/
 /** An identifier that looks like a number and must never become one. */

@@ -1,4 +1,4 @@
-// Hop 8: delivers one call. A post carries our client id as metadata, so that it can be found again.
+// Delivers one call. A post carries our client id as metadata, so that it can be found again.
 import type { Attempt, ChannelDeps, DeliveryOutcome, JsonObject, Secret } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { uploadFile } from '../files.ts'

@@ -1,4 +1,4 @@
-// Hop 8: maps Slack's answer to a delivery outcome.
+// Maps Slack's answer to a delivery outcome.
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { WebApiAnswer } from './web-api.ts'
 

@@ -1,4 +1,4 @@
-// Hop 8: looks up whether a post of ours arrived, by the client id in its metadata. A stream carries none; it is known by
+// Reconciles a post: looks up whether it arrived, by the client id in its metadata. A stream carries none; it is known by
 // its first words and its time, and where another message of ours could be meant nothing is decided.
 import type { Attempt, LookupOutcome } from '../../../src/contract/index.ts'
 import { foundMessageSchema, type FoundMessage as Message, type SlackCall } from '../wire.ts'

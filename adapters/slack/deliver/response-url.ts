@@ -1,4 +1,4 @@
-// Hop 8: an answer to the address that came with a command or a press. It needs no token, and none goes there.
+// Answers to the response URL of a command or a button. It needs no token, and none goes there.
 import type { ChannelDeps, TtlStore } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/lib/index.ts'
 import type { MessagePayload } from '../wire.ts'
@@ -35,7 +35,7 @@ export function createResponseUrlSender(
   }
 }
 
-// The address Slack gives with a command or a press, for half an hour and five answers. It is a password: kept sealed, by a name of
+// A response URL is good for half an hour and five answers. It is a password: kept sealed, by a name of
 // our own, and only while it is good.
 
 const family = 'response'

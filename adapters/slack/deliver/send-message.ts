@@ -1,4 +1,4 @@
-// Hop 8: a message that is sent, in blocks or, where Slack does not take them, in plain words.
+// Sends a message in blocks or, where Slack does not take them, in plain words.
 import type { DeliveryOutcome, Json, JsonObject } from '../../../src/contract/index.ts'
 import type { MessagePayload } from '../wire.ts'
 import { isErrorOfClass, slackDeliveryOutcome } from './outcome.ts'
@@ -24,8 +24,6 @@ export function toSendOutcome(answer: WebApiAnswer, isRepeatable: boolean, known
   const id = answer.data['ts'] ?? answer.data['message_ts'] ?? knownId
   return typeof id === 'string' ? { kind: 'delivered', vendorId: id } : { kind: 'delivered' }
 }
-
-// The words of our own blocks, for the one case in which Slack does not take the blocks themselves.
 
 /** What Slack shows of one text; it cuts what is longer. */
 const maxPlainLength = 39_000

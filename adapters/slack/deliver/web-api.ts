@@ -1,4 +1,4 @@
-// One Web API call to what came back, as a closed union. Errors of the client carry addresses and bodies, so none leaves here.
+// Calls Slack's Web API, with the result as a closed union. Errors of the client carry addresses and bodies, so none leaves here.
 import type { Logger, WebAPIPlatformError } from '@slack/web-api'
 import type { ChannelDeps, Secret, TtlStore } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
@@ -98,7 +98,7 @@ function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }
 
-// Which token a call is made with: the one in the settings, unless an installation's own is handed in.
+// A call is made with the token in the settings, unless an installation's own is handed in.
 
 export type TokenAnswer =
   | { readonly kind: 'token'; readonly token: Secret }
@@ -115,8 +115,6 @@ export type OnTokenFailed = (account: string, token: Secret, error: string) => P
 export function staticTokenLookup({ botToken }: { readonly botToken: Secret }): SlackTokenLookup {
   return async () => ({ kind: 'token', token: botToken })
 }
-
-// Dependencies of the outgoing verbs: how to call, whose token, and what was learnt about live messages.
 
 export type OutboundDeps = {
   readonly call: CallWebApi

@@ -1,4 +1,5 @@
-// Blocks to words: what people write comes as rich text, which tells letters from mentions; tables and cards are read too. Pure.
+// Text of blocks and of mrkdwn: what people write comes as rich text, which tells letters from mentions; tables and cards are read
+// too. Pure.
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -148,7 +149,7 @@ function numberOrZero(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : 0
 }
 
-// Slack's wire form of text to words: tokens in angle brackets, three entities, each decoded once. Pure.
+// Slack's mrkdwn has tokens in angle brackets and three entities, each decoded once. Pure.
 
 /** A person or bot that a text names, by the platform's own id. */
 export type NamedUser = { readonly text: string; readonly userId: string }

@@ -1,4 +1,4 @@
-// Hop 3: what every kind of inbound event shares: whose installation it is, who wrote it, and where the answer goes. Pure.
+// The context that every kind of inbound event shares: whose installation it is, who wrote it, and where the reply goes. Pure.
 import {
   type ChannelContext,
   type Connection,

@@ -1,4 +1,4 @@
-// Hop 3: what a person orders without writing a message: a button, a slash command, the native stop button. Pure.
+// Normalizes interactions: a button, a slash command, the native stop button, and the app's own views. Pure.
 import {
   type ChannelContext,
   type InboundEvent,
@@ -205,7 +205,7 @@ export function resolveInteractionInstallation(
   return { account, ...given, appId: app.appId ?? given.appId, botUserId: app.botUserId, isShared: true }
 }
 
-// Hop 3: the app's own views in Slack: a person opened a thread, or looks at something else now. Nothing was said. Pure.
+// In the app's own views a person opened a thread, or looks at something else now. Nothing was said. Pure.
 
 type Viewed = NonNullable<ChannelContext['context']>
 

@@ -1,4 +1,4 @@
-// Hop 3: a message event, its edit or its withdrawal. `message` and `app_mention` are twins and share one key. Pure.
+// Normalizes a message event, its edit or its deletion. `message` and `app_mention` are twins and share one key. Pure.
 import {
   type ChannelContext,
   cleanName,
@@ -214,7 +214,7 @@ function ignoredMessage(eventContext: scenes.EventContext, reason: string, autho
   return { kind: 'ignored', reason, isNoise: reason === 'thread_notice', deliveryId, ...subject, raw }
 }
 
-// Hop 3: what a message says, in parts: the person's words, their files, and what they quote, which is never an order. Pure.
+// Parts: the person's words, their files, and what they quote, which is never an order. Pure.
 
 type MessageParts = { readonly parts: readonly KnownPart[]; readonly named: readonly NamedUser[] }
 
@@ -268,7 +268,7 @@ function innerBlocks(entries: readonly unknown[]): readonly unknown[] {
   })
 }
 
-// Hop 3: the files a message carries, as far as Slack says what they are. Their bytes stay where they are. Pure.
+// Files are described as far as Slack says what they are. Their bytes stay where they are. Pure.
 
 /** Deleted, beyond the plan's limit, or not shown to us: nothing can be asked for. */
 const goneModes: ReadonlySet<string> = new Set(['tombstone', 'hidden_by_limit'])

@@ -1,4 +1,4 @@
-// Hop 3: normalizes one signed payload. Pure: values and facts in, values out.
+// Normalizes one signed payload. Pure: values and facts in, values out.
 import {
   type ChannelContext,
   type Connection,

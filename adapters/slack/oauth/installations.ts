@@ -1,4 +1,4 @@
-// The installations of the app: one workspace, with its token in the settings, or every workspace that installed it.
+// Installations of the app: one workspace with its token in the settings, or every workspace that installed it over OAuth.
 import * as z from 'zod'
 import {
   type Adapter,
@@ -42,7 +42,7 @@ export function createInstallationAccess(settings: SlackSettings, deps: ChannelD
   }
 }
 
-// The two events that end an installation. They arrive when its token is dead already, so nothing is asked of Slack.
+// The two events that end an installation arrive when its token is dead already, so nothing is asked of Slack.
 
 const ids = z.array(z.string()).catch([])
 const removalSchema = z.discriminatedUnion('type', [
@@ -76,7 +76,7 @@ function removedAccount(app: AppFacts, envelope: SlackEnvelope): string | undefi
   }
 }
 
-// Installing the app into a workspace: `install` sends the browser to Slack, `oauth_redirect` takes it back.
+// The OAuth flow: `install` sends the browser to Slack, `oauth_redirect` takes it back.
 
 export type InstallDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
   readonly installations: Installations
@@ -181,7 +181,7 @@ function readInstallCookie(request: Request): string {
   return pairs.find(([name]) => name === cookieName)?.[1] ?? ''
 }
 
-// Installs under way: each begun in one browser, ended once, within ten minutes. They are rows, so that an install may begin on one
+// OAuth states: each begun in one browser, ended once, within ten minutes. They are rows, so that an install may begin on one
 // replica and end on another; what is stored of a state is its hash, from which no state can be made.
 
 type InstallStates = {
@@ -216,7 +216,7 @@ function randomHex128(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-// The few words a browser sees during an install. Nothing in them comes from the request, and a page can load nothing.
+// Nothing in the pages of an install comes from the request, and a page can load nothing.
 
 const headers = {
   'content-type': 'text/html; charset=utf-8',

@@ -1,4 +1,5 @@
-// The token of an installation, refreshed in time. Slack's refresh tokens are good once, so one refresh runs at a time and
+// Tokens of installations: exchanged for a code, and refreshed in time. Slack's refresh tokens are good once, so one refresh runs
+// at a time and
 // looks again before it spends anything.
 import * as z from 'zod'
 import {
@@ -136,7 +137,7 @@ async function handleRefusedRefresh(deps: TokenDeps, account: string, before: Du
   return { kind: 'gone', reason: 'installation_broken' }
 }
 
-// From the code that Slack gave the browser to an installation: its token, and who we are in that workspace.
+// The code that Slack gave the browser becomes an installation: its token, and who we are in that workspace.
 
 export type OauthSettings = {
   readonly clientId: string
@@ -227,8 +228,9 @@ function grantCredentials(grant: z.output<typeof grantSchema>, now: number): Jso
   }
 }
 
-// One call of Slack's Web API about an installation itself: exchanging a code, refreshing a token, asking who we are.
-// Made by hand, because here tokens of different workspaces are near each other: nothing is shared between two calls.
+// Calls about an installation itself are made by hand, because here tokens of different workspaces are near each other: nothing is
+// shared between
+// two calls.
 
 export type OauthAnswer =
   | { readonly kind: 'ok'; readonly body: unknown }

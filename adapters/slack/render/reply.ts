@@ -1,4 +1,4 @@
-// Hop 8: a reply to Web API calls as data: words as blocks, approvals as cards with buttons, files as uploads. Pure.
+// Renders a reply into Web API calls as data: words as blocks, approvals as cards with buttons, files as uploads. Pure.
 import {
   type ControlFacts,
   isKnownPart,
@@ -180,8 +180,6 @@ function approvalButtons(code: string): JsonObject {
     elements: [button('approve', 'Approve', 'primary'), button('reject', 'Reject', 'danger')],
   }
 }
-
-// Hop 8: a file of a reply as one upload. Pure.
 
 /** Held in memory while it is sent; Slack itself takes a gigabyte. */
 export const maxUploadBytes = 50_000_000
