@@ -1,4 +1,5 @@
-// Hop 7: a file at Telegram is opened with the bot's token, which stands in its address. Neither leaves this file.
+// Files at Telegram: opened with the bot's token, which stands in their address, and uploaded. Neither token nor address leaves
+// this file.
 import { type Api, GrammyError, InputFile } from 'grammy/web'
 import * as z from 'zod'
 import type { DeliveryOutcome, FileSource, JsonObject, OpenedFile, SafeFetch } from '../../src/contract/index.ts'
@@ -97,7 +98,7 @@ function refusedFile(reason: Refused): OpenedFile {
   return { kind: 'refused', reason }
 }
 
-// Hop 8: stored files go out as one upload, streamed from where they are kept.
+// Stored files go out as one upload, streamed from where they are kept.
 
 export type Upload = {
   readonly kind: 'opened'

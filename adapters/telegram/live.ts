@@ -1,4 +1,4 @@
-// A reply shown while it grows: one message that is edited, or a draft where the operator wants it.
+// Live messages on Telegram: one message that is edited, or a draft where the operator wants it.
 import { type Api, GrammyError } from 'grammy/web'
 import type {
   ChannelDeps,
@@ -114,7 +114,7 @@ function rememberEditTime(map: Map<string, number>, key: string, at: number): vo
   if (!oldest.done) map.delete(oldest.value)
 }
 
-// A reply shown as a draft: words that are no message yet, in private chats only. A draft has no id and vanishes half
+// A draft is no message yet, and exists in private chats only. It has no id and vanishes half
 // a minute after its last words, or when anything is sent; so nothing has to finish it, and the reply is a message of its own.
 
 const draftEveryMs = 700

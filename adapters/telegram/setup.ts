@@ -1,4 +1,4 @@
-// `parley telegram …`: tells Telegram where this bot is, and asks it how the bot stands.
+// `parley telegram …`: sets the webhook of this bot, and checks its health at Telegram.
 
 import { type Api, GrammyError } from 'grammy/web'
 import {
@@ -140,7 +140,7 @@ function textFlag(flags: CommandFlags, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-// Probes the bot at Telegram: asked at the start, on a schedule and by `parley telegram check`. Nothing secret is part of it.
+// The probe runs at the start, on a schedule and by `parley telegram check`. Nothing secret is part of it.
 
 /** More than this many updates waiting are not being fetched, or not being taken. */
 const manyWaiting = 100
@@ -338,7 +338,7 @@ function degradedProbeProblem(reason: string, problem: string, remedy: string): 
   return { state: 'degraded', reason, problem, remedy }
 }
 
-// Bot API calls of the command line. What goes wrong is told in our words: the client's errors carry the token.
+// Errors of the CLI's calls are told in our words: the client's errors carry the token.
 
 type BotSession = {
   readonly api: Api

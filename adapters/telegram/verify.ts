@@ -1,4 +1,5 @@
-// Hop 2: the secret we gave Telegram with setWebhook must come back in its header. Not a byte of the body is read before.
+// Verifies requests: the secret we gave Telegram with setWebhook must come back in its header. Not a byte of the body is read
+// before.
 import type { RawRequest, RequestHead, Secret, VerifyResult } from '../../src/contract/index.ts'
 import { equalInConstantTime } from '../../src/lib/index.ts'
 

@@ -1,4 +1,4 @@
-// Grammy's client for one bot. Its errors carry the token in the address of the call: none may leave the adapter.
+// The Bot API client (grammY) of one bot. Its errors carry the token in the address of the call: none may leave the adapter.
 import { Api } from 'grammy/web'
 import type { ChannelDeps } from '../../../src/contract/index.ts'
 import { botIdFromToken, type TelegramSettings } from '../config.ts'
@@ -23,7 +23,7 @@ export function createBotApi(
   })
 }
 
-// Keeps the bot's token out of calls and errors: it stands in every address of its API.
+// The bot's token is kept out of calls and errors: it stands in every address of its API.
 
 type Token = Pick<TelegramSettings, 'botToken'>
 

@@ -1,4 +1,4 @@
-// Hop 8: delivers one Bot API call. One call an attempt; what may be tried in another form is said to be a retry.
+// Delivers one Bot API call. One call an attempt; what may be tried in another form is said to be a retry.
 import type { Api } from 'grammy/web'
 import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
@@ -155,7 +155,7 @@ function editedMessageId(call: TelegramCall, edited: string | undefined): { read
   return call.method === 'editMessageText' ? { vendorId: String(call.payload.message_id) } : {}
 }
 
-// Hop 8: words on their way: as a message or as the end of a live one, rich where the call has a rich form.
+// Words go as a message or as the end of a live one, rich where the call has a rich form.
 
 const repeatMark = 'Possibly sent before:'
 

@@ -1,4 +1,4 @@
-// Content that is neither words nor a file, said in words: places, people, polls, dice, lists. Pure.
+// Content that is neither text nor a file, said in words: places, people, polls, dice, lists, and rich messages. Pure.
 import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
 import {
   checklistSchema,
@@ -78,7 +78,7 @@ function titledList(title: string, lines: readonly string[]): string {
   return [title, ...lines.map((each) => `- ${each.replace(/\s+/g, ' ')}`)].join('\n')
 }
 
-// A rich message, which comes as a tree of blocks, as Markdown an agent can read. Pure; bounded in depth.
+// A rich message comes as a tree of blocks and becomes Markdown an agent can read. Pure; bounded in depth.
 
 type RichBlock = ReturnType<typeof richBlockSchema.parse>
 

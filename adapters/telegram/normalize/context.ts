@@ -1,4 +1,4 @@
-// The routing facts of an inbound event, and the fields that all its messages share. Pure.
+// The context of an inbound event: its routing facts, its sender, and the fields that all its messages share. Pure.
 import {
   type ChannelContext,
   type Connection,
@@ -73,7 +73,7 @@ export function normalizedMessage(updateContext: UpdateContext, facts: MessageFa
   }
 }
 
-// Who wrote: a person by number, or a chat that speaks for itself; and the evidence for it. Pure.
+// The sender: a person by number, or a chat that speaks for itself; and the evidence for it. Pure.
 
 export type Author = {
   readonly subject: string
@@ -148,8 +148,6 @@ function telegramSender(
   })
 }
 
-// What every reader of an update is given, and the names of things made from it. Pure.
-
 /** Who we are on Telegram; without a user name only replies and mentions by id can be recognised in groups. */
 export type BotFacts = {
   readonly id: string
@@ -185,7 +183,7 @@ function agentAddress(connection: Connection): string {
   return formatAddress({ local: connection.agent, domain: connection.domain })
 }
 
-// What a message says in words: its text with ranges, its command, its topic and what it replies to. Pure.
+// The text of a message: its ranges, its command, its topic and what it replies to. Pure.
 
 /** A command as Telegram marked it, and the bot it names. */
 export type Command = { readonly name: string; readonly target: string | undefined; readonly args: string }

@@ -1,4 +1,4 @@
-// Words with the formatting people gave them, as Markdown: links below words, code, quotes, emphasis. Pure.
+// Formatted text as Markdown: links below words, code, quotes, emphasis. Pure.
 import { type KnownPart, textPart } from '../../../src/contract/index.ts'
 import { type Block, type Inline, writeMarkdown } from '../../../src/markdown/index.ts'
 import type { TelegramEntity } from '../wire/update.ts'

@@ -1,4 +1,4 @@
-// Hop 3: one message that a person wrote, new or edited. Pure.
+// Normalizes one message that a person wrote, new or edited. Pure.
 import {
   type ChannelContext,
   cleanName,
@@ -205,7 +205,7 @@ function isSameUsername(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-// What a message says, in reading order: where it comes from, what it answers, its file or other content, its words. Pure.
+// Parts in reading order: where it comes from, what it answers, its file or other content, its words. Pure.
 
 const maxContext = 500
 
@@ -255,7 +255,7 @@ function cutQuote(text: string): string {
   return text.length > maxContext ? `${text.slice(0, maxContext).toWellFormed()}…` : text
 }
 
-// Hop 3: the file a message carries, as far as Telegram says what it is. Its bytes stay where they are. Pure.
+// A file is described as far as Telegram says what it is. Its bytes stay where they are. Pure.
 
 /** Undefined: it carries none, or none that can be asked for. */
 function telegramFilePart(message: Readonly<Record<string, unknown>>): KnownPart | undefined {

@@ -1,4 +1,4 @@
-// Hop 3: normalizes one Bot API update. Pure: bytes and facts in, values out.
+// Normalizes one Bot API update. Pure: bytes and facts in, values out.
 import {
   type Connection,
   type IgnoredEvent,
@@ -131,7 +131,7 @@ function updateWriter(
   return id === undefined ? {} : { subject: `telegram:${id}` }
 }
 
-// Hop 3: a press on one of our buttons, and on Telegram's own stop button. Each is the command it stands for. Pure.
+// A press on one of our buttons, and on Telegram's own stop button, is the command it stands for. Pure.
 
 type ButtonPress = {
   readonly id: string

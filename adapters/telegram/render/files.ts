@@ -1,4 +1,5 @@
-// Hop 8: a reply with files to its text and to uploads, several of a kind together, with the words as a caption where they fit. Pure.
+// Renders a reply with files into its text and uploads, several of a kind together, with the words as a caption where they fit.
+// Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import {
   type AlbumCall,
@@ -104,7 +105,7 @@ function captionedCall(text: readonly Rendered[], files: readonly (FileCall | Al
   return { ...file, payload }
 }
 
-// What a file is sent as, by its type and size: what Telegram cannot show goes as a document. Pure.
+// A file is sent by its type and size: what Telegram cannot show goes as a document. Pure.
 
 type FileKind = 'photo' | 'video' | 'animation' | 'audio' | 'voice' | 'document'
 

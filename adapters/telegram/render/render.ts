@@ -1,4 +1,4 @@
-// Hop 8: a reply to Bot API calls as data. Pure.
+// Renders a reply into Bot API calls as data. Pure.
 import {
   cleanName,
   isKnownPart,
@@ -81,7 +81,7 @@ function guestAnswerCalls([chunk, ...rest]: readonly EntityChunk[], queryId: str
   return [{ call: { method: 'answerGuestQuery', payload }, primary: true }]
 }
 
-// Questions of policy as buttons below the words: what is decided stays with us, a button sends back its code. Pure.
+// Approval questions have buttons below the words: what is decided stays with us, a button sends back its code. Pure.
 
 type Policy = Extract<KnownPart, { readonly kind: 'policy' }>['policy']
 
@@ -143,7 +143,8 @@ function linkButtons(policy: Policy): Button[] {
   return [{ text: text === '' ? 'Open' : text, url }]
 }
 
-// The answer to a press on a button: a word to the person who pressed, and the buttons gone once there is nothing left to decide. Pure.
+// The answer to a press on a button: a word to the person who pressed, and the buttons gone once there is nothing left to decide.
+// Pure.
 
 type ClickCall = { readonly call: TelegramCall; readonly primary: boolean }
 type Click = NonNullable<TelegramReplyTo['reply_to_click']>

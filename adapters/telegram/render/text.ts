@@ -1,4 +1,4 @@
-// Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
+// Text in pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
 import type { ControlFacts } from '../../../src/contract/index.ts'
 import { plainTree, type Root } from '../../../src/markdown/index.ts'
 import {

@@ -1,4 +1,4 @@
-// Bot API calls as data, and where an answer goes.
+// Bot API calls as data, and where a reply goes.
 import * as z from 'zod'
 
 /** Longest text of one message; Telegram counts code points after parsing, UTF-16 units are never fewer. */
@@ -119,8 +119,6 @@ export type GuestCall = {
 /** One Bot API call as data. */
 export type TelegramCall = TextCall | EditCall | FileCall | AlbumCall | ToastCall | BareCall | GuestCall
 
-// Rich messages as they are sent: the blocks and words a reply can have.
-
 export type RichWords =
   | string
   | readonly RichWords[]
@@ -159,7 +157,7 @@ export type RichBlock =
 
 export type RichMessage = { readonly blocks: readonly RichBlock[]; readonly skip_entity_detection: true }
 
-// What a button of ours sends back when it is pressed: a letter for the decision and the code of what is decided.
+// A button of ours sends back a letter for the decision and the code of what is decided.
 
 const letters = { approve: 'a', reject: 'r' } as const
 const namePattern = /^([ar]):([0-9a-f]{6,36})$/

@@ -139,7 +139,7 @@ export type TelegramChat = rules.Reading<typeof chat>
 export type TelegramClick = rules.Reading<typeof click>
 export type TelegramOrigin = rules.Reading<typeof origin>
 
-// The Bot API's field names by what Parley does with them; an update in no list is kept for a later release to read.
+// An update in no list is kept for a later release to read.
 
 /** Update fields that carry a message a person wrote, and whether they amend an earlier one. */
 export const messageFields = {
@@ -193,7 +193,7 @@ function splitWords(list: string): readonly string[] {
   return list.trim().split(/\s+/)
 }
 
-// What a message can carry beside words and files, as far as it can be said in words.
+// What a message can carry beside text and files, as far as it can be said in words.
 
 const line = z.string().max(4096)
 
@@ -260,8 +260,6 @@ export const richTextSchema = z.looseObject({
   expression: z.string().optional().catch(undefined),
   alternative_text: z.string().optional().catch(undefined),
 })
-
-// Files as the Bot API describes them.
 
 /** Fields that carry a file. An animation comes as a document too, and is one thing. */
 export const fileFields = [
