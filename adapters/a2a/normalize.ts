@@ -32,7 +32,7 @@ export type SendFacts = {
   readonly agent: string
   readonly isNamed: boolean
   readonly contextId: string
-  /** Other than its id where that must not count as the same message: see `serve/send.ts`. */
+  /** Other than its id where that must not count as the same message: see `server/send-message.ts`. */
   readonly semanticId: string
   /** False where another caller could have guessed the name of the context. */
   readonly isContextOwn: boolean

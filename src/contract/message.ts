@@ -116,7 +116,7 @@ export function clientContext(channel: ChannelContext, source = 'channel'): Clie
   }
 }
 
-/** Ids of platforms are taken as they are, as long as they can be stored; those that callers choose are judged in caller-id.ts. */
+/** Ids of platforms are taken as they are, as long as they can be stored; those that callers choose are judged in caller.ts. */
 const isStorableId = (text: string) => !/[\u0000-\u001f\u007f]/.test(text) && text.isWellFormed()
 
 export const historicalMessageSchema = z.object({

@@ -1,7 +1,7 @@
 // Results that we expect, as closed unions: verification, acceptance, delivery.
 import type { Task } from './tasks.ts'
 
-/** What a transport is answered: status and body, decided by the adapter or by the table in http/status.ts. */
+/** What a transport is answered: status and body, decided by the adapter or by the table in api/http-answers.ts. */
 export type TransportAnswer = {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>

@@ -206,7 +206,7 @@ const effectWakes = `,
 // originals  belong to the message, and to its sender, from the moment it is stored
 // returned   the deliveries that bounces are about, locked in a fixed order; an unknown one is ignored
 
-/** The client id of a call is its origin and its ordinal there, which have an index (outbox/enqueue.ts). */
+/** The client id of a call is its origin and its ordinal there, which have an index (outbound/render.ts). */
 const known = `case when i.bounce ->> 'clientId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]{1,6}$'`
 
 const withMore = {

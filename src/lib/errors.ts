@@ -1,4 +1,4 @@
-// GatewayError: the one exception, for promises that broke. Expected outcomes are values (outcomes.ts).
+// GatewayError: the one exception, for promises that broke. Expected outcomes are values (contract/results.ts).
 import type { JsonObject } from './json-value.ts'
 import { redactSecrets } from './secret.ts'
 

@@ -169,7 +169,7 @@ function limitStreamBytes(maxBytes: number, isStream: boolean): TransformStream<
 
 const newline = 0x0a
 
-// A server's program gets PATH and the like of our environment, and nothing else but what its configuration names.
+// A server's program gets PATH of our environment, and nothing else but what its configuration names.
 
 /** The SDK adds variables of its own choice; an undefined one is not passed to the program. */
 function childEnvironment(

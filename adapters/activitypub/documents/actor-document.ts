@@ -28,7 +28,7 @@ const terms: JsonObject = {
   webfinger: 'https://purl.archive.org/socialweb/webfinger#webfinger',
 }
 
-/** For documents that are only read as ActivityStreams; posts have words of their own (`wire/vocabulary.ts`). */
+/** For documents that are only read as ActivityStreams; posts have words of their own (`wire/iris.ts`). */
 const plainContext: JsonObject = { '@context': activityContext }
 
 export function agentOwner(places: DocumentUrls, agent: string): KeyOwner {

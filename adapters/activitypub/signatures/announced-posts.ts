@@ -31,7 +31,7 @@ export type AnnounceDeps = {
   readonly now: () => number
 }
 
-/** As long as the cache remembers that a server could not be asked (remote/cache.ts). */
+/** As long as the cache remembers that a server could not be asked (actors/remote-cache.ts). */
 const laterSeconds = 60
 /** A community that sends in order is not held up for longer by an author whose server is away. */
 const newMs = 60 * 60 * 1000

@@ -34,7 +34,7 @@ export async function hasBlocked(records: Records, agent: string, actor: string)
 // Followers of an agent, and how often its keys were rotated (its posts: delivery.ts).
 
 export const ownFamilies = {
-  /** Key: `followerKey`. Value: whom to tell where, and by which Follow of when (`asker.ts`). */
+  /** Key: `followerKey`. Value: whom to tell where, and by which Follow of when (`FollowRecord`). */
   follower: 'follower',
   /** How often the keys of an actor were made anew. Key: its name. */
   keys: 'keys',

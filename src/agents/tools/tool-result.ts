@@ -10,7 +10,7 @@ import { readPause, type ToolDeclaration, type ToolResult } from './tool.ts'
 
 type Named = Pick<ToolDeclaration, 'name' | 'runtime'>
 
-/** Statuses that stop a run: data cannot claim them, only `pause.ts` can. */
+/** Statuses that stop a run: data cannot claim them, only a `Pause` (tool.ts) can. */
 const pausingStatuses: ReadonlySet<unknown> = new Set(['runtime_tool_pending', 'approval_required'])
 const defaultError = 'Tool execution failed.'
 
