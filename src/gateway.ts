@@ -1,5 +1,5 @@
-// The gateway: the journey of a message. receive() is hops 2-4 and ends with a stored row; drain() is hops 5-8 and starts from any stored row,
-// so that a message survives a crash.
+// The gateway: the journey of a message. receive() verifies, normalizes and accepts, and ends with a stored row; drain() runs
+// turns and deliveries from any stored row, so that a message survives a crash.
 //
 //   bytes -> verify -> normalize -> accept --commit--> 2xx
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle

@@ -43,7 +43,7 @@ export type CallerMessageResult =
   | Extract<CallerVerdict, { kind: 'rejected' | 'absent' }>
 
 export interface ApiCallers {
-  /** Turned away by its headers alone, before anything of a body is read. */
+  /** Rejected by its headers alone, before anything of a body is read. */
   screen(request: CallerRequest): Extract<CallerVerdict, { kind: 'rejected' }> | undefined
   identify(request: CallerRequest): Promise<CallerVerdict>
   introduce(request: CallerRequest, body: JsonObject): Promise<CallerMessageResult>

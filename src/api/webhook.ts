@@ -23,7 +23,7 @@ export function findConnection(
   return gateway.connections.find((each) => each.connection.id === id && each.adapter.channel === channel)
 }
 
-/** Turned away by its headers, and nothing of the body was read. Undefined: the body is worth reading. */
+/** Rejected by its headers, and nothing of the body was read. Undefined: the body is worth reading. */
 export function screenWebhook(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,

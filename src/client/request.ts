@@ -80,7 +80,7 @@ async function readParleyError(response: Response): Promise<ParleyError> {
   return new ParleyError(response.status, problem, Number.isFinite(seconds) ? seconds : undefined)
 }
 
-// Server-sent events as they come over fetch: bytes in, events out (WHATWG HTML 9.2.6).
+// Server-sent events over fetch: bytes in, events out (WHATWG HTML 9.2.6).
 
 export type ServerEvent = {
   /** Where to go on from; empty until the stream names one. */

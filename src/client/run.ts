@@ -1,4 +1,4 @@
-// Talking to an agent: one answer, or a stream that goes on where it broke off.
+// Runs of an agent for the client: one answer, or a stream that goes on where it broke off.
 import { type CallOptions, ParleyError, type Request, readEventStream } from './request.ts'
 
 const runPath = '/api/v1/agent/run'

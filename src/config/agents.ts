@@ -68,8 +68,6 @@ function readFallbackModel(env: Environment, firstUrl: string, problems: string[
   return openAiCompatible({ baseUrl: url ?? firstUrl, model, ...apiKey }, 'PARLEY_MODEL_FALLBACK_KEY')
 }
 
-// What may be wrong between the agents of one configuration, in words.
-
 export function agentCallProblems(agents: readonly Agent[]): readonly string[] {
   const slugs = new Set(agents.map(({ slug }) => slug))
   return agents.flatMap(({ slug, siblings = [] }) =>

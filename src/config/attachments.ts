@@ -1,4 +1,5 @@
-// Where files are kept and how large they may be: a section of the configuration file, or variables of the environment.
+// Attachment settings, where files are stored and how large they may be: a section of the configuration file, or variables of the
+// environment.
 import * as z from 'zod'
 import { GatewayError, type Secret, secret } from '../contract/index.ts'
 import type { BlobStore } from '../files/blob-store.ts'

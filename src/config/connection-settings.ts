@@ -1,4 +1,4 @@
-// What may be wrong with what an operator wrote about one connection, in words.
+// Settings of one connection: their problems in words, and the reply policy in rooms.
 import * as z from 'zod'
 import { type AttentionMode, type ConnectionConfig, strangerProblems } from '../contract/index.ts'
 import { maxAmbientMessages, type ReplyPolicy } from '../identity/reply-policy.ts'
@@ -19,8 +19,6 @@ export function connectionLimitProblems({ id, strangers, replyParts }: Connectio
   const parts = isCount ? [] : [`replyParts must be a whole number from 1 to ${maxReplyParts}`]
   return [...problems, ...parts].map((problem) => `connection "${id}": ${problem}`)
 }
-
-// How agents listen in rooms: a section of a connection's configuration.
 
 const modes = ['always', 'mention', 'thread', 'ambient'] as const
 const modeSchema = z.enum(modes, `must be one of ${modes.join(', ')}`)

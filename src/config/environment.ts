@@ -1,4 +1,4 @@
-// The variables that every gateway has, whatever its channels are.
+// Environment variables that every gateway has, whatever its channels are.
 import * as z from 'zod'
 import { sealKeyAdvice, sealKeyPattern } from '../gateway/seal.ts'
 

@@ -1,4 +1,4 @@
-// How often callers of the API may ask: a section of the configuration file.
+// Limits of the configuration: rate of API callers, allowed origins, what the HTTP listener holds, free disk space.
 import * as z from 'zod'
 
 export type Limit = {
@@ -48,7 +48,7 @@ export function limitPerDay(runs: number): Limit {
   return { count: runs, perMs: dayMs }
 }
 
-// Web pages that may call the API, by origin: a list with commas, or a star for all.
+// Allowed origins (CORS): a list with commas, or a star for all.
 
 /** What is no origin is a problem, and told. */
 function readCorsOrigins(given: string | undefined, problems: string[]): readonly string[] {
@@ -67,7 +67,7 @@ function isOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text
 }
 
-// What callers may make the HTTP listener hold before it is known who they are: a section of the configuration file.
+// What callers may make the HTTP listener hold before it is known who they are.
 
 export type HttpLimits = {
   /** Of all bodies that are being read or judged, together. Without it: 64 MiB, or four bodies of `maxBodyBytes`. */
@@ -139,7 +139,7 @@ export function readHttpLimits(
   return { ...limits, bodyBytes: bodyBytes ?? Math.max(defaultBodyBytes, bodiesAtOnce * maxBodyBytes) }
 }
 
-// How much room the disk of the data folder must have left: a section of the configuration file.
+// How much space the disk of the data folder must have left.
 
 export type DiskSettings = {
   /** Below this nothing of people who are not admitted is stored. Without it: 512 MB, or 5 % of a smaller disk. */

@@ -1,4 +1,4 @@
-// Names that nothing reads, keys of the configuration and variables alike, with the name that was probably meant.
+// Unknown and repeated names, keys of the configuration and variables alike, with the name that was probably meant.
 import type { ChannelDefinition } from '../contract/index.ts'
 import { attachmentVariables } from './attachments.ts'
 import { environmentSchema } from './environment.ts'
@@ -70,7 +70,7 @@ function editDistance(from: string, to: string): number {
   return row[b.length] ?? 0
 }
 
-// Names that were given more than once, each told once.
+// A name that was given more than once is reported once.
 
 export function findDuplicates(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]

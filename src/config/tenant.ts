@@ -1,4 +1,4 @@
-// Whose gateway this is. Rows, claims and everything that is shown belong to one tenant; a database may hold several.
+// The tenant of this gateway. Rows, claims and everything that is shown belong to one tenant; a database may hold several.
 
 const tenantPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 

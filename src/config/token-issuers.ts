@@ -1,4 +1,4 @@
-// Who issues tokens for callers: a section of the configuration file, or for one issuer of each kind variables.
+// Token issuers for callers: a section of the configuration file, or for one issuer of each kind variables.
 import { readTokenIssuers, type TokenIssuerSettings, type TokenIssuers } from '../identity/issuers/token-issuers.ts'
 
 type Variables = Readonly<Record<string, string | undefined>>

@@ -4,7 +4,7 @@ import { auditLines, auditPersonSql } from './audit-lines.ts'
 import { type Database, isoTime, statement, storableJson } from './client.ts'
 
 /**
- * One decision. A person stands in it by `subject` and in no other field, so that forgetting them takes one row elsewhere
+ * One decision. A person stands in it by `subject` and in no other field, so that erasing them takes one row elsewhere
  * and leaves the line as it is. No text of a message, no secret, no address.
  */
 export type AuditLine = {

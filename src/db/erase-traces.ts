@@ -44,7 +44,7 @@ own as (
 }
 
 const erasureFactSql = (name: string): string => `($2::text::json ->> '${name}')`
-/** SQL for what an address is: JSON of `Farewell`. */
+/** SQL for what an address is: JSON of `AccountDeletion`. */
 export const leaver = {
   subject: erasureFactSql('subject'),
   connection: erasureFactSql('connection'),

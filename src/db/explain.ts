@@ -215,7 +215,7 @@ export type Facts = {
   readonly edits: readonly EditFacts[]
   /** Oldest first. None for messages decided about before there was a log, or after retention. */
   readonly decisions: readonly DecisionFacts[]
-  /** Only for what was turned away: it has no other facts. */
+  /** Only for rejected events: it has no other facts. */
   readonly rejection?: Rejection
 }
 

@@ -161,7 +161,7 @@ export function createOutboxStore(
       return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
     },
     async start(hold, call, limits, { place, mustBeAsked = false, isRepeat = false } = {}) {
-      // A second start would be turned away by the limit that the first one used up.
+      // A second start would be rejected by the limit that the first one used up.
       if (isRepeat && (await findUncertainCall(hold, call))?.state === 'sending') return { kind: 'started' }
       const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
       const params = [...fence(hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]

@@ -1,4 +1,4 @@
-// The attachment service on its ports: rows, keys, and the places where bytes are kept.
+// The attachment service: uploads, owners, signed URLs and removal, over rows, keys and blob stores.
 import { GatewayError, type IdSource, type Log } from '../contract/index.ts'
 import type { AttachmentStore, NewBlob } from '../db/attachments.ts'
 import type {
@@ -116,7 +116,7 @@ function assertDistinctStores(stores: readonly BlobStore[]): void {
   }
 }
 
-// How many uploads may flow at once. A few more wait with their bytes unread; uploads after those are refused.
+// A few more uploads than may flow at once wait with their bytes unread; uploads after those are refused.
 
 export type UploadSlots = { readonly run: <Result>(work: () => Promise<Result>) => Promise<Result> }
 
@@ -153,7 +153,7 @@ function createUploadSlots(maxRunning: number, maxWaiting: number): UploadSlots 
   }
 }
 
-// One bounded round of removing objects that are no longer needed. An object that cannot be removed now keeps its row and is tried again.
+// Removal runs in bounded rounds. An object that cannot be removed now keeps its row and is tried again.
 
 export type SweepDeps = {
   readonly attachments: Pick<AttachmentStore, 'due' | 'gone'>

@@ -1,4 +1,5 @@
-// What the rest of the gateway asks about files: take one in, find whose it is, hand out a short-lived handle, take one back.
+// Attachments: the interface of the service (store, find the owner, sign a URL, delete), the descriptor of a stored file, and
+// refusals.
 import type { ByteRange } from './blob-store.ts'
 
 export type IncomingFile = {
@@ -56,7 +57,7 @@ export interface AttachmentService {
   sweep(): Promise<number>
 }
 
-// A stored file as we remember it: who owns it and where its bytes are. URLs are made for each read, never kept.
+// A descriptor says who owns a file and where its bytes are. URLs are made for each read, never kept.
 
 /** Whose it is. A thread narrows it: the same person does not reach it from another conversation. */
 export type AttachmentOwner = {
@@ -87,7 +88,7 @@ export type AttachmentDescriptor = {
   readonly createdAt: string
 }
 
-// Why a signed URL or a file is refused. The same words in answers, logs and tests.
+// Reasons why a signed URL or a file is refused are the same in answers, logs and tests.
 
 export type SignedUrlCode =
   | 'SU_SCHEME'
@@ -110,7 +111,7 @@ export type SignedUrlCode =
   | 'SU_EMPTY'
   | 'SU_BLOCKED'
 
-// What to do about each refusal, in words for the sender. The same words whether an object of another owner exists or none does.
+// The remedy is the same whether an object of another owner exists or none does.
 
 export type FileRejection = { readonly kind: 'refused'; readonly code: SignedUrlCode; readonly remedy: string }
 
@@ -143,7 +144,7 @@ export function rejectFile(code: SignedUrlCode, remedy: string = remedies[code])
   return { kind: 'refused', code, remedy }
 }
 
-// Port: the keys our own handles are signed with. Rows, so that every replica verifies what another one signed.
+// Keys that signed URLs are signed with are rows, so that every replica verifies what another one signed.
 
 export type SigningKey = { readonly id: string; readonly secret: Uint8Array }
 

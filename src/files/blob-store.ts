@@ -1,4 +1,4 @@
-// Port: a place for bytes. Drivers: a folder, S3 and what speaks like it, Supabase Storage, an R2 binding.
+// The blob store interface. Drivers: a folder, S3 and what speaks like it, Supabase Storage, an R2 binding.
 // Keys are ours, of [A-Za-z0-9._/-], never reused; a driver knows nothing of owners.
 import { GatewayError } from '../contract/index.ts'
 
@@ -30,7 +30,7 @@ export type StoreUrls = {
   readonly isVirtualHosted?: boolean
 }
 
-// Checks object keys. The gateway makes them; a driver still checks each one, so that a mistake in other code cannot reach beyond its bucket.
+// The gateway makes object keys; a driver still checks each one, so that a mistake in other code cannot reach beyond its bucket.
 
 // Every segment begins with a letter or a digit, so neither `..` nor a hidden file can be one.
 const keyPattern = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
@@ -41,8 +41,7 @@ export function assertObjectKey(key: string): void {
   throw new GatewayError('bad_request', '[attachments] this is no key of a stored object; nothing was done')
 }
 
-// What a store's own signed URL lets a browser do: pictures are shown, all else is saved. By the key's ending, which we
-// chose from the bytes.
+// A store's own signed URL shows pictures in a browser and saves all else. By the key's ending, which we chose from the bytes.
 
 const pictureKey = /\.(?:png|jpg|gif|webp|avif|bmp)$/
 

@@ -1,4 +1,4 @@
-// A signed URL to the object it names. This grants nothing: whose the object is, its descriptor says.
+// Parses a signed URL into the object it names. This grants nothing: whose the object is, its descriptor says.
 
 import { decodeJwt } from 'jose'
 import type { ObjectAddress } from '../db/attachments.ts'
@@ -62,7 +62,7 @@ function segmentsAfterSignEndpoint(segments: readonly string[]): readonly string
   return endpoint === undefined ? undefined : segments.slice(endpoint.split('/').length)
 }
 
-// A URL as the sender wrote it, taken apart without mending it. `new URL` folds `..`, turns `\` into `/` and drops tabs, so whatever
+// A URL is taken apart as the sender wrote it. `new URL` folds `..`, turns `\` into `/` and drops tabs, so whatever
 // it would change is refused instead.
 
 type RawUrl = {
@@ -192,7 +192,7 @@ function parseAmzDate(basic: string): number {
   return Date.parse(basic.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
 }
 
-// The token of a Supabase URL, read without its key: it must at least speak of this object, and of reading it.
+// The token of a Supabase URL is read without its key: it must at least speak of this object, and of reading it.
 
 type SignatureReading =
   | { readonly expiresAtMs: number | null; readonly token: string | null }
@@ -224,7 +224,7 @@ function decodeTokenClaims(token: string): Readonly<Record<string, unknown>> | u
   }
 }
 
-// Where signed URLs may come from, as data: our own origin, and the stores that sign URLs themselves.
+// Signed URLs may come from our own origin, and from stores that sign URLs themselves.
 
 /** Our own handles look like Supabase's; only their origin and their key are ours. */
 export type SignedUrlOrigin = {

@@ -1,4 +1,4 @@
-// A stored file as the answer to a request: whole, in a range, or not again, under headers that make it inert. Who may ask was judged before.
+// Serves a stored file: whole, in a range, or not modified, under headers that make it inert. Who may ask was judged before.
 import { GatewayError } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentService } from './attachment.ts'
 import type { ByteRange } from './blob-store.ts'
@@ -63,8 +63,7 @@ function clampRange(start: number, end: number, size: number): RangeReading {
   return { kind: 'part', range: { start, end }, contentRange: `bytes ${start}-${end}/${size}` }
 }
 
-// How a stored file is answered so that a browser can do nothing with it but show or save it. Active and unknown types never
-// leave under their own name.
+// Headers let a browser do nothing with a file but show or save it. Active and unknown types never leave under their own name.
 
 /** Shown in place; everything else is saved. PDF runs script in some readers and is saved as well. */
 const shownTypes = new Set([

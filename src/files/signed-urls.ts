@@ -1,4 +1,4 @@
-// The token of our own handles: one object, one reader, one tenant, for reading, for a short while.
+// Signed URLs of our own: one object, one reader, one tenant, for reading, for a short while.
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { AttachmentStore } from '../db/attachments.ts'
 import { sha256Hex } from '../lib/index.ts'
@@ -98,7 +98,7 @@ function downloadAudience(tenant: string): string {
   return `parley:${tenant}:attachment-download`
 }
 
-// Redeems one of our handles: the token is judged before anything is looked up, the row after it.
+// The token is judged before anything is looked up, the row after it.
 
 export type RedeemDeps = HandleTokenDeps & { readonly attachments: Pick<AttachmentStore, 'byId'> }
 
@@ -132,7 +132,7 @@ async function checkHandleReader(
   return { kind: 'redeemed', descriptor }
 }
 
-// What a signed URL in a message refers to, if its sender owns that. The URL is read and never fetched.
+// A signed URL in a message refers to a file if its sender owns that. The URL is read and never fetched.
 
 export type ClaimDeps = HandleTokenDeps & {
   readonly attachments: Pick<AttachmentStore, 'byAddress'>

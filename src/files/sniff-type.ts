@@ -1,4 +1,4 @@
-// What bytes are, read from their beginning. Nothing is unpacked, nothing is run, and what could be active
+// Sniffs the type of bytes from their beginning. Nothing is unpacked, nothing is run, and what could be active
 // in a browser is never called anything harmless.
 
 export type Sniffed = { readonly mimeType: string; readonly isActive: boolean }
@@ -221,8 +221,6 @@ function skipComments(text: string): string {
   }
   return text.slice(at)
 }
-
-// Whether bytes are text that may be shown as such.
 
 const allowedControls = new Set([0x09, 0x0a, 0x0c, 0x0d, 0x1b])
 

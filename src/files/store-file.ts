@@ -1,4 +1,5 @@
-// One file in: its type is told before anything is written, its row is begun before its first byte, and it is kept whole or not at all.
+// Stores one file: its type is known before anything is written, its row is begun before its first byte, and it is kept whole or
+// not at all.
 import { cleanFileName, type IdSource, type Log } from '../contract/index.ts'
 import type { AttachmentStore } from '../db/attachments.ts'
 import { type FileRejection, type IncomingFile, rejectFile, type StoreOutcome } from './attachment.ts'
@@ -119,8 +120,6 @@ async function discardUpload({ attachments, blobs, log }: StoreDeps, { blobId, p
 function rejectTooLarge(maxBytes: number): FileRejection {
   return rejectFile('SU_TOO_LARGE', `send a file of at most ${Math.floor((maxBytes / 1024 / 1024) * 10) / 10} MiB`)
 }
-
-// The ending of an object's key, from what the bytes are.
 
 const extensionsByType: Readonly<Record<string, string>> = {
   'image/png': 'png',

@@ -1,4 +1,4 @@
-// Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
+// Assembles the gateway from its configuration and a database. Portable: what differs per runtime is a parameter.
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
 import type { Config } from '../config.ts'
 import {

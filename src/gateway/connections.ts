@@ -1,4 +1,4 @@
-// Connections as configured: each with its adapter, and every adapter with the ports it may use.
+// Connections as configured: each with its adapter, the services it may use, and the verifiers of its callers.
 
 import type { Agent } from '../agents/define-agent.ts'
 import type { Config } from '../config.ts'
@@ -153,7 +153,7 @@ function requireCallsShorterThanLease(connections: readonly GatewayConnection[],
   }
 }
 
-// The services that identify API callers, one per connection over one set of issuers.
+// Callers are verified per connection over one set of issuers.
 
 type CallerServiceDeps = {
   readonly fetch: typeof fetch
@@ -210,7 +210,7 @@ function createOutsideTokenCheck(
   })
 }
 
-// What agents say of themselves to other agents: their own words, else what their tools are for.
+// Agents describe themselves to other agents by their own words, else by what their tools are for.
 
 function agentProfile(agent: Agent): AgentProfile {
   const { slug, label = slug, description = `The agent ${label}.` } = agent

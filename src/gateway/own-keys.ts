@@ -1,4 +1,6 @@
-// The key that this gateway signs with when it tells remote agents who speaks: made once, sealed, the same for all replicas.
+// Keys and names of this gateway for its agents: the key of its attestations, its name in call chains, the mark of speaker lines.
+// Generated once, sealed,
+// the same for all replicas.
 
 import type { Config } from '../config.ts'
 import type { Database } from '../db/client.ts'
@@ -20,7 +22,7 @@ export function createOwnAttestor(config: Config, database: Database, means: Own
   return createAttestor({ issuer, readKeys: readAttestationKeys, newId: means.newId, now: means.now })
 }
 
-// What other gateways know us by in a chain of agents: our public address, else a name made once and kept for all replicas. Gateways
+// Our name in a call chain is our public address, else a name made once and kept for all replicas. Gateways
 // without an address would otherwise all be one, and an agent could not ask its namesake at another.
 
 type HostNames = { readonly tenant: string; readonly publicUrl: string | undefined; readonly domain: string }
@@ -49,7 +51,7 @@ export function createOwnHost({ tenant, publicUrl, domain }: HostNames, database
 /** A name is no secret. */
 const noSeal: Seal = { close: async (text) => text, open: async (text) => text }
 
-// What marks the lines that tell a model who speaks: made of a sealed key and the session, the same in every replica and every try.
+// The mark of lines that tell a model who speaks is made of a sealed key and the session, the same in every replica and every try.
 
 export type SpeakerMarks = (sessionId: string) => Promise<string>
 

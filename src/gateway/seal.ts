@@ -1,4 +1,5 @@
-// Credentials at rest: AES-256-GCM with the operator's key. Several keys may open; the first one closes, so keys can change.
+// Encrypts credentials at rest: AES-256-GCM with the operator's key. Several keys may open; the first one closes, so keys can
+// change.
 import { GatewayError, type Secret, secret } from '../contract/index.ts'
 import type { Seal } from '../db/installations.ts'
 

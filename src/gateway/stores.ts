@@ -1,4 +1,4 @@
-// The stores behind the gateway's ports, on one database and for one tenant.
+// Creates all stores, on one database and for one tenant.
 
 import { createAuditStore } from '../db/audit.ts'
 import type { Database } from '../db/client.ts'

@@ -176,7 +176,7 @@ export interface AccountDeletionStore {
 /** Longer than a piece takes: a process slower than that does the same work as the next holder, twice. */
 const leaseMs = 120_000
 
-/** How many farewells were gone on with before the time was over. */
+/** How many account deletions were worked on before the time was over. */
 export async function processAccountDeletions(
   { store, monotonicMs }: { readonly store: AccountDeletionStore; readonly monotonicMs: () => number },
   budgetMs: number,

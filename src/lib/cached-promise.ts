@@ -1,4 +1,4 @@
-// Asked by many, read once: callers that ask while a reading is under way or still fresh share it.
+// A shared read: callers that ask while a reading is under way or still fresh share it.
 
 /** `load` must end. Failures are shared as well, so that a database that is down is not asked once per caller. */
 export function cachePromise<T>(forMs: number, monotonicMs: () => number, load: () => Promise<T>): () => Promise<T> {

@@ -1,4 +1,4 @@
-// Text as we keep it: one Unicode form, and nothing that a database or a JSON reader would choke on.
+// Cleans text, names and file names: one Unicode form, and nothing that a database or a JSON reader would choke on.
 
 const plainAscii = /^[\u0001-\u007f]*$/
 

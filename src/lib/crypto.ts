@@ -1,4 +1,4 @@
-// HMAC-SHA256 of raw bytes against a header, and the port that computes it on WebCrypto.
+// HMAC-SHA256, SHA-256, constant-time comparison and clock skew of signed requests.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type BytesRef, GatewayError, type Hmac } from '../contract/index.ts'
@@ -23,7 +23,7 @@ export async function verifyHmacSha256(
   return equalInConstantTime(claimed, toHex(await hmac.sha256(secret, rawBody)))
 }
 
-/** The port on WebCrypto; imported keys are kept, because importing costs as much as signing. */
+/** HMAC on WebCrypto; imported keys are kept, because importing costs as much as signing. */
 export function webHmac(): Hmac {
   const keys = new Map<string, Promise<CryptoKey>>()
   const importHmacKey = (secret: string): Promise<CryptoKey> => {
@@ -49,7 +49,7 @@ export function toHex(bytes: Uint8Array): string {
   return hex
 }
 
-/** WebCrypto's types want bytes that are not shared between threads; arrivals never are, so this copies almost never. */
+/** WebCrypto's types want bytes that are not shared between threads; inbound bytes never are, so this copies almost never. */
 function unsharedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -63,7 +63,7 @@ function claimedHex(header: string, prefix: string, allowRawHex: boolean): strin
   return hexPattern.test(hex) ? hex : undefined
 }
 
-// Comparing secrets without telling by the time taken how much of a guess was right (hop 2).
+// Secrets are compared without telling by the time taken how much of a guess was right.
 
 /** The running time depends on the lengths only, and a wrong length costs as much as a wrong value. */
 export function equalInConstantTime(given: string, expected: string): boolean {
@@ -106,7 +106,7 @@ export async function assertDigest(reference: ContentAddressed, bytes: Uint8Arra
   }
 }
 
-// A signed timestamp against our clock, both ways: old ones may be replays, future ones would stay valid too long (hop 2).
+// A signed timestamp is compared with our clock, both ways: old ones may be replays, future ones would stay valid too long.
 
 export type ClockSkewResult = 'fresh' | 'stale_timestamp' | 'future_timestamp' | 'malformed_request'
 

@@ -1,4 +1,5 @@
-// GatewayError: the one exception, for promises that broke. Expected outcomes are values (contract/results.ts).
+// GatewayError, the one exception, for promises that broke, and errors as operators see them. Expected outcomes are values
+// (contract/results.ts).
 import type { JsonObject } from './json-value.ts'
 import { redactSecrets } from './secret.ts'
 

@@ -1,4 +1,4 @@
-// The public entry of verification: what adapters may use to judge where bytes come from.
+// The public entry of lib: what adapters may use to verify where bytes come from.
 
 export type { OwnDocument } from '../contract/public-url-document.ts'
 export { readOwnDocument } from '../contract/public-url-document.ts'

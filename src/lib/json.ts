@@ -1,4 +1,4 @@
-// Bytes to a JSON object within limits, so that no payload costs more than its length (hop 3).
+// Parses bytes into a JSON object within limits, so that no payload costs more than its length; and canonical JSON.
 import { GatewayError } from '../contract/index.ts'
 
 export type JsonRefusal = 'invalid_utf8' | 'invalid_json' | 'too_deep' | 'not_an_object'
@@ -54,7 +54,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-// RFC 8785: one text per JSON value, so that a signature over it still verifies after it was parsed and written again.
+// Canonical JSON (RFC 8785): one text per value, so that a signature over it still verifies after it was parsed and written again.
 
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

@@ -1,4 +1,4 @@
-// The log as the stages see it: an event name and facts from a closed list. Never a body, a token, a name or an address.
+// The log interface: an event name and facts from a closed list. Never a body, a token, a name or an address.
 import { type GatewayError, isGatewayError, type ThrownError } from './errors.ts'
 
 /** Facts whose values are codes: anything that is none is not shown. */

@@ -1,4 +1,4 @@
-// Hop 1: the body as bytes, never more of it than allowed.
+// Reads a body as bytes, never more of it than allowed.
 import { GatewayError } from '../contract/index.ts'
 
 /** Undefined when the body is larger than `maxBytes`; what was not read is left unread. */

@@ -1,4 +1,4 @@
-// Port: the one fetch for addresses from messages and peers.
+// The interface of safe fetch, the one fetch for addresses from messages and peers.
 
 /** Why a request was not made, or its answer not read. */
 export type FetchRefusal =

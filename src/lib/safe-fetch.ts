@@ -1,4 +1,4 @@
-// Guarded fetch, the part that is the same everywhere: every hop judged, time and size bounded, credentials kept at home.
+// Safe fetch, the part that is the same on every runtime: every redirect judged, time and size bounded, credentials kept at home.
 import {
   type FetchRefusal,
   GatewayError,

@@ -1,4 +1,4 @@
-// A secret that prints as hidden and is opened only where it is used.
+// Secrets that print as hidden and are opened only where they are used, and redaction of credentials in text.
 
 /** A credential. Converting it to text or JSON never shows it; `reveal()` does. */
 export type Secret = {
@@ -16,7 +16,7 @@ export function secret(value: string): Secret {
   return Object.freeze({ reveal: () => value, toString: showHidden, toJSON: showHidden, [inspect]: showHidden })
 }
 
-// Takes credentials out of text that operators or logs keep: by their look, and by their value where it is known.
+// Credentials are taken out of text that operators or logs keep: by their look, and by their value where it is known.
 
 const shown = '[redacted]'
 

@@ -1,4 +1,4 @@
-// Rules for the payloads that come before an acknowledgement, as plain functions: a platform's event passes dozens of them,
+// Field readers for payloads that come before an acknowledgement, as plain functions: a platform's event passes dozens of them,
 // and a schema library takes longer for that than the signature and the JSON together. Settings and the rest keep their schemas.
 
 /** What a rule answers for a value that does not fit it. */

@@ -1,4 +1,4 @@
-// What a platform accepts in one message, in its own unit.
+// Sizes of chunks: what a platform accepts in one message, in its own unit.
 import type { Block, Inline } from './tree.ts'
 
 export type Fit = {

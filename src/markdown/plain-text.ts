@@ -1,4 +1,5 @@
-// A reply as one plain text, its Markdown as it was written: for models, logs and channels that show text as it is (hop 8).
+// A reply as one plain text: its Markdown as it was written, for models and logs, or rendered for channels that show text as it
+// is.
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
 import { chunkTree } from './chunk.ts'
 import { htmlToText } from './html-to-text/html-to-text.ts'
@@ -45,7 +46,7 @@ function plainLinkText(url: string, title: string | undefined): string {
   return title === undefined || title === url ? url : `${collapseWhitespace(title)} (${url})`
 }
 
-// The face for channels that show text and nothing else: addresses behind their labels, tables aligned, lists with bullets.
+// Rendered for channels that show text and nothing else: addresses behind their labels, tables aligned, lists with bullets.
 
 /** Pieces of at most `limit` UTF-16 units. */
 export function renderPlain(root: Root, { limit }: { readonly limit: number }): readonly string[] {

@@ -160,7 +160,7 @@ export function policyText(value: unknown): string {
   return typeof value === 'string' ? cleanShownText(value).trim() : ''
 }
 
-// What a reply says about itself: every status reads differently, and nothing internal is shown (hop 8).
+// Every status of a reply reads differently, and nothing internal is shown.
 
 type Status = NormalizedResponse['status']
 

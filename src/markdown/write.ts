@@ -1,4 +1,4 @@
-// The face for readers of Markdown: agents and run APIs. Canonical and safe: read again it gives the same tree.
+// Writes the tree as Markdown, for agents and run APIs. Canonical and safe: read again it gives the same tree.
 import { chunkTree } from './chunk.ts'
 import { inlineText } from './inline-text.ts'
 import { safeUrl } from './links.ts'

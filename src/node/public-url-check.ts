@@ -11,7 +11,7 @@ export type PublicUrlCheck = {
   readonly answer: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
   /** What is known; asks again in the background where that is old. Undefined: there is no public URL. */
   readonly read: () => PublicUrlHealth | undefined
-  /** The same once it is known: whoever asks meanwhile waits for the same request. */
+  /** The same once it is known: callers that ask meanwhile wait for the same request. */
   readonly settled: () => Promise<PublicUrlState | undefined>
   readonly stop: () => void
 }

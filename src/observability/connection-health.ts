@@ -1,4 +1,4 @@
-// How connections stand, for readiness, metrics, the command line and the start: as their platforms say, and as this process sees.
+// Health of connections, for readiness, metrics, the command line and the start: as their platforms say, and as this process sees.
 import { type ProbeProblem, type ProbeState, worstProblem } from '../contract/index.ts'
 import type { MetricFamily } from './prometheus.ts'
 

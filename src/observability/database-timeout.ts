@@ -1,4 +1,4 @@
-// A wait that ends: a connection that hangs says nothing, not even that it hangs.
+// A timeout for database calls: a connection that hangs says nothing, not even that it hangs.
 import { GatewayError } from '../contract/index.ts'
 
 /** The work goes on alone when it is late; the caller is told that it is. */

@@ -1,4 +1,5 @@
-// The log with an end to what strangers can write into it: of refusals the first few of a minute are told one by one, the others are
+// Rate limit of the log for what strangers can write into it: of refusals the first few of a minute are told one by one, the
+// others are
 // one line with how many they were. Metrics count every one.
 import type { Log, LogFields } from '../contract/index.ts'
 

@@ -1,4 +1,4 @@
-// The slots of this process: how many are taken, by which agent on which connection, and since when. In readiness and metrics.
+// Metrics of this process: slots, the HTTP listener, threads, MCP servers.
 
 import type { OffloadFailure } from '../contract/index.ts'
 import type { MetricFamily } from './prometheus.ts'
@@ -57,7 +57,7 @@ export function slotMetrics({ slots, used, fullMs, holders }: SlotUse): readonly
   ]
 }
 
-// What the HTTP listener of this process holds for its callers, and what it refused before anything was read. In the metrics.
+// What the HTTP listener holds for its callers, and what it refused before anything was read.
 
 export type HttpListenerUse = {
   readonly bodies: { readonly bytes: number; readonly bodies: number; readonly limitBytes: number }
@@ -96,7 +96,7 @@ export function httpListenerMetrics({ bodies, connections, refused }: HttpListen
   ]
 }
 
-// Jobs of this process that are computed in threads: how many run and wait, and how they ended. In metrics.
+// Jobs that are computed in threads: how many run and wait, and how they ended.
 
 export type JobOutcome = 'done' | 'failed' | OffloadFailure
 
@@ -134,7 +134,7 @@ export function jobMetrics({ running, waiting, waitedMs, ended }: JobUse): reado
   ]
 }
 
-// Which MCP servers are there, as a metric: a server that is missing takes its tools from every turn.
+// An MCP server that is missing takes its tools from every turn.
 
 type ServerState = { readonly server: string; readonly agent: string; readonly isThere: boolean }
 

@@ -1,4 +1,5 @@
-// Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
+// Readiness: whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown,
+// not judged.
 
 import { isGatewayError, type PublicUrlState, type WorkerLoopName, worstProblem } from '../contract/index.ts'
 import type { StorageFault } from '../db/client.ts'

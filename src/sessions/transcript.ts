@@ -1,4 +1,4 @@
-// The one codec: message parts <-> stored envelope <-> history turn.
+// The transcript codec: message parts <-> stored envelope <-> history turn.
 import {
   type Envelope,
   envelopeSchemaId,
@@ -146,7 +146,7 @@ function reducedSender(sender: Sender): Record<string, unknown> {
   }
 }
 
-// Files in the transcript: which stored object a line refers to, and never where its bytes can be had.
+// Files in the transcript refer to a stored object, and never say where its bytes can be had.
 
 type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 

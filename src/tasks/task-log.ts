@@ -1,4 +1,4 @@
-// Lines of a task's log as events for its watchers. Pure.
+// The log of a task: its lines as events for clients that watch, and the store of tasks.
 import {
   type JsonObject,
   type NormalizedResponse,
@@ -106,7 +106,7 @@ function eventResponse(event: JsonObject): NormalizedResponse {
   return event['response'] as unknown as NormalizedResponse
 }
 
-// The port of tasks: their rows, the log of their turns, and where callers want to be notified. Scoped to one connection.
+// Rows of tasks, the log of their turns, and where callers want to be notified. Scoped to one connection.
 
 /** Whose tasks are meant. Null: of a caller that knows the id. */
 export type TaskOwner = string | null
@@ -163,8 +163,6 @@ export interface TaskStore {
   receiver(taskId: string, id: string): Promise<PushConfig | undefined>
   disablePush(taskId: string, id: string): Promise<void>
 }
-
-// What the commit that ends a turn returns to its worker.
 
 export type EndedTurn = {
   /** There is something to send. */

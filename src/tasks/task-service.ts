@@ -184,7 +184,8 @@ function isAtRest(state: TaskState): boolean {
   return isFinalState(state) || state === 'input_required' || state === 'auth_required'
 }
 
-// The watchers of tasks in this process: woken when something of a task was stored here; what other processes store is found by polling.
+// Clients that watch tasks in this process are woken when something of a task was stored here; what other processes store is found
+// by polling.
 
 /** One watcher of one task. */
 type TaskWatcher = {

@@ -236,7 +236,7 @@ function createCalleeContext(scene: AgentCallContext, { context, kept }: Asker, 
     schedule() {
       throw agentCallDenied(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
     },
-    // It speaks to whoever asked it, and to nobody else.
+    // It speaks to the agent that asked it, and to no one else.
     send: (reply) => void told.said.push(...(completeReply(reply, given.facts)?.parts ?? [])),
     show: () => {},
     emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),

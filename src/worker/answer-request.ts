@@ -1,4 +1,4 @@
-// The HTTP side of an invocation: the same app as on Node, with the operator's routes behind a switch.
+// Requests and mails of an invocation: the same app as on Node, with the admin routes behind a switch.
 
 import type { ForwardableEmailMessage } from '@cloudflare/workers-types'
 import { createApiCallers } from '../api/api-callers.ts'
@@ -152,7 +152,7 @@ function errorAnswerToResponse({ status, headers, body }: ReturnType<typeof erro
   return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
 }
 
-// A mail that Cloudflare took in: stored before it is accepted, refused for good, or thrown, which makes its sender try again.
+// A mail that Cloudflare took in is stored before it is accepted, refused for good, or thrown, which makes its sender try again.
 
 export type WorkerEmail = Pick<ForwardableEmailMessage, 'from' | 'to' | 'raw' | 'rawSize' | 'setReject'>
 

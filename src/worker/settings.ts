@@ -1,4 +1,4 @@
-// What a Worker is configured by: bindings, variables and secrets of its environment, and the developer's module.
+// Settings of a Worker: bindings, variables and secrets of its environment, and the developer's module.
 import type { EmailMessageBuilder, Hyperdrive, Queue, R2Bucket, SendEmail } from '@cloudflare/workers-types'
 import { channels, publicChannels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
@@ -94,7 +94,7 @@ function loadConfigOrExplain(problems: string[], load: () => Config): Config | u
   }
 }
 
-// The waker of this runtime: a message on a queue. It says that there is work, never which; the rows do.
+// The wakeup of this runtime is a message on a queue. It says that there is work, never which; the rows do.
 
 type WakeMessage = { readonly v: 1; readonly suspects?: true }
 
@@ -122,7 +122,7 @@ export function createQueueWakeup({ queue, waitUntil, log }: QueueWakeupDeps): (
   }
 }
 
-// What a Worker sends mail by: the binding of wrangler.toml, where there is one.
+// Mail is sent by the binding of wrangler.toml, where there is one.
 
 /** Cloudflare's limit of one mail. */
 const maxBytes = 5 * 1024 * 1024
@@ -135,7 +135,7 @@ export function createMailerFromBinding(env: WorkerEnv): Mailer | undefined {
   return { maxBytes, send: (parcel) => binding.send(parcel as EmailMessageBuilder) }
 }
 
-// Where files are kept on Workers: in the store whose variables are set, else in the bucket that is bound.
+// Files are kept in the store whose variables are set, else in the bucket that is bound.
 
 /** What handles call the bucket: the binding does not tell its own name. */
 const boundBucket = 'attachments'

@@ -8,7 +8,7 @@ import { type Timeline, timelineEntry } from './timeline-entry.ts'
 export type ExplainDeps = {
   readonly store: ExplainStore
   readonly agents: readonly string[]
-  /** What this process turned away: asked last, since it has no row. */
+  /** What this process rejected: asked last, since it has no row. */
   readonly rejections?: Pick<Rejections, 'list'>
 }
 

@@ -1,7 +1,7 @@
 // Reason codes in plain words. A code without a text here is one an adapter gave; it is shown as it is.
 
 const reasonTexts: Readonly<Record<string, string>> = {
-  // Verify and normalize: what machines write to machines, and what is turned away.
+  // Verify and normalize: what machines write to machines, and what is rejected.
   auto_submitted: 'it says that a machine wrote it by itself, and machines are not answered',
   auto_response_suppressed: 'it asks machines not to answer it',
   machine_generated: 'a machine wrote it, and machines are not answered',

@@ -4,7 +4,7 @@ import { bigint, index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instantColumn, tenant } from './columns.ts'
 
 /**
- * People stand here by the id of their `principals` row and by nothing else, so that forgetting a person takes that one row
+ * People stand here by the id of their `principals` row and by nothing else, so that erasing a person takes that one row
  * and leaves every line as it was written.
  */
 export const auditLog = pgTable(

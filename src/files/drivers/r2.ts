@@ -1,4 +1,4 @@
-// Files in an R2 bucket that is bound to a Worker. No credentials: the binding is the permission.
+// The R2 driver: a bucket that is bound to a Worker. No credentials: the binding is the permission.
 import { assertObjectKey, type BlobStore, type ByteRange } from '../blob-store.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { type BodyPart, mayHaveTakenEffect, readBodyParts, storeFailure, storeTimeouts } from './store-request.ts'

@@ -1,4 +1,4 @@
-// Files in S3 and in what speaks like it: R2's S3 side, MinIO, Ceph. Small ones in one request, larger ones in parts.
+// The S3 driver, also for R2's S3 side, MinIO, Ceph. Small files in one request, larger ones in parts.
 import { AwsClient } from 'aws4fetch'
 import { GatewayError, type Secret } from '../../contract/index.ts'
 import { toHex } from '../../lib/index.ts'
@@ -132,8 +132,6 @@ function formatS3ObjectUrl(
   return `${endpoint.protocol}//${bucket}.${endpoint.host}${base}/${key}`
 }
 
-// One signed request to an S3 bucket.
-
 type S3Call = {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   readonly key: string
@@ -144,7 +142,7 @@ type S3Call = {
 
 type S3Client = (call: S3Call) => Promise<Response>
 
-// S3's multipart upload: nothing is visible under the key before it is completed, and what fails is given up.
+// Multipart upload: nothing is visible under the key before it is completed, and what fails is aborted.
 
 type S3Upload = { readonly key: string; readonly uploadId: string }
 

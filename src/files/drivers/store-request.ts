@@ -1,5 +1,5 @@
-// One request to a store: bounded in time until its answer begins and between its bytes, never following a redirect, and telling
-// nothing of its URL when it fails.
+// Requests to a store: bounded in time until the answer begins and between its bytes, never following a redirect, and telling
+// nothing of their URL when they fail.
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import type { ByteRange } from '../blob-store.ts'
 
@@ -95,7 +95,7 @@ export function mayHaveTakenEffect(error: unknown): boolean {
   return typeof status !== 'number' || status >= 500
 }
 
-// A part of an object, cut to what was asked for: not every store counts to the last byte as it should.
+// A range is cut to what was asked for: not every store counts to the last byte as it should.
 
 /** The body of a 206, beginning where it was asked to. */
 export function rangedBody(response: Response, { start, end }: ByteRange): ReadableStream<Uint8Array> {
@@ -117,7 +117,7 @@ export function rangedBody(response: Response, { start, end }: ByteRange): Reada
   )
 }
 
-// A body cut into parts of one size for stores that want to know a length before the bytes. One part is in memory at a time.
+// A body is cut into parts of one size for stores that want to know a length before the bytes. One part is in memory at a time.
 
 /** `bytes` is lent: the next part is written over it. */
 export type BodyPart = { readonly bytes: Uint8Array<ArrayBuffer>; readonly isLast: boolean }

@@ -1,4 +1,4 @@
-// Files in Supabase Storage, over its REST interface. Small ones in one request, larger ones by its resumable uploads (tus 1.0).
+// The Supabase Storage driver, over its REST interface. Small files in one request, larger ones by resumable uploads (tus 1.0).
 import type { Secret } from '../../contract/index.ts'
 import { assertObjectKey, type BlobStore, type ByteRange, isShownInPlace } from '../blob-store.ts'
 import {
@@ -140,7 +140,7 @@ function listSupabaseHosts({ projectUrl, hosts = [] }: SupabaseStoreOptions): re
   return [...new Set([...known, ...hosts.map((each) => each.toLowerCase())])]
 }
 
-// One request to a project's storage, with its key; `path` begins after `/storage/v1`.
+// `path` begins after `/storage/v1`.
 
 type SupabaseClient = (path: string, init: RequestInit) => Promise<Response>
 
