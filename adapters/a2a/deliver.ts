@@ -1,6 +1,5 @@
-// Delivers replies to the run's log, and push notifications to clients that asked for them. The client chose the address, so it is
-// checked when it is
-// dialled; the state of the task is read when it is sent.
+// Delivers replies to the run's log, and push notifications to clients that asked for them. The client chose the address, so it
+// is checked when it is dialled; the state of the task is read when it is sent.
 import type {
   Attempt,
   DeliveryOutcome,
@@ -126,9 +125,8 @@ async function toPushOutcome(
   return { kind: 'retry', reason, afterMs: Math.min(seconds * 1000, maxPauseMs) }
 }
 
-// Bearer tokens of push notifications, for receivers that gave no credentials of their own: a JWT signed with our key, made out to
-// the
-// receiver, over the very bytes that are sent, and good for this one try.
+// Bearer tokens of push notifications, for receivers that gave no credentials of their own: a JWT signed with our key, made out
+// to the receiver, over the very bytes that are sent, and good for this one try.
 
 type PushTokenDeps = {
   readonly key: OwnKey

@@ -215,8 +215,8 @@ function callerName(kind: A2aCaller['kind'], bearer: A2aCaller['bearer']): strin
   return bearer === undefined ? kind : (bearer.name ?? `token-${bearer.tokenId}`)
 }
 
-// `metadata.mentionable` is taken out before anything is kept, and judged apart. What a
-// client may not say of itself, the resolution of a policy or what its own channel can do, is left out.
+// `metadata.mentionable` is taken out before anything is kept, and judged apart. What a client may not say of itself, the
+// resolution of a policy or what its own channel can do, is left out.
 
 /** Keys that are judged, or that only we may set. The rest is the sender's own and stays. */
 const taken = [

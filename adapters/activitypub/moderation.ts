@@ -57,8 +57,8 @@ function parentDomains(hostname: string): readonly string[] {
   return labels.map((_, at) => labels.slice(at).join('.'))
 }
 
-// Blocks, by the settings or at run time, are checked at the inbox and before each delivery. What is known
-// of them is half a minute old at most, so that asking costs nothing.
+// Blocks, by the settings or at run time, are checked at the inbox and before each delivery. What is known of them is half a
+// minute old at most, so that asking costs nothing.
 
 export interface Blocks {
   /** By the address of an actor or of an inbox. */

@@ -1,4 +1,5 @@
-// Verifies a run request. A token is believed from anywhere; without one there is this machine's user, and guests in threads of their own.
+// Verifies a run request. A token is believed from anywhere; without one there is this machine's user, and guests in threads of
+// their own.
 import {
   type CallerResult,
   type CallerVerifier,

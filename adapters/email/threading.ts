@@ -1,6 +1,5 @@
 // Threading: which conversation a mail asks to join, best guess first, and never by its subject. Accept lets it in only where its
-// proven
-// sender takes part already.
+// proven sender takes part already.
 
 import { type ChannelDeps, GatewayError, type Hmac, type KeyRing } from '../../src/contract/index.ts'
 import { equalInConstantTime, sha256Hex } from '../../src/lib/index.ts'

@@ -1,5 +1,5 @@
-// Verifies the server that brought a mail, authenticates its author, reads its body and looks up its thread. Nothing is
-// read before that server is genuine, and what is refused is refused before anything is kept.
+// Verifies the server that brought a mail, authenticates its author, reads its body and looks up its thread. Nothing is read
+// before that server is genuine, and what is refused is refused before anything is kept.
 import type { RawRequest, VerifyResult } from '../../src/contract/index.ts'
 import { hopHeader } from './loop-prevention.ts'
 import { type Addresses, resolveRecipient } from './normalize/addressing.ts'

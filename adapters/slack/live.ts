@@ -1,5 +1,5 @@
-// Live messages on Slack: a native stream in a thread, else a message that is edited. One message either way: a
-// stream that nears its end is stopped and then edited, so nothing continues in another message.
+// Live messages on Slack: a native stream in a thread, else a message that is edited. One message either way: a stream that nears
+// its end is stopped and then edited, so nothing continues in another message.
 import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
 import { isErrorOfClass } from './deliver/outcome.ts'

@@ -220,8 +220,8 @@ function reactionKey({ account, channel }: SlackReplyTo, ts: string): string {
   return `${account}:${channel}:${ts}`
 }
 
-// The status line below a thread, and the stop button of an agent's own view. Slack takes the line away with
-// the next post, or after two minutes, so it is said again in time and taken back at the end.
+// The status line below a thread, and the stop button of an agent's own view. Slack takes the line away with the next post, or
+// after two minutes, so it is said again in time and taken back at the end.
 
 const againMs = 60_000
 const maxStatusLines = 10_000

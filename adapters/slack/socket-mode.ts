@@ -195,8 +195,8 @@ export function createSocketRequests(): SocketRequests {
   }
 }
 
-// Slack's client connects and watches the pings; reading and acknowledging are ours, because the
-// client fails outside of any promise on an envelope without an event, and on a reconnect that is refused.
+// Slack's client connects and watches the pings; reading and acknowledging are ours, because the client fails outside of any
+// promise on an envelope without an event, and on a reconnect that is refused.
 
 type SocketSettings = {
   /** The app-level token, `xapp-…`, with the scope connections:write. */

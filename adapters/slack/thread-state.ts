@@ -1,6 +1,6 @@
 // State of a thread: what it was opened about in the older assistant view, and how often bots spoke in it. Slack says the former
-// in events of its own and
-// not with the messages, so it is kept until they come; each thread has its own, and none is in another's messages.
+// in events of its own and not with the messages, so it is kept until they come; each thread has its own, and none is in
+// another's messages.
 import type { ChannelContext, TtlStore } from '../../src/contract/index.ts'
 import { misfit } from '../../src/lib/index.ts'
 import {

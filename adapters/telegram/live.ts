@@ -114,8 +114,8 @@ function rememberEditTime(map: Map<string, number>, key: string, at: number): vo
   if (!oldest.done) map.delete(oldest.value)
 }
 
-// A draft is no message yet, and exists in private chats only. It has no id and vanishes half
-// a minute after its last words, or when anything is sent; so nothing has to finish it, and the reply is a message of its own.
+// A draft is no message yet, and exists in private chats only. It has no id and vanishes half a minute after its last words, or
+// when anything is sent; so nothing has to finish it, and the reply is a message of its own.
 
 const draftEveryMs = 700
 const refreshMs = 20_000

@@ -1,6 +1,5 @@
 // Transcript messages: rows, ours or legacy ones, normalized into envelopes, created, and converted to and from what providers
-// know. A line is
-// judged by its type, never by its role.
+// know. A line is judged by its type, never by its role.
 import {
   type Envelope,
   type EnvelopeType,

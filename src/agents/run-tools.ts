@@ -226,8 +226,8 @@ export function turnFacts(
   }
 }
 
-// What the MCP servers offered is a step: a turn that goes on after a crash
-// has the tools it had, also when a server has changed its mind or is gone.
+// What the MCP servers offered is a step: a turn that goes on after a crash has the tools it had, also when a server has changed
+// its mind or is gone.
 
 type OfferedTools = { readonly tools: readonly Tool[]; readonly rejected: readonly RejectedDeclaration[] }
 

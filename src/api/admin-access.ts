@@ -130,8 +130,8 @@ function isReadingMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-// Rejected callers are counted, logged, remembered for a while, and at most one line a
-// minute and kind in the audit log, with how many they were. A write per forged request would be an invitation.
+// Rejected callers are counted, logged, remembered for a while, and at most one line a minute and kind in the audit log, with how
+// many they were. A write per forged request would be an invitation.
 
 type Deps = Pick<AppDeps, 'audit' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections' | 'sourceOf'>
 
@@ -172,8 +172,8 @@ function callerRefusal(context: Context): string | undefined {
   return isGatewayError(error, 'forbidden') && context.get('caller') === undefined ? 'wrong_scope' : undefined
 }
 
-// What changes rows is written to the audit log by the statement that changes them;
-// here stand the rest: attempts that came to nothing, and acts that are no statement of their own.
+// What changes rows is written to the audit log by the statement that changes them; here stand the rest: attempts that came to
+// nothing, and acts that are no statement of their own.
 
 /** Who acts, as statements and lines name them: an operator by their token, a person by their subject. */
 export function actorName(context: Context): string {

@@ -1,5 +1,5 @@
-// Callers of API routes that take no message, judged as if they had sent one, so that what is theirs here is theirs
-// there. The adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
+// Callers of API routes that take no message, judged as if they had sent one, so that what is theirs here is theirs there. The
+// adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
 import type {
   InboundMessage,
   JsonObject,

@@ -67,9 +67,8 @@ function requestHeaders(context: Context): HeaderReader {
   return (name) => context.req.header(name) ?? (name === 'host' ? new URL(context.req.url).host : undefined)
 }
 
-// CORS: web pages that may call the API are those whose origin is on the operator's list (Fetch, section 3.2). Without a list this
-// is not
-// there at all, and browsers keep every page but our own from reading an answer.
+// CORS: web pages that may call the API are those whose origin is on the operator's list (Fetch, section 3.2). Without a list
+// this is not there at all, and browsers keep every page but our own from reading an answer.
 
 /** What pages are for; the operator's routes are for no page. */
 const corsPaths = /^\/(?:api\/v1\/|openapi\.json$|storage\/v1\/)/

@@ -56,8 +56,8 @@ export function addHistoryRoute(app: Hono, deps: Deps): void {
   })
 }
 
-// Every file of a line is under a URL made for this answer. What is more than
-// the contract's two kinds of parts stands beside a text that says the same.
+// Every file of a line is under a URL made for this answer. What is more than the contract's two kinds of parts stands beside a
+// text that says the same.
 
 type Files = AppDeps['files']
 type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>

@@ -306,8 +306,8 @@ export function knownProblems(): readonly (readonly [code: string, status: numbe
   )
 }
 
-// Problem details say what went wrong in words, and beside them our code, what to do, and the trace to ask by.
-// `error` says the same once more, as it did before there were problem details.
+// Problem details say what went wrong in words, and beside them our code, what to do, and the trace to ask by. `error` says the
+// same once more, as it did before there were problem details.
 
 /** Names what was rejected, for `parley explain`. */
 const traceHeader = 'x-parley-trace'

@@ -1,6 +1,5 @@
 // The /me routes: what belongs to the caller of the API, their sessions, what their paused runs wait for, and the stop of a run.
-// The same code
-// as behind the admin routes, for one owner.
+// The same code as behind the admin routes, for one owner.
 import type { Context, Hono, Next } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { getAdmittedCaller, readTokenCaller, setAdmittedCaller } from './admin-access.ts'

@@ -1,5 +1,5 @@
-// /api/v1/tasks: tasks that a caller creates under an id of their own and comes back to. A thin layer: a task
-// is a message of its caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
+// /api/v1/tasks: tasks that a caller creates under an id of their own and comes back to. A thin layer: a task is a message of its
+// caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
 import type { Context, Hono } from 'hono'
 import {
   GatewayError,

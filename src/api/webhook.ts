@@ -89,9 +89,8 @@ export function errorToAnswer(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: un
   return failureAnswer('internal', 'the gateway failed on this request; its log says where', trace)
 }
 
-// Inbound events that an adapter delivers by itself, from a port or a request of its own, are received like a webhook, answered in
-// words that
-// every protocol has.
+// Inbound events that an adapter delivers by itself, from a port or a request of its own, are received like a webhook, answered
+// in words that every protocol has.
 
 /** The gateway has written down what failed; the caller is told to come again, unless that could never help. */
 export async function deliverInbound(

@@ -1,6 +1,5 @@
 // The /.well-known routes: WebFinger (RFC 7033), the key of our attestations, OAuth protected resource metadata. Channels say
-// where an agent is found,
-// the core says whose it is.
+// where an agent is found, the core says whose it is.
 import type { Context, Hono } from 'hono'
 import { type AgentUrls, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
 import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/token-issuers.ts'

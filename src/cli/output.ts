@@ -1,5 +1,5 @@
-// Output of commands: tables and sentences for people, JSON for programs, and progress when it takes long. Nothing in
-// this folder writes to a stream but through here, so that no value from outside reaches a terminal unescaped.
+// Output of commands: tables and sentences for people, JSON for programs, and progress when it takes long. Nothing in this folder
+// writes to a stream but through here, so that no value from outside reaches a terminal unescaped.
 import { printableJson, printableLine, printableLines } from '../node/log.ts'
 
 export { printableLine }

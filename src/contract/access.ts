@@ -88,8 +88,8 @@ export function accessProblems(access: unknown): readonly string[] {
   return issues.map(({ path, message }) => `${['access', ...path].join('.')} ${message}`)
 }
 
-// Strangers are people whom no operator admitted and who were never answered there. Admitted people are
-// counted under none of these limits.
+// Strangers are people whom no operator admitted and who were never answered there. Admitted people are counted under none of
+// these limits.
 
 const rate = z.union([
   z.strictObject({

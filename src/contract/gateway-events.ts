@@ -1,5 +1,5 @@
-// Gateway events that a host application can observe (`onEvent` of the configuration): messages, runs and client tools;
-// and the envelope of a transcript line they carry.
+// Gateway events that a host application can observe (`onEvent` of the configuration): messages, runs and client tools; and the
+// envelope of a transcript line they carry.
 import type { Json, JsonObject } from '../lib/json-value.ts'
 
 /** Where it happened. */

@@ -1,6 +1,5 @@
-// The rate limiter: how much one sender, server or connection may send at once, counted by this process; what is beyond it is told
-// to come later.
-// Only what was proven counts: no sender uses up the share of another by naming them.
+// The rate limiter: how much one sender, server or connection may send at once, counted by this process; what is beyond it is
+// told to come later. Only what was proven counts: no sender uses up the share of another by naming them.
 import type { RateLimit } from './capabilities.ts'
 
 export interface RateLimiter {

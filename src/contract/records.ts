@@ -1,6 +1,5 @@
-// Records of a channel: what it knows for good about others (who follows an agent, what they are called), shared by every replica,
-// and what an
-// inbound event changes in it.
+// Records of a channel: what it knows for good about others (who follows an agent, what they are called), shared by every
+// replica, and what an inbound event changes in it.
 import type { JsonObject } from '../lib/json-value.ts'
 
 /** `agent`: which of ours it is about. `subject`: whose it is, so that it is erased with them. */

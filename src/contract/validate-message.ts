@@ -119,8 +119,8 @@ function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
 }
 
-// The usual message is recognized without the schema: one look at each field instead of a copy of
-// all of them. It only ever says that the schema would take a message as it stands; whatever else there is goes to the schema.
+// The usual message is recognized without the schema: one look at each field instead of a copy of all of them. It only ever says
+// that the schema would take a message as it stands; whatever else there is goes to the schema.
 
 type Rule = (value: unknown) => boolean
 

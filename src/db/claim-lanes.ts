@@ -1,12 +1,10 @@
 // The statements that claim lanes and read their messages: up to $1 free lanes of tenant $5 for $3 ms as holder $2, and those
-// whose lease has
-// run out, unless the database itself was away ($6 when it last answered, $7 for how long it may be silent). A lane comes with its
-// open turn's members, or with what waits.
-// $8: turns of which kind, by how often a process died on them (a multirange). A lane whose holder vanished is taken by those
-// who take it before or after that death is counted.
-// Lanes whose next work a newer release wrote are left to it: claiming them only to give them back would keep it waiting.
-// Lanes go by the time they are due since. A turn whose holder died is due since long; it is put at the end first, else what
-// hung or killed its holder would be claimed before all others after every restart.
+// whose lease has run out, unless the database itself was away ($6 when it last answered, $7 for how long it may be silent). A
+// lane comes with its open turn's members, or with what waits.
+// $8: turns of which kind, by how often a process died on them (a multirange). A lane whose holder vanished is taken by those who
+// take it before or after that death is counted. Lanes whose next work a newer release wrote are left to it: claiming them only
+// to give them back would keep it waiting. Lanes go by the time they are due since. A turn whose holder died is due since long;
+// it is put at the end first, else what hung or killed its holder would be claimed before all others after every restart.
 
 import { auditedMessages } from './audit-lines.ts'
 import { statement } from './client.ts'

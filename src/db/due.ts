@@ -1,4 +1,4 @@
-// When the next thing is due, for runtimes that sleep between invocations.
+// When the next turn, delivery or timer is due, for runtimes that sleep between invocations.
 import { type Database, statement } from './client.ts'
 
 /**

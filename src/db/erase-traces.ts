@@ -238,8 +238,8 @@ sends as (
 delete from conversations c using old where c.id = old.id returning 1 as swept`,
 )
 
-// Receipts have no index by sender, since every inbound event would pay for it: they are walked.
-// Those of no conversation are few and have one: a person who deleted their account and took part in nothing is found by it.
+// Receipts have no index by sender, since every inbound event would pay for it: they are walked. Those of no conversation are few
+// and have one: a person who deleted their account and took part in nothing is found by it.
 // $1 tenant, $2 whom (`Reach`), $3 after which row or null, $4 how many rows to look at.
 
 const receiptPageSql = ({ isSaid }: Reach): string => `

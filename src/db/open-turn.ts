@@ -1,7 +1,6 @@
 // Opening, resuming, splitting and releasing a turn. Every statement begins by locking the lane under its fencing token: $1
-// conversation,
-// $2 holder, $3 epoch. If the lane has moved on, `lane` is empty and nothing at all is written. A holder claims lanes of its
-// own tenant only, so the fence is also what keeps tenants apart.
+// conversation, $2 holder, $3 epoch. If the lane has moved on, `lane` is empty and nothing at all is written. A holder claims
+// lanes of its own tenant only, so the fence is also what keeps tenants apart.
 
 import { ambientContextSql } from './ambient-context.ts'
 import { auditedMessages } from './audit-lines.ts'

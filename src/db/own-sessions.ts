@@ -1,5 +1,5 @@
-// Whether each connection has a session of its own. A pooler in transaction mode hands every transaction to any session: prepared
-// statements, session settings and LISTEN are lost there, messages are taken and never answered. So it is found out at the start.
+// Detects a pooler in transaction mode, which hands every transaction to any session: prepared statements, session settings and
+// LISTEN are lost there, messages are taken and never answered. So it is found out at the start.
 import postgres from 'postgres'
 import { GatewayError } from '../contract/index.ts'
 import { storageRemedy, toStorageError } from './client.ts'

@@ -1,7 +1,6 @@
-// The limit of open pairings. Each pairing that waits has a numbered slot on its connection, and another in its
-// group of senders; unique indexes see to it that no two have the same, so that what is full stays full however many replicas
-// race.
-// A pairing that is decided or expires gives its slots back by itself.
+// The limit of open pairings. Each pairing that waits has a numbered slot on its connection, and another in its group of senders;
+// unique indexes see to it that no two have the same, so that what is full stays full however many replicas race. A pairing that
+// is decided or expires gives its slots back by itself.
 
 import { auditLines } from './audit-lines.ts'
 import { statement } from './client.ts'

@@ -157,11 +157,9 @@ function countSettledMessages([row]: readonly Settled[]): number {
   return (row?.released ?? 0) + (row?.refused ?? 0)
 }
 
-// Held messages, once their pairing is decided, go back to the queue for a new decision, or end.
-// A person who is let in and has taken back all they wrote would hear nothing by that: they are told that they are in, once for
-// each pairing.
-// Runs after the decision is committed, so that its snapshot holds every message that was held before it; may run again at any
-// time.
+// Held messages, once their pairing is decided, go back to the queue for a new decision, or end. A person who is let in and has
+// taken back all they wrote would hear nothing by that: they are told that they are in, once for each pairing. Runs after the
+// decision is committed, so that its snapshot holds every message that was held before it; may run again at any time.
 
 /** Held, and not taken back by a deletion that waits beside it. */
 const isHeldForPairingSql = (pairing: string): string => `exists (

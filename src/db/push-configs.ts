@@ -1,4 +1,4 @@
-// Where owners of tasks want push notifications. $1 tenant, $2 connection, $3 task, $4 owner; another owner's task gives no row.
+// Push notification configurations of tasks. $1 tenant, $2 connection, $3 task, $4 owner; another owner's task gives no row.
 import { isoTime, statement, unindexed } from './client.ts'
 import { rowVersion } from './row-version.ts'
 

@@ -81,8 +81,7 @@ export function createRecords(
 }
 
 // Reading single records: callers that ask while a statement is under way share the next one. That one begins after the question,
-// so
-// no answer is older than its question.
+// so no answer is older than its question.
 
 export type ReadRecord = (family: string, key: string) => Promise<JsonObject | undefined>
 

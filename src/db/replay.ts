@@ -70,8 +70,8 @@ export function createReplayStore(database: Database, tenant: string): ReplaySto
   }
 }
 
-// One statement: $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the
-// start and from the end; $4 tenant. The transcript is cut where it stood when the turn began, or when the message came.
+// One statement: $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the start and from the end; $4 tenant.
+// The transcript is cut where it stood when the turn began, or when the message came.
 
 const members = `from inbox x
     where x.turn_id = p.turn_id or (p.turn_id is null and x.id = p.inbox_id) order by x.turn_order, x.seq`

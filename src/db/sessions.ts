@@ -1,5 +1,5 @@
-// Sessions as their owners and operators see them. They begin and grow with turns alone; here they
-// are listed, read, named and deleted.
+// Sessions as their owners and operators see them. They begin and grow with turns alone; here they are listed, read, named and
+// deleted.
 import type { Envelope, JsonObject, WorkspaceScope } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
 import { type Database, type Param, statement } from './client.ts'
@@ -140,8 +140,8 @@ requested as (
   from ran where q.turn_id = ran.id
 )`
 
-// Scope, the same in all: $1 tenant, $2 owner or null, $3 and $4 workspace
-// type and id or null. What lies outside of it is not found.
+// Scope, the same in all: $1 tenant, $2 owner or null, $3 and $4 workspace type and id or null. What lies outside of it is not
+// found.
 
 const inScope = `s.tenant = $1 and ($2::text is null or s.owner = $2)
   and ($3::text is null or (s.workspace_type = $3 and s.workspace_id = $4))`

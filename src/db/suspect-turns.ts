@@ -1,6 +1,6 @@
 // Statements about suspect turns: turns whose process died under them. A death is counted by the claim that finds a lane whose
-// holder let its lease
-// run out without a word; a holder that stopped in order has left, and one that was only frozen or cut off takes its death back.
+// holder let its lease run out without a word; a holder that stopped in order has left, and one that was only frozen or cut off
+// takes its death back.
 import { historyEntrySql, statement } from './client.ts'
 
 /** Of a lane `l` that is free: it is in the name of a process that did not give it back, and that is not `holder` itself. */

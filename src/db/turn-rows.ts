@@ -1,6 +1,5 @@
 // Types of turns and lanes in the database, and the interface of the turn store: lanes are claimed, turns opened, resumed, split,
-// released and
-// completed, every write fenced.
+// released and completed, every write fenced.
 import type {
   Envelope,
   Fields,

@@ -62,8 +62,8 @@ function segmentsAfterSignEndpoint(segments: readonly string[]): readonly string
   return endpoint === undefined ? undefined : segments.slice(endpoint.split('/').length)
 }
 
-// A URL is taken apart as the sender wrote it. `new URL` folds `..`, turns `\` into `/` and drops tabs, so whatever
-// it would change is refused instead.
+// A URL is taken apart as the sender wrote it. `new URL` folds `..`, turns `\` into `/` and drops tabs, so whatever it would
+// change is refused instead.
 
 type RawUrl = {
   readonly origin: string

@@ -1,5 +1,5 @@
-// Sniffs the type of bytes from their beginning. Nothing is unpacked, nothing is run, and what could be active
-// in a browser is never called anything harmless.
+// Sniffs the type of bytes from their beginning. Nothing is unpacked, nothing is run, and what could be active in a browser is
+// never called anything harmless.
 
 export type Sniffed = { readonly mimeType: string; readonly isActive: boolean }
 

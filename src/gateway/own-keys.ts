@@ -1,6 +1,5 @@
 // Keys and names of this gateway for its agents: the key of its attestations, its name in call chains, the mark of speaker lines.
-// Generated once, sealed,
-// the same for all replicas.
+// Generated once, sealed, the same for all replicas.
 
 import type { Config } from '../config.ts'
 import type { Database } from '../db/client.ts'
@@ -22,8 +21,8 @@ export function createOwnAttestor(config: Config, database: Database, means: Own
   return createAttestor({ issuer, readKeys: readAttestationKeys, newId: means.newId, now: means.now })
 }
 
-// Our name in a call chain is our public address, else a name made once and kept for all replicas. Gateways
-// without an address would otherwise all be one, and an agent could not ask its namesake at another.
+// Our name in a call chain is our public address, else a name made once and kept for all replicas. Gateways without an address
+// would otherwise all be one, and an agent could not ask its namesake at another.
 
 type HostNames = { readonly tenant: string; readonly publicUrl: string | undefined; readonly domain: string }
 

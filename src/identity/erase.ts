@@ -153,8 +153,7 @@ async function eraseUntilEmpty(add: AddErased, erase: () => Promise<PartialErase
 }
 
 // A person has deleted their account on a platform: what they said there is erased piece by piece, by whichever process has time
-// for it. A process
-// that dies leaves the rest to the next one, which finds it by the same row.
+// for it. A process that dies leaves the rest to the next one, which finds it by the same row.
 
 /** One subject of one connection, and until when; `epoch` is of the process that holds it now. */
 export type AccountDeletion = {

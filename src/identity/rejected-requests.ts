@@ -1,5 +1,5 @@
-// Requests rejected before their sender was verified: a bad signature, a wrong secret, an unknown token. They leave no
-// row, since a write per forged request is an invitation; the newest are kept here, in this process and no longer.
+// Requests rejected before their sender was verified: a bad signature, a wrong secret, an unknown token. They leave no row, since
+// a write per forged request is an invitation; the newest are kept here, in this process and no longer.
 
 export type Rejection = {
   readonly at: string

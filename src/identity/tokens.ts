@@ -77,8 +77,8 @@ function encodeBase64Url(bytes: Uint8Array): string {
     .replaceAll('=', '')
 }
 
-// Tokens of operators, of people who see what is theirs, and of callers of agents. Only their hashes
-// are kept; the clear text is shown once. A store is one tenant's: the tokens of another are unknown to it.
+// Tokens of operators, of people who see what is theirs, and of callers of agents. Only their hashes are kept; the clear text is
+// shown once. A store is one tenant's: the tokens of another are unknown to it.
 
 /**
  * `admin`: every operator route. `read`: those that change nothing and show nothing that was said. `run`: talk to agents.

@@ -1,6 +1,5 @@
-// Operations that an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events does
-// it: one row, once
-// by its name, all of it or nothing.
+// Operations that an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events
+// does it: one row, once by its name, all of it or nothing.
 import {
   type AcceptResult,
   GatewayError,

@@ -1,6 +1,5 @@
 // Limits of senders who are not admitted: who is admitted as the rules stand now, how much of the others is stored, and how fast
-// they may send.
-// A turn decides again by what holds then; here it is only decided what may be stored.
+// they may send. A turn decides again by what holds then; here it is only decided what may be stored.
 import {
   createRateLimiter,
   type IgnoredEvent,
@@ -183,10 +182,9 @@ function senderAccessContext(deps: GatewayDeps, at: GatewayConnection, arrived: 
   return createAccessContext(deps, at, { message: arrived.message, agent, stored: noStoredAccess })
 }
 
-// How many messages strangers may send at once, to a connection and each. Counted by this process
-// and in memory: with several replicas each takes as many. People who are known are looked up only once the count is reached, so
-// that
-// a quiet connection pays nothing for it, and are let through whatever strangers do.
+// How many messages strangers may send at once, to a connection and each. Counted by this process and in memory: with several
+// replicas each takes as many. People who are known are looked up only once the count is reached, so that a quiet connection pays
+// nothing for it, and are let through whatever strangers do.
 
 export type SenderLimits = {
   /** Undefined: it is taken. Else the seconds after which it may come again. */

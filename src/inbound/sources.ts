@@ -1,6 +1,5 @@
 // Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the lease, hands over what came,
-// and
-// moves the cursor only when all of it is committed.
+// and moves the cursor only when all of it is committed.
 import {
   errorLogFields,
   GatewayError,

@@ -1,4 +1,4 @@
-// A wait that ends early when told to.
+// Sleep that ends early when told to.
 
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (ms <= 0 || signal?.aborted === true) return Promise.resolve()

@@ -1,5 +1,5 @@
-// Splits text into pieces a channel accepts. Pure: the same text gives the same pieces on every try.
-// Code fences that a cut would tear are closed before it and opened again after it.
+// Splits text into pieces a channel accepts. Pure: the same text gives the same pieces on every try. Code fences that a cut would
+// tear are closed before it and opened again after it.
 
 type Step = { readonly piece: string; readonly rest: string; readonly fence: Fence | undefined }
 

@@ -1,4 +1,4 @@
-// HTML written node by node: nothing is copied from anywhere, so nothing but these tags can come out.
+// Writes the tree as HTML node by node: nothing is copied from anywhere, so nothing but these tags can come out.
 import type { Block, Heading, Inline, Link, List, ListItem, Table } from './tree.ts'
 
 /** What one kind of client wants: attributes of the tags, and the nodes that not every client can show. */

@@ -1,5 +1,5 @@
-// The public entry of markdown: what adapters may use to turn a reply into text their channel accepts. A reply becomes one tree, the tree
-// is cut into pieces a platform takes, and each platform has its renderer.
+// The public entry of markdown: what adapters may use to turn a reply into text their channel accepts. A reply becomes one tree,
+// the tree is cut into pieces a platform takes, and each platform has its renderer.
 
 // The tree in pieces a platform accepts
 export { chunkTree } from './chunk.ts'

@@ -1,4 +1,4 @@
-// The words of inline nodes without any formatting.
+// The text and the links of inline nodes, without any formatting.
 import type { Inline, Link, Table } from './tree.ts'
 
 export function inlineText(children: readonly Inline[]): string {
@@ -35,8 +35,6 @@ function linkLabel({ url, children }: Link): string {
   const label = inlineText(children)
   return label.trim() === '' ? url : label
 }
-
-// The links below inline nodes, for faces that must show a label without its address.
 
 function collectLinks(children: readonly Inline[]): readonly Link[] {
   return children.flatMap((node) => {

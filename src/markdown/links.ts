@@ -1,4 +1,5 @@
-// Addresses in running text, to the end the reader sees: `https://…` and nothing that only looks like a domain.
+// Links and mentions in running text: bare addresses to the end the reader sees, which addresses are safe, and names that may
+// notify.
 import type { Inline } from './tree.ts'
 
 const scheme = /(?<![A-Za-z0-9_])https?$/i

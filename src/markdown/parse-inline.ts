@@ -81,7 +81,7 @@ function tokensToText(tokens: readonly Token[]): string {
     .join('')
 }
 
-// Puts inline nodes together as tokens come: no empty mark, no mark inside its own kind, no link inside a link, and words that
+// Inline nodes are put together as tokens come: no empty mark, no mark inside its own kind, no link inside a link, and words that
 // touch are one text.
 
 type Mark = 'strong' | 'emphasis' | 'delete' | 'link'

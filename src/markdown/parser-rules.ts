@@ -1,4 +1,5 @@
-// The parser, made on first use and shared: CommonMark with tables, strikethrough and footnotes, and no HTML.
+// The Markdown parser, made on first use and shared: CommonMark with tables, strikethrough and footnotes, no HTML, and our changes
+// of its rules.
 
 import type { MarkdownIt } from 'markdown-it'
 import createMarkdownIt from 'markdown-it'

@@ -1,4 +1,4 @@
-// A paragraph that is too long, in two: after a sentence, else between words, and inside a word only when it must be.
+// Splits a paragraph that is too long in two: after a sentence, else between words, and inside a word only when it must be.
 
 import { mostThat } from './chunk-size.ts'
 import { cutPoint } from './chunk-text.ts'

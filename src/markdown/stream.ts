@@ -1,4 +1,4 @@
-// A growing text in messages: what is sealed never changes, whatever comes after it.
+// Streaming Markdown: a growing text as messages, where what is sealed never changes, whatever comes after it.
 import { chunkTree } from './chunk.ts'
 import { createLoad, type Fit } from './chunk-size.ts'
 import { parseMarkdown } from './parse.ts'

@@ -1,4 +1,4 @@
-// A table for a fixed-width font, where a platform has none of its own.
+// Tables for places that have none: aligned in a fixed-width font, as preformatted text, or as a list.
 
 import { inlineText, lineText, linksInTable } from './inline-text.ts'
 import type { Align, Block, Inline, List, ListItem, Table, TableCell, TableRow } from './tree.ts'

@@ -1,5 +1,5 @@
-// The one tree every face renders (mdast's names and shapes): what a model wrote, made safe once, before any platform is known.
-// No node holds markup: raw HTML is text, an image is a link, a footnote and a reference are resolved.
+// The Markdown tree every renderer reads (mdast's names and shapes): what a model wrote, made safe once, before any platform is
+// known. No node holds markup: raw HTML is text, an image is a link, a footnote and a reference are resolved.
 
 export type Root = { readonly type: 'root'; readonly children: readonly Block[] }
 

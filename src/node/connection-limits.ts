@@ -1,5 +1,5 @@
-// Limits of open connections, in all and per address. Connections without a whole request yet make room first: a caller
-// who means it says it at once, so the oldest of them is the least likely to be one.
+// Limits of open connections, in all and per address. Connections without a whole request yet make room first: a caller who means
+// it says it at once, so the oldest of them is the least likely to be one.
 import type { Socket } from 'node:net'
 import type { HttpLimits } from '../config/limits.ts'
 

@@ -55,8 +55,8 @@ export function createHttpListener(
   }
 }
 
-// Webhooks bypass the app: making a web Request and Response of each costs more than the signature and
-// the JSON together. Only the plain case is taken; whatever is unusual goes to the app, which answers the same.
+// Webhooks bypass the app: making a web Request and Response of each costs more than the signature and the JSON together. Only
+// the plain case is taken; whatever is unusual goes to the app, which answers the same.
 
 type WebhookListenerDeps = Pick<
   AppDeps,

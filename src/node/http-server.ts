@@ -1,6 +1,5 @@
 // The HTTP server and its limits: how many connections, how long a head and a body may take, and how many bytes are held
-// meanwhile.
-// What goes beyond is answered where an answer can still be heard, closed, and counted.
+// meanwhile. What goes beyond is answered where an answer can still be heard, closed, and counted.
 import { createServer, IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
@@ -190,8 +189,7 @@ export function releaseTrackedBody(context: Context): void {
 }
 
 // How many bytes of bodies this process holds for callers it does not know yet, and how long it waits for them. All bodies share
-// one
-// budget; a part of it is kept for small ones, so that a flood of large bodies does not silence ordinary webhooks.
+// one budget; a part of it is kept for small ones, so that a flood of large bodies does not silence ordinary webhooks.
 
 export type BodyRefusal = 'bodies_full' | 'body_timeout' | 'body_fragmented'
 

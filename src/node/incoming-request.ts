@@ -1,7 +1,6 @@
 // Facts of an incoming request: its headers, its path, and its origin (the socket of the data folder, a port of this machine, or
-// anywhere else). Only
-// the socket is the local user, since nothing but a process of this user can open it; a port can be forwarded, and what forwards
-// it may say nothing.
+// anywhere else). Only the socket is the local user, since nothing but a process of this user can open it; a port can be
+// forwarded, and what forwards it may say nothing.
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'

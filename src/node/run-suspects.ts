@@ -1,6 +1,5 @@
 // The process that runs suspect turns for a gateway: it joins the gateway's database, takes its share of the turns on which a
-// process
-// died, and ends when there are none left. It has no port, sends nothing and starts nothing: that remains the gateway's.
+// process died, and ends when there are none left. It has no port, sends nothing and starts nothing: that remains the gateway's.
 import { Worker } from 'node:worker_threads'
 import { GatewayError } from '../contract/index.ts'
 import { assembleGateway } from '../gateway/assemble.ts'

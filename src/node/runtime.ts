@@ -57,8 +57,8 @@ export async function createNodeRuntime({ config, log, failpoint }: RuntimeOptio
   }
 }
 
-// HMAC is computed at once: WebCrypto would hand each body to another thread, which costs more than the sum.
-// Of two plain hashes (RFC 2104), because making a native HMAC object for each body costs more than hashing it.
+// HMAC is computed at once: WebCrypto would hand each body to another thread, which costs more than the sum. Of two plain hashes
+// (RFC 2104), because making a native HMAC object for each body costs more than hashing it.
 
 const blockBytes = 64
 const digestBytes = 32

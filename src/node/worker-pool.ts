@@ -1,6 +1,5 @@
 // A pool of threads for work that only computes (`Offload` in contract/channel.ts): a few of them, each with one job at a time, a
-// hard deadline and a
-// bounded memory. A job that does not end, or kills its thread, takes nothing with it but itself.
+// hard deadline and a bounded memory. A job that does not end, or kills its thread, takes nothing with it but itself.
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { type Log, type Offload, type OffloadCall, OffloadError, type OffloadFailure } from '../contract/index.ts'

@@ -1,6 +1,5 @@
 // Agent calls: an agent asks another one of this gateway inside its own turn, with the same person, the same evidence, the same
-// lease
-// and the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
+// lease and the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
 
 import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agents/agent-calls.ts'
 import type { ApprovalWish, AskedApproval, Pauses } from '../agents/approvals/pauses.ts'
@@ -365,8 +364,7 @@ function quiet(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<
 }
 
 // Pauses of an agent that was asked: an approval is asked of the person at the top of the chain, anything else cannot be waited
-// for
-// inside another agent's turn.
+// for inside another agent's turn.
 
 type WantedApproval = { readonly wish: ApprovalWish; readonly asked: AskedApproval }
 

@@ -1,6 +1,5 @@
 // Notices about a turn while it runs, not counted as answers: once per turn and kind, on channels that can show them and replace
-// them by the
-// answer. A channel without live messages shows none; a task's log holds them for clients that watch it.
+// them by the answer. A channel without live messages shows none; a task's log holds them for clients that watch it.
 import { type JsonObject, type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { WaitNotice } from '../db/live.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'

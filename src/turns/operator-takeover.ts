@@ -1,5 +1,5 @@
-// Operator takeover of a session: exporting its transcript, taking it over, speaking in it, giving it
-// back. Export and takeover need the consent of those who take part; the decision is stored beside the act.
+// Operator takeover of a session: exporting its transcript, taking it over, speaking in it, giving it back. Export and takeover
+// need the consent of those who take part; the decision is stored beside the act.
 import { type Envelope, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { OperatorMessage, SessionReader, SessionRoom } from '../db/session-reader.ts'
 import type { SessionStore, TranscriptLine } from '../db/sessions.ts'

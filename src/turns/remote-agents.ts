@@ -1,5 +1,5 @@
-// Access to remote agents for one turn: a fetch under this turn's lease, and our place in the
-// call chain as the next agent is told it.
+// Access to remote agents for one turn: a fetch under this turn's lease, and our place in the call chain as the next agent is
+// told it.
 import type { NextHop, RemoteAccess } from '../agents/context.ts'
 import { type CallerContext, parseAddress, type SafeFetch } from '../contract/index.ts'
 import { callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'

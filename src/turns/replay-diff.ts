@@ -1,6 +1,5 @@
 // The input and the result of a replay: the stored payload normalized by today's code, or the stored message where the payload is
-// not enough,
-// and the difference between what was sent and what would be sent.
+// not enough, and the difference between what was sent and what would be sent.
 import { GatewayError, type Json, type JsonObject } from '../contract/index.ts'
 import type { SentCall, StoredMember } from '../db/replay.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'

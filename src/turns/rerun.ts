@@ -1,6 +1,6 @@
 // Rerunning a run that stopped because an agent it asked needs a decision. Where a function of the chain stood cannot be stored,
-// so what is
-// stored is how the run began and what was decided: it is run again from its journal, and finds the decisions on its way.
+// so what is stored is how the run began and what was decided: it is run again from its journal, and finds the decisions on its
+// way.
 
 import type { EndedPause } from '../agents/approvals/pauses.ts'
 import type { Signal } from '../agents/define-agent.ts'

@@ -1,6 +1,5 @@
-// The event log of a run while it is written: buffered for a tenth of a second, so that a stream of words is a few rows and a fast
-// run
-// costs no statement of its own. Only what is committed is ever shown to a client.
+// The event log of a run while it is written: buffered for a tenth of a second, so that a stream of words is a few rows and a
+// fast run costs no statement of its own. Only what is committed is ever shown to a client.
 
 import type { AgentContext, ToolCallFacts } from '../agents/context.ts'
 import type { Signal } from '../agents/define-agent.ts'

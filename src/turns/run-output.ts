@@ -1,4 +1,5 @@
-// The output of a run while it goes on (transcript lines, extra replies, timers, usage), collected for the commit that ends its turn.
+// The output of a run while it goes on (transcript lines, extra replies, timers, usage), collected for the commit that ends its
+// turn.
 import type { AgentContext, ClientToolReport } from '../agents/define-agent.ts'
 import { completeReply, type ReplyFacts } from '../agents/reply.ts'
 import type { Envelope, Fields, NormalizedResponse } from '../contract/index.ts'

@@ -1,7 +1,6 @@
-// Isolation of suspect turns, on which a process died. One of them may kill every process that runs it, so they are kept away from
-// the
-// others: first together in a process of their own, then each alone, then dead. Those that only ran beside the one at fault are
-// answered.
+// Isolation of suspect turns, on which a process died. One of them may kill every process that runs it, so they are kept away
+// from the others: first together in a process of their own, then each alone, then dead. Those that only ran beside the one at
+// fault are answered.
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import type { GatewayDeps } from './deps.ts'
 import { aloneFrom, deathRange, ordinaryRange, type Range, type SuspectShare } from './isolation.ts'

@@ -1,5 +1,5 @@
-// Thread ancestors of a turn's message, fetched from the platform before the agent runs. Only here, where every member
-// is admitted: a stranger's message never causes a look-up. They are shown like ambient context, and belong to no transcript.
+// Thread ancestors of a turn's message, fetched from the platform before the agent runs. Only here, where every member is
+// admitted: a stranger's message never causes a look-up. They are shown like ambient context, and belong to no transcript.
 import type { AgentContext } from '../agents/context.ts'
 import type { AncestorMessage, Envelope, Json, KnownPart, Part, ReferencedMessage } from '../contract/index.ts'
 import { ambientEnvelope } from '../sessions/transcript.ts'

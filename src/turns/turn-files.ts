@@ -208,8 +208,8 @@ function isUrlPart(part: Part): part is UrlPart {
   return isFilePart(part) && part.bytes_ref.kind === 'url'
 }
 
-// Files of the turn's messages are downloaded from their platform once and kept. Only here, where
-// every member is admitted: a stranger's message never causes a download.
+// Files of the turn's messages are downloaded from their platform once and kept. Only here, where every member is admitted: a
+// stranger's message never causes a download.
 
 const atOnce = 3
 

@@ -1,5 +1,5 @@
-// Version 0.3 translated to and from 1.0. Only names and shapes change here; what is wrong with a value is found
-// where 1.0 is read, so a value that fits nothing is passed on as it is.
+// Version 0.3 translated to and from 1.0. Only names and shapes change here; what is wrong with a value is found where 1.0 is
+// read, so a value that fits nothing is passed on as it is.
 
 import type { Json, JsonObject } from '../../../src/contract/index.ts'
 import { type Fields, getMember, isPlainObject } from './field-reader.ts'

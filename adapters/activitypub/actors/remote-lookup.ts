@@ -91,9 +91,8 @@ function withPostKeys({ absent, keepAbsent }: RemotePostDeps['cache']): RemotePo
   }
 }
 
-// A post is fetched before its author is believed, so it is
-// bounded: 256 KiB, 10 seconds, so many of one server, half of them for one that speaks of it, and what was not there is not asked
-// for again within five minutes.
+// A post is fetched before its author is believed, so it is bounded: 256 KiB, 10 seconds, so many of one server, half of them for
+// one that speaks of it, and what was not there is not asked for again within five minutes.
 
 type PostOutcome = { readonly kind: 'found'; readonly post: Fields } | Absent
 

@@ -1,6 +1,5 @@
 // What is known of another server: how it wants requests signed, whether it is down, and which inboxes are gone. A row that
-// expires by itself, so that
-// a sender cannot fill the store by having many names.
+// expires by itself, so that a sender cannot fill the store by having many names.
 import type { JsonObject, Records, TtlStore } from '../../../src/contract/index.ts'
 import type { SignatureScheme } from '../signatures/sign-request.ts'
 import { followerFamily, type InboxCall, type KeptFacts } from '../wire/delivery.ts'

@@ -52,8 +52,8 @@ export function safeIri(iri: string | undefined, maxLength = 1000): string | und
   return iri !== undefined && iri.length <= maxLength && /^[\x21-\x7e]+$/.test(iri) ? iri : undefined
 }
 
-// A name in the text addresses no agent: only a mention together with an address
-// counts, or a note that went to few people and to us. Pure.
+// A name in the text addresses no agent: only a mention together with an address counts, or a note that went to few people and to
+// us. Pure.
 
 const widest: readonly Visibility[] = ['direct', 'followers', 'unlisted', 'public']
 

@@ -140,8 +140,8 @@ async function anyValid<T, J extends string>(
   return last
 }
 
-// A key that does not fit is fetched anew once: its
-// owner may have changed it. Not twice within a minute: else a sender of forgeries has us ask their victim.
+// A key that does not fit is fetched anew once: its owner may have changed it. Not twice within a minute: else a sender of
+// forgeries has us ask their victim.
 
 const brakeMs = 60_000
 const maxBraked = 1000

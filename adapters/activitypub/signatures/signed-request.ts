@@ -62,8 +62,8 @@ function normalizeHost(given: string | undefined, authority: string): string {
   return isOurs && given !== undefined ? given : authority
 }
 
-// Every digest that came with the body must match. One whose
-// algorithm we cannot compute may be the wrong one of two, so it is not passed over.
+// Every digest that came with the body must match. One whose algorithm we cannot compute may be the wrong one of two, so it is
+// not passed over.
 
 type Headers = Readonly<Record<string, string>>
 type Claimed = { readonly algorithm: string; readonly bytes: Uint8Array }

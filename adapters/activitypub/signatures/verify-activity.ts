@@ -1,5 +1,5 @@
-// Verifies that an activity comes from the actor it names. The order is the point: cheap checks come first,
-// and no other server is asked anything before all that can be judged here has been.
+// Verifies that an activity comes from the actor it names. The order is the point: cheap checks come first, and no other server
+// is asked anything before all that can be judged here has been.
 import type { RawRequest, StoredEventFacts, TransportAnswer, VerifyResult } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/lib/index.ts'
 import type { RemoteLookup } from '../actors/remote-lookup.ts'

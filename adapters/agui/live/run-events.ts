@@ -1,5 +1,5 @@
-// The log of a run as AG-UI events in an order its clients accept: whatever was opened is closed before
-// anything ends the run, nothing comes after its end, and a new try replaces what an earlier one showed.
+// The log of a run as AG-UI events in an order its clients accept: whatever was opened is closed before anything ends the run,
+// nothing comes after its end, and a new try replaces what an earlier one showed.
 import {
   isKnownPart,
   type Json,

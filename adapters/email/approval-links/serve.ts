@@ -1,6 +1,5 @@
 // Serves approval links in a browser. Looking changes nothing, because programs that check mails follow every link in them;
-// pressing decides
-// once (docs/approvals.md).
+// pressing decides once (docs/approvals.md).
 import {
   type ChannelDeps,
   type Connection,

@@ -1,6 +1,6 @@
-// Authenticates the author of a mail, by the raw bytes and the name system, never by what the mail says of itself.
-// Only a signature of the author's domain over the whole body makes an author; what the domain itself
-// disowns is spoofed; the author of any other mail is unverified.
+// Authenticates the author of a mail, by the raw bytes and the name system, never by what the mail says of itself. Only a
+// signature of the author's domain over the whole body makes an author; what the domain itself disowns is spoofed; the author of
+// any other mail is unverified.
 import { GatewayError, OffloadError } from '../../../src/contract/index.ts'
 import type { Resolver } from '../dns.ts'
 import { offloadRefusal } from '../offload/load-shedding.ts'
@@ -91,8 +91,8 @@ async function authenticateInTime(
 }
 
 // The self-test: whether signatures can be checked in this runtime at all, tried on the sample of RFC 8463 appendix A, which
-// carries an RSA and an
-// Ed25519 signature. A runtime that fails it would take every mail for unsigned, or worse; so the channel does not start there.
+// carries an RSA and an Ed25519 signature. A runtime that fails it would take every mail for unsigned, or worse; so the channel
+// does not start there.
 
 const sampleKeys: Readonly<Record<string, string>> = {
   'brisbane._domainkey.football.example.com': 'v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',

@@ -1,6 +1,5 @@
-// DKIM, SPF, DMARC and ARC by mailauth, each as data in and data out but for DNS. Of a mail it reads the head only:
-// a signature says which hash the body should have, and whether it does is asked afterwards, of signatures that hold
-// (mail-checks.ts).
+// DKIM, SPF, DMARC and ARC by mailauth, each as data in and data out but for DNS. Of a mail it reads the head only: a signature
+// says which hash the body should have, and whether it does is asked afterwards, of signatures that hold (mail-checks.ts).
 
 import type { BodyForm } from '../dkim/body-hash.ts'
 import type { Resolve } from '../dns.ts'

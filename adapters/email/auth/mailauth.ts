@@ -1,6 +1,5 @@
 // The parts of mailauth that are used, in one piece; head-checks.ts loads it when the first mail is authenticated. Its root would
-// bring BIMI
-// and an HTTP client along.
+// bring BIMI and an HTTP client along.
 
 // @ts-expect-error The library has no types for it; what is used of it stands below.
 import { DkimVerifier as Verifier } from 'mailauth/lib/dkim/dkim-verifier.js'

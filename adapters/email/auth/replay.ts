@@ -1,7 +1,6 @@
-// Replay protection: whether a genuine mail may be a copy. A signature stays good wherever the mail is sent, so it must be new and
-// the mail must be written
-// to the agent that gets it. How new a signature is says its own `t=`, or else the Date it covers; when the mail came is for us to
-// say.
+// Replay protection: whether a genuine mail may be a copy. A signature stays good wherever the mail is sent, so it must be new
+// and the mail must be written to the agent that gets it. How new a signature is says its own `t=`, or else the Date it covers;
+// when the mail came is for us to say.
 import type { MailHead, MailRefusal, ReceivedMail } from '../wire/mail.ts'
 
 const dayMs = 86_400_000

@@ -1,6 +1,5 @@
 // The DKIM signatures and ARC seals of a mail, each judged alone and more strictly than the protocol asks: what may stand for the
-// author must
-// cover the whole body, be of its time, and not be a trial.
+// author must cover the whole body, be of its time, and not be a trial.
 
 import { sha256Hex } from '../../../src/lib/index.ts'
 import type { Resolve } from '../dns.ts'

@@ -1,6 +1,5 @@
 // Mailers: an SMTP relay (nodemailer's pool), a folder for development, and the binding of Workers. None retries by itself, so
-// that every try is
-// a row of ours.
+// that every try is a row of ours.
 import {
   type Attempt,
   cleanName,
@@ -168,9 +167,8 @@ export function createFolderMailer(folder: string): SendMail {
   }
 }
 
-// On Workers mail goes by the binding `send_email`. Cloudflare makes the bytes, signs them and names them; of our headers it takes
-// those of
-// threads, those that begin with X-, and a few more.
+// On Workers mail goes by the binding `send_email`. Cloudflare makes the bytes, signs them and names them; of our headers it
+// takes those of threads, those that begin with X-, and a few more.
 
 /** The id is Cloudflare's and another at every try: a recipient could not tell a second mail from the first. */
 export async function sendByBinding(

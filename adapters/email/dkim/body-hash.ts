@@ -1,5 +1,5 @@
-// The DKIM body hash (RFC 6376 3.4.3 and 3.4.4). Our own: the library joins its pieces again at every
-// step, so that a line without an end costs the square of its length (docs/decisions/0032).
+// The DKIM body hash (RFC 6376 3.4.3 and 3.4.4). Our own: the library joins its pieces again at every step, so that a line
+// without an end costs the square of its length (docs/decisions/0032).
 
 export type BodyForm = {
   readonly canonicalization: 'simple' | 'relaxed'

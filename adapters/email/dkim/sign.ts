@@ -1,6 +1,5 @@
 // Signs the finished bytes with DKIM (RFC 6376, 8463), relaxed/relaxed. Every header that counts is listed once more than it
-// occurs, so that
-// none can be added; signers of the libraries list only what is there.
+// occurs, so that none can be added; signers of the libraries list only what is there.
 import { GatewayError, type Secret } from '../../../src/contract/index.ts'
 import type { DkimKey } from '../deliver/settings.ts'
 

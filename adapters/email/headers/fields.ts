@@ -1,6 +1,6 @@
-// Splits the head of a mail into its fields, on the raw bytes. Where readers of mail are known to disagree (a name before a space,
-// a
-// fold or a blank) the field counts as one more of its kind, so that a sender cannot hide a second one from us or from others.
+// Splits the head of a mail into its fields, on the raw bytes. Where readers of mail are known to disagree (a name before a
+// space, a fold or a blank) the field counts as one more of its kind, so that a sender cannot hide a second one from us or from
+// others.
 import type { HeaderField, HeadFault } from '../wire/mail.ts'
 
 const maxHeadBytes = 256 * 1024

@@ -1,6 +1,5 @@
 // Decodes quoted-printable (RFC 2045 6.7) in pieces. Our own: mailparser's takes hundreds of megabytes for a hostile part of 25,
-// and
-// postal-mime's writes other line ends than were sent, so a file would differ from one runtime to the other.
+// and postal-mime's writes other line ends than were sent, so a file would differ from one runtime to the other.
 
 const [lf, cr, space, tab, equals] = [10, 13, 32, 9, 61]
 

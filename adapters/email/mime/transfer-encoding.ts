@@ -1,5 +1,5 @@
-// Decodes the transfer encoding of one part. Base64 is decoded by libraries, one part at a time: by mailparser on
-// Node, which streams, and by postal-mime where there are no Node streams.
+// Decodes the transfer encoding of one part. Base64 is decoded by libraries, one part at a time: by mailparser on Node, which
+// streams, and by postal-mime where there are no Node streams.
 import { importOnNode } from '../../../src/contract/index.ts'
 import type { Encoding } from './part-head.ts'
 import { decodeQuoted } from './quoted-printable.ts'

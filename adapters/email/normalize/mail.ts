@@ -169,8 +169,8 @@ function shortenId(id: string): string {
   return id.slice(0, maxIdLength)
 }
 
-// A report about one of our mails marks its delivery, and closes an address that can never be reached. Only a
-// report that came back to the token of its delivery counts, and only for the address that delivery went to. Pure.
+// A report about one of our mails marks its delivery, and closes an address that can never be reached. Only a report that came
+// back to the token of its delivery counts, and only for the address that delivery went to. Pure.
 
 export type ReportFacts = Pick<IgnoredEvent, 'reason' | 'bounce' | 'reach'>
 
@@ -257,8 +257,8 @@ function mailFilePart(
   return { kind: 'file', bytes_ref: { kind: 'channel', ref }, mime, name, size }
 }
 
-// Beside the message are kept its text within bounds and the part of its envelope that concerns this recipient. The
-// other envelope recipients are not kept: they may have been blind copies. Pure.
+// Beside the message are kept its text within bounds and the part of its envelope that concerns this recipient. The other
+// envelope recipients are not kept: they may have been blind copies. Pure.
 
 /** A larger mail keeps its head; all of it lies with the originals. */
 export const maxRawBytes = 128 * 1024

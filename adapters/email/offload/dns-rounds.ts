@@ -1,5 +1,5 @@
-// DNS questions of a thread, in rounds: a check that lacks an answer ends and says what it needs, and is
-// asked again with it. So a thread computes only, and a domain whose servers never answer keeps none of them.
+// DNS questions of a thread, in rounds: a check that lacks an answer ends and says what it needs, and is asked again with it. So
+// a thread computes only, and a domain whose servers never answer keeps none of them.
 import type { DnsRecord, Resolve } from '../dns.ts'
 
 export type Need = { readonly name: string; readonly type: string }

@@ -1,6 +1,5 @@
 // Load shedding: how much of its own time the event loop gives to mails. Most mails are small, and checked here sooner than a
-// thread is asked; what a flood
-// of them would cost beyond its share is left to threads, and the loop to all other work.
+// thread is asked; what a flood of them would cost beyond its share is left to threads, and the loop to all other work.
 import type { OffloadError } from '../../../src/contract/index.ts'
 import type { MailRefusal } from '../wire/mail.ts'
 

@@ -1,5 +1,5 @@
-// Trims a mail to what the sender wrote now, without the mail they answer and their signature. One pass over the lines.
-// When in doubt the words stay: a quote too many is read past, an answer too few is lost.
+// Trims a mail to what the sender wrote now, without the mail they answer and their signature. One pass over the lines. When in
+// doubt the words stay: a quote too many is read past, an answer too few is lost.
 
 import type { HtmlTextOptions } from '../../../src/markdown/index.ts'
 import { type MailLine, mailLines, nextWrittenLine } from './mail-lines.ts'

@@ -1,4 +1,4 @@
-// The tree as the two halves of a mail: HTML for clients that show it, text for all others.
+// Renders the tree as the two bodies of a mail: HTML for clients that show it, wrapped text for all others.
 
 import {
   alignedTable,

@@ -1,6 +1,5 @@
 // Collects the bytes of one DATA, never more of them than allowed. One buffer that grows: a list of pieces would cost many times
-// their size
-// where a client sees to it that they are small.
+// their size where a client sees to it that they are small.
 
 export type Collected =
   | { readonly kind: 'whole'; readonly raw: Uint8Array }

@@ -1,5 +1,5 @@
-// The SMTP listener: recipients are judged one by one, the mail is delivered once for all of them, and 250 means that it
-// is stored. It relays nothing and has no logins.
+// The SMTP listener: recipients are judged one by one, the mail is delivered once for all of them, and 250 means that it is
+// stored. It relays nothing and has no logins.
 import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import { type Adapter, type IngressContext, importOnNode, type ListenResult } from '../../../src/contract/index.ts'
 import type { ReceivedMail } from '../wire/mail.ts'

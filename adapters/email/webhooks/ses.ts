@@ -1,6 +1,5 @@
-// The webhook of Amazon SES: notified through SNS, with the mail inside or in a bucket. What SES says of SPF and DKIM is not read:
-// the raw
-// mail is judged here like any other.
+// The webhook of Amazon SES: notified through SNS, with the mail inside or in a bucket. What SES says of SPF and DKIM is not
+// read: the raw mail is judged here like any other.
 
 import { importX509 } from 'jose'
 import * as z from 'zod'

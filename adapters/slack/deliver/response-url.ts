@@ -35,8 +35,8 @@ export function createResponseUrlSender(
   }
 }
 
-// A response URL is good for half an hour and five answers. It is a password: kept sealed, by a name of
-// our own, and only while it is good.
+// A response URL is good for half an hour and five answers. It is a password: kept sealed, by a name of our own, and only while
+// it is good.
 
 const family = 'response'
 /** A little less than Slack's own half hour. */

@@ -1,6 +1,5 @@
 // Tokens of installations: exchanged for a code, and refreshed in time. Slack's refresh tokens are good once, so one refresh runs
-// at a time and
-// looks again before it spends anything.
+// at a time and looks again before it spends anything.
 import * as z from 'zod'
 import {
   type ChannelDeps,
@@ -228,9 +227,8 @@ function grantCredentials(grant: z.output<typeof grantSchema>, now: number): Jso
   }
 }
 
-// Calls about an installation itself are made by hand, because here tokens of different workspaces are near each other: nothing is
-// shared between
-// two calls.
+// Calls about an installation itself are made by hand, because here tokens of different workspaces are near each other: nothing
+// is shared between two calls.
 
 export type OauthAnswer =
   | { readonly kind: 'ok'; readonly body: unknown }

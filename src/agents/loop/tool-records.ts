@@ -114,8 +114,8 @@ function objectOrNoFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
-// The audit of a call has hashes instead of contents. The whole result is hashed, so that it can be proven
-// later what the tool answered.
+// The audit of a call has hashes instead of contents. The whole result is hashed, so that it can be proven later what the tool
+// answered.
 
 export type AuditedCall = {
   readonly turn: number

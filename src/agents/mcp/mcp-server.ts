@@ -1,5 +1,5 @@
-// MCP servers as configured, checked before anything is started. Secrets among their settings are wrapped
-// at once, so that no list of agents can show them.
+// MCP servers as configured, checked before anything is started. Secrets among their settings are wrapped at once, so that no
+// list of agents can show them.
 import * as z from 'zod'
 import { GatewayError, type Secret, secret } from '../../contract/index.ts'
 

@@ -1,6 +1,5 @@
 // Tools of an MCP server: their declarations, and their results as ours. What the server claims about them counts only where the
-// configuration trusts it:
-// without that every tool is one that writes and must not be repeated.
+// configuration trusts it: without that every tool is one that writes and must not be repeated.
 import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
 import { readDeclaration } from '../tools/declaration.ts'
@@ -118,8 +117,8 @@ function schemaFault({ name, inputSchema }: Fields): string | undefined {
   return required === undefined || isList ? undefined : inputSchemaFault('has no list of names in required')
 }
 
-// A result is data through and through: links are shown and never followed, pictures
-// and sounds are named and left out, and nothing in it can look like a call or a pause.
+// A result is data through and through: links are shown and never followed, pictures and sounds are named and left out, and
+// nothing in it can look like a call or a pause.
 
 /** What is kept in the journal at most; the model is shown less. */
 const maxBytes = 64 * 1024

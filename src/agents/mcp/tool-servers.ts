@@ -136,8 +136,7 @@ function mcpCallError({ kind, code, detail }: McpFailure, { name, idempotent }: 
 }
 
 // The tools of a server are asked for once per connection. A server that is missing is tried again in the background, so that its
-// tools are
-// there for the next turn; that it is missing, and that it is back, is logged once.
+// tools are there for the next turn; that it is missing, and that it is back, is logged once.
 
 type LinkDeps = Omit<SharedSessionDeps, 'onToolsChanged' | 'onDown'>
 

@@ -1,6 +1,5 @@
 // Retries, error classes and failover of model providers. Retries have two steps: short waits here, while nothing was shown yet;
-// then the turn
-// itself waits, by time and not by count, with its lane free for other messages.
+// then the turn itself waits, by time and not by count, with its lane free for other messages.
 
 import type { LanguageModel } from 'ai'
 import { GatewayError, isGatewayError } from '../../contract/index.ts'

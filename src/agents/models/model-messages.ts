@@ -114,8 +114,8 @@ function envelopeText({ content }: Envelope): string {
   return typeof content === 'string' ? content : JSON.stringify(content)
 }
 
-// Lines name pictures by id, and their bytes are read when the model is asked. No line, and so
-// no journal and no transcript, ever holds them.
+// Lines name pictures by id, and their bytes are read when the model is asked. No line, and so no journal and no transcript, ever
+// holds them.
 
 export type Picture = { readonly id: string; readonly mime: string }
 type LoadedPicture = { readonly mime: string; readonly bytes: Uint8Array }

@@ -1,5 +1,5 @@
-// Speaker names for a model: they are put before people's words as these leave for the provider, and what marks them
-// stays between the two. The run itself, its transcript and its events hold people's words alone.
+// Speaker names for a model: they are put before people's words as these leave for the provider, and what marks them stays
+// between the two. The run itself, its transcript and its events hold people's words alone.
 
 import { cleanName, type Envelope, type Fields } from '../../contract/index.ts'
 import { asFields, trimmedText } from '../json-values.ts'
@@ -53,9 +53,9 @@ function longestMarkPrefix(text: string, mark: string): number {
   return 0
 }
 
-// In a room with several people the name stands in a line of its own before a person's words,
-// quoted, with the address that tells two people of one name apart. What makes such a line ours is a mark that no person is
-// shown: words that imitate it, in whatever spelling, lack the mark.
+// In a room with several people the name stands in a line of its own before a person's words, quoted, with the address that tells
+// two people of one name apart. What makes such a line ours is a mark that no person is shown: words that imitate it, in whatever
+// spelling, lack the mark.
 
 /** `note` tells the model how to read the lines; absent: no speaker is named, there is only one person. */
 export type NamedLines = { readonly lines: readonly Envelope[]; readonly note?: string }

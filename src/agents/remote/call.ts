@@ -126,8 +126,8 @@ function createGraceSignal(signal: AbortSignal, stop: AbortSignal, ms: number): 
   }
 }
 
-// Three steps. A crash after the first finds the ids again, after the second the task, after the third the
-// answer; a crash inside one of them asks the peer what it knows before anything is sent.
+// Three steps. A crash after the first finds the ids again, after the second the task, after the third the answer; a crash inside
+// one of them asks the peer what it knows before anything is sent.
 
 type Failed = Extract<Outcome, { kind: 'failed' }>
 

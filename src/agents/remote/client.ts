@@ -122,8 +122,8 @@ async function readErrorBody(response: Response, { allowance, signal }: ClientDe
   }
 }
 
-// Requests go to origins that the operator wrote down, or to public ones and nowhere else;
-// credentials go to the origin they were given for.
+// Requests go to origins that the operator wrote down, or to public ones and nowhere else; credentials go to the origin they were
+// given for.
 
 /** By origin: headers that prove who we are there. */
 export type OriginHeaders = ReadonlyMap<string, Readonly<Record<string, Secret>>>

@@ -1,6 +1,5 @@
 // The result of a remote agent as a reply, and parts to and from it. Its answers are passed on as its words; of its faults the
-// person hears only a
-// sentence of ours.
+// person hears only a sentence of ours.
 import {
   isKnownPart,
   maxInlineBytes,

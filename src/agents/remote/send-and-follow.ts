@@ -1,6 +1,5 @@
 // Sends one message to a remote agent, once, and follows its task. Whether an earlier try arrived is asked before it is sent
-// again; where that
-// cannot be told, it is not repeated.
+// again; where that cannot be told, it is not repeated.
 import { GatewayError } from '../../contract/index.ts'
 import type { RemoteClient, StreamedEvent } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
@@ -129,8 +128,8 @@ async function taskAfterSignIn({ plan, clientOf }: AskDeps): Promise<RemoteTask 
   return isTaskWaiting(task.state) || isTaskOver(task.state) ? undefined : task
 }
 
-// A task is followed until it rests. A stream that breaks off with a task unsettled is no answer: it is resumed
-// where it can be, and polled where it cannot.
+// A task is followed until it rests. A stream that breaks off with a task unsettled is no answer: it is resumed where it can be,
+// and polled where it cannot.
 
 export type FollowDeps = {
   readonly client: RemoteClient

@@ -1,5 +1,5 @@
-// The call gate: rules about the order of tool calls, which call may come now, and whether the run may end. Decided
-// from the transcript alone, so that a resumed run decides alike.
+// The call gate: rules about the order of tool calls, which call may come now, and whether the run may end. Decided from the
+// transcript alone, so that a resumed run decides alike.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, textList, trimmedText } from '../json-values.ts'
 import type { CompletionGate } from '../loop/options.ts'

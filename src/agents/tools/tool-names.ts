@@ -32,8 +32,8 @@ export function fingerprint(text: string): string {
   return hash.toString(16).padStart(16, '0')
 }
 
-// Client tools may have any name. Here they are `client/…` in the letters that our
-// names have, and what the caller declared stays beside it, so that it is called by its own word again.
+// Client tools may have any name. Here they are `client/…` in the letters that our names have, and what the caller declared stays
+// beside it, so that it is called by its own word again.
 
 /** Longer ones are left out: providers take 64 characters, and a name is copied into every line about its calls. */
 export const maxDeclaredName = 256

@@ -1,6 +1,5 @@
-// Tool results: normalized from whatever an executor returned, with citations, shortened for models, redacted for storage. Results
-// are JSON: they are
-// journaled, hashed and shown to a model.
+// Tool results: normalized from whatever an executor returned, with citations, shortened for models, redacted for storage.
+// Results are JSON: they are journaled, hashed and shown to a model.
 import type { Fields, Json } from '../../contract/index.ts'
 import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
 import { safePrincipal } from '../policy/principal.ts'
@@ -138,8 +137,8 @@ function citationScore(value: unknown): number | undefined {
   return typeof score === 'number' && Number.isFinite(score) ? score : undefined
 }
 
-// Bodies and error texts are cut to a size a model can be shown, citations are kept while they
-// fit; the full result stays in the audit's hash and with clients that watch.
+// Bodies and error texts are cut to a size a model can be shown, citations are kept while they fit; the full result stays in the
+// audit's hash and with clients that watch.
 
 export type Truncation = { readonly result: ToolResult; readonly truncated: boolean; readonly metadata: Fields }
 export type ToolResultTruncator = (result: ToolResult, toolName: string) => Truncation

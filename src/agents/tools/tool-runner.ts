@@ -1,5 +1,5 @@
-// The tool runner of one run: prepare, mediate, correct, ask, run once, shorten. In this order, so that
-// no person is asked to approve a call that could not run, and nothing runs that a person should have approved.
+// The tool runner of one run: prepare, mediate, correct, ask, run once, shorten. In this order, so that no person is asked to
+// approve a call that could not run, and nothing runs that a person should have approved.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { ToolCallFacts } from '../context.ts'
 import { canonicalJson, isPlainObject, toStorableJson, trimmedText } from '../json-values.ts'

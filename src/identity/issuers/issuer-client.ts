@@ -73,8 +73,8 @@ export function createIssuerCache(): IssuerCache {
   return { keys: new Map(), answers: new Map() }
 }
 
-// Keys are fresh for ten minutes; asked for again when a token names one we do not know, at most
-// twice a minute, however many senders bring tokens; when the issuer is down, what is known counts for an hour.
+// Keys are fresh for ten minutes; asked for again when a token names one we do not know, at most twice a minute, however many
+// senders bring tokens; when the issuer is down, what is known counts for an hour.
 
 const freshMs = 10 * 60_000
 const cooldownMs = 30_000

@@ -1,6 +1,5 @@
 // Configured token issuers, and the metadata that tells callers about them. Read once; an entry that is wider than it looks, or
-// half
-// written, stops the start.
+// half written, stops the start.
 import * as z from 'zod'
 import { delimitedPrefixSchema, isPlainSubject, type Secret, secretSchema, wordSchema } from '../../contract/index.ts'
 

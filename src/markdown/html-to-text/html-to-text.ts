@@ -1,5 +1,6 @@
-// HTML of a mail or a post as the text a reader would see, for a model to read: no markup, no hidden words, no hidden targets.
-// Linear in its input and bounded in size and depth. Quoted history is left to the channel's adapter.
+// Converts HTML of a mail or a post to the text a reader would see, for a model to read: no markup, no hidden words, no hidden
+// targets (a defence against prompt injection). Linear in its input and bounded in size and depth. Quoted history is left to the
+// channel's adapter.
 
 import { Tokenizer } from 'htmlparser2'
 import { cleanText, maxTextLength } from '../../contract/index.ts'

@@ -1,5 +1,5 @@
-// Whether a reader sees the words of an element. Text that only a machine would find is how instructions are smuggled in.
-// Limits: style attributes and attributes only. Style sheets, pictures behind text and scripts are not looked at.
+// Visibility of HTML elements: whether a reader sees their words. Text that only a machine would find is how instructions are
+// smuggled in. Limits: style attributes and attributes only. Style sheets, pictures behind text and scripts are not looked at.
 
 // Colours as far as hidden text needs them: can this be read on that?
 

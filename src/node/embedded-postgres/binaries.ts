@@ -1,5 +1,5 @@
-// The PostgreSQL binaries: in the package of this platform that npm installed. Its files are compared with what was
-// pinned here before one of them runs for the first time.
+// The PostgreSQL binaries: in the package of this platform that npm installed. Its files are compared with what was pinned here
+// before one of them runs for the first time.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import {
