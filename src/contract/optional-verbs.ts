@@ -1,4 +1,4 @@
-// Optional verbs of an adapter: serving its own requests, own ingress, live messages, operator commands, addresses, thread
+// Optional verbs of an adapter: serving its own requests, own ingress, live messages, operations, addresses, thread
 // ancestors, files.
 import type * as z from 'zod'
 import type { JsonObject } from '../lib/json-value.ts'
@@ -156,7 +156,7 @@ export type FrameOutcome =
   | { readonly kind: 'later'; readonly afterMs: number }
   | { readonly kind: 'over' | 'unavailable'; readonly reason: string }
 
-// Operator commands: what one changes is taken like an inbound event: one row, one commit, once by its name.
+// Operations that an operator asks of a channel: what one changes is taken like an inbound event: one row, one commit, once by its name.
 
 export type OperationFacts = { readonly connection: Connection; readonly at: string }
 

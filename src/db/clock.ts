@@ -1,4 +1,4 @@
-// Detects that the database's clock went back, and moves the timers and leases that were written with later times.
+// Detects that the database's clock went back, moves due times that were written with later ones back, and shortens leases.
 import { type Database, statement } from './client.ts'
 
 export type ClockStep = { readonly wentBackMs: number; readonly rows: number }
