@@ -148,7 +148,7 @@ function isListOf(rule: Rule, max: number, min = 0): Rule {
 const isString: Rule = (value) => typeof value === 'string'
 const isBoolean: Rule = (value) => typeof value === 'boolean'
 const isAnything: Rule = () => true
-const among = (...words: readonly unknown[]): Rule => {
+const isOneOf = (...words: readonly unknown[]): Rule => {
   const known = new Set(words)
   return (value) => known.has(value)
 }
@@ -178,8 +178,8 @@ const monthDay =
   '(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))'
 const isInstant = isMatch(new RegExp(`^\\d{4}-${monthDay}T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$`))
 
-const isTransport = shape({ type: among('transport'), verified_by: isWord(512) }, { key_id: isString })
-const isBearer = shape({ type: among('bearer-token'), verified_by: isWord(512) }, { token_id: isString })
+const isTransport = shape({ type: isOneOf('transport'), verified_by: isWord(512) }, { key_id: isString })
+const isBearer = shape({ type: isOneOf('bearer-token'), verified_by: isWord(512) }, { token_id: isString })
 const isIdentity = shape(
   {
     subject: isWord(512),
@@ -211,21 +211,21 @@ const isSender = shape(
   {
     address: isString,
     auth_method: (value) => typeof value === 'string' && value !== '',
-    verified: among(true),
+    verified: isOneOf(true),
     identities: isListOf(isIdentity, 16, 1),
   },
   { display_name: isCleanName, profile: isProfile, key_id: isString },
 )
 
-const isBareRelay = shape({ kind: among('inline', 'none') })
+const isBareRelay = shape({ kind: isOneOf('inline', 'none') })
 const isFieldRelay = shape({
-  kind: among('recipient-field'),
-  fields: isListOf(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
+  kind: isOneOf('recipient-field'),
+  fields: isListOf(isOneOf('to', 'cc'), Number.POSITIVE_INFINITY, 1),
 })
 const isAddressingRelay = shape({
-  kind: among('addressing'),
-  envelope_fields: isListOf(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
-  also_inline: among(true),
+  kind: isOneOf('addressing'),
+  envelope_fields: isListOf(isOneOf('to', 'cc'), Number.POSITIVE_INFINITY, 1),
+  also_inline: isOneOf(true),
 })
 const isCapabilities = shape(
   { mention_relay: (value) => isBareRelay(value) || isFieldRelay(value) || isAddressingRelay(value) },
@@ -235,7 +235,7 @@ const isCapabilities = shape(
       {
         max_text_chars: (value) => Number.isSafeInteger(value) && Number(value) > 0,
         markdown: isString,
-        streaming: among('native', 'edit', 'none'),
+        streaming: isOneOf('native', 'edit', 'none'),
         files: isBoolean,
         buttons: isBoolean,
       },
@@ -253,25 +253,25 @@ const isChannel = shape(
     external_conversation_id: isIdOrNull,
     external_message_id: isIdOrNull,
     sender_id: isIdOrNull,
-    room_kind: among('dm', 'group', 'channel', null),
+    room_kind: isOneOf('dm', 'group', 'channel', null),
     from_self: isBoolean,
-    addressed: among('mention', 'reply', 'dm', 'thread', 'command', 'none'),
-    visibility: among('public', 'unlisted', 'followers', 'direct', 'private'),
+    addressed: isOneOf('mention', 'reply', 'dm', 'thread', 'command', 'none'),
+    visibility: isOneOf('public', 'unlisted', 'followers', 'direct', 'private'),
     mentions: isListOf(shape({ text: isString }, { subject: isString }), Number.POSITIVE_INFINITY),
-    event: among('new', 'edit', 'delete'),
+    event: isOneOf('new', 'edit', 'delete'),
   },
   {
     target_id: isString,
     run_id: isString,
-    sender_kind: among('person', 'machine'),
+    sender_kind: isOneOf('person', 'machine'),
     main_line: (value) => typeof value === 'string' && value !== '' && value.length <= 512,
     command: shape({ name: (value) => typeof value === 'string' && value !== '', args: isString }),
   },
 )
 
 const isTextPart = shape({
-  kind: among('text'),
-  mime: among('text/plain', 'text/markdown', 'text/html'),
+  kind: isOneOf('text'),
+  mime: isOneOf('text/plain', 'text/markdown', 'text/html'),
   content: isCleanText,
 })
 
@@ -326,7 +326,7 @@ function repairHistory(history: readonly unknown[], warnings: RepairCode[]): rea
   const times = turnTimes(known)
   const order = known.map((_, index) => index).toSorted((a, b) => (times[a] ?? 0) - (times[b] ?? 0))
   if (order.some((from, to) => from !== to)) warnings.push('NM_HISTORY_ORDER')
-  return order.map((index) => repairTurn(known[index]))
+  return order.map((index) => repairHistoryTurn(known[index]))
 }
 
 /** A turn without a readable time keeps its place behind the turn before it. */
@@ -340,7 +340,7 @@ function turnTimes(turns: readonly unknown[]): readonly number[] {
   })
 }
 
-function repairTurn(turn: unknown): unknown {
+function repairHistoryTurn(turn: unknown): unknown {
   if (!isLoose(turn)) return turn
   const copy: Loose = { ...turn }
   replace(copy, 'sender', repairSender)

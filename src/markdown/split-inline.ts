@@ -83,7 +83,7 @@ export function upTo(nodes: readonly Inline[], end: number): readonly Inline[] {
     const length = lengthOfNode(node)
     if (length <= left) taken.push(node)
     else if ('children' in node) taken.push({ ...node, children: upTo(node.children, left) })
-    else taken.push(sliced(node, 0, left))
+    else taken.push(sliceLeaf(node, 0, left))
     left -= length
   }
   return taken
@@ -97,7 +97,7 @@ export function from(nodes: readonly Inline[], start: number): readonly Inline[]
     if (passed + length > start) {
       if (passed === start) return nodes.slice(index)
       const at = start - passed
-      const rest: Inline = 'children' in node ? { ...node, children: from(node.children, at) } : sliced(node, at)
+      const rest: Inline = 'children' in node ? { ...node, children: from(node.children, at) } : sliceLeaf(node, at)
       return [rest, ...nodes.slice(index + 1)]
     }
     passed += length
@@ -113,7 +113,7 @@ function leafText(node: Leaf): string {
 }
 
 /** A name that is cut in two is text, no mention. */
-function sliced(node: Leaf, start: number, end?: number): Inline {
+function sliceLeaf(node: Leaf, start: number, end?: number): Inline {
   const value = leafText(node).slice(start, end)
   return { type: node.type === 'inlineCode' ? 'inlineCode' : 'text', value }
 }

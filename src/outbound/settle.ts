@@ -55,7 +55,7 @@ export function settleOutcome(
     case 'refused':
       return settleFailed(start, call, 'refused', outcome.reason)
     case 'retry':
-      return retry(start, call, outcome, policy, random)
+      return settleRetry(start, call, outcome, policy, random)
     case 'unknown':
       return settleUnknown(start, call, outcome.reason, capabilities, policy)
   }
@@ -104,7 +104,7 @@ export function settleThrown(
   const reason = 'send_threw'
   if (isStarted || call.state === 'sending' || call.state === 'unknown') return finalUnknown(start, reason, policy)
   if (call.attempt + 1 >= maxThrown) return settleFailed(start, call, 'dead', reason)
-  return retry(start, call, { kind: 'retry', reason }, policy, random)
+  return settleRetry(start, call, { kind: 'retry', reason }, policy, random)
 }
 
 /** There is no place to say it in. */
@@ -124,7 +124,7 @@ export function settleEdited(settlement: Settlement): Settlement {
   return { ...settlement, ...arrived, reason, retryInMs: 0, cancelLater: false, inboxReason: null }
 }
 
-function retry(
+function settleRetry(
   start: Settlement,
   call: OpenCall,
   outcome: Extract<DeliveryOutcome, { kind: 'retry' }>,

@@ -154,7 +154,7 @@ export function composeBodies(
   const asked = decisions.map((decision) =>
     decisionBlock(decision, links.find(({ action_id }) => action_id === decision.action_id)?.url, isOneOfSeveral),
   )
-  const tail = [...asked, ...linked.map(fileBlock)]
+  const tail = [...asked, ...linked.map(oversizedFileNotice)]
   const extra = renderMail({ type: 'root', children: tail })
   const inner = [innerPageHtml(html), tail.length === 0 ? '' : innerPageHtml(extra.html), quote?.html ?? '']
   return {
@@ -179,7 +179,7 @@ function decisionBlock(
   ])
 }
 
-function fileBlock({ name, size, url, until }: Linked): Block {
+function oversizedFileNotice({ name, size, url, until }: Linked): Block {
   const words = `${name} (${(size / 1_000_000).toFixed(1)} MB)`
   if (url === undefined) return paragraphBlock([{ type: 'text', value: `${words} is too large for a mail.` }])
   return paragraphBlock([

@@ -35,7 +35,7 @@ export async function runLoop(input: readonly unknown[], options: LoopOptions): 
   refuseContradictions(options)
   const state = createRunState(normalizeMessages(input), options)
   reportDeclarations(state, options)
-  options.onBudgets?.(shareBudgets(state, options, () => void countTime(state, options)))
+  options.onBudgets?.(shareBudgets(state, options, () => void updateTimeBudget(state, options)))
   const refusal = await options.runControl?.start()
   if (refusal !== undefined) {
     // The run belongs to another process: it is neither finished nor persisted by us.
@@ -72,10 +72,10 @@ async function runTurns(state: RunState, options: LoopOptions): Promise<void> {
 
 /** Asked before a turn begins; a turn that runs is bounded by its own deadline. */
 function isOutOfTime(state: RunState, options: LoopOptions): boolean {
-  return markBudgetExceeded(state, countTime(state, options)) || markBudgetExceeded(state, state.within?.spent())
+  return markBudgetExceeded(state, updateTimeBudget(state, options)) || markBudgetExceeded(state, state.within?.spent())
 }
 
-function countTime(state: RunState, { monotonicMs }: LoopOptions): Budget | undefined {
+function updateTimeBudget(state: RunState, { monotonicMs }: LoopOptions): Budget | undefined {
   const budget = state.budgets.get('wall_clock_seconds')
   budget?.setCurrent(state.secondsBefore + Math.floor((monotonicMs() - state.startedAt) / 1000))
   return budget

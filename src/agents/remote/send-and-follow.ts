@@ -205,7 +205,7 @@ async function consumeEvents(
     followed.signal.throwIfAborted()
     // Not offered after all, or over meanwhile: asking tells which.
     if (isRemoteFault(error, 'remote_unsupported', 'remote_task_lost', 'remote_refused')) pursuit.canSubscribe = false
-    else countMiss(pursuit, error)
+    else throwAfterFailedPolls(pursuit, error)
   } finally {
     await events.return?.(undefined)
   }
@@ -225,12 +225,12 @@ async function pollTask(followed: FollowDeps, pursuit: FollowState): Promise<voi
     applyStreamedEvent(followed, pursuit, { event: { kind: 'task', task }, id: undefined })
   } catch (error) {
     followed.signal.throwIfAborted()
-    countMiss(pursuit, error)
+    throwAfterFailedPolls(pursuit, error)
   }
 }
 
 /** Only what cannot be reached is tried again. */
-function countMiss(pursuit: FollowState, error: unknown): void {
+function throwAfterFailedPolls(pursuit: FollowState, error: unknown): void {
   pursuit.misses += 1
   if (!isRemoteFault(error, 'remote_unreachable') || pursuit.misses > mostMisses) throw error
 }
