@@ -74,6 +74,7 @@ const errorStatuses: Readonly<Partial<Record<ErrorCode, { status: number; retryA
   stopping: { status: 503, retryAfterSeconds: 2 },
   schema_missing: { status: 503, retryAfterSeconds: 30 },
   schema_too_new: { status: 503, retryAfterSeconds: 30 },
+  schema_too_old: { status: 503, retryAfterSeconds: 30 },
   storage_refused_row: { status: 422 },
   config_invalid: { status: 501 },
   unauthorized: { status: 401 },

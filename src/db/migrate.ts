@@ -1,7 +1,7 @@
-// Migrations at start: one replica migrates while the others wait; a schema newer than this release is refused.
+// Migrations at start: one replica migrates while the others wait; a schema that this release does not know is refused.
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { type Database, type Sql, statement } from './client.ts'
-import { readApplied, refuseNewer } from './schema-version.ts'
+import { readApplied, refuseUnknownSchema } from './schema-version.ts'
 
 // Any constant will do, as long as every release uses the same one.
 const migrationLock = 7_305_118
@@ -34,7 +34,7 @@ export async function applyMigrations(
   await sql.query(lock, [])
   await sql.query(prepare, [])
   const known = await readApplied(sql)
-  refuseNewer(known, new Set(files.map((file) => file.folderMillis)))
+  refuseUnknownSchema(known, new Set(files.map((file) => file.folderMillis)))
   const done = new Set(known.map((row) => row.madeAt))
   let count = 0
   for (const file of files) {

@@ -14,8 +14,20 @@ export function readApplied(sql: Sql): Promise<readonly AppliedMigration[]> {
   return sql.query<AppliedMigration>(applied, [])
 }
 
+/** Older than our first migration: of the steps that it replaced, from which no way leads to it. */
+export function isBeforeFirstRelease(madeAt: readonly number[], ours: ReadonlySet<number>): boolean {
+  return Math.min(...madeAt) < Math.min(...ours)
+}
+
 /** A release must not write to a schema it does not know, unless the migration says that it may. */
-export function refuseNewer(known: readonly AppliedMigration[], ours: ReadonlySet<number>): void {
+export function refuseUnknownSchema(known: readonly AppliedMigration[], ours: ReadonlySet<number>): void {
+  const madeAt = known.map((row) => row.madeAt)
+  if (isBeforeFirstRelease(madeAt, ours)) {
+    throw new GatewayError(
+      'schema_too_old',
+      '[storage] the database was made before the first release and cannot be brought up to this one; dump what you need from it, then move the data folder away, or set DATABASE_URL to a new, empty database, and start again',
+    )
+  }
   const foreign = known.filter((row) => !row.isCompatible && !ours.has(row.madeAt))
   if (foreign.length === 0) return
   throw new GatewayError(
@@ -32,7 +44,7 @@ export async function requireSchema(sql: Sql): Promise<void> {
     if (isGatewayError(error) && error.details['sqlstate'] === '42P01') return []
     throw error
   })
-  refuseNewer(known, new Set(ours))
+  refuseUnknownSchema(known, new Set(ours))
   const missing = ours.filter((when) => !known.some((row) => row.madeAt === when)).length
   if (missing === 0) return
   throw new GatewayError(

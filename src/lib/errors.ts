@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'data_dir_locked'
   | 'embedded_postgres_failed'
   | 'schema_too_new'
+  | 'schema_too_old'
   | 'schema_missing'
   | 'backup_damaged'
   | 'restore_refused'

@@ -21,11 +21,11 @@ export const blobs = pgTable(
     bytes: bigint('bytes', { mode: 'number' }),
     /** Counts descriptors that come and go: the sweeper, which decides about the object, sees whether what it read still holds. */
     changes: bigint('changes', { mode: 'number' }).notNull().default(0),
-    /** A descriptor of it went, and the sweeper has not looked yet whether there are others. A trigger sets this (drizzle/0007). */
+    /** A descriptor of it went, and the sweeper has not looked yet whether there are others. A trigger sets this (drizzle/0000_initial.sql). */
     isLoose: boolean('is_loose').notNull().default(false),
     /** When the sweeper last tried to remove it: what cannot be removed does not stand in the way of the rest. */
     triedAt: instantColumn('tried_at'),
-    /** Of the first release, which wrote none; both go with the migration after this one. */
+    /** Not written and not read; a migration may drop both. */
     driver: text('driver'),
     location: text('location'),
     createdAt: createdAt(),

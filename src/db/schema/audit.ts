@@ -1,4 +1,4 @@
-// The audit log: who decided what, and why; written once and never changed. A trigger refuses updates and deletes (drizzle/0006).
+// Who decided what, on which ground: written once and never changed. A trigger refuses updates and deletes (drizzle/0000_initial.sql).
 import { sql } from 'drizzle-orm'
 import { bigint, index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instantColumn, tenant } from './columns.ts'

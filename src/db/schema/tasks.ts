@@ -23,7 +23,7 @@ export const tasks = pgTable(
     metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
     /** The message that came last, until a turn takes it: as long as there is one the task is not over. */
     waitingId: uuid('waiting_id'),
-    /** A caller wants push notifications: a trigger writes the calls (drizzle/0010). */
+    /** A caller wants push notifications: a trigger writes the calls (drizzle/0000_initial.sql). */
     hasPush: boolean('has_push').notNull().default(false),
     createdAt: createdAt(),
     endedAt: instantColumn('ended_at'),

@@ -23,7 +23,7 @@ import { storableJson } from '../../db/client.ts'
 import { applyMigrations, knownMigrations } from '../../db/migrate.ts'
 import { freeLanes, freeSendLanes } from '../../db/open-turn.ts'
 import { type CopySql, type CopyTable, inCopyTransaction, quoteIdentifier } from '../../db/postgres-copy.ts'
-import { readApplied } from '../../db/schema-version.ts'
+import { isBeforeFirstRelease, readApplied } from '../../db/schema-version.ts'
 import { freeSources } from '../../db/sources.ts'
 import { makeDataDir } from '../data-dir.ts'
 import { attachmentsFolder, folderBucket } from '../folder-blob-store.ts'
@@ -158,6 +158,12 @@ function refuseUnknownMigrations({ migrations, version }: Manifest, migrationsFo
   const ours = new Set(knownMigrations(migrationsFolder))
   const unknown = migrations.filter((madeAt) => !ours.has(madeAt))
   if (unknown.length === 0) return
+  if (isBeforeFirstRelease(unknown, ours)) {
+    throw new GatewayError(
+      'schema_too_old',
+      '[backup] the backup was made before the first release, and no release can restore it; take what you need out of its tables/*.copy files, with tar and the COPY of PostgreSQL',
+    )
+  }
   throw new GatewayError(
     'schema_too_new',
     `[backup] the backup has ${unknown.length} migration(s) this release does not know; restore it with release ${version} or a newer one`,

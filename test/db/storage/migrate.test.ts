@@ -10,12 +10,18 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const total = readMigrationFiles({ migrationsFolder }).length
 
+/** The first of the steps that are one migration now. */
+const beforeFirstRelease = 1_794_876_492_005
+
 const pretend = (madeAt: number, isCompatible: boolean) =>
   statement(
     'test_pretend',
     `insert into parley_migrations (made_at, is_compatible) values (${madeAt}, ${isCompatible})`,
   )
-const forget = statement('test_forget', 'delete from parley_migrations where made_at > 9000000000000')
+const forget = statement(
+  'test_forget',
+  `delete from parley_migrations where made_at > 9000000000000 or made_at = ${beforeFirstRelease}`,
+)
 
 describeOnDatabase('migrations', (database) => {
   test('have nothing to do the second time', async () => {
@@ -25,6 +31,15 @@ describeOnDatabase('migrations', (database) => {
   test('refuse a schema this release does not know', async () => {
     await database().query(pretend(9_999_999_999_999, false), [])
     await expect(migrate(database(), migrationsFolder)).rejects.toMatchObject({ code: 'schema_too_new' })
+    await database().query(forget, [])
+  })
+
+  test('refuse a database that was made before the first release, and say what to do with it', async () => {
+    await database().query(pretend(beforeFirstRelease, true), [])
+    await expect(migrate(database(), migrationsFolder)).rejects.toMatchObject({
+      code: 'schema_too_old',
+      message: expect.stringMatching(/before the first release.*dump what you need.*move the data folder away/),
+    })
     await database().query(forget, [])
   })
 

@@ -15,7 +15,7 @@ const forget = statement(
 )
 
 describeOnPostgres('the schema of a runtime that never migrates', (adminUrl) => {
-  test('is missing, fits, is behind, is ahead but compatible, is too new', async () => {
+  test('is missing, fits, is behind, is ahead but compatible, is too new, is from before the first release', async () => {
     const clone = await createPostgresDatabase(adminUrl)
     const database = openPostgres({ url: clone.url })
     const missing = {
@@ -34,6 +34,8 @@ describeOnPostgres('the schema of a runtime that never migrates', (adminUrl) => 
       await database.query(forget, [])
       await database.query(forget, [])
       await expect(requireSchema(database)).rejects.toMatchObject(missing)
+      await database.query(add, [1_794_876_492_005, false])
+      await expect(requireSchema(database)).rejects.toMatchObject({ code: 'schema_too_old' })
     } finally {
       await database.close()
       await clone.drop()

@@ -134,6 +134,14 @@ describeOnPostgres('a restore', (adminUrl) => {
     expect(migrated).toMatchObject({ code: 'schema_too_new', message: expect.stringContaining('release 0.0.0-test') })
   })
 
+  test('refuses a backup from before the first release, and says so', async () => {
+    const old = (text: string) => text.replace('"migrations": [', '"migrations": [1794876492005,')
+    expect(await refusal(await rewriteBackup(file, changed('manifest.json', old)))).toMatchObject({
+      code: 'schema_too_old',
+      message: expect.stringContaining('before the first release'),
+    })
+  })
+
   test('refuses a file that is no backup at all', async () => {
     expect((await refusal(Buffer.from('hello'))).code).toBe('backup_damaged')
   })

@@ -1,1 +1,0 @@
-ALTER TABLE "journal" DROP COLUMN "args_hash";

@@ -1,2 +1,0 @@
-ALTER TABLE "turns" ADD COLUMN "deaths" bigint[] DEFAULT '{}' NOT NULL;--> statement-breakpoint
-CREATE INDEX "turns_suspected" ON "turns" USING btree ("tenant") WHERE deaths <> '{}' and state in ('running', 'split');
