@@ -777,40 +777,40 @@ CREATE INDEX "consents_session" ON "consents" USING btree ("session_id") WHERE s
 CREATE INDEX "farewells_due" ON "farewells" USING btree ("tenant","due_at");--> statement-breakpoint
 CREATE INDEX "grants_subject" ON "grants" USING btree ("tenant","subject") WHERE revoked_at is null;--> statement-breakpoint
 CREATE INDEX "identity_links_principal" ON "identity_links" USING btree ("tenant","principal");--> statement-breakpoint
-CREATE UNIQUE INDEX "pairings_connection_slot" ON "pairings" USING btree ("tenant","connection","connection_slot") WHERE status = 'pending';--> statement-breakpoint
-CREATE UNIQUE INDEX "pairings_group_slot" ON "pairings" USING btree ("tenant","connection","sender_group","group_slot") WHERE status = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "pairings_person" ON "pairings" USING btree ("tenant","connection","agent","subject") WHERE status = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "pairings_code" ON "pairings" USING btree ("tenant","code") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "pairings_expiry" ON "pairings" USING btree ("expires_at") WHERE status = 'pending';--> statement-breakpoint
+CREATE UNIQUE INDEX "pairings_connection_slot" ON "pairings" USING btree ("tenant","connection","connection_slot") WHERE status = 'pending';--> statement-breakpoint
+CREATE UNIQUE INDEX "pairings_group_slot" ON "pairings" USING btree ("tenant","connection","sender_group","group_slot") WHERE status = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "principals_subject" ON "principals" USING btree ("tenant","subject");--> statement-breakpoint
 CREATE UNIQUE INDEX "tokens_hash" ON "tokens" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "used_tokens_expiry" ON "used_tokens" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "arrival_claims_expiry" ON "arrival_claims" USING btree ("tenant","expires_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "inbox_claim" ON "inbox" USING btree ("dedupe_key","content_hash");--> statement-breakpoint
 CREATE INDEX "inbox_waiting" ON "inbox" USING btree ("conversation_id","seq") WHERE state = 'queued';--> statement-breakpoint
-CREATE INDEX "inbox_held" ON "inbox" USING btree ("pairing_id") WHERE state = 'held';--> statement-breakpoint
 CREATE INDEX "inbox_turn" ON "inbox" USING btree ("turn_id") WHERE turn_id is not null;--> statement-breakpoint
-CREATE INDEX "inbox_task" ON "inbox" USING btree ("task_id","seq") WHERE task_id is not null;--> statement-breakpoint
 CREATE INDEX "inbox_message_id" ON "inbox" USING btree ("tenant","connection","message_id");--> statement-breakpoint
-CREATE INDEX "inbox_edits" ON "inbox" USING btree ("tenant","connection","edit_of") WHERE edit_of is not null;--> statement-breakpoint
+CREATE INDEX "inbox_in_flight" ON "inbox" USING btree ("tenant","connection","state","received_at") WHERE ended_at is null;--> statement-breakpoint
+CREATE INDEX "inbox_held" ON "inbox" USING btree ("pairing_id") WHERE state = 'held';--> statement-breakpoint
 CREATE INDEX "inbox_state" ON "inbox" USING btree ("tenant","state","seq") WHERE state in ('dead', 'ignored');--> statement-breakpoint
+CREATE INDEX "inbox_edits" ON "inbox" USING btree ("tenant","connection","edit_of") WHERE edit_of is not null;--> statement-breakpoint
+CREATE INDEX "inbox_task" ON "inbox" USING btree ("task_id","seq") WHERE task_id is not null;--> statement-breakpoint
+CREATE INDEX "inbox_stray" ON "inbox" USING btree ("tenant","connection","subject") WHERE conversation_id is null and subject is not null;--> statement-breakpoint
 CREATE INDEX "inbox_content" ON "inbox" USING btree ("tenant","ended_at") WHERE ended_at is not null and (message is not null or raw is not null);--> statement-breakpoint
+CREATE INDEX "inbox_bare" ON "inbox" USING btree ("tenant","ended_at") WHERE ended_at is not null and message is null and raw is null;--> statement-breakpoint
+CREATE INDEX "inbox_answered" ON "inbox" USING btree ("tenant","connection","subject") WHERE state = 'answered' and subject is not null;--> statement-breakpoint
 CREATE INDEX "inbox_refused" ON "inbox" USING btree ("tenant","ended_at") WHERE state in ('refused', 'ignored') and (message is not null or raw is not null);--> statement-breakpoint
 CREATE INDEX "inbox_unproven" ON "inbox" USING btree ("tenant","ended_at") WHERE state = 'refused' and conversation_id is null and subject is null and message is null and raw is null;--> statement-breakpoint
-CREATE INDEX "inbox_bare" ON "inbox" USING btree ("tenant","ended_at") WHERE ended_at is not null and message is null and raw is null;--> statement-breakpoint
-CREATE INDEX "inbox_stray" ON "inbox" USING btree ("tenant","connection","subject") WHERE conversation_id is null and subject is not null;--> statement-breakpoint
-CREATE INDEX "inbox_answered" ON "inbox" USING btree ("tenant","connection","subject") WHERE state = 'answered' and subject is not null;--> statement-breakpoint
-CREATE INDEX "inbox_in_flight" ON "inbox" USING btree ("tenant","connection","state","received_at") WHERE ended_at is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "outbox_origin" ON "outbox" USING btree ("origin","ordinal");--> statement-breakpoint
-CREATE UNIQUE INDEX "outbox_protocol" ON "outbox" USING btree ("tenant","connection","client_id") WHERE purpose = 'protocol';--> statement-breakpoint
 CREATE INDEX "outbox_open" ON "outbox" USING btree ("tenant","connection","order_key","seq") WHERE settled_at is null;--> statement-breakpoint
 CREATE INDEX "outbox_turn" ON "outbox" USING btree ("turn_id");--> statement-breakpoint
 CREATE INDEX "outbox_vendor" ON "outbox" USING btree ("tenant","vendor_id") WHERE vendor_id is not null;--> statement-breakpoint
 CREATE INDEX "outbox_failed" ON "outbox" USING btree ("tenant","state","seq") WHERE state in ('unknown', 'refused', 'dead');--> statement-breakpoint
-CREATE INDEX "outbox_bounced" ON "outbox" USING btree ("tenant","seq") WHERE bounce_kind is not null;--> statement-breakpoint
 CREATE INDEX "outbox_settled" ON "outbox" USING btree ("tenant","settled_at") WHERE settled_at is not null;--> statement-breakpoint
-CREATE INDEX "send_lanes_idle" ON "send_lanes" USING btree ("tenant","next_at") WHERE pending = 0 and left(order_key, 3) = 'to:';--> statement-breakpoint
+CREATE INDEX "outbox_bounced" ON "outbox" USING btree ("tenant","seq") WHERE bounce_kind is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "outbox_protocol" ON "outbox" USING btree ("tenant","connection","client_id") WHERE purpose = 'protocol';--> statement-breakpoint
 CREATE INDEX "send_lanes_due" ON "send_lanes" USING btree ("tenant","next_at") WHERE pending > 0;--> statement-breakpoint
+CREATE INDEX "send_lanes_idle" ON "send_lanes" USING btree ("tenant","next_at") WHERE pending = 0 and left(order_key, 3) = 'to:';--> statement-breakpoint
 CREATE INDEX "messages_inbox" ON "messages" USING btree ("inbox_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "run_events_key" ON "run_events" USING btree ("run_id","key");--> statement-breakpoint
 CREATE INDEX "runs_turn" ON "runs" USING btree ("turn_id");--> statement-breakpoint
@@ -820,19 +820,19 @@ CREATE INDEX "runs_resumes" ON "runs" USING btree ("resumes") WHERE resumes is n
 CREATE INDEX "sessions_conversation" ON "sessions" USING btree ("conversation_id");--> statement-breakpoint
 CREATE INDEX "sessions_owner" ON "sessions" USING btree ("tenant","owner","id");--> statement-breakpoint
 CREATE INDEX "sessions_unkept" ON "sessions" USING btree ("expires_at") WHERE not is_kept and expires_at is not null;--> statement-breakpoint
-CREATE INDEX "tasks_listed" ON "tasks" USING btree ("tenant","connection","owner","state_at" DESC NULLS LAST,"id" DESC NULLS LAST,"state","agent") WHERE said -> 'direct' is null;--> statement-breakpoint
-CREATE INDEX "tasks_context" ON "tasks" USING btree ("tenant","connection","context_id","agent","owner");--> statement-breakpoint
 CREATE INDEX "tasks_conversation" ON "tasks" USING btree ("conversation_id");--> statement-breakpoint
 CREATE INDEX "tasks_old" ON "tasks" USING btree ("tenant","state_at");--> statement-breakpoint
+CREATE INDEX "tasks_listed" ON "tasks" USING btree ("tenant","connection","owner","state_at" DESC NULLS LAST,"id" DESC NULLS LAST,"state","agent") WHERE said -> 'direct' is null;--> statement-breakpoint
+CREATE INDEX "tasks_context" ON "tasks" USING btree ("tenant","connection","context_id","agent","owner");--> statement-breakpoint
 CREATE INDEX "signals_waiting" ON "signals" USING btree ("conversation_id","seq") WHERE state = 'queued';--> statement-breakpoint
 CREATE INDEX "signals_turn" ON "signals" USING btree ("turn_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "timers_origin" ON "timers" USING btree ("origin","name");--> statement-breakpoint
 CREATE INDEX "timers_due" ON "timers" USING btree ("tenant","due_at") WHERE fired_at is null;--> statement-breakpoint
-CREATE INDEX "turns_task" ON "turns" USING btree ("task_id","task_order") WHERE task_id is not null;--> statement-breakpoint
 CREATE INDEX "turns_conversation" ON "turns" USING btree ("conversation_id","started_at");--> statement-breakpoint
 CREATE INDEX "turns_door" ON "turns" USING btree ("conversation_id","started_at") WHERE kind = 'door';--> statement-breakpoint
-CREATE INDEX "turns_suspected" ON "turns" USING btree ("tenant") WHERE deaths <> '{}' and state in ('running', 'split');--> statement-breakpoint
 CREATE INDEX "turns_ended" ON "turns" USING btree ("tenant","ended_at") WHERE ended_at is not null;--> statement-breakpoint
+CREATE INDEX "turns_task" ON "turns" USING btree ("task_id","task_order") WHERE task_id is not null;--> statement-breakpoint
+CREATE INDEX "turns_suspected" ON "turns" USING btree ("tenant") WHERE deaths <> '{}' and state in ('running', 'split');--> statement-breakpoint
 CREATE INDEX "pending_actions_conversation" ON "pending_actions" USING btree ("conversation_id");--> statement-breakpoint
 CREATE INDEX "pending_actions_turn" ON "pending_actions" USING btree ("turn_id");--> statement-breakpoint
 CREATE INDEX "pending_actions_status" ON "pending_actions" USING btree ("tenant","status","created_at");--> statement-breakpoint
