@@ -17,9 +17,9 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import { parseBoundedJson } from '../../src/lib/index.ts'
+import { isPlainObject, parseBoundedJson } from '../../src/lib/index.ts'
 import type { A2aCaller, A2aPayload, AgentChain } from './protocol/caller.ts'
-import { type Fields, isPlainObject } from './protocol/field-reader.ts'
+import type { Fields } from './protocol/field-reader.ts'
 import type { A2aMessage, A2aPart } from './protocol/objects.ts'
 import type { Dialect } from './protocol/operations.ts'
 import { readSendRequest, type SendRequest } from './protocol/requests.ts'

@@ -1,6 +1,7 @@
 // Parses ActivityStreams activities and objects into the one shape the rest of the channel knows. Pure; whatever does not fit is
 // as if it were not there.
 import type { JsonObject } from '../../src/contract/index.ts'
+import { isPlainObject } from '../../src/lib/index.ts'
 import type { ReadActivity, ReadAttachment, ReadObject, ReadTag } from './wire/activity.ts'
 
 export type UnreadableActivity = { readonly kind: 'fault'; readonly reason: 'no_type' | 'no_actor' }
@@ -124,10 +125,6 @@ function readQuotedIri(fields: Fields): string | undefined {
 // Servers write one value in many shapes: alone, in a list, as an object with an id, as a text for each language.
 
 type Fields = Readonly<Record<string, unknown>>
-
-function isPlainObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 function toList(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value

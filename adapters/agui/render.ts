@@ -188,7 +188,7 @@ const decisionSchema: JsonObject = {
   required: ['approved'],
 }
 
-function stringFieldOrEmpty(fields: JsonObject, key: string): string {
+export function stringFieldOrEmpty(fields: Readonly<Record<string, unknown>>, key: string): string {
   const value = fields[key]
   return typeof value === 'string' ? value : ''
 }

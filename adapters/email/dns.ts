@@ -4,6 +4,7 @@
 import { importOnNode } from '../../src/contract/index.ts'
 import {
   misfit,
+  parseJson,
   type Reading,
   wireArray,
   wireInteger,
@@ -174,14 +175,6 @@ export function dohLookup(fetch: (url: string, init: RequestInit) => Promise<Res
     const body = await response.text()
     const read = body.length > maxBody ? misfit : reply(parseJson(body))
     return read === misfit ? { kind: 'temporary', reason: 'EBADRESP' } : readDohAnswer(read, type)
-  }
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
   }
 }
 

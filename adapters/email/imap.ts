@@ -11,6 +11,7 @@ import {
   type Secret,
   type SourceBatch,
 } from '../../src/contract/index.ts'
+import { sleep } from '../../src/lib/index.ts'
 import type { ClassifyRecipient, OwnMailRegistry } from './ingress/received.ts'
 import type { ReceivedMail } from './wire/mail.ts'
 
@@ -151,16 +152,7 @@ function loginRefused(cause: unknown): GatewayError {
   return new GatewayError('config_invalid', `[email] the mailbox refused the login; ${remedy}`, { cause })
 }
 
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  const over = Promise.withResolvers<void>()
-  const timer = setTimeout(() => over.resolve(), ms)
-  signal.addEventListener('abort', () => over.resolve(), { once: true })
-  await over.promise
-  clearTimeout(timer)
-}
-
-// The cursor of a mailbox, as it is kept between two leases.
+// The place in a mailbox, as it is kept between two holds.
 
 const cursorSchema = z.object({
   v: z.literal(1),

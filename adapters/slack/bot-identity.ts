@@ -1,5 +1,7 @@
 // Bot and user names: who the bot is, asked once where neither the settings nor the event say it: Slack's own events do, stand-ins
 // may not.
+
+import { isPlainObject } from '../../src/lib/index.ts'
 import type { CallWebApi, SlackTokenLookup } from './deliver/web-api.ts'
 
 const askTimeoutMs = 1500
@@ -68,8 +70,4 @@ function userDisplayName(user: unknown): string | undefined {
   const profile = isPlainObject(user['profile']) ? user['profile'] : {}
   const names = [profile['display_name'], profile['real_name'], user['real_name'], user['name']]
   return names.find((name): name is string => typeof name === 'string' && name.trim() !== '')
-}
-
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }

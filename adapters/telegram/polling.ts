@@ -2,6 +2,7 @@
 // repeats updates and never loses one.
 import { GrammyError } from 'grammy/web'
 import { type ChannelDeps, GatewayError, type RawRequest, type SourceBatch } from '../../src/contract/index.ts'
+import { sleep } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, createBotApi } from './deliver/bot-api.ts'
 import { allowedUpdates } from './wire/update.ts'
@@ -63,17 +64,4 @@ function retryPauseMs(error: unknown, pauseMs: number): number {
     )
   }
   return code === 429 ? (parameters.retry_after ?? 1) * 1000 : pauseMs
-}
-
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(stopSleeping, ms)
-    function stopSleeping(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stopSleeping)
-      resolve()
-    }
-    signal.addEventListener('abort', stopSleeping)
-  })
 }

@@ -1,15 +1,15 @@
 // JSON values: reading untrusted ones, where anything but plain JSON counts as absent, and their canonical hash.
 import type { Fields, Json } from '../contract/index.ts'
-import { sha256Hex } from '../lib/index.ts'
+import { isPlainObject, sha256Hex } from '../lib/index.ts'
+
+export { isPlainObject } from '../lib/index.ts'
 
 /** No known client sends deeper JSON; the bound lets everything behind it recurse safely. */
 export const maxJsonDepth = 64
 
-/** A plain object, from any realm. Lists, dates and instances of classes are none. */
-export function isPlainObject(value: unknown): value is Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+/** Any object but a list: hosts hand in instances of their own classes too. */
+export function isObjectRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function asFields(value: unknown): Fields {
@@ -65,7 +65,7 @@ export function toStorableJson(value: unknown): Json {
 // Canonical JSON: one text per value, so that equal values have equal hashes: without blanks, keys in the order of their code
 // units at every level, lists in their own order, undefined left out. The hash says how it was made: `sha256:` and hex.
 
-export function canonicalJson(value: unknown): string {
+export function stableStringify(value: unknown): string {
   // The round trip settles what JSON makes of dates and undefined before anything is sorted.
   const text = JSON.stringify(value)
   return text === undefined ? 'null' : writeCanonical(JSON.parse(text))
@@ -73,11 +73,11 @@ export function canonicalJson(value: unknown): string {
 
 /** The value itself as JSON makes it, its keys in one order: the same for two values whose keys were written differently. */
 export function sortedJson(value: unknown): Json {
-  return JSON.parse(canonicalJson(value))
+  return JSON.parse(stableStringify(value))
 }
 
 export async function sha256OfJson(value: unknown): Promise<string> {
-  return `sha256:${await sha256Hex(canonicalJson(value))}`
+  return `sha256:${await sha256Hex(stableStringify(value))}`
 }
 
 function writeCanonical(value: unknown): string {

@@ -8,6 +8,7 @@ import {
   type Fields,
   GatewayError,
 } from '../contract/index.ts'
+import { isObjectRecord } from './json-values.ts'
 
 /** Roles a type has when the row names none. */
 const defaultRoles: Readonly<Record<EnvelopeType, string>> = {
@@ -116,10 +117,6 @@ function objectOrEmpty(value: unknown): Fields {
 
 function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
-}
-
-function isObjectRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalidEnvelope(reason: string): GatewayError {

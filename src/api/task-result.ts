@@ -12,6 +12,7 @@ import {
   type TaskState,
   textOf,
 } from '../contract/index.ts'
+import { isPlainObject, jsonByteLength } from '../lib/index.ts'
 import { type TaskResult, taskSchemaIds, taskStatuses } from './task-schemas.ts'
 
 const statusByTaskState: Readonly<Record<TaskState, TaskResult['status']>> = {
@@ -117,14 +118,6 @@ function artifactView(part: Part): readonly JsonObject[] {
       ...(attachment === undefined ? {} : { id: attachment.id, bucket: attachment.bucket, path: attachment.path }),
     },
   ]
-}
-
-function jsonByteLength(value: unknown): number {
-  return new TextEncoder().encode(JSON.stringify(value)).byteLength
-}
-
-function isPlainObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Parsed from JSON, so JSON is all it holds. */

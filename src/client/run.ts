@@ -1,4 +1,6 @@
 // Runs of an agent for the client: one answer, or a stream that goes on where it broke off.
+
+import { sleep } from '../lib/time.ts'
 import { type CallOptions, ParleyError, type Request, readEventStream } from './request.ts'
 
 const runPath = '/api/v1/agent/run'
@@ -108,7 +110,7 @@ export async function* streamRun(
     }
     if (tries >= maxRetries)
       throw new ParleyError(0, { code: 'stream_ended', detail: 'the stream ended before its run did' })
-    await sleepUnlessAborted(Math.min(250 * 2 ** tries, 5_000), options.signal)
+    await sleep(Math.min(250 * 2 ** tries, 5_000), options.signal)
   }
 }
 
@@ -170,14 +172,4 @@ async function* streamOnce(
 /** A broken line, or a gateway that says it will be back. */
 function isRetryableError(error: unknown): boolean {
   return error instanceof ParleyError ? error.status >= 502 || error.status === 429 : error instanceof TypeError
-}
-
-function sleepUnlessAborted(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }

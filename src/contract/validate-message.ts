@@ -1,6 +1,7 @@
 // Validation of NormalizedMessage with a code for each problem: rejects, repairs with a warning, or passes.
 import type * as z from 'zod'
 import { cleanName, cleanText } from '../lib/clean-text.ts'
+import { isPlainObject } from '../lib/json.ts'
 import { isCanonicalAddress, isHostedAddress } from './address.ts'
 import { type NormalizedMessage, normalizedMessageSchema } from './message.ts'
 import { maxParts, maxTextLength, partParserFor } from './parts.ts'
@@ -295,11 +296,7 @@ export function isPlainMessage(input: unknown): input is NormalizedMessage {
   return isMessage(input)
 }
 
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-// Repairs: what is put right before a message is judged, with a warning where it matters.
+// The repairs of message validation: what is put right before a message is judged, with a warning where it matters.
 
 type Loose = Record<string, unknown>
 /** The codes that a repair may leave behind as a warning. */

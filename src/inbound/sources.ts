@@ -8,7 +8,7 @@ import {
   type TransportAnswer,
 } from '../contract/index.ts'
 import type { SourceHold, SourceStore } from '../db/sources.ts'
-import { sleep } from '../lib/sleep.ts'
+import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import type { Received } from './receive.ts'

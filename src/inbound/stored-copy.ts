@@ -14,6 +14,7 @@ import {
   secretValue,
   textPart,
 } from '../contract/index.ts'
+import { isPlainObject } from '../lib/index.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i
 /**
@@ -75,11 +76,7 @@ function isSignature(key: string, fields: Record<string, unknown>): boolean {
   return key === 'value' && fields['type'] === 'signed-attestation'
 }
 
-function isPlainObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-// Of a message whose sender is not admitted a few kilobytes of text are kept, no files, no raw payload.
+// What is kept of a message whose sender is not admitted: a few kilobytes of text, no files, no original. Pure.
 
 /** Of everything such a message says, in UTF-8. */
 export const maxStrangerBytes = 8 * 1024

@@ -14,10 +14,11 @@ export {
   webHmac,
 } from './crypto.ts'
 export type { BoundedJson, JsonRefusal } from './json.ts'
-export { canonicalJson, parseBoundedJson } from './json.ts'
+export { canonicalJson, isPlainObject, jsonByteLength, parseBoundedJson, parseJson } from './json.ts'
 export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
 export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
+export { abortable, sleep } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'
 export {
   misfit,

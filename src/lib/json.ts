@@ -1,5 +1,5 @@
 // Parses bytes into a JSON object within limits, so that no payload costs more than its length; and canonical JSON.
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from './errors.ts'
 
 export type JsonRefusal = 'invalid_utf8' | 'invalid_json' | 'too_deep' | 'not_an_object'
 export type BoundedJson =
@@ -50,8 +50,25 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** A plain object, from any realm. Lists, dates and instances of classes are none. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** What the text says as JSON; undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** How long a value is as JSON in UTF-8. */
+export function jsonByteLength(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).byteLength
 }
 
 // Canonical JSON (RFC 8785): one text per value, so that a signature over it still verifies after it was parsed and written again.

@@ -1,5 +1,6 @@
 // Field readers for payloads that come before an acknowledgement, as plain functions: a platform's event passes dozens of them,
 // and a schema library takes longer for that than the signature and the JSON together. Settings and the rest keep their schemas.
+import { isPlainObject } from './json.ts'
 
 /** What a rule answers for a value that does not fit it. */
 export const misfit: unique symbol = Symbol('misfit')
@@ -109,7 +110,3 @@ function createFieldReader(rules: WireRules) {
 }
 
 type Fields = Readonly<Record<string, unknown>>
-
-function isPlainObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

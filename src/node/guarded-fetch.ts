@@ -5,7 +5,7 @@ import { request as httpsRequest } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FetchRefusal, SafeFetch } from '../contract/index.ts'
-import { createSafeFetch, type DialRequest, isPublicAddress, tooLateError } from '../lib/index.ts'
+import { abortable, createSafeFetch, type DialRequest, isPublicAddress, tooLateError } from '../lib/index.ts'
 
 export type PinnedFetchOptions = {
   /** All addresses of a name; without it the system's resolver. */
@@ -20,7 +20,7 @@ export function createPinnedFetch(options: PinnedFetchOptions = {}): SafeFetch {
     isPublic,
     async dial(request) {
       const { url, literal, signal } = request
-      const addresses = literal === undefined ? await abortable(signal, resolve(url.hostname)) : [literal]
+      const addresses = literal === undefined ? await abortable(resolve(url.hostname), signal) : [literal]
       if (addresses.length === 0) throw new Error('no address')
       // One that is private among public ones is how a name is made to lead inside.
       if (!addresses.every(isPublic)) return 'address'
@@ -105,14 +105,4 @@ function decodeContent(
     default:
       return undefined
   }
-}
-
-/** A resolver takes no signal. */
-function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const rejectOnAbort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', rejectOnAbort, { once: true })
-    if (signal.aborted) rejectOnAbort()
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', rejectOnAbort))
-  })
 }

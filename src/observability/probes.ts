@@ -9,7 +9,7 @@ import {
   probeState,
   worstProblem,
 } from '../contract/index.ts'
-import { sleep } from '../lib/sleep.ts'
+import { sleep } from '../lib/time.ts'
 import type { ConnectionProbeState } from './connection-health.ts'
 
 export type Probed = {

@@ -1,6 +1,6 @@
 // File parts of messages: how they are made, and the text that stands where a file could not be had.
 
-import { canonicalJson } from '../agents/json-values.ts'
+import { stableStringify } from '../agents/json-values.ts'
 import { cleanName, isKnownPart, type Json, type KnownPart, type Part, textPart } from '../contract/index.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
 
@@ -43,7 +43,7 @@ export function listAttachmentIds(parts: readonly Part[]): readonly string[] {
 // Ids are made of what a file is: it may be stored twice after a crash, and the second time finds the first.
 
 export async function deriveAttachmentId(hash: (text: string) => Promise<string>, what: Json): Promise<string> {
-  const hex = await hash(canonicalJson(what))
+  const hex = await hash(stableStringify(what))
   // RFC 9562 section 5.8: version 8 is for ids of one's own making.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

@@ -2,7 +2,7 @@
 // arrived, frames follow: outside the outbox, one at a time, each with all words so far, none without the lease. A preview, which
 // vanishes by itself, has no row: the reply is then a message like any other.
 import type { JsonObject, LiveVerbs } from '../contract/index.ts'
-import { sleep } from '../lib/sleep.ts'
+import { sleep } from '../lib/time.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Lease } from './leases.ts'

@@ -1,7 +1,7 @@
 // Stores the results of steps, turns and deliveries, retrying until it succeeds. That the own lease has run out meanwhile
 // does not end this: every such write is fenced by its epoch, and answers by itself when another holder has taken over.
 import { errorLogFields, isGatewayError, type Log, type LogFields, type StoreWithRetry } from '../contract/index.ts'
-import { sleep } from '../lib/sleep.ts'
+import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
 
 export type ResultKeeper = {

@@ -38,7 +38,7 @@ import { createTimedFetch } from './timed-fetch.ts'
 import { begunAgain, resolveTrigger, type TurnTrigger } from './trigger.ts'
 import { openTurnFiles } from './turn-files.ts'
 import { getRunId, replyFacts } from './turn-labels.ts'
-import { abortable, openTurnSignal, turnDeadlineMs } from './turn-signal.ts'
+import { openTurnSignal, runUntilAborted, turnDeadlineMs } from './turn-signal.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
 export type RunResult = {
@@ -189,7 +189,7 @@ async function runWith(
   if (silentBecause !== undefined) return { ...nothing, reply: undefined, run: naturalEnd, silentBecause }
   const transcript = [...remembered, ...(await fetchAncestors(bringing, remembered))]
   const turns = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
-  const { files, members, history, bring } = await abortable(signal, () => openTurnFiles(bringing, turns))
+  const { files, members, history, bring } = await runUntilAborted(signal, () => openTurnFiles(bringing, turns))
   const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
   const client = ready.members.at(-1)?.message.channel?.client_data
   const shared = createTurnState({
@@ -232,7 +232,7 @@ async function runWith(
       ? agent.run(mergeMessages(context.members, [...history]), context)
       : agent.onSignal?.(occasion.signal, context)
   const participants = transcript.map(readParticipant).filter((participant) => participant !== undefined)
-  const returned = await untilAsked(pauses, abortable(signal, startAgentRun))
+  const returned = await untilAsked(pauses, runUntilAborted(signal, startAgentRun))
   const stopped = await pauses.stoppedFor()
   if (stopped !== undefined) {
     const { asked, waits } = stopped

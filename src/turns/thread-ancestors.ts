@@ -4,7 +4,7 @@ import type { AgentContext } from '../agents/context.ts'
 import type { AncestorMessage, Envelope, Json, KnownPart, Part, ReferencedMessage } from '../contract/index.ts'
 import { ambientEnvelope } from '../sessions/transcript.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { abortable } from './turn-signal.ts'
+import { runUntilAborted } from './turn-signal.ts'
 
 export type AncestorsContext = {
   readonly ready: Pick<ReadyTurn, 'at' | 'lane' | 'members'>
@@ -31,7 +31,7 @@ export async function fetchAncestors(
   const asked = { message, agent: ready.lane.agent, known }
   const fetchAncestorsOnce = async (): Promise<Json> => {
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-    const found = await abortable(inTime, () => adapter.around?.(asked, inTime) ?? []).catch(() => [])
+    const found = await runUntilAborted(inTime, () => adapter.around?.(asked, inTime) ?? []).catch(() => [])
     signal.throwIfAborted()
     return found.slice(-maxWords).map(limitAncestorSize) as Json
   }
@@ -52,7 +52,7 @@ export async function fetchReferencedMessages({ ready, step, signal }: Ancestors
     const asked = { message, agent: ready.lane.agent }
     const fetchReferencedOnce = async (): Promise<Json> => {
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-      const found = await abortable(inTime, () => adapter.readNamed?.(asked, inTime))
+      const found = await runUntilAborted(inTime, () => adapter.readNamed?.(asked, inTime))
       return JSON.parse(JSON.stringify(found ?? { kind: 'refused', reason: 'object_unavailable' }))
     }
     const named = (await step('parley/named', fetchReferencedOnce, {

@@ -3,7 +3,7 @@ import type { ReplyFacts } from '../agents/reply.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import type { GatewayConnection } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { abortable } from './turn-signal.ts'
+import { runUntilAborted } from './turn-signal.ts'
 
 export function replyFacts(ready: ReadyTurn): ReplyFacts {
   const lead = ready.members.at(-1)?.message
@@ -28,6 +28,6 @@ export async function askSenderName(
   const { display_name: told, profile } = message.sender
   if (told !== undefined || adapter.senderName === undefined) return told ?? profile?.username
   const inTime = AbortSignal.timeout(nameTimeoutMs)
-  const asked = abortable(inTime, () => adapter.senderName?.(message, replyTo, inTime))
+  const asked = runUntilAborted(inTime, () => adapter.senderName?.(message, replyTo, inTime))
   return (await asked.catch(() => undefined)) ?? profile?.username
 }

@@ -34,7 +34,7 @@ export function openTurnSignal(lease: AbortSignal, deadlineMs: number): TurnSign
 // Work is abandoned when the signal aborts, since an agent may ignore it.
 
 /** An agent that ignores its signal must not keep its lane: the turn ends without it. */
-export function abortable<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
+export function runUntilAborted<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
   return new Promise((resolve, reject) => {
     const rejectOnAbort = (): void => reject(abortReason(signal))
     if (signal.aborted) return rejectOnAbort()

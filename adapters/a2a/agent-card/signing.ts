@@ -2,9 +2,8 @@
 // the keys for them.
 import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { type ChannelKeys, GatewayError, type JsonObject } from '../../../src/contract/index.ts'
-import { canonicalJson } from '../../../src/lib/index.ts'
+import { canonicalJson, isPlainObject } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
-import { isPlainObject } from '../protocol/field-reader.ts'
 
 const algorithm = 'ES256'
 

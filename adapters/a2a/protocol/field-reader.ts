@@ -1,6 +1,7 @@
 // Reads members of a request with the path of whatever is wrong. Both spellings of a name are taken, unknown members are
 // ignored, and null stands for absent (ProtoJSON).
 import { isPlainId, type Json, type JsonObject } from '../../../src/contract/index.ts'
+import { isPlainObject } from '../../../src/lib/index.ts'
 import type { FieldViolation } from './faults.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -14,10 +15,6 @@ export type ReadResult<T> =
 
 const maxIdLength = 256
 const wholeNumber = /^-?\d{1,10}$/
-
-export function isPlainObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function createFieldScope(of: Fields, at = '', problems: FieldViolation[] = []): FieldScope {
   return { of, at, problems }

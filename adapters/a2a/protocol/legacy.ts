@@ -2,7 +2,8 @@
 // read, so a value that fits nothing is passed on as it is.
 
 import type { Json, JsonObject } from '../../../src/contract/index.ts'
-import { type Fields, getMember, isPlainObject } from './field-reader.ts'
+import { isPlainObject } from '../../../src/lib/index.ts'
+import { type Fields, getMember } from './field-reader.ts'
 import {
   type A2aArtifact,
   type A2aMessage,

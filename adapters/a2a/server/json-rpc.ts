@@ -1,8 +1,8 @@
 // The JSON-RPC 2.0 binding: one POST per request.
 import type { ServeContext } from '../../../src/contract/index.ts'
-import { parseBoundedJson, readBody } from '../../../src/lib/index.ts'
+import { isPlainObject, parseBoundedJson, readBody } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
-import { type Fields, isPlainObject } from '../protocol/field-reader.ts'
+import type { Fields } from '../protocol/field-reader.ts'
 import { upgradeRequest } from '../protocol/legacy.ts'
 import { findOperation, type OperationName, operations } from '../protocol/operations.ts'
 import { answerType, parseJsonType, readVersion } from '../verify.ts'

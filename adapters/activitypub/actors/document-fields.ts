@@ -1,15 +1,11 @@
 // Reads members of a document as servers write them: alone, in a list, as an object with an id, or not at all; and addresses in
 // them.
-import { checkTarget, isPublicAddress } from '../../../src/lib/index.ts'
+import { checkTarget, isPlainObject, isPublicAddress } from '../../../src/lib/index.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
 /** More of anything than this is never needed, and may be meant to be expensive. */
 const maxItems = 32
-
-export function isPlainObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function toList(value: unknown): readonly unknown[] {
   if (value === undefined || value === null) return []

@@ -2,12 +2,12 @@
 // fedify#963).
 
 import { cleanName } from '../../../src/contract/index.ts'
+import { isPlainObject } from '../../../src/lib/index.ts'
 import { multikeyMaterial, pemMaterial } from '../signatures/key-material.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
   documentUrl,
   type Fields,
-  isPlainObject,
   isSafeIri,
   isSameIri,
   isSameOrigin,

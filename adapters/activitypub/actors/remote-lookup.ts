@@ -1,15 +1,8 @@
 // Looks up actors, keys, handles and posts at their own servers. Every address is checked before it is asked.
 import { createRateLimiter, type RateLimiter, type SafeFetch, type TtlStore } from '../../../src/contract/index.ts'
+import { isPlainObject } from '../../../src/lib/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
-import {
-  documentUrl,
-  type Fields,
-  isPlainObject,
-  isSafeIri,
-  isSameIri,
-  isSameOrigin,
-  toList,
-} from './document-fields.ts'
+import { documentUrl, type Fields, isSafeIri, isSameIri, isSameOrigin, toList } from './document-fields.ts'
 import { createFetchDocument, type FetchDocument, type FetchDocumentDeps } from './fetch-document.ts'
 import {
   confirmHandle,

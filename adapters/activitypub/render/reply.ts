@@ -1,6 +1,7 @@
 // Renders a reply to notes that have no id yet, with their audience. An approval question goes only to the person it asks. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
-import { writeMarkdown } from '../../../src/markdown/index.ts'
+import { jsonByteLength } from '../../../src/lib/index.ts'
+import { type Note, writeMarkdown } from '../../../src/markdown/index.ts'
 import {
   type ActivityPubReplyTo,
   chatType,
@@ -185,11 +186,7 @@ function warningMembers({ reply_to_as_summary: summary }: ActivityPubReplyTo): J
   return { summary: /^re:/i.test(words) ? words : `re: ${words}`, sensitive: true }
 }
 
-function jsonByteLength(value: JsonObject): number {
-  return new TextEncoder().encode(JSON.stringify(value)).length
-}
-
-// The audience of a reply: as many as could read what it answers, or fewer, never more. Pure.
+// Who may read a reply: as many as could read what it answers, or fewer, never more. Pure.
 
 export type Audience = { readonly to: readonly string[]; readonly cc: readonly string[] }
 

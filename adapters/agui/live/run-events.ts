@@ -9,8 +9,9 @@ import {
   type TaskEvent,
   type TaskState,
 } from '../../../src/contract/index.ts'
+import { isPlainObject } from '../../../src/lib/index.ts'
 import { safeMarkdown } from '../../../src/markdown/index.ts'
-import { callerToolName, listInterrupts, responseContent } from '../render.ts'
+import { callerToolName, listInterrupts, responseContent, stringFieldOrEmpty } from '../render.ts'
 import type { Interrupt } from '../wire.ts'
 
 export type RunFacts = {
@@ -85,10 +86,6 @@ function knownToolCalls({ messages }: RunFacts): Pick<RunProgress, 'calls' | 're
     }
   }
   return { calls, results }
-}
-
-function isPlainObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function runStartedEvent({ threadId, runId, protocolVersion, parentRunId }: RunFacts): AguiEvent {
@@ -337,11 +334,6 @@ function inputRequestEvents(told: RunProgress, said: NormalizedResponse | null):
 function clientToolCallEvents(told: RunProgress, policy: JsonObject): readonly AguiEvent[] {
   const toolCallId = stringFieldOrEmpty(policy, 'tool_call_id')
   return toolCallId === '' ? [] : toolCallEvents(told, toolCallId, { ...policy, declared_name: callerToolName(policy) })
-}
-
-function stringFieldOrEmpty(fields: JsonObject, key: string): string {
-  const value = fields[key]
-  return typeof value === 'string' ? value : ''
 }
 
 // Events of AG-UI 1.0, as far as this gateway sends them. Fields that say nothing are left out, never null.

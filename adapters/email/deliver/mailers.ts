@@ -8,6 +8,7 @@ import {
   type Mailer,
   type Secret,
 } from '../../../src/contract/index.ts'
+import { abortable } from '../../../src/lib/index.ts'
 import { autoReplyHeaders, type Enclosed, type MailEnvelope, type MailToCompose } from './compose.ts'
 import { deliveredOutcome } from './message-ids.ts'
 import { type MailStream, nodeFiles, type Pool, smtpPool } from './node-modules.ts'
@@ -124,24 +125,7 @@ function smtpReason(code: number, response: string): string {
   return words === '' ? `smtp_${code}` : `smtp_${code}: ${words.toWellFormed()}`
 }
 
-// A send that cannot be cancelled is waited for no longer than its attempt lasts.
-
-export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const over = Promise.withResolvers<never>()
-  const rejectAborted = (): void => over.reject(new Error('aborted'))
-  if (signal.aborted) rejectAborted()
-  signal.addEventListener('abort', rejectAborted, { once: true })
-  try {
-    return await Promise.race([work, over.promise])
-  } finally {
-    signal.removeEventListener('abort', rejectAborted)
-    // The promise that loses the race is handled here, so that its rejection is not reported.
-    work.catch(() => undefined)
-    over.promise.catch(() => undefined)
-  }
-}
-
-// For development without a server each mail is a file in a folder. The envelope stands before it, as servers note it.
+// Writes each mail as a file into a folder, for development without a server. The envelope stands before it, as servers note it.
 
 export function createFolderMailer(folder: string): SendMail {
   return async ({ raw, envelope, messageId }) => {

@@ -1,9 +1,10 @@
 // Probes a mail connection: its mailbox is opened, and its relay is greeted and logged in to. No mail is sent. That its own port is
 // open the gateway sees itself.
 import type { Mailer, ProbeProblem, ProbeRequest, ProbeResult, Secret } from '../../../src/contract/index.ts'
+import { abortable } from '../../../src/lib/index.ts'
 import { deliverySettings, type IngressSettings, ingressSettings } from '../config/derive-settings.ts'
 import { developmentDomain, type EmailSettings } from '../config/settings.ts'
-import { abortable, checkRelay } from '../deliver/mailers.ts'
+import { checkRelay } from '../deliver/mailers.ts'
 import { type ImapSettings, openMailbox } from '../imap.ts'
 
 export function createEmailProbe(

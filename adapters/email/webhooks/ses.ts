@@ -4,7 +4,7 @@
 import { importX509 } from 'jose'
 import * as z from 'zod'
 import type { ChannelDeps, RawRequest, SafeFetch } from '../../../src/contract/index.ts'
-import { checkClockSkew, parseBoundedJson } from '../../../src/lib/index.ts'
+import { checkClockSkew, parseBoundedJson, parseJson } from '../../../src/lib/index.ts'
 import type { IngressSettings } from '../config/derive-settings.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from '../ingress/received.ts'
 import { type FetchedContent, fetchFromBucket } from './s3.ts'
@@ -76,15 +76,7 @@ function rejectedContent(reason: string, remedy: string): FetchedContent {
   return { kind: 'rejected_event', reason, remedy }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-// An SNS message is genuine where a certificate from SNS's own host vouches for it, and only for topics the operator named.
+// Messages of Amazon SNS: genuine where a certificate from SNS's own host vouches for them, and only for topics the operator named.
 
 const text = z.string().max(400_000)
 

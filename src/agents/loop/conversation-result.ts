@@ -1,5 +1,6 @@
 // The result of a run: `agents-api.conversation-result` version 1. Validated, its messages canonical, two blocks derived.
 import { type Envelope, type Fields, GatewayError } from '../../contract/index.ts'
+import { isObjectRecord } from '../json-values.ts'
 import { normalizeMessage } from '../messages.ts'
 import type { LoopRecord } from './events.ts'
 import {
@@ -164,10 +165,6 @@ function requireInteger(given: Fields, key: string, at: string): void {
 
 function isNonEmptyText(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
-}
-
-function isObjectRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalidConversationResult(path: string, reason: string): GatewayError {

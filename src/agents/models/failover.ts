@@ -3,6 +3,7 @@
 
 import type { LanguageModel } from 'ai'
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
+import { sleep } from '../../lib/time.ts'
 import { asFields } from '../json-values.ts'
 import type { Model, ModelFailure, ModelTurn } from './model.ts'
 
@@ -28,7 +29,7 @@ const defaultRetries: RetryPolicy = {
   baseMs: 1_000,
   maxMs: 8_000,
   jitter: () => Math.random(),
-  sleep: sleepUnlessAborted,
+  sleep,
 }
 
 export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): Model {
@@ -67,6 +68,7 @@ export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): M
         const facts = { attempt, max_attempts: policy.attempts, delay_seconds: waitMs / 1000, type: failure.type }
         policy.onRetry?.(facts)
         await policy.sleep(waitMs, request.signal)
+        request.signal.throwIfAborted()
       }
     }
   }
@@ -87,21 +89,7 @@ function retryDelayMs(attempt: number, { baseMs, maxMs, jitter }: RetryPolicy, r
   return Math.min(maxMs, delay * (1 + jitter()))
 }
 
-function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abortSleep = (): void => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', abortSleep)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', abortSleep, { once: true })
-  })
-}
-
-// An error means: wait and try again, or tell the person. The provider's own words stay in the log.
+// What a provider's error means: wait and try again, or tell the person. Its own words stay in the log.
 
 /**
  * How long it is worth trying again. `none`: it would fail the same way. `short`: a few times, then the person is told.

@@ -3,7 +3,7 @@
 import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet, type JWK } from 'jose'
 import { type Fields, formatAddress, GatewayError, parseAddress } from '../../contract/index.ts'
 import type { RemoteAccess } from '../context.ts'
-import { asFields, canonicalJson, isPlainObject } from '../json-values.ts'
+import { asFields, isPlainObject, stableStringify } from '../json-values.ts'
 import type { Egress } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
 import { maxCardBytes, readRemoteJson } from './read-body.ts'
@@ -239,7 +239,7 @@ export async function isSignedBy(card: Fields, trust: CardTrust, readKeys: KeySe
  * empty. A card without empty members is the same in both.
  */
 function canonicalReadings(card: Fields): readonly string[] {
-  const readings = [canonicalJson(card), canonicalJson(dropEmptyValues(card) ?? {})]
+  const readings = [stableStringify(card), stableStringify(dropEmptyValues(card) ?? {})]
   return [...new Set(readings)]
 }
 

@@ -10,7 +10,7 @@
 
 import type { Fields } from '../../contract/index.ts'
 import { sha256Hex } from '../../lib/index.ts'
-import { asFields, canonicalJson, sha256OfJson } from '../json-values.ts'
+import { asFields, sha256OfJson, stableStringify } from '../json-values.ts'
 import type { FailureGuard, SpinGuard } from '../loop/options.ts'
 import type { ToolCatalog } from './catalog.ts'
 import { redactParameters } from './redact.ts'
@@ -74,7 +74,7 @@ export async function callSignature(
 ): Promise<CallSignature> {
   const parametersHash = await sha256OfJson(redactParameters(parameters, catalog.find(toolName)))
   return {
-    key: canonicalJson([toolName, parameters]),
+    key: stableStringify([toolName, parameters]),
     payload: {
       tool_name: toolName,
       parameters_hash: parametersHash,

@@ -2,7 +2,7 @@
 // shown. Patterns are not run, because a schema may come from a stranger and a regular expression can take for ever; unknown
 // keywords say nothing. Depth, faults and work are bounded.
 import type { Fields } from '../../contract/index.ts'
-import { canonicalJson, isPlainObject, ownField } from '../json-values.ts'
+import { isPlainObject, ownField, stableStringify } from '../json-values.ts'
 
 export type ArgumentFault = { readonly path: string; readonly message: string }
 
@@ -61,8 +61,8 @@ function choiceFaults(schema: Fields, value: unknown, at: At): readonly Argument
 }
 
 function isOneOfChoices(choices: readonly unknown[], value: unknown): boolean {
-  const text = canonicalJson(value)
-  return choices.some((choice) => canonicalJson(choice) === text)
+  const text = stableStringify(value)
+  return choices.some((choice) => stableStringify(choice) === text)
 }
 
 function combinedFaults(check: Check, schema: Fields, value: unknown, at: At): readonly ArgumentFault[] {
@@ -160,7 +160,7 @@ function countFault(schema: Fields, what: string, count: number, unit: string): 
 
 function repeatFault(schema: Fields, list: readonly unknown[]): string | undefined {
   if (schema['uniqueItems'] !== true) return undefined
-  return new Set(list.map(canonicalJson)).size < list.length ? 'must not repeat an item' : undefined
+  return new Set(list.map(stableStringify)).size < list.length ? 'must not repeat an item' : undefined
 }
 
 // Alternatives and local references are opened without ever running in circles.

@@ -2,7 +2,7 @@
 // approve a call that could not run, and nothing runs that a person should have approved.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { ToolCallFacts } from '../context.ts'
-import { canonicalJson, isPlainObject, toStorableJson, trimmedText } from '../json-values.ts'
+import { isPlainObject, stableStringify, toStorableJson, trimmedText } from '../json-values.ts'
 import type { LoopObserver } from '../loop/events.ts'
 import { hashedParameters } from '../loop/tool-records.ts'
 import type { ActionPolicy, ActionRuling } from '../policy/action-policy.ts'
@@ -255,7 +255,7 @@ function isRunnable(call: ReadyCall): call is Runnable {
 
 /** What runs is what was approved, to the letter: undefined when today's binding or schema would make something else of it. */
 function approvedCall(call: Runnable, { input }: Approved): Runnable | undefined {
-  if (canonicalJson(toStorableJson(call.prepared.parameters)) !== canonicalJson(input)) return undefined
+  if (stableStringify(toStorableJson(call.prepared.parameters)) !== stableStringify(input)) return undefined
   return withApprovedInput(call, input)
 }
 

@@ -1,6 +1,7 @@
 // The manifest of a backup: at its beginning what it was made from, at its end what must have been read by then.
 import * as z from 'zod'
 import { GatewayError } from '../../contract/index.ts'
+import { parseJson } from '../../lib/index.ts'
 
 /** Raised when an older release could not read a newer backup. */
 export const backupFormat = 1
@@ -75,15 +76,7 @@ export function parseContents(text: string): Contents {
   return contents.data
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-// A restore is refused because the backup is not whole, or because it does not fit its target.
+// The two ways a restore says no: the backup is not whole, or it does not fit the place it shall go to.
 
 export function backupDamagedError(why: string): GatewayError {
   return new GatewayError('backup_damaged', `[backup] ${why}; nothing was restored, use another copy of the backup`)

@@ -1,7 +1,7 @@
 // What is stored and shown of parameters, and what never is.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson, sha256OfJson } from '../../../../src/agents/json-values.ts'
+import { sha256OfJson, stableStringify } from '../../../../src/agents/json-values.ts'
 import { isSensitiveKey, redactParameters } from '../../../../src/agents/tools/redact.ts'
 
 const secret = 'zq-SECRET-qz'
@@ -130,14 +130,14 @@ test('equal values have one canonical text, whatever the order of their keys', (
   }
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      expect(canonicalJson(shuffled(value))).toBe(canonicalJson(value))
-      expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)))
+      expect(stableStringify(shuffled(value))).toBe(stableStringify(value))
+      expect(JSON.parse(stableStringify(value))).toEqual(JSON.parse(JSON.stringify(value)))
     }),
   )
 })
 
 test('the canonical text sorts by code units, keeps lists, and its hash is pinned', async () => {
-  expect(canonicalJson({ b: [2, 1], a: { é: 1, Z: undefined, '10': 1, '9': 2 } })).toBe(
+  expect(stableStringify({ b: [2, 1], a: { é: 1, Z: undefined, '10': 1, '9': 2 } })).toBe(
     '{"a":{"10":1,"9":2,"é":1},"b":[2,1]}',
   )
   expect(await sha256OfJson({})).toBe('sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a')

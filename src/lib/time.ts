@@ -1,0 +1,25 @@
+// Waiting that ends early when told to.
+
+/** Resolves after that long, or as soon as the signal aborts. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal?.aborted === true) return Promise.resolve()
+  return new Promise((resolve) => {
+    const wakeSleeper = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', wakeSleeper)
+      resolve()
+    }
+    const timer = setTimeout(wakeSleeper, ms)
+    signal?.addEventListener('abort', wakeSleeper, { once: true })
+  })
+}
+
+/** Waits for work that cannot be cancelled no longer than the signal allows, then rejects with its reason. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const rejectOnAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', rejectOnAbort, { once: true })
+    if (signal.aborted) rejectOnAbort()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', rejectOnAbort))
+  })
+}
