@@ -1,6 +1,7 @@
 // Settings of an A2A connection, from parley.config.ts or from the environment.
 import * as z from 'zod'
 import { type EnvironmentReading, secret, secretSchema } from '../../src/contract/index.ts'
+import { splitCommaList } from '../../src/lib/index.ts'
 
 const mediaType = z
   .string()
@@ -108,8 +109,8 @@ export type A2aSettingsInput = z.input<typeof a2aSettingsSchema>
 export function a2aFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined {
   if (env['A2A_CHANNEL'] === 'off') return undefined
   const key = env['A2A_SIGNING_KEY'] || undefined
-  const versions = splitList(env['A2A_PROTOCOL_VERSIONS'])
-  const allow = splitList(env['A2A_PUSH_ALLOW'])
+  const versions = splitCommaList(env['A2A_PROTOCOL_VERSIONS'])
+  const allow = splitCommaList(env['A2A_PUSH_ALLOW'])
   return {
     settings: {
       cards: env['A2A_CARDS'] ?? 'callers',
@@ -119,8 +120,4 @@ export function a2aFromEnvironment(env: Readonly<Record<string, string | undefin
       ...(key === undefined ? {} : { signing: { key: secret(key) } }),
     },
   }
-}
-
-function splitList(text: string | undefined): readonly string[] {
-  return (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
 }

@@ -17,7 +17,7 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import { isPlainObject, parseBoundedJson } from '../../src/lib/index.ts'
+import { encodeBase64, isPlainObject, parseBoundedJson } from '../../src/lib/index.ts'
 import type { A2aCaller, A2aPayload, AgentChain } from './protocol/caller.ts'
 import type { Fields } from './protocol/field-reader.ts'
 import type { A2aMessage, A2aPart } from './protocol/objects.ts'
@@ -366,8 +366,5 @@ export function referencePart(id: string, state: string, text: string): Part {
 }
 
 function encodeTextBase64(text: string): string {
-  const bytes = new TextEncoder().encode(text)
-  let binary = ''
-  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
-  return btoa(binary)
+  return encodeBase64(new TextEncoder().encode(text))
 }

@@ -14,6 +14,7 @@ import {
   type TaskState,
   textOf,
 } from '../../src/contract/index.ts'
+import { decodeBase64 } from '../../src/lib/index.ts'
 import { htmlToText, partsText } from '../../src/markdown/index.ts'
 import {
   type A2aArtifact,
@@ -250,7 +251,7 @@ function mayBeJson(mime: string | undefined): boolean {
 
 function decodeJson(base64: string): { readonly is: Json } | undefined {
   try {
-    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+    const bytes = decodeBase64(base64)
     return { is: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)) }
   } catch {
     return undefined

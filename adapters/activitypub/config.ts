@@ -1,6 +1,7 @@
 // Settings of a fediverse connection, from parley.config.ts or from the environment, and what the channel can do.
 import * as z from 'zod'
 import type { Capabilities, EnvironmentReading } from '../../src/contract/index.ts'
+import { splitCommaList } from '../../src/lib/index.ts'
 
 const host = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?$/
 /** A host, as people write one, or the address of an actor. */
@@ -120,9 +121,9 @@ export function activitypubFromEnvironment(
   const parents = readVariable('ACTIVITYPUB_READ_PARENTS')
   return {
     settings: {
-      allow: splitList(readVariable('ACTIVITYPUB_ALLOW')),
-      block: splitList(readVariable('ACTIVITYPUB_BLOCK')),
-      ...(bots === undefined ? {} : { allowBots: bots === '*' ? true : splitList(bots) }),
+      allow: splitCommaList(readVariable('ACTIVITYPUB_ALLOW')),
+      block: splitCommaList(readVariable('ACTIVITYPUB_BLOCK')),
+      ...(bots === undefined ? {} : { allowBots: bots === '*' ? true : splitCommaList(bots) }),
       ...(readVariable('ACTIVITYPUB_FOLLOW') === undefined ? {} : { follow: readVariable('ACTIVITYPUB_FOLLOW') }),
       ...(readVariable('ACTIVITYPUB_VISIBILITY') === undefined
         ? {}
@@ -140,10 +141,6 @@ export function activitypubFromEnvironment(
 }
 
 const onOrOff: Readonly<Record<string, boolean>> = { on: true, off: false }
-
-function splitList(text: string | undefined): readonly string[] {
-  return (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
-}
 
 /** Servers count characters as people see them (`limit`), which may be any number of units; what bounds a post in these is its bytes. */
 const maxTextLength = 48 * 1024

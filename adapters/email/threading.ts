@@ -2,7 +2,7 @@
 // proven sender takes part already.
 
 import { type ChannelDeps, GatewayError, type Hmac, type KeyRing } from '../../src/contract/index.ts'
-import { equalInConstantTime, sha256Hex } from '../../src/lib/index.ts'
+import { equalInConstantTime, randomHex, sha256Hex } from '../../src/lib/index.ts'
 import type { MailHead } from './wire/mail.ts'
 
 /** Ids that are looked at: a reference further away than these joins nothing. */
@@ -136,8 +136,7 @@ const formerSecretsMs = 400 * 24 * 60 * 60 * 1000
 
 /** Made once and the same for every replica: tokens in mails that went out long ago must still be read. */
 export function createMailSecrets({ ownKeys }: Pick<ChannelDeps, 'ownKeys'>): MailSecrets {
-  const randomMailSecret = (): string =>
-    Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const randomMailSecret = (): string => randomHex(32)
   let lone: string | undefined
   const readKeyRing = async (): Promise<KeyRing> => {
     if (ownKeys === undefined) {

@@ -8,6 +8,7 @@ import {
   secret,
   secretSchema,
 } from '../../src/contract/index.ts'
+import { splitCommaList } from '../../src/lib/index.ts'
 
 const signingSecretSchema = secretSchema(
   /^[\x21-\x2b\x2d-\x7e]{16,256}$/,
@@ -172,7 +173,7 @@ function oauthSettingsFromEnvironment(env: Readonly<Record<string, string | unde
 
 /** People as `T123/U456`, all members of a workspace as `T123/*`, all people as `*`. */
 function parseAccessList(list: string | undefined): AccessRule | undefined {
-  const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
+  const entries = splitCommaList(list)
   if (entries.length === 0) return undefined
   if (entries.includes('*')) return { mode: 'public', allow: [] }
   const whole = entries.filter((entry) => entry.endsWith('/*'))

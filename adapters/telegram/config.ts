@@ -8,6 +8,7 @@ import {
   secret,
   secretSchema,
 } from '../../src/contract/index.ts'
+import { splitCommaList } from '../../src/lib/index.ts'
 
 const tokenSchema = secretSchema(
   /^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$/,
@@ -114,7 +115,7 @@ export function telegramFromEnvironment(
 }
 
 function parseAccessList(list: string | undefined): AccessRule | undefined {
-  const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
+  const entries = splitCommaList(list)
   if (entries.length === 0) return undefined
   if (entries.includes('*')) return { mode: 'public', allow: [] }
   return { mode: 'allow_list', allow: entries.map((id) => `telegram:${id}`) }

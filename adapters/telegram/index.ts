@@ -10,6 +10,7 @@ import {
   parseSettings,
   secret,
 } from '../../src/contract/index.ts'
+import { randomHex } from '../../src/lib/index.ts'
 import { createBotNameLookup } from './bot-identity.ts'
 import {
   botIdFromToken,
@@ -144,5 +145,5 @@ function chatRateLimits({ limits, groupMessagesPerMinute }: TelegramSettings): C
 }
 
 function randomSecret(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return randomHex(32)
 }

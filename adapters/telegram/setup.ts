@@ -14,6 +14,7 @@ import {
   type ProbeResult,
   probeReport,
 } from '../../src/contract/index.ts'
+import { randomHex } from '../../src/lib/index.ts'
 import { type TelegramSettings, telegramSettingsSchema, telegramWebhookUrl } from './config.ts'
 import { clientSignal, createBotApi, redactBotToken } from './deliver/bot-api.ts'
 import { allowedUpdates } from './wire/update.ts'
@@ -126,7 +127,7 @@ function wantedFlags(flags: CommandFlags): Readonly<Record<string, string>> {
 }
 
 function newWebhookSecret(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return randomHex(32)
 }
 
 function withNotes(report: CommandResult, notes: readonly string[]): CommandResult {

@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { type Envelope, isKnownPart, type NormalizedMessage, textOf, textPart } from '../contract/index.ts'
-import { toHex } from '../lib/index.ts'
+import { encodeBase64, sha256Bytes, toHex } from '../lib/index.ts'
 import { type Agent, type AgentContext, type AgentReply, defineAgent } from './define-agent.ts'
 import { asFields } from './json-values.ts'
 import type { Model, ModelTurn } from './models/model.ts'
@@ -181,7 +181,7 @@ function setDemoReminder(context: AgentContext, [seconds = '', ...words]: readon
 function sendFile(text: string): AgentReply {
   if (text === '') return 'Use: /file <text>'
   const bytes = new TextEncoder().encode(`${text.slice(0, 4000)}\n`)
-  const data_base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+  const data_base64 = encodeBase64(bytes)
   const bytes_ref = { kind: 'inline', data_base64 } as const
   return { parts: [textPart('Here it is.'), { kind: 'file', bytes_ref, mime: 'text/plain', name: 'demo.txt' }] }
 }
@@ -192,14 +192,10 @@ async function describeFiles({ parts }: NormalizedMessage, { attachments }: Agen
   for (const part of parts) {
     if (!isKnownPart(part) || part.kind !== 'file' || part.attachment === undefined) continue
     const bytes = await attachments.bytes(part.attachment.id, maxFileBytes)
-    const digest = bytes === undefined ? '' : toHex(await sha256(bytes)).slice(0, 12)
+    const digest = bytes === undefined ? '' : toHex(await sha256Bytes(bytes)).slice(0, 12)
     lines.push(`File: ${part.name ?? 'without a name'} (${part.mime}, ${part.size} bytes, sha256 ${digest}…).`)
   }
   return lines
-}
-
-async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes)))
 }
 
 async function explainTrust(message: NormalizedMessage, context: AgentContext, text: string): Promise<string> {

@@ -1,6 +1,7 @@
 // GET /openapi.json and GET /docs/api: the API of this gateway, for programs and for people.
 import type { Hono } from 'hono'
 import { hasTokenIssuers } from '../identity/issuers/token-issuers.ts'
+import { escapeHtml } from '../markdown/html.ts'
 import type { AppDeps } from './deps.ts'
 import { knownProblems } from './http-answers.ts'
 import { adminOperations } from './openapi/admin-routes.ts'
@@ -154,8 +155,4 @@ function exampleHtml(example: unknown): string {
 
 function sectionAnchor(name: string): string {
   return `part-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`
-}
-
-function escapeHtml(value: string): string {
-  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

@@ -1,5 +1,6 @@
 // Schemas of the four task contracts, under their own schema ids.
 import * as z from 'zod'
+import { splitCommaList } from '../lib/index.ts'
 import { instantSchema } from './schemas.ts'
 
 export const taskSchemaIds = {
@@ -109,10 +110,7 @@ export const taskRunQuery = z.object({
   run_id: id,
   session_id: id.optional().meta({ description: 'Where given, it must be the session of the run' }),
 })
-const listOfWords = z
-  .string()
-  .transform((given) => given.split(',').flatMap((each) => each.trim() || []))
-  .optional()
+const listOfWords = z.string().transform(splitCommaList).optional()
 export const targetsQuery = z.object({
   preferred_target: placementShape.preferred_target,
   allowed_targets: listOfWords.meta({ description: 'Several with commas' }),

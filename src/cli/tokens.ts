@@ -1,6 +1,7 @@
 // `parley tokens`: who may operate this gateway, who may see what is theirs, who may talk to agents. A token is shown when it is
 // made, and never again.
 import { type TokenLine, type TokenScope, tokenScopes } from '../identity/tokens.ts'
+import { splitCommaList } from '../lib/index.ts'
 import { wrongUsage } from './command-error.ts'
 import type { Group } from './command-line.ts'
 import { confirmOrAbort, expiryMs, yesArg } from './flags.ts'
@@ -139,11 +140,4 @@ function parseWorkspace(text: string): object {
   const at = text.indexOf(':')
   if (at < 1 || at === text.length - 1) throw wrongUsage('--workspace must be type:id, such as tenant:default')
   return { workspace_type: text.slice(0, at), workspace_id: text.slice(at + 1) }
-}
-
-function splitCommaList(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
 }

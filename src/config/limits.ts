@@ -1,5 +1,6 @@
 // Limits of the configuration: rate of API callers, allowed origins, what the HTTP listener holds, free disk space.
 import * as z from 'zod'
+import { splitCommaList } from '../lib/index.ts'
 
 export type Limit = {
   readonly count: number
@@ -52,7 +53,7 @@ export function limitPerDay(runs: number): Limit {
 
 /** What is no origin is a problem, and told. */
 function readCorsOrigins(given: string | undefined, problems: string[]): readonly string[] {
-  const origins = (given ?? '').split(',').flatMap((each) => each.trim() || [])
+  const origins = splitCommaList(given)
   for (const origin of origins)
     if (origin !== '*' && !isOrigin(origin))
       problems.push(

@@ -1,5 +1,6 @@
 // Token issuers for callers: a section of the configuration file, or for one issuer of each kind variables.
 import { readTokenIssuers, type TokenIssuerSettings, type TokenIssuers } from '../identity/issuers/token-issuers.ts'
+import { splitCommaList } from '../lib/index.ts'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -58,11 +59,4 @@ function readIssuerVariables(
   )
   problems.push(...missing.map((name) => `${name} is missing; set it, or unset the other variables of that issuer`))
   return missing.length > 0 ? [] : [Object.fromEntries(given)]
-}
-
-function splitCommaList(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
 }

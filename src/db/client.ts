@@ -93,7 +93,7 @@ async function attempt<Row>(
  * would blame the database for what a row holds.
  */
 function hasUnstorableText(error: unknown, params: readonly Param[]): boolean {
-  return errorCode(error) === '08P01' && params.some((param) => JSON.stringify(param)?.includes('\\u0000') === true)
+  return readSqlState(error) === '08P01' && params.some((param) => JSON.stringify(param)?.includes('\\u0000') === true)
 }
 
 function unstorableText(error: unknown): object {
@@ -102,7 +102,7 @@ function unstorableText(error: unknown): object {
 
 /** Turns a driver's error into ours: a code to act on, and never a parameter or a row in its text. */
 export function toStorageError(name: string, error: unknown): GatewayError {
-  const code = errorCode(error)
+  const code = readSqlState(error)
   const kind = storageErrorCode(code)
   const advice = kind === 'storage_unavailable' ? storageRemedy(code) : 'see the database log'
   return new GatewayError(kind, `[storage] ${name} failed (${code || 'no code'}); ${advice}`, {
@@ -134,11 +134,11 @@ export function storageRemedy(sqlstate: string): string {
 
 /** Deadlock and serialization faults: the statement did nothing and may simply run again. */
 function isTransientConflict(error: unknown): boolean {
-  const code = errorCode(error)
+  const code = readSqlState(error)
   return code === '40P01' || code === '40001'
 }
 
-function errorCode(error: unknown): string {
+function readSqlState(error: unknown): string {
   if (error instanceof GatewayError) return String(error.details['sqlstate'] ?? '')
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : ''

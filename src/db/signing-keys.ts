@@ -2,6 +2,7 @@
 
 import { GatewayError, type IdSource } from '../contract/index.ts'
 import type { SigningKey, SigningKeys } from '../files/attachment.ts'
+import { toHex } from '../lib/index.ts'
 import { auditLines } from './audit-lines.ts'
 import { type Database, statement } from './client.ts'
 import type { Seal } from './installations.ts'
@@ -31,7 +32,7 @@ export function createSigningKeys(
     const bytes = new Uint8Array(secretBytes)
     fillRandom(bytes)
     const id = newId()
-    return { id, sealed: await seal.close(bytesToHex(bytes), signingKeySealContext(tenant, id)) }
+    return { id, sealed: await seal.close(toHex(bytes), signingKeySealContext(tenant, id)) }
   }
   const openSigningKey = async ({ id, secret }: Row): Promise<SigningKey> => {
     const hex = await seal.open(secret, signingKeySealContext(tenant, id))
@@ -65,11 +66,7 @@ function hexToBytes(hex: string): Uint8Array {
   return Uint8Array.from({ length: hex.length / 2 }, (_, at) => Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16))
 }
 
-function bytesToHex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-// $1 tenant in all of them.
+// The keys of our handles. $1 tenant in all of them.
 
 const key = 'k.id, k.secret'
 

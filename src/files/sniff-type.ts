@@ -1,5 +1,7 @@
 // Sniffs the type of bytes from their beginning. Nothing is unpacked, nothing is run, and what could be active in a browser is
 // never called anything harmless.
+import { decodeLatin1 } from '../lib/index.ts'
+// in a browser is never called anything harmless.
 
 export type Sniffed = { readonly mimeType: string; readonly isActive: boolean }
 
@@ -290,8 +292,4 @@ function entryNames(head: Uint8Array): readonly string[] {
 
 function toDataView(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-}
-
-function decodeLatin1(bytes: Uint8Array): string {
-  return new TextDecoder('latin1').decode(bytes)
 }

@@ -6,6 +6,7 @@ import type { Database } from '../db/client.ts'
 import type { Seal } from '../db/installations.ts'
 import { createOwnKeyStore } from '../db/own-keys.ts'
 import { type Attestor, createAttestor, makeAttestationKey } from '../identity/attestor.ts'
+import { randomHex, toHex } from '../lib/index.ts'
 import { createSeal, type SealKeys, sealKeyBytes } from './seal.ts'
 
 /** Longer than others keep the card they check by. */
@@ -64,10 +65,10 @@ export function createSpeakerMarks(config: Config, database: Database, { sealKey
   const keys = createOwnKeyStore(database, { tenant, connection: 'gateway', agent: '', seal })
   // Where the key cannot be opened, as in a replica without PARLEY_SEAL_KEY, it lasts as long as the process: a mark that changes
   // costs a provider's cache, and no turn fails for it.
-  const lone = randomHex()
+  const lone = randomHex(32)
   const readMarkKey = async (): Promise<CryptoKey> => {
     // Nothing that was made with an older one is ever checked.
-    const ring = await keys.ring('speaker-marks', async () => randomHex(), 0).catch(() => undefined)
+    const ring = await keys.ring('speaker-marks', async () => randomHex(32), 0).catch(() => undefined)
     return crypto.subtle.importKey('raw', utf8.encode(ring?.all[0] ?? lone), { name: 'HMAC', hash: 'SHA-256' }, false, [
       'sign',
     ])
@@ -78,16 +79,8 @@ export function createSpeakerMarks(config: Config, database: Database, { sealKey
       await readMarkKey(),
       utf8.encode(JSON.stringify([tenant, sessionId])),
     )
-    return hex(new Uint8Array(signed)).slice(0, markLength)
+    return toHex(new Uint8Array(signed)).slice(0, markLength)
   }
 }
 
 const utf8 = new TextEncoder()
-
-function randomHex(): string {
-  return hex(crypto.getRandomValues(new Uint8Array(32)))
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}

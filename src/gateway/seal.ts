@@ -2,6 +2,7 @@
 // change.
 import { GatewayError, type Secret, secret } from '../contract/index.ts'
 import type { Seal } from '../db/installations.ts'
+import { decodeBase64, encodeBase64, sha256Bytes, toHex } from '../lib/index.ts'
 
 /** 32 bytes each, the newest first. */
 export type SealKeys = () => Promise<readonly Uint8Array<ArrayBuffer>[]>
@@ -47,7 +48,7 @@ export function createSeal(readKeys: SealKeys, now: () => number = Date.now): Ro
         )
       const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
       const closed = await crypto.subtle.encrypt(sealAlgorithm(iv, about), first.key, utf8.encode(text))
-      return `v1.${first.id}.${bytesToBase64(iv)}.${bytesToBase64(new Uint8Array(closed))}`
+      return `v1.${first.id}.${encodeBase64(iv)}.${encodeBase64(new Uint8Array(closed))}`
     },
     async open(sealed, about) {
       const [version, id = '', iv = '', closed = ''] = sealed.split('.')
@@ -56,9 +57,9 @@ export function createSeal(readKeys: SealKeys, now: () => number = Date.now): Ro
       if (version !== 'v1' || found === undefined) throw wrongSealKeyError(id)
       try {
         const opened = await crypto.subtle.decrypt(
-          sealAlgorithm(base64ToBytes(iv), about),
+          sealAlgorithm(decodeBase64(iv), about),
           found.key,
-          base64ToBytes(closed),
+          decodeBase64(closed),
         )
         return new TextDecoder().decode(opened)
       } catch {
@@ -75,8 +76,7 @@ function sealAlgorithm(iv: Uint8Array<ArrayBuffer>, about: string) {
 
 /** Its name is a hash of it, so that a replica with another key can say which one is missing. */
 async function importSealKey(bytes: Uint8Array<ArrayBuffer>): Promise<SealKey> {
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  const id = [...hash.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  const id = toHex((await sha256Bytes(bytes)).subarray(0, 4))
   return { id, key: await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']) }
 }
 
@@ -85,14 +85,6 @@ function wrongSealKeyError(id: string): GatewayError {
     'config_invalid',
     `[installations] stored credentials do not open; add the key ${id} they were sealed with to PARLEY_SEAL_KEY, or install anew`,
   )
-}
-
-function bytesToBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-}
-
-function base64ToBytes(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
 }
 
 // PARLEY_SEAL_KEY: one key or several, the newest first, each 32 bytes in hex.

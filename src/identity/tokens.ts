@@ -3,6 +3,7 @@
 // A token is found by its hash in a unique index. That is no comparison in constant time and need not be one: what timing could
 // tell is how far the hash of a guess agrees with a stored hash, and an attacker cannot choose what a guess hashes to.
 import { GatewayError, type IdSource, type Secret, secret, type WorkspaceScope } from '../contract/index.ts'
+import { encodeBase64 } from '../lib/index.ts'
 
 export type TokenDeps = {
   readonly tokens: TokenStore
@@ -71,10 +72,7 @@ export async function authenticateToken(deps: OwnTokenDeps, given: string): Prom
 }
 
 function encodeBase64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
 // Tokens of operators, of people who see what is theirs, and of callers of agents. Only their hashes are kept; the clear text is

@@ -14,7 +14,7 @@ import {
   secretValue,
   textPart,
 } from '../contract/index.ts'
-import { isPlainObject } from '../lib/index.ts'
+import { isPlainObject, truncateToBytes } from '../lib/index.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i
 /**
@@ -187,12 +187,6 @@ function cleanFileLabel(given: unknown): string {
 }
 
 const encoder = new TextEncoder()
-
-/** No character is cut in two. */
-function truncateToBytes(text: string, bytes: number): string {
-  const { read } = encoder.encodeInto(text, new Uint8Array(bytes))
-  return text.slice(0, read)
-}
 
 function countPartBytes(part: Part): number {
   const isText = isKnownPart(part) && part.kind === 'text'

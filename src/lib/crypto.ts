@@ -2,10 +2,10 @@
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type BytesRef, GatewayError, type Hmac } from '../contract/index.ts'
+import { toHex } from './bytes.ts'
 
 export type HmacHeaderOptions = { readonly expectedPrefix?: string; readonly allowRawHex?: boolean }
 
-const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const hexPattern = /^[0-9a-f]{64}$/
 // Secrets come from the configuration, so a handful; the bound only guards against a caller that invents them.
 const maxCachedKeys = 64
@@ -43,13 +43,7 @@ export function webHmac(): Hmac {
   }
 }
 
-export function toHex(bytes: Uint8Array): string {
-  let hex = ''
-  for (const byte of bytes) hex += hexPairs[byte]
-  return hex
-}
-
-/** WebCrypto's types want bytes that are not shared between threads; inbound bytes never are, so this copies almost never. */
+/** WebCrypto's types want bytes that are not shared between threads; arrivals never are, so this copies almost never. */
 function unsharedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -86,7 +80,7 @@ export async function sha256Hex(text: string): Promise<string> {
   return toHex(await sha256Bytes(new TextEncoder().encode(text)))
 }
 
-export async function sha256Bytes(bytes: Uint8Array): Promise<Uint8Array> {
+export async function sha256Bytes(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   return bytes.length <= longest
     ? sha256(bytes)
     : new Uint8Array(await crypto.subtle.digest('SHA-256', unsharedBytes(bytes)))
@@ -98,7 +92,7 @@ export type ContentAddressed = Extract<BytesRef, { kind: 'content_addressed' }>
 
 /** Throws when the bytes are not the ones the reference names; nothing may be done with them then. */
 export async function assertDigest(reference: ContentAddressed, bytes: Uint8Array): Promise<void> {
-  const actual = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', unsharedBytes(bytes))))
+  const actual = toHex(await sha256Bytes(bytes))
   if (actual !== reference.digest) {
     throw new GatewayError('bad_request', 'content does not match its sha256 digest; discard it and fetch it again', {
       details: { expected: reference.digest, actual },

@@ -2,6 +2,7 @@
 
 export type { OwnDocument } from '../contract/public-url-document.ts'
 export { readOwnDocument } from '../contract/public-url-document.ts'
+export { decodeBase64, decodeLatin1, encodeBase64, randomHex, toHex, truncateToBytes } from './bytes.ts'
 export type { ClockSkewResult, ClockTolerance, ContentAddressed, HmacHeaderOptions } from './crypto.ts'
 export {
   assertDigest,
@@ -9,7 +10,6 @@ export {
   equalInConstantTime,
   sha256Bytes,
   sha256Hex,
-  toHex,
   verifyHmacSha256,
   webHmac,
 } from './crypto.ts'
@@ -18,6 +18,7 @@ export { canonicalJson, isPlainObject, jsonByteLength, parseBoundedJson, parseJs
 export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
 export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
+export { splitCommaList } from './text.ts'
 export { abortable, sleep } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'
 export {

@@ -81,7 +81,7 @@ export function nodeHmac(): Hmac {
   return {
     sha256(secret, bytes) {
       const { inner, outer } = cachedHmacPads(secret)
-      return hash('sha256', concatBytes(outer, hash('sha256', concatBytes(inner, bytes), 'buffer')), 'buffer')
+      return hash('sha256', joinBuffers(outer, hash('sha256', joinBuffers(inner, bytes), 'buffer')), 'buffer')
     },
   }
 }
@@ -92,7 +92,7 @@ function hmacPads(secret: Uint8Array): Pads {
   return { inner: key.map((byte) => byte ^ 0x36), outer: key.map((byte) => byte ^ 0x5c) }
 }
 
-function concatBytes(head: Uint8Array, rest: Uint8Array): Uint8Array {
+function joinBuffers(head: Uint8Array, rest: Uint8Array): Uint8Array {
   const whole = Buffer.allocUnsafe(head.length + rest.length)
   whole.set(head)
   whole.set(rest, head.length)

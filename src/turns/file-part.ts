@@ -3,6 +3,7 @@
 import { stableStringify } from '../agents/json-values.ts'
 import { cleanName, isKnownPart, type Json, type KnownPart, type Part, textPart } from '../contract/index.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
+import { decodeBase64 } from '../lib/index.ts'
 
 export type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 
@@ -51,7 +52,7 @@ export async function deriveAttachmentId(hash: (text: string) => Promise<string>
 // Bytes that came inside a message; its schema has checked their encoding and their size.
 
 export function inlineBody(base64: string): ReadableStream<Uint8Array> {
-  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  const bytes = decodeBase64(base64)
   return new ReadableStream({
     start(controller) {
       if (bytes.length > 0) controller.enqueue(bytes)

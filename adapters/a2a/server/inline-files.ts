@@ -6,6 +6,7 @@ import {
   type Part,
   type TaskSnapshot,
 } from '../../../src/contract/index.ts'
+import { encodeBase64 } from '../../../src/lib/index.ts'
 
 /** Beyond this a file is not sent along: its reader fetches it from where it says. */
 const maxBytes = 4 * 1024 * 1024
@@ -47,10 +48,4 @@ async function inlinePartFile(files: FileSource | undefined, part: Part): Promis
   }
   const bytes = new Uint8Array(await new Response(file.body).arrayBuffer())
   return { ...part, bytes_ref: { kind: 'inline', data_base64: encodeBase64(bytes) } }
-}
-
-function encodeBase64(bytes: Uint8Array): string {
-  let binary = ''
-  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
-  return btoa(binary)
 }

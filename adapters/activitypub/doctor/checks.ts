@@ -1,6 +1,6 @@
 // Checks of an agent from outside, as other servers see it: its actor document, its handle, its instance, and what its document
 // points at.
-import { parseBoundedJson, readBody } from '../../../src/lib/index.ts'
+import { decodeBase64, parseBoundedJson, readBody } from '../../../src/lib/index.ts'
 
 export type Actor = { readonly findings: readonly Finding[]; readonly json: Fields | undefined }
 
@@ -78,7 +78,7 @@ function checkProofKey({ assertionMethod }: Fields): Finding {
 async function rsaKeyBits(pem: string): Promise<number | undefined> {
   const base64 = pem.replace(/-----[A-Z ]+-----/g, '').replace(/\s+/g, '')
   try {
-    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+    const bytes = decodeBase64(base64)
     const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
     const key = await crypto.subtle.importKey('spki', bytes, algorithm, true, ['verify'])
     // Of an RSA key the algorithm says this, too.

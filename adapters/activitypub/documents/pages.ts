@@ -1,6 +1,7 @@
 // HTML pages of agents and posts. No script, and nothing external but pictures.
 
 import type { AgentProfile, Json, JsonObject } from '../../../src/contract/index.ts'
+import { encodeBase64, sha256Bytes } from '../../../src/lib/index.ts'
 import { escapeHtml, htmlToText, safeHtml } from '../../../src/markdown/index.ts'
 import { profileFields, summaryHtml } from './actor-document.ts'
 import type { DocumentDeps } from './document-deps.ts'
@@ -44,8 +45,7 @@ function pageHtml(page: Page): string {
 
 /** What a browser may do with our pages: show them, and load pictures. The style is named by its hash. */
 export async function pagePolicy(): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(documentPageStyle))
-  const name = btoa(String.fromCharCode(...new Uint8Array(hash)))
+  const name = encodeBase64(await sha256Bytes(new TextEncoder().encode(documentPageStyle)))
   return [
     "default-src 'none'",
     `style-src 'sha256-${name}'`,

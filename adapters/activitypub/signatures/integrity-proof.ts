@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson, sha256Bytes } from '../../../src/lib/index.ts'
-import { decodeBase58, encodeMultibase, encodeUtf8, hashSha256 } from './key-material.ts'
+import { decodeBase58, encodeMultibase, encodeUtf8 } from './key-material.ts'
 import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './rejection.ts'
 import { checkProofTimes } from './signature-age.ts'
 import { longestKeyId } from './signed-request.ts'
@@ -114,5 +114,5 @@ export async function withProof(activity: JsonObject, key: ProofKey, nowMs: numb
 }
 
 function hashCanonicalJson(value: JsonObject): Promise<Uint8Array> {
-  return hashSha256(encodeUtf8(canonicalJson(value)))
+  return sha256Bytes(encodeUtf8(canonicalJson(value)))
 }

@@ -1,5 +1,6 @@
 // Public keys in the two spellings of the fediverse, converted to the one the platform reads (SPKI in base64), and the encodings
 // they need.
+import { encodeBase64 } from '../../../src/lib/index.ts'
 import type { RemoteKey } from '../wire/activity.ts'
 
 export type KeyMaterial = Pick<RemoteKey, 'algorithm' | 'spki'>
@@ -41,7 +42,7 @@ async function toKeyMaterial(spki: Uint8Array<ArrayBuffer>): Promise<KeyMaterial
   try {
     const key = await crypto.subtle.importKey('spki', spki, imports[algorithm], true, ['verify'])
     if (algorithm === 'rsa' && !isRightSize(key)) return undefined
-    return { algorithm, spki: toBase64(spki) }
+    return { algorithm, spki: encodeBase64(spki) }
   } catch {
     return undefined
   }
@@ -70,10 +71,6 @@ function rsaSpki(pkcs1: Uint8Array): Uint8Array<ArrayBuffer> {
 function derLength(length: number): readonly number[] {
   if (length < 0x80) return [length]
   return length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
-}
-
-export function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
 }
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
@@ -118,12 +115,6 @@ export function decodeBase58(text: string, length: number): Uint8Array<ArrayBuff
 
 const base58Alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-export function encodeBase64(bytes: ArrayBuffer | Uint8Array): string {
-  let text = ''
-  for (const byte of new Uint8Array(bytes)) text += String.fromCharCode(byte)
-  return btoa(text)
-}
-
 /** Multibase: base58btc, with the letter that says so. For keys and signatures: its time grows with the square of their length. */
 export function encodeMultibase(bytes: Uint8Array): string {
   const digits: number[] = []
@@ -142,10 +133,6 @@ export function encodeMultibase(bytes: Uint8Array): string {
     .reverse()
     .map((digit) => base58Alphabet[digit])
     .join('')}`
-}
-
-export async function hashSha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 }
 
 /** A copy of our own: some runtimes do not say whose memory an encoder's bytes are in. */

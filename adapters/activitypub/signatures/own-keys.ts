@@ -1,7 +1,8 @@
 // Our own keys: RSA for signatures of requests, Ed25519 for proofs. Made at first use, sealed at rest, the same for every replica.
 import { type ChannelKeys, GatewayError, type Records, type RecordWrite } from '../../../src/contract/index.ts'
+import { encodeBase64 } from '../../../src/lib/index.ts'
 import { ownFamilies } from '../wire/records.ts'
-import { toBase58, toBase64 } from './key-material.ts'
+import { toBase58 } from './key-material.ts'
 
 /** `name`: `agent:{slug}`, or `instance`. */
 export type KeyOwner = { readonly name: string; readonly actor: string }
@@ -139,7 +140,7 @@ async function exportKeyBytes(form: 'spki' | 'raw', key: CryptoKey): Promise<Uin
 }
 
 async function withPem(key: ActorKey): Promise<ActorKey & { readonly pem: string }> {
-  const spki = toBase64(await exportKeyBytes('spki', key.publicKey))
+  const spki = encodeBase64(await exportKeyBytes('spki', key.publicKey))
   const lines = spki.match(/.{1,64}/g) ?? []
   return { ...key, pem: ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n') }
 }

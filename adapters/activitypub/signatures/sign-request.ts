@@ -1,6 +1,8 @@
 // Signs a request as its receiver wants it: the old draft that every server reads, or RFC 9421. Always at the moment it is sent.
 // Ours and not the library's: it signs the bytes we send and nothing has to be parsed for it.
-import { encodeBase64, encodeUtf8, hashSha256, toBase64 } from './key-material.ts'
+
+import { encodeBase64, sha256Bytes } from '../../../src/lib/index.ts'
+import { encodeUtf8 } from './key-material.ts'
 import type { ActorKeys, KeyOwner } from './own-keys.ts'
 
 export type SignatureScheme = 'cavage' | 'rfc9421'
@@ -30,7 +32,7 @@ async function signCavage({ method, url, body, key, nowMs }: ToSign): Promise<He
   const { host, pathname, search } = new URL(url)
   const date = new Date(nowMs).toUTCString()
   // The label in capitals: some take no other.
-  const digest = body === undefined ? undefined : `SHA-256=${encodeBase64(await hashSha256(body))}`
+  const digest = body === undefined ? undefined : `SHA-256=${encodeBase64(await sha256Bytes(body))}`
   const lines = [
     ['(request-target)', `${method.toLowerCase()} ${pathname}${search}`],
     ['host', host],
@@ -48,7 +50,7 @@ async function signCavage({ method, url, body, key, nowMs }: ToSign): Promise<He
 
 /** RFC 9421 §2.5, with the components that Mastodon asks for. */
 async function signRfc9421({ method, url, body, key, nowMs }: ToSign): Promise<Headers> {
-  const digest = body === undefined ? undefined : `sha-256=:${encodeBase64(await hashSha256(body))}:`
+  const digest = body === undefined ? undefined : `sha-256=:${encodeBase64(await sha256Bytes(body))}:`
   const components = [
     ['@method', method],
     ['@target-uri', new URL(url).href],
@@ -81,7 +83,7 @@ export function createSignGet({ keys, instance, now }: SignGetDeps): (url: strin
     const date = new Date(now()).toUTCString()
     const signed = [`(request-target): get ${pathname}${search}`, `host: ${host}`, `date: ${date}`].join('\n')
     const bytes = new TextEncoder().encode(signed)
-    const signature = toBase64(new Uint8Array(await crypto.subtle.sign(rsaName, rsa.privateKey, bytes)))
+    const signature = encodeBase64(new Uint8Array(await crypto.subtle.sign(rsaName, rsa.privateKey, bytes)))
     const facts = [
       `keyId="${rsa.id}"`,
       'algorithm="rsa-sha256"',

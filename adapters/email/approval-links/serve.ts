@@ -16,6 +16,7 @@ import {
   verifiedSender,
 } from '../../../src/contract/index.ts'
 import { readBody } from '../../../src/lib/index.ts'
+import { escapeHtml } from '../../../src/markdown/index.ts'
 import { mailSubject } from '../wire/address.ts'
 import {
   type Decision,
@@ -288,8 +289,4 @@ ${body.join('\n')}
 </html>
 `
   return new Response(html, { status, headers: pageHeaders })
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)
 }

@@ -1,5 +1,7 @@
 // Reads the mail settings from the environment.
 import { type AccessRule, type EnvironmentReading, parseAddress, secret } from '../../../src/contract/index.ts'
+import { splitCommaList } from '../../../src/lib/index.ts'
+import { mailSubject } from '../wire/address.ts'
 import { developmentDomain, type EmailSettingsInput, parseMailboxUrl } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -103,14 +105,8 @@ function dkimKeySettings(key: string, name: string | undefined): Pick<EmailSetti
 }
 
 function emailAccessRule(list: string | undefined): AccessRule | undefined {
-  const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
+  const entries = splitCommaList(list)
   if (entries.length === 0) return undefined
   if (entries.includes('*')) return { mode: 'public', allow: [] }
   return { mode: 'allow_list', allow: entries.map(mailSubject) }
-}
-
-/** The local part counts as it is written, the domain has no case. */
-function mailSubject(address: string): string {
-  const at = address.lastIndexOf('@')
-  return `mailto:${address.slice(0, at)}${address.slice(at).toLowerCase()}`
 }

@@ -1,5 +1,6 @@
 // DKIM keys: generated once, kept in one file for its owner alone, and the DNS records to publish for them.
 import { GatewayError, secret } from '../../../src/contract/index.ts'
+import { decodeBase64, encodeBase64 } from '../../../src/lib/index.ts'
 import { nodeFiles } from '../deliver/node-modules.ts'
 import type { DeliverySettings, DkimKey } from '../deliver/settings.ts'
 
@@ -82,7 +83,7 @@ export async function dkimRecords({ keys }: DkimKeyFile): Promise<readonly DkimR
   return Promise.all(
     keys.map(async ({ selector, privateKey }) => {
       const pem = privateKey.reveal().replace(/-----[^-]+-----|\s/g, '')
-      const bytes = Uint8Array.from(atob(pem), (each) => each.charCodeAt(0))
+      const bytes = decodeBase64(pem)
       const isRsa = bytes.length > 64
       const algorithm = isRsa ? rsa : ed25519
       const own = await crypto.subtle.importKey('pkcs8', bytes, algorithm, true, ['sign'])
@@ -100,10 +101,6 @@ export async function dkimRecords({ keys }: DkimKeyFile): Promise<readonly DkimR
 function base64FromUrl(text: string): string {
   const plain = text.replaceAll('-', '+').replaceAll('_', '/')
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
-}
-
-function encodeBase64(bytes: Uint8Array): string {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }
 
 function hasErrorCode(error: unknown, code: string): boolean {

@@ -1,6 +1,7 @@
 // Signs the finished bytes with DKIM (RFC 6376, 8463), relaxed/relaxed. Every header that counts is listed once more than it
 // occurs, so that none can be added; signers of the libraries list only what is there.
 import { GatewayError, type Secret } from '../../../src/contract/index.ts'
+import { decodeBase64, encodeBase64, sha256Bytes } from '../../../src/lib/index.ts'
 import type { DkimKey } from '../deliver/settings.ts'
 
 /** In the order in which they are signed. */
@@ -124,7 +125,7 @@ type SigningKey = { readonly name: string; readonly sign: (bytes: Uint8Array) =>
 async function importSigningKey(pem: Secret): Promise<SigningKey> {
   const rsa = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
   try {
-    const bytes = Uint8Array.from(atob(pem.reveal().replace(/-----[^-]+-----|\s/g, '')), (each) => each.charCodeAt(0))
+    const bytes = decodeBase64(pem.reveal().replace(/-----[^-]+-----|\s/g, ''))
     const importPkcs8 = (algorithm: typeof rsa | { readonly name: 'Ed25519' }): Promise<CryptoKey> =>
       crypto.subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
     // An Ed25519 key is 48 bytes; no RSA key is as short.
@@ -148,15 +149,7 @@ async function importSigningKey(pem: Secret): Promise<SigningKey> {
   }
 }
 
-async function sha256Bytes(bytes: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', asArrayBufferView(bytes)))
-}
-
 /** What may be shared memory by its type, and never is. */
 function asArrayBufferView(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes as Uint8Array<ArrayBuffer>
-}
-
-function encodeBase64(bytes: Uint8Array): string {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }

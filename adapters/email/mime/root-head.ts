@@ -2,6 +2,7 @@
 // out of their signatures, so any server on the way may change it or add one. The signed bytes decide then and those fields are not looked at:
 // whatever is written there, the same body says the same. Blanks at line ends are passed over: signatures do not cover them.
 
+import { decodeBase64, decodeLatin1 } from '../../../src/lib/index.ts'
 import { type Encoding, type PartHead, readPartHead, type StructuredValue } from './part-head.ts'
 import { decodeQuoted } from './quoted-printable.ts'
 import { isBase64Sign } from './transfer-encoding.ts'
@@ -138,7 +139,7 @@ function decodeQuotedText(text: string): Uint8Array {
 function decodeBase64Loosely(text: string): Uint8Array {
   const signs = text.replace(/[^A-Za-z0-9+/]/g, '')
   const whole = signs.length % 4 === 1 ? signs.slice(0, -1) : signs
-  return Uint8Array.from(atob(whole), (unit) => unit.charCodeAt(0))
+  return decodeBase64(whole)
 }
 
 function trimLineEnd(line: string): string {
@@ -149,8 +150,4 @@ function trimLineEnd(line: string): string {
 
 function isBlankOrEnd(code: number | undefined): boolean {
   return code === 32 || code === 9 || code === 13 || code === 10
-}
-
-function decodeLatin1(bytes: Uint8Array): string {
-  return new TextDecoder('latin1').decode(bytes)
 }

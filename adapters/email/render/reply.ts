@@ -9,6 +9,7 @@ import {
 } from '../../../src/contract/index.ts'
 import {
   type Block,
+  escapeHtml,
   type FilePart,
   type Inline,
   plainTree,
@@ -323,10 +324,6 @@ function insertImages(html: string, cids: readonly string[]): string {
 /** In code the reference stays what was written. */
 function restoreReferences(written: string, originals: readonly string[]): string {
   return written.replace(/https:\/\/cid\.invalid\/(\d{1,3})/g, (whole, at: string) => originals[Number(at)] ?? whole)
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
 function blockWithoutPictures(block: Block): Block {

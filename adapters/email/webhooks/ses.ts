@@ -4,7 +4,7 @@
 import { importX509 } from 'jose'
 import * as z from 'zod'
 import type { ChannelDeps, RawRequest, SafeFetch } from '../../../src/contract/index.ts'
-import { checkClockSkew, parseBoundedJson, parseJson } from '../../../src/lib/index.ts'
+import { checkClockSkew, decodeBase64, parseBoundedJson, parseJson } from '../../../src/lib/index.ts'
 import type { IngressSettings } from '../config/derive-settings.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from '../ingress/received.ts'
 import { type FetchedContent, fetchFromBucket } from './s3.ts'
@@ -203,7 +203,7 @@ async function loadSigningKeys(address: string, host: string, { guardedFetch }: 
 
 function bytesFromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    return Uint8Array.from(atob(text), (unit) => unit.charCodeAt(0))
+    return decodeBase64(text)
   } catch {
     return undefined
   }

@@ -2,7 +2,14 @@
 // signature (RFC 2104). What is signed is written down in signedText; a replay is the same mail and is recognised by its id.
 import * as z from 'zod'
 import type { ChannelDeps, Hmac, RawRequest, Secret, TtlStore } from '../../../src/contract/index.ts'
-import { checkClockSkew, type HmacHeaderOptions, sha256Hex, toHex, verifyHmacSha256 } from '../../../src/lib/index.ts'
+import {
+  checkClockSkew,
+  type HmacHeaderOptions,
+  sha256Bytes,
+  sha256Hex,
+  toHex,
+  verifyHmacSha256,
+} from '../../../src/lib/index.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from '../ingress/received.ts'
 import { type Envelope, envelopeHeaders } from '../wire/mail.ts'
 
@@ -104,8 +111,7 @@ export async function isForThisBody(notes: TtlStore, { family, value, body, life
 }
 
 export async function sha256HexBytes(bytes: Uint8Array): Promise<string> {
-  // Request bodies are never shared between threads, which is all the type asks.
-  return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)))
+  return toHex(await sha256Bytes(bytes))
 }
 
 // Several secrets count while one is being replaced by another.

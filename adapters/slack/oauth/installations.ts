@@ -7,7 +7,8 @@ import {
   type Installations,
   type TtlStore,
 } from '../../../src/contract/index.ts'
-import { equalInConstantTime, misfit, sha256Hex } from '../../../src/lib/index.ts'
+import { equalInConstantTime, misfit, randomHex, sha256Hex } from '../../../src/lib/index.ts'
+import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { type OnTokenFailed, type SlackTokenLookup, staticTokenLookup } from '../deliver/web-api.ts'
 import { type AppFacts, resolveInstallation } from '../normalize/context.ts'
@@ -213,7 +214,7 @@ function createInstallStates(notes: TtlStore): InstallStates {
 
 /** 128 bits, as text that addresses and cookies carry unchanged. */
 function randomHex128(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return randomHex(16)
 }
 
 // Nothing in the pages of an install comes from the request, and a page can load nothing.
@@ -244,8 +245,4 @@ function installPageResponse(
 </html>
 `
   return new Response(html, { status, headers: { ...headers, ...more } })
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)
 }

@@ -1,11 +1,11 @@
 // Tools of an MCP server: their declarations, and their results as ours. What the server claims about them counts only where the
 // configuration trusts it: without that every tool is one that writes and must not be repeated.
 import type { Fields } from '../../contract/index.ts'
+import { truncateToBytes } from '../../lib/index.ts'
 import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
 import { readDeclaration } from '../tools/declaration.ts'
 import { type RejectedDeclaration, type ToolDeclaration, ToolError } from '../tools/tool.ts'
 import { fingerprint } from '../tools/tool-names.ts'
-import { truncateToBytes } from '../tools/tool-result.ts'
 import type { McpServer } from './mcp-server.ts'
 
 /** A tool of a server. JSON: what a turn was offered is kept in its journal. */

@@ -8,6 +8,7 @@ import {
   type Part,
   textPart,
 } from '../../contract/index.ts'
+import { encodeBase64 } from '../../lib/index.ts'
 import { partsText } from '../../markdown/index.ts'
 import type { AgentFiles, AgentReply } from '../context.ts'
 import type { FaultCode } from './fault.ts'
@@ -243,12 +244,4 @@ function dataFilePart(data: unknown, name: string | undefined): Part {
 
 function fitsInline(base64: string): boolean {
   return base64.length <= Math.floor(maxInlineBytes / 3) * 4
-}
-
-function encodeBase64(bytes: Uint8Array): string {
-  const pieces: string[] = []
-  // In slices that are a multiple of three: each is whole by itself, and no call has too many arguments.
-  for (let at = 0; at < bytes.length; at += 24_576)
-    pieces.push(btoa(String.fromCharCode(...bytes.subarray(at, at + 24_576))))
-  return pieces.join('')
 }

@@ -1,6 +1,7 @@
 // Tool results: normalized from whatever an executor returned, with citations, shortened for models, redacted for storage.
 // Results are JSON: they are journaled, hashed and shown to a model.
 import type { Fields, Json } from '../../contract/index.ts'
+import { jsonByteLength, truncateToBytes } from '../../lib/index.ts'
 import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
 import { safePrincipal } from '../policy/principal.ts'
 import { mergeRuntime } from './declaration.ts'
@@ -152,7 +153,7 @@ export function createResultTruncator({
 } = {}): ToolResultTruncator {
   const limit = Math.max(1, Math.trunc(maxBytes))
   return (result) => {
-    const size = encodeUtf8(JSON.stringify(result)).length
+    const size = jsonByteLength(result)
     if (size <= limit) return { result, truncated: false, metadata: {} }
     return cutResult(result, size, limit)
   }
@@ -165,7 +166,7 @@ function cutResult(result: ToolResult, originalBytes: number, limit: number): Tr
   const markers: Fields = {
     truncated: true,
     original_bytes: originalBytes,
-    excerpt_bytes: encodeUtf8(excerpt).length,
+    excerpt_bytes: new TextEncoder().encode(excerpt).length,
     ...(kept.length === 0 ? {} : { citations: kept }),
     ...(dropped === 0 ? {} : { citations_dropped: dropped }),
   }
@@ -204,21 +205,7 @@ function smallMetadata(metadata: Fields, limit: number): Fields {
 }
 
 function isLargerThan(value: unknown, limit: number): boolean {
-  return encodeUtf8(JSON.stringify(value)).length > limit
-}
-
-/** The first bytes of a text, never half a character. */
-export function truncateToBytes(text: string, limit: number): string {
-  const bytes = encodeUtf8(text)
-  if (bytes.length <= limit) return text
-  let end = limit
-  // 10xxxxxx continues a character that began before.
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
-  return new TextDecoder().decode(bytes.subarray(0, end))
-}
-
-function encodeUtf8(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
+  return jsonByteLength(value) > limit
 }
 
 // Transcripts, events and stores keep the request to a client without its secrets, and no secret parameter echoed by the tool that

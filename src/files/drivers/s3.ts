@@ -1,7 +1,7 @@
 // The S3 driver, also for R2's S3 side, MinIO, Ceph. Small files in one request, larger ones in parts.
 import { AwsClient } from 'aws4fetch'
 import { GatewayError, type Secret } from '../../contract/index.ts'
-import { toHex } from '../../lib/index.ts'
+import { sha256Bytes, toHex } from '../../lib/index.ts'
 import { assertObjectKey, type BlobStore, type ByteRange, signedDisposition } from '../blob-store.ts'
 import {
   type BodyPart,
@@ -103,7 +103,7 @@ async function readS3Object(
 function createS3Client(options: S3StoreOptions, aws: AwsClient, urlOf: (key: string) => string): S3Client {
   const deps = { ...storeTimeouts, ...options }
   return async ({ method, key, query = '', headers = {}, body }) => {
-    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', body ?? new Uint8Array()))
+    const digest = await sha256Bytes(body ?? new Uint8Array())
     const url = `${urlOf(key)}${query}`
     const signed = await aws.sign(url, { method, headers: { ...headers, 'x-amz-content-sha256': toHex(digest) } })
     return storeRequest(deps, url, { method, headers: signed.headers, ...(body === undefined ? {} : { body }) })

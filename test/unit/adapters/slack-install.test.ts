@@ -106,7 +106,7 @@ describe('the way back', () => {
     const code = slack.agree({ team: 'T1', enterprise: 'E9' })
     const page = await comeBack(app, { state, code }, `other=1; ${cookie}`)
     expect(page.status).toBe(200)
-    expect(page.html).toContain('Workspace &#60;T1&#62;')
+    expect(page.html).toContain('Workspace &lt;T1&gt;')
     expect(page.headers?.get('content-security-policy')).toMatch(/^default-src 'none'/)
     expect(page.headers?.get('set-cookie')).toMatch(/=; Path=.*Max-Age=0/)
     expect(installations.saved).toEqual([

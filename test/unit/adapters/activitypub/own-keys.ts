@@ -1,6 +1,7 @@
 // Keys of an agent for tests, made once a file: a pair of 2048 bits takes its time.
 import type { AgentKeys } from '../../../../adapters/activitypub/deliver/deliver-activity.ts'
-import { encodeBase64, encodeMultibase } from '../../../../adapters/activitypub/signatures/key-material.ts'
+import { encodeMultibase } from '../../../../adapters/activitypub/signatures/key-material.ts'
+import { encodeBase64 } from '../../../../src/lib/index.ts'
 
 export type TestKeys = AgentKeys & {
   readonly rsa: AgentKeys['rsa'] & { readonly publicPem: string; readonly publicKey: CryptoKey }

@@ -61,7 +61,7 @@ describe('looking', () => {
     const page = await get()
     const html = await page.text()
     expect(page.status).toBe(200)
-    expect(html).toContain('pay 12 EUR &#60;b&#62;now&#60;/b&#62;')
+    expect(html).toContain('pay 12 EUR &lt;b&gt;now&lt;/b&gt;')
     expect(html).toContain('ann@example.org')
     expect(html).toContain('2026-11-17 12:30 UTC')
     expect(html.match(/<button/g)).toHaveLength(2)
