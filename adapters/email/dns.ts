@@ -3,6 +3,7 @@
 
 import { importOnNode } from '../../src/contract/index.ts'
 import {
+  LruMap,
   misfit,
   parseJson,
   type Reading,
@@ -49,13 +50,11 @@ export function createResolver(
   options: Partial<ResolverLimits> = {},
 ): Resolver {
   const { lookupsPerMail, timeoutMs, entries } = { ...defaultLimits, ...options }
-  const known = new Map<string, { readonly answer: Answer; readonly until: number }>()
+  const known = new LruMap<string, { readonly answer: Answer; readonly until: number }>(entries)
 
   const rememberAnswer = (key: string, answer: Answer): void => {
     if (answer.kind === 'temporary') return
     const most = answer.kind === 'none' ? maxNoneTtlMs : maxTtlMs
-    const [oldest] = known.keys()
-    if (known.size >= entries && oldest !== undefined) known.delete(oldest)
     known.set(key, { answer, until: deps.now() + Math.min(Math.max(answer.ttlMs, minTtlMs), most) })
   }
   // Two mails that ask the same at once ask twice: on Workers no request may wait for what another one began.

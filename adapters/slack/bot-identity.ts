@@ -1,7 +1,7 @@
 // Bot and user names: who the bot is, asked once where neither the settings nor the event say it: Slack's own events do, stand-ins
 // may not.
 
-import { isPlainObject } from '../../src/lib/index.ts'
+import { isPlainObject, LruMap } from '../../src/lib/index.ts'
 import type { CallWebApi, SlackTokenLookup } from './deliver/web-api.ts'
 
 const askTimeoutMs = 1500
@@ -47,7 +47,7 @@ export function createSenderNameLookup(
   { call, tokenOf }: { readonly call: CallWebApi; readonly tokenOf: SlackTokenLookup },
   now: () => number,
 ) {
-  const known = new Map<string, { readonly at: number; readonly name: string | undefined }>()
+  const known = new LruMap<string, { readonly at: number; readonly name: string | undefined }>(maxKept)
   return async (account: string, user: string, signal: AbortSignal): Promise<string | undefined> => {
     const key = `${account}/${user}`
     const kept = known.get(key)
@@ -57,10 +57,7 @@ export function createSenderNameLookup(
     const answer = await call(held.token, 'users.info', { user }, signal)
     if (answer.kind !== 'ok' && answer.kind !== 'error') return undefined
     const name = answer.kind === 'ok' ? userDisplayName(answer.data['user']) : undefined
-    known.delete(key)
     known.set(key, { at: now(), name })
-    const [oldest] = known.keys()
-    if (known.size > maxKept && oldest !== undefined) known.delete(oldest)
     return name
   }
 }

@@ -1,5 +1,6 @@
 // Presence on Slack: reactions, the status line, the title of a thread, suggested prompts. None of it is in the ledger.
 import type { JsonObject, PresenceDetails, PresenceUpdate, Starter, TtlStore } from '../../src/contract/index.ts'
+import { LruMap } from '../../src/lib/index.ts'
 import type { SlackSettings } from './config.ts'
 import { isErrorOfClass } from './deliver/outcome.ts'
 import type { OutboundDeps } from './deliver/web-api.ts'
@@ -55,14 +56,13 @@ type Titles = {
 
 /** A thread of the app's own view is called by the first words that were said in it. */
 function createThreadTitles(quiet: BestEffortCall, notes: TtlStore | undefined): Titles {
-  const words = new Map<string, string>()
+  const words = new LruMap<string, string>(maxThreads)
   const titleKey = ({ account, channel, thread_ts }: SlackReplyTo): string => `${account}:${channel}:${thread_ts}`
   return {
     async give(to, text) {
       const { account, channel, thread_ts: thread, reply_to_surface: surface } = to
       const title = threadTitle(text)
       if (thread === undefined || surface === undefined || title === '' || words.has(titleKey(to))) return
-      if (words.size >= maxThreads) words.clear()
       words.set(titleKey(to), title)
       // The agent's view is given its title with the status of its session.
       if (surface === 'agent') return
@@ -89,12 +89,11 @@ function createPromptOffers(
   own: SlackSettings['prompts'],
   now: () => number,
 ): (to: SlackReplyTo, starters: readonly Starter[]) => Promise<void> {
-  const offered = new Map<string, number>()
+  const offered = new LruMap<string, number>(maxThreads)
   return async ({ account, channel, thread_ts: thread }, starters) => {
     const prompts = (own ?? starters).slice(0, maxPrompts).map(({ title, message }) => ({ title, message }))
     const key = `${account}:${channel}:${thread ?? ''}`
     if (prompts.length === 0 || now() - (offered.get(key) ?? Number.NEGATIVE_INFINITY) < openedEveryMs) return
-    if (offered.size >= maxThreads) offered.clear()
     offered.set(key, now())
     const place = { channel_id: channel, ...(thread === undefined ? {} : { thread_ts: thread }) }
     await quiet(account, 'assistant.threads.setSuggestedPrompts', { ...place, prompts })
@@ -133,10 +132,9 @@ function createBestEffortCall(
   { call, tokenOf }: Pick<OutboundDeps, 'call' | 'tokenOf'>,
   now: () => number,
 ): BestEffortCall {
-  const paces = new Map<string, MethodBudget>()
+  const paces = new LruMap<string, MethodBudget>(maxBudgets)
   const methodBudget = (key: string): MethodBudget => {
     const pace = paces.get(key) ?? { spentUntil: 0, notBefore: 0 }
-    if (paces.size >= maxBudgets) paces.clear()
     paces.set(key, pace)
     return pace
   }
@@ -180,9 +178,8 @@ function createReactions(quiet: BestEffortCall, given: ReactionNames): Reactions
     busy: given.busy || undefined,
     done: given.done || undefined,
   }
-  const placed = new Map<string, string>()
+  const placed = new LruMap<string, string>(maxReactions)
   const addReaction = async (to: SlackReplyTo, ts: string, name: string): Promise<void> => {
-    if (placed.size >= maxReactions) placed.clear()
     placed.set(reactionKey(to, ts), name)
     await quiet(to.account, 'reactions.add', { channel: to.channel, timestamp: ts, name })
   }
@@ -235,8 +232,8 @@ export type StatusLine = {
 }
 
 function createStatusLine(quiet: BestEffortCall, words: string | undefined, now: () => number): StatusLine {
-  const shown = new Map<string, number>()
-  const sessions = new Set<string>()
+  const shown = new LruMap<string, number>(maxStatusLines)
+  const sessions = new LruMap<string, true>(maxStatusLines)
   const refused = new Set<string>()
   return {
     // At once and not with the line: a reply that grows shows no line, and is what people want to stop.
@@ -248,15 +245,13 @@ function createStatusLine(quiet: BestEffortCall, words: string | undefined, now:
         ...(to.reply_to_user === undefined ? {} : { initiator_user_id: to.reply_to_user }),
       }
       const result = await quiet(to.account, 'agents.sessions.setStatus', { ...place, status: 'processing', ...about })
-      if (sessions.size >= maxStatusLines) sessions.clear()
-      if (result === 'done') sessions.add(statusKey(to))
+      if (result === 'done') sessions.set(statusKey(to), true)
     },
     async work(to) {
       const { account, channel } = to
       const place = statusThread(to)
       if (place === undefined || words === undefined || refused.has(`${account}:${channel}`)) return
       if (now() - (shown.get(statusKey(to)) ?? Number.NEGATIVE_INFINITY) < againMs) return
-      if (shown.size >= maxStatusLines) shown.clear()
       shown.set(statusKey(to), now())
       const result = await quiet(account, 'assistant.threads.setStatus', { ...place, status: words })
       // Not in this kind of channel: asking again would cost a call each time.

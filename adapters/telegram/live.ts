@@ -8,7 +8,8 @@ import type {
   LivePreview,
   LiveVerbs,
 } from '../../src/contract/index.ts'
-import { streamTree } from '../../src/markdown/index.ts'
+import { LruMap } from '../../src/lib/index.ts'
+import { type EntityPiece, streamTree } from '../../src/markdown/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, containsBotToken, createBotApi } from './deliver/bot-api.ts'
 import { isUnmodifiedError, retryAfterMs } from './deliver/outcome.ts'
@@ -31,7 +32,7 @@ export function liveTelegram(
   pace: ChatRateLimit,
 ): LiveVerbs {
   const api = createBotApi(settings, deps)
-  const shownAt = new Map<string, number>()
+  const shownAt = new LruMap<string, number>(maxLiveMessages)
   const drafts = settings.streaming === 'draft' ? createDrafts(api, pace) : undefined
   return {
     everyMs,
@@ -61,7 +62,7 @@ export function liveTelegram(
       const piece = firstPiece(frame.text)
       if (isSamePiece(piece, firstPiece(frame.shown)))
         return isMessageFull(frame) ? frameOver('message_is_full') : { kind: 'shown' }
-      rememberEditTime(shownAt, key, deps.now())
+      shownAt.set(key, deps.now())
       pace.countFrame()
       try {
         const edit = { ...textPayload(piece, to), message_id: Number(frame.reference) }
@@ -107,15 +108,8 @@ function frameOver(reason: string): FrameOutcome {
   return { kind: 'over', reason }
 }
 
-function rememberEditTime(map: Map<string, number>, key: string, at: number): void {
-  map.set(key, at)
-  if (map.size <= maxLiveMessages) return
-  const oldest = map.keys().next()
-  if (!oldest.done) map.delete(oldest.value)
-}
-
-// A draft is no message yet, and exists in private chats only. It has no id and vanishes half a minute after its last words, or
-// when anything is sent; so nothing has to finish it, and the reply is a message of its own.
+// A reply shown as a draft: words that are no message yet, in private chats only. A draft has no id and vanishes half
+// a minute after its last words, or when anything is sent; so nothing has to finish it, and the reply is a message of its own.
 
 const draftEveryMs = 700
 const refreshMs = 20_000
@@ -139,7 +133,7 @@ type DraftMemory = {
 }
 
 function createDrafts(api: Api, pace: Pick<ChatRateLimit, 'hush'>): Drafts {
-  const memory: DraftMemory = { pace, refused: new Set(), failures: new Map(), isUnknownMethod: false }
+  const memory: DraftMemory = { pace, refused: new Set(), failures: new LruMap(maxDrafts), isUnknownMethod: false }
   return {
     preview(given, turnId) {
       const to = replyToSchema.parse(given)
@@ -219,7 +213,6 @@ function failedDraftOutcome({ failures }: DraftMemory, reference: string): Frame
     return { kind: 'over', reason: 'drafts_fail' }
   }
   failures.set(reference, count)
-  if (failures.size > maxDrafts) failures.clear()
   return { kind: 'later', afterMs: failurePauseMs }
 }
 

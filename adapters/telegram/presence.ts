@@ -1,6 +1,7 @@
 // Presence on Telegram: "… is typing", and eyes on a message that waits. At most once, outside the ledger; a wait that Telegram asks for is kept.
 import { GrammyError } from 'grammy/web'
 import type { ChannelDeps, JsonObject, PresenceDetails, PresenceUpdate } from '../../src/contract/index.ts'
+import { LruMap } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, createBotApi } from './deliver/bot-api.ts'
 import type { ChatRateLimit } from './deliver/rate-limit.ts'
@@ -21,7 +22,7 @@ export function showTelegramPresence(
 ): (to: JsonObject, what: PresenceUpdate, about?: PresenceDetails) => Promise<void> {
   const api = createBotApi(settings, deps, timeoutMs)
   let quietUntil = 0
-  const marked = new Set<string>()
+  const marked = new LruMap<string, true>(maxRemembered)
   return async (to, what, about) => {
     const { chat_id, message_thread_id: topic, business_connection_id: business, ...rest } = replyToSchema.parse(to)
     // A guest may not show itself in the chat, and a person who pressed a button is told at once.
@@ -41,8 +42,7 @@ export function showTelegramPresence(
       // Its own bot's chats only: in the name of a business account nothing is marked.
       if (!settings.receipts || !Number.isSafeInteger(messageId) || business !== undefined) return
       if (what === 'waiting') {
-        if (marked.size >= maxRemembered) marked.clear()
-        marked.add(mark)
+        marked.set(mark, true)
         await api.raw.setMessageReaction({ chat_id: place.chat_id, message_id: messageId, reaction: [eyes] }, signal)
       } else if (what === 'seen' && (marked.delete(mark) || (about?.waitedMs ?? 0) >= mayBeMarkedMs))
         await api.raw.setMessageReaction({ chat_id: place.chat_id, message_id: messageId, reaction: [] }, signal)

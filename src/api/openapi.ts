@@ -1,6 +1,7 @@
 // GET /openapi.json and GET /docs/api: the API of this gateway, for programs and for people.
 import type { Hono } from 'hono'
 import { hasTokenIssuers } from '../identity/issuers/token-issuers.ts'
+import { LruMap } from '../lib/index.ts'
 import { escapeHtml } from '../markdown/html.ts'
 import type { AppDeps } from './deps.ts'
 import { knownProblems } from './http-answers.ts'
@@ -26,7 +27,7 @@ export function addOpenApiRoutes(
 ): void {
   // Made once: it takes tens of milliseconds, and every client may ask for it.
   let made: OpenApi | undefined
-  const texts = new Map<string, string>()
+  const texts = new LruMap<string, string>(maxTexts)
   let page: string | undefined
   const makeDocument = (): OpenApi => {
     const adapters = gateway.connections.map(({ adapter }) => adapter)
@@ -46,7 +47,6 @@ export function addOpenApiRoutes(
     const url = new URL(asked).origin
     made ??= makeDocument()
     const text = texts.get(url) ?? JSON.stringify({ ...made, servers: [{ url }] })
-    if (texts.size >= maxTexts) texts.clear()
     texts.set(url, text)
     return text
   }

@@ -3,14 +3,14 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { type ApiLimits, type Limit, limitPerDay } from '../config/limits.ts'
 import type { Counted, Spent } from '../db/limits.ts'
-import { sha256Hex } from '../lib/index.ts'
+import { LruMap, sha256Hex } from '../lib/index.ts'
 import { readTokenCaller } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
 import { rateLimitAnswer, toResponse } from './http-answers.ts'
 import { callerVerdict, type identifyApiCaller } from './identify-caller.ts'
 
 const runPaths = new Set(['/api/v1/agent/run', '/api/v1/agent/runs', '/api/v1/tasks/run-task'])
-/** Callers over their limit; beyond this many they are not remembered, and looked up in the database. */
+/** Callers over their limit; beyond this many the least recent are forgotten, and looked up in the database. */
 const maxRemembered = 10_000
 
 type Deps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'adminToken' | 'limits' | 'tokens'>
@@ -20,7 +20,7 @@ type ExceededLimit = { readonly until: number; readonly headers: Readonly<Record
 export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
   const { limits, now } = deps
   if (limits === undefined || Object.values(limits.rules).every((rule) => rule === undefined)) return undefined
-  const over = new Map<string, ExceededLimit>()
+  const over = new LruMap<string, ExceededLimit>(maxRemembered)
   return async (context, next) => {
     const principal = await limitedPrincipal(deps, context)
     // A rejected caller is told so by the route, and leaves no row.
@@ -36,7 +36,6 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
       for (const [name, value] of Object.entries(tightest.headers)) context.res.headers.set(name, value)
       return undefined
     }
-    if (over.size >= maxRemembered) over.clear()
     const found = { until: now() + tightest.resetMs, headers: tightest.headers }
     over.set(tightest.scope, found)
     return rateLimitedResponse(deps, found)

@@ -1,5 +1,7 @@
 // The rate limiter: how much one sender, server or connection may send at once, counted by this process; what is beyond it is
 // told to come later. Only what was proven counts: no sender uses up the share of another by naming them.
+
+import { LruMap } from '../lib/cache.ts'
 import type { RateLimit } from './capabilities.ts'
 
 export interface RateLimiter {
@@ -16,7 +18,7 @@ const maxHosts = 10_000
 type WindowCount = { start: number; now: number; before: number }
 
 export function createRateLimiter(now: () => number, { count, perMs }: RateLimit): RateLimiter {
-  const hosts = new Map<string, WindowCount>()
+  const hosts = new LruMap<string, WindowCount>(maxHosts)
   const secondsFor = ({ now: taken, before }: WindowCount, start: number): number | undefined => {
     const share = 1 - (now() - start) / perMs
     return taken + before * share >= count ? Math.max(1, Math.ceil((start + perMs - now()) / 1000)) : undefined
@@ -30,9 +32,7 @@ export function createRateLimiter(now: () => number, { count, perMs }: RateLimit
     take(host) {
       const start = startNow()
       const counted = currentWindow(hosts.get(host), start, perMs)
-      hosts.delete(host)
       hosts.set(host, counted)
-      if (hosts.size > maxHosts) for (const [oldest] of hosts) if (hosts.delete(oldest)) break
       const seconds = secondsFor(counted, start)
       if (seconds === undefined) counted.now += 1
       return seconds

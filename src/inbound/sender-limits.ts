@@ -13,6 +13,7 @@ import {
 import { changesAnything } from '../db/records.ts'
 import type { UnprovenSenderCharge, UnprovenSenderKind } from '../db/unproven-senders.ts'
 import type { AccessContext, AccessDecision } from '../identity/access-policy.ts'
+import { LruMap } from '../lib/index.ts'
 import { acceptedRule, createAccessContext, isWatched } from '../turns/admit.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import { withForwarded } from './forwarded-evidence.ts'
@@ -214,7 +215,7 @@ export function createSenderLimits(deps: LimitDeps): SenderLimits {
     const state = states.get(at) ?? {
       all: createPaceFor(messages),
       each: createPaceFor(messagesPerSender),
-      known: new Map(),
+      known: new LruMap(maxRemembered),
       toldAt: Number.NEGATIVE_INFINITY,
     }
     states.set(at, state)
@@ -264,7 +265,6 @@ async function isKnownSender(
   const found = recallSender(deps, state, subject)
   if (found !== undefined) return found.isKnown
   const isAdmitted = (await acceptedRule(deps, at, message, agent)) || (await deps.people.isAdmitted(at.key, subject))
-  if (state.known.size >= maxRemembered) for (const [oldest] of state.known) if (state.known.delete(oldest)) break
   state.known.set(subject, { isKnown: isAdmitted, until: deps.monotonicMs() + (isAdmitted ? knownMs : unknownMs) })
   return isAdmitted
 }

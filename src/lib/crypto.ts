@@ -3,6 +3,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type BytesRef, GatewayError, type Hmac } from '../contract/index.ts'
 import { toHex } from './bytes.ts'
+import { LruMap } from './cache.ts'
 
 export type HmacHeaderOptions = { readonly expectedPrefix?: string; readonly allowRawHex?: boolean }
 
@@ -25,14 +26,12 @@ export async function verifyHmacSha256(
 
 /** HMAC on WebCrypto; imported keys are kept, because importing costs as much as signing. */
 export function webHmac(): Hmac {
-  const keys = new Map<string, Promise<CryptoKey>>()
+  const keys = new LruMap<string, Promise<CryptoKey>>(maxCachedKeys)
   const importHmacKey = (secret: string): Promise<CryptoKey> => {
     const known = keys.get(secret)
     if (known !== undefined) return known
     const bytes = new TextEncoder().encode(secret)
     const key = crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-    const oldest = keys.size >= maxCachedKeys ? keys.keys().next().value : undefined
-    if (oldest !== undefined) keys.delete(oldest)
     keys.set(secret, key)
     return key
   }

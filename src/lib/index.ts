@@ -3,6 +3,7 @@
 export type { OwnDocument } from '../contract/public-url-document.ts'
 export { readOwnDocument } from '../contract/public-url-document.ts'
 export { decodeBase64, decodeLatin1, encodeBase64, randomHex, toHex, truncateToBytes } from './bytes.ts'
+export { LruMap } from './cache.ts'
 export type { ClockSkewResult, ClockTolerance, ContentAddressed, HmacHeaderOptions } from './crypto.ts'
 export {
   assertDigest,

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { assertObjectKey, type BlobStore, type ByteRange } from '../files/blob-store.ts'
 import { openBlobStore, type RuntimeFiles } from '../gateway/attachments.ts'
-import { cachePromise } from '../lib/cached-promise.ts'
+import { cachePromise } from '../lib/cache.ts'
 import { makeDataDir } from './data-dir.ts'
 
 export type FolderStoreOptions = {

@@ -4,7 +4,7 @@ import type { Database } from '../db/client.ts'
 import type { InboxStore } from '../db/inbox.ts'
 import { probeStorage } from '../db/probe.ts'
 import type { Assembled } from '../gateway/assemble.ts'
-import { cachePromise } from '../lib/cached-promise.ts'
+import { cachePromise } from '../lib/cache.ts'
 import { withDatabaseTimeout } from '../observability/database-timeout.ts'
 import type { ReadinessDeps } from '../observability/readiness.ts'
 

@@ -8,6 +8,7 @@ import type { Hmac, Log } from '../contract/index.ts'
 import type { Failpoint } from '../db/client.ts'
 import type { Runtime } from '../gateway/assemble.ts'
 import { createGroupCommit, defaultLimits } from '../inbound/group-commit.ts'
+import { LruMap } from '../lib/index.ts'
 import { createFencedFetch, prepareFencedFetch } from './fenced-fetch.ts'
 import { readSealKeys } from './gateway-secrets.ts'
 import { createPinnedFetch } from './guarded-fetch.ts'
@@ -68,12 +69,10 @@ const maxKeys = 64
 type Pads = { readonly inner: Uint8Array; readonly outer: Uint8Array }
 
 export function nodeHmac(): Hmac {
-  const known = new Map<string, Pads>()
+  const known = new LruMap<string, Pads>(maxKeys)
   const cachedHmacPads = (secret: string): Pads => {
     const found = known.get(secret)
     if (found !== undefined) return found
-    const oldest = known.size >= maxKeys ? known.keys().next().value : undefined
-    if (oldest !== undefined) known.delete(oldest)
     const pads = hmacPads(Buffer.from(secret))
     known.set(secret, pads)
     return pads

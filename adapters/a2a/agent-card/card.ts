@@ -7,7 +7,7 @@ import {
   formatAddress,
   type JsonObject,
 } from '../../../src/contract/index.ts'
-import { canonicalJson, sha256Hex } from '../../../src/lib/index.ts'
+import { canonicalJson, LruMap, sha256Hex } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
 import { createFault } from '../protocol/faults.ts'
 import { agentsExtension, type Dialect, knownExtensions, signedPushExtension } from '../protocol/operations.ts'
@@ -107,12 +107,11 @@ export type DocumentCache = (
 const maxKept = 128
 
 export function createDocumentCache(now: () => number): DocumentCache {
-  const known = new Map<string, { readonly text: string; readonly document: Promise<CardDocument> }>()
+  const known = new LruMap<string, { readonly text: string; readonly document: Promise<CardDocument> }>(maxKept)
   return async (name, content, finish) => {
     const text = canonicalJson(content)
     const before = known.get(name)
     if (before?.text === text) return before.document
-    if (known.size >= maxKept) known.clear()
     const document = makeCardDocument(text, content, finish, now())
     known.set(name, { text, document })
     // A build that failed is tried again by the next reader.

@@ -1,7 +1,7 @@
 // Fetches one document of another server: at most 1 MB and 10 seconds, JSON of the kind that was asked for, signed only where
 // asked to.
 import { isGatewayError, type SafeFetch } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch, parseBoundedJson } from '../../../src/lib/index.ts'
+import { createUnpinnedFetch, LruMap, parseBoundedJson } from '../../../src/lib/index.ts'
 import { isActivityMediaType } from '../vocab.ts'
 import { type Fields, isSafeIri, isSameOrigin } from './document-fields.ts'
 import { type Absent, refuseRemote } from './remote-cache.ts'
@@ -36,7 +36,7 @@ const wanted: Readonly<Record<DocumentKind, string>> = {
 
 export function createFetchDocument(deps: FetchDocumentDeps): FetchDocument {
   // Servers that answer only signed requests; only a memory, so that they are asked once and not twice.
-  const secure = new Set<string>()
+  const secure = new LruMap<string, true>(maxKnownHosts)
   return async (url, kind = 'activity') => {
     if (!isSafeIri(url, deps.origins)) return refuseRemote('unsafe_url')
     const { origin } = new URL(url)
@@ -51,10 +51,7 @@ export function createFetchDocument(deps: FetchDocumentDeps): FetchDocument {
         if (kind === 'jrd' || !mayBeHidden(plain)) return plain.kind === 'gone' ? { kind: 'gone' } : plain
       }
       const signed = await requestDocument(deps, asking, await deps.signGet(url))
-      if (signed.kind === 'document') {
-        if (secure.size >= maxKnownHosts) secure.clear()
-        secure.add(origin)
-      }
+      if (signed.kind === 'document') secure.set(origin, true)
       return signed.kind === 'gone' ? { kind: 'gone' } : signed
     } finally {
       clearTimeout(waiting)

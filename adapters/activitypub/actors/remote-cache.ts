@@ -1,6 +1,7 @@
 // Cache of other servers' actors and keys: found for a day, not found for five minutes, and not asked again within one. The TTL
 // store is shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what comes in.
 import type { JsonObject, TtlStore } from '../../../src/contract/index.ts'
+import { LruMap } from '../../../src/lib/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 
 export type RemoteCache = {
@@ -94,14 +95,13 @@ function createMemory(now: () => number): {
   readonly set: (name: string, value: JsonObject) => void
   readonly drop: (name: string) => void
 } {
-  const rows = new Map<string, { readonly value: JsonObject; readonly until: number }>()
+  const rows = new LruMap<string, { readonly value: JsonObject; readonly until: number }>(mostInMemory)
   return {
     get(name) {
       const row = rows.get(name)
       return row === undefined || row.until <= now() ? undefined : row.value
     },
     set(name, value) {
-      if (rows.size >= mostInMemory) rows.clear()
       rows.set(name, { value, until: now() + lives.memory })
     },
     drop: (name) => rows.delete(name),

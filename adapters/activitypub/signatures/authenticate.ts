@@ -1,7 +1,7 @@
 // Authenticates the signer of an activity or a request: by the request's own signature; by the activity's proof only where the
 // operator lets proofs stand alone.
 import type { OnceClaim } from '../../../src/contract/index.ts'
-import { sha256Bytes, toHex } from '../../../src/lib/index.ts'
+import { LruMap, sha256Bytes, toHex } from '../../../src/lib/index.ts'
 import type { DocumentDeps } from '../documents/document-deps.ts'
 import type { ReadActivity, RemoteActor, RemoteKey, VerifiedActivity } from '../wire/activity.ts'
 import { parseCavageSignature } from './cavage.ts'
@@ -154,16 +154,13 @@ export interface KeyVerifier {
 }
 
 export function createKeyVerifier(keys: KeySource, now: () => number): KeyVerifier {
-  const refreshedAt = new Map<string, number>()
+  const refreshedAt = new LruMap<string, number>(maxBraked)
   const mayRefresh = (keyId: string, answer: KeyAnswer): boolean => {
     const last = refreshedAt.get(keyId)
     if (last !== undefined && now() - last < brakeMs) return false
     // A fresh key would be the same.
     const fetchedAt = answer.kind === 'found' ? Date.parse(answer.actor.fetchedAt) : Number.NaN
     if (now() - fetchedAt < brakeMs) return false
-    refreshedAt.delete(keyId)
-    const oldest = refreshedAt.size >= maxBraked ? refreshedAt.keys().next().value : undefined
-    if (oldest !== undefined) refreshedAt.delete(oldest)
     refreshedAt.set(keyId, now())
     return true
   }

@@ -1,4 +1,6 @@
 // Verifies one signature with one key, by WebCrypto. Imported keys are kept, because importing costs as much as verifying.
+
+import { LruMap } from '../../../src/lib/index.ts'
 import type { RemoteKey } from '../wire/activity.ts'
 import { decodeStrictBase64 } from './key-material.ts'
 import type { Algorithm } from './signed-request.ts'
@@ -53,13 +55,11 @@ const rsaBits = { min: 2048, max: 8192 }
 const maxSpkiLength = 2048
 
 export function createSignatureChecker(): SignatureChecker {
-  const keys = new Map<string, Promise<CryptoKey | undefined>>()
+  const keys = new LruMap<string, Promise<CryptoKey | undefined>>(maxKeys)
   const importCached = (spki: string, algorithm: Algorithm): Promise<CryptoKey | undefined> => {
     const name = `${algorithm} ${spki}`
     const known = keys.get(name)
     if (known !== undefined) return known
-    const oldest = keys.size >= maxKeys ? keys.keys().next().value : undefined
-    if (oldest !== undefined) keys.delete(oldest)
     const imported = importSpki(spki, schemes[algorithm])
     keys.set(name, imported)
     return imported

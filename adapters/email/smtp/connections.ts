@@ -2,6 +2,7 @@
 // process, so they are kept in its memory.
 
 import type { SMTPServer } from 'smtp-server'
+import { LruMap } from '../../../src/lib/index.ts'
 import type { ByteBudget } from './collect-data.ts'
 import { type Reply, replies } from './replies.ts'
 import type { SmtpLimits } from './settings.ts'
@@ -35,9 +36,9 @@ const maxAddresses = 10_000
 export function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpClients {
   const sessions = new Map<string, Session>()
   const open = new Map<string, number>()
-  const sent = new Map<string, Count>()
+  const sent = new LruMap<string, Count>(maxAddresses)
   const held = new Map<string, number>()
-  const unproven = new Map<string, UnprovenBytes>()
+  const unproven = new LruMap<string, UnprovenBytes>(maxAddresses)
   return {
     enter(session, address) {
       const network = clientNetwork(address)
@@ -60,7 +61,6 @@ export function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpCl
       const network = clientNetwork(address)
       const known = sent.get(network)
       if (known === undefined || now() - known.at >= minuteMs) {
-        if (sent.size >= maxAddresses) sent.clear()
         sent.set(network, { at: now(), mails: 1 })
         return true
       }
@@ -101,10 +101,7 @@ export function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpCl
       const network = clientNetwork(address)
       const known = unproven.get(network)
       if (known !== undefined && now() - known.at < hourMs) known.bytes += bytes
-      else {
-        if (unproven.size >= maxAddresses) unproven.clear()
-        unproven.set(network, { at: now(), bytes })
-      }
+      else unproven.set(network, { at: now(), bytes })
     },
   }
 }

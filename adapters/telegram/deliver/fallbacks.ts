@@ -1,5 +1,7 @@
 // Fallbacks: what Telegram refused in one form is tried once in a plainer one. Each step is an attempt of its own, so that the ledger shows it;
 // what is remembered here is only which form comes next, and forgetting it costs one more refusal.
+
+import { LruMap } from '../../../src/lib/index.ts'
 import { withoutEntities } from '../render/text.ts'
 import type { AlbumCall, FileCall, TelegramCall, TextCall } from '../wire/calls.ts'
 
@@ -22,8 +24,8 @@ export interface Fallbacks {
 }
 
 export function createFallbacks(): Fallbacks {
-  const steps = new Map<string, ReadonlySet<Fallback>>()
-  const moved = new Map<number, number>()
+  const steps = new LruMap<string, ReadonlySet<Fallback>>(maxRemembered)
+  const moved = new LruMap<number, number>(maxRemembered)
   let isWithoutRich = false
   return {
     due(outboxId, call) {
@@ -35,11 +37,9 @@ export function createFallbacks(): Fallbacks {
     taken: (outboxId) => steps.get(outboxId) ?? new Set(),
     take(outboxId, step) {
       steps.set(outboxId, new Set([...(steps.get(outboxId) ?? []), step]))
-      forgetOldestEntry(steps)
     },
     move(from, to) {
       moved.set(from, to)
-      forgetOldestEntry(moved)
     },
     forgoRich() {
       isWithoutRich = true
@@ -138,10 +138,4 @@ function filesAsText(call: FileCall | AlbumCall): TextCall {
   const text = caption === undefined ? note : `${caption}\n${note}`
   const ranges = entities === undefined ? {} : { entities }
   return { method: 'sendMessage', payload: { ...place, text, ...ranges, link_preview_options: { is_disabled: true } } }
-}
-
-function forgetOldestEntry(map: Map<unknown, unknown>): void {
-  if (map.size <= maxRemembered) return
-  const oldest = map.keys().next()
-  if (!oldest.done) map.delete(oldest.value)
 }

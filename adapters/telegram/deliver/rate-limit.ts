@@ -1,4 +1,5 @@
 // Rate limits of a bot, known before Telegram has to say so: about twenty messages a minute in one group, and where it asked for
+import { LruMap } from '../../../src/lib/index.ts'
 // quiet nothing but answers. The waits of answers are kept by the gateway, in its rows; what is counted here is lost with the process.
 
 export interface ChatRateLimit {
@@ -27,8 +28,8 @@ const togetherMs = 10_000
 type Hushed = { readonly at: number; readonly until: number }
 
 export function createChatRateLimit(now: () => number, { perMinute, framesPerSecond }: ChatRateLimits): ChatRateLimit {
-  const said = new Map<number, readonly number[]>()
-  const hushed = new Map<number, Hushed>()
+  const said = new LruMap<number, readonly number[]>(maxChats)
+  const hushed = new LruMap<number, Hushed>(maxChats)
   let allUntil = 0
   let frames: readonly number[] = []
   const recent = (chatId: number): readonly number[] =>
@@ -45,12 +46,9 @@ export function createChatRateLimit(now: () => number, { perMinute, framesPerSec
     count(chatId) {
       if (chatId >= 0) return
       said.set(chatId, [...recent(chatId), now()])
-      forgetOldestChat(said)
     },
     hush(chatId, ms) {
-      hushed.delete(chatId)
       hushed.set(chatId, { at: now(), until: now() + ms })
-      forgetOldestChat(hushed)
       const together = [...hushed.values()].filter(({ at }) => at > now() - togetherMs)
       if (together.length < manyChats) return 'conversation'
       allUntil = Math.max(allUntil, now() + ms)
@@ -66,10 +64,4 @@ export function createChatRateLimit(now: () => number, { perMinute, framesPerSec
       frames = [...recentFrames(), now()]
     },
   }
-}
-
-function forgetOldestChat(map: Map<number, unknown>): void {
-  if (map.size <= maxChats) return
-  const oldest = map.keys().next()
-  if (!oldest.done) map.delete(oldest.value)
 }

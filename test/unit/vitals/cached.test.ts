@@ -1,6 +1,6 @@
-// One reading for many askers.
-import { expect, test } from 'vitest'
-import { cachePromise } from '../../../src/lib/cached-promise.ts'
+// One reading for many askers, and a map with a bound.
+import { describe, expect, test } from 'vitest'
+import { cachePromise, LruMap } from '../../../src/lib/cache.ts'
 import { withDatabaseTimeout } from '../../../src/observability/database-timeout.ts'
 
 function counting(load: (count: number) => Promise<number>) {
@@ -52,5 +52,25 @@ test('does not pile readings up behind one that is under way', async () => {
 test('a reading that hangs ends with a reason', async () => {
   await expect(withDatabaseTimeout(10, new Promise<never>(() => {}))).rejects.toMatchObject({
     code: 'storage_unavailable',
+  })
+})
+
+describe('a map with a bound', () => {
+  test('the entry that was neither read nor written for longest makes room', () => {
+    const map = new LruMap<string, number>(2)
+    map.set('a', 1).set('b', 2)
+    expect(map.get('a')).toBe(1)
+    map.set('c', 3)
+    expect([...map]).toEqual([
+      ['a', 1],
+      ['c', 3],
+    ])
+  })
+
+  test('a key that is written again takes no room, and one that is missing is not made by asking', () => {
+    const map = new LruMap<string, number>(2)
+    map.set('a', 1).set('b', 2).set('a', 3)
+    expect(map.get('x')).toBeUndefined()
+    expect([...map.keys()]).toEqual(['b', 'a'])
   })
 })
