@@ -16,6 +16,14 @@ export function asFields(value: unknown): Fields {
   return isPlainObject(value) ? value : {}
 }
 
+export function arrayOrEmpty(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function isEmptyArray(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
 /** Own keys only: a path such as `constructor` finds nothing. */
 export function ownField(fields: Fields, key: string): unknown {
   return Object.hasOwn(fields, key) ? fields[key] : undefined

@@ -2,8 +2,8 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { toHex } from '../lib/index.ts'
+import { withTimeout } from '../lib/time.ts'
 import { sniffBytes } from './sniff-type.ts'
-import { withTimeout } from './with-timeout.ts'
 
 export type BodyLimits = {
   readonly maxBytes: number

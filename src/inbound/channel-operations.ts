@@ -9,6 +9,7 @@ import {
   type OperationResult,
 } from '../contract/index.ts'
 import { areStorable } from '../db/records.ts'
+import { withTimeout } from '../lib/time.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import { acceptWhole, createRejectedEventDraft, operationKey } from './accept.ts'
 import { acceptContext, createAcceptReporter, startRequestTrace } from './request-context.ts'
@@ -70,13 +71,7 @@ async function acceptOperation(
 }
 
 /** Nothing is committed for an operator who was told that it took too long. */
-async function withOperationTimeout(work: Promise<OperationResult>): Promise<OperationResult> {
-  const late = Promise.withResolvers<never>()
+function withOperationTimeout(work: Promise<OperationResult>): Promise<OperationResult> {
   const error = new GatewayError('storage_unavailable', 'it took too long and nothing was changed; ask again')
-  const timer = setTimeout(() => late.reject(error), patienceMs)
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+  return withTimeout(work, patienceMs, () => error)
 }

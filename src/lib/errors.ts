@@ -231,3 +231,8 @@ function truncateError(error: Omit<ThrownError, 'causes'>, { message, frames }: 
     stack: error.stack.slice(0, frames),
   }
 }
+
+/** The code that a library or the runtime put on what it threw. */
+export function errorCode(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+}

@@ -14,6 +14,7 @@ export {
   verifyHmacSha256,
   webHmac,
 } from './crypto.ts'
+export { errorCode } from './errors.ts'
 export type { BoundedJson, JsonRefusal } from './json.ts'
 export { canonicalJson, isPlainObject, jsonByteLength, parseBoundedJson, parseJson } from './json.ts'
 export { readBody, readStream } from './read-body.ts'

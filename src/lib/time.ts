@@ -23,3 +23,16 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', rejectOnAbort))
   })
 }
+
+/** Rejects with what `late` makes when the work takes longer. The work itself is not cancelled. */
+export async function withTimeout<Result>(work: Promise<Result>, ms: number, late: () => Error): Promise<Result> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const end = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(late()), Math.max(0, ms))
+  })
+  try {
+    return await Promise.race([work, end])
+  } finally {
+    if (timer !== undefined) clearTimeout(timer)
+  }
+}

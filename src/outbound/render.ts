@@ -17,6 +17,7 @@ import {
   textOf,
   textPart,
 } from '../contract/index.ts'
+import { withTimeout } from '../lib/time.ts'
 
 export type Outgoing = {
   readonly reply: NormalizedResponse
@@ -144,15 +145,12 @@ async function expandCalls(
   calls: readonly RenderedCall[],
 ): Promise<readonly RenderedCall[]> {
   if (adapter.expand === undefined || calls.length === 0) return calls
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(unrendered(adapter, 'took too long')), adapter.capabilities.callTimeoutMs)
+  const { callTimeoutMs } = adapter.capabilities
   try {
-    return await Promise.race([adapter.expand(calls, to), late.promise])
+    return await withTimeout(adapter.expand(calls, to), callTimeoutMs, () => unrendered(adapter, 'took too long'))
   } catch (cause) {
     if (isGatewayError(cause)) throw cause
     throw unrendered(adapter, cause)
-  } finally {
-    clearTimeout(timer)
   }
 }
 

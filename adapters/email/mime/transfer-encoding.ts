@@ -7,7 +7,7 @@ import { decodeQuoted } from './quoted-printable.ts'
 /** `body`: the part as it was sent. */
 export type DecodePart = (body: Uint8Array, encoding: Encoding) => Promise<ReadableStream<Uint8Array>>
 
-export const decodePart: DecodePart = (body, encoding) => decodeTransferEncoding(decodeBase64, body, encoding)
+export const decodePart: DecodePart = (body, encoding) => decodeTransferEncoding(decodeBase64Body, body, encoding)
 
 /** The same with one library or the other, whichever runtime this is. */
 export const decodeOnNode: DecodePart = (body, encoding) => decodeTransferEncoding(mailparserBase64, body, encoding)
@@ -32,7 +32,7 @@ async function decodeTransferEncoding(
   }
 }
 
-const decodeBase64: DecodeBase64 = (body) => (isWorkerd() ? postalMimeBase64(body) : mailparserBase64(body))
+const decodeBase64Body: DecodeBase64 = (body) => (isWorkerd() ? postalMimeBase64(body) : mailparserBase64(body))
 
 function isWorkerd(): boolean {
   // Not every program's types know that there is one.

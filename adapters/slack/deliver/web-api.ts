@@ -1,6 +1,7 @@
 // Calls Slack's Web API, with the result as a closed union. Errors of the client carry addresses and bodies, so none leaves here.
 import type { Logger, WebAPIPlatformError } from '@slack/web-api'
 import type { ChannelDeps, Secret, TtlStore } from '../../../src/contract/index.ts'
+import { errorCode } from '../../../src/lib/index.ts'
 import type { SlackSettings } from '../config.ts'
 
 export type WebApiAnswer =
@@ -94,11 +95,7 @@ function neverReachedSlack({ cause }: Error): boolean {
   return notSent.has(errorCode(cause))
 }
 
-function errorCode(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-}
-
-// A call is made with the token in the settings, unless an installation's own is handed in.
+// Which token a call is made with: the one in the settings, unless an installation's own is handed in.
 
 export type TokenAnswer =
   | { readonly kind: 'token'; readonly token: Secret }

@@ -1,6 +1,7 @@
 // Maps an answer of the Bot API to a delivery outcome. Nothing of an error but fixed words leaves this file: errors carry the token.
 import { GrammyError, HttpError } from 'grammy/web'
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
+import { errorCode } from '../../../src/lib/index.ts'
 import type { TelegramCall } from '../wire/calls.ts'
 import { canFallBack, type Fallback } from './fallbacks.ts'
 
@@ -79,10 +80,6 @@ function neverReachedTelegram(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   if (cause instanceof AggregateError) return cause.errors.every((each) => notSent.has(errorCode(each)))
   return notSent.has(errorCode(cause))
-}
-
-function errorCode(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }
 
 // Every answer of the Bot API that is not a success, as far as it is known: what it means, and in which other form the same call may

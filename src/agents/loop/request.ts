@@ -7,7 +7,7 @@ import {
   readWorkspaceScope,
   type WorkspaceScope,
 } from '../../contract/index.ts'
-import { asFields, isPlainObject, textList, trimmedText } from '../json-values.ts'
+import { asFields, isEmptyArray, isPlainObject, textList, trimmedText } from '../json-values.ts'
 import { normalizeMessages } from '../messages.ts'
 import { readDeclaration } from '../tools/declaration.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
@@ -107,8 +107,4 @@ function readRuntimeOverrides(input: unknown): RuntimeOverrides {
 function saidOverrides(overrides: RuntimeOverrides): Fields {
   const said = Object.entries(overrides).filter(([, value]) => value !== null && !isEmptyArray(value))
   return Object.fromEntries(said)
-}
-
-function isEmptyArray(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0
 }

@@ -4,7 +4,7 @@
 // request  either, as a stored conversation request holds it; what older client entries left out is supplied
 // outside  a client tool declared by an API caller: it may describe itself, and never grant itself anything
 import type { Fields } from '../../contract/index.ts'
-import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
+import { asFields, isEmptyArray, isPlainObject, toJson, trimmedText } from '../json-values.ts'
 import { isSensitiveParameter, redacted, redactParameters, type Sensitivity } from './redact.ts'
 import type { BindingSource, ParameterBinding, RejectedDeclaration, ToolDeclaration } from './tool.ts'
 import { clientProviderName, declaredName, isProviderName, maxDeclaredName, providerSafeName } from './tool-names.ts'
@@ -275,10 +275,6 @@ function readFlags(value: Fields): Pick<ParameterBinding, 'sensitive' | 'authori
 
 function isBindingSource(value: unknown): value is BindingSource {
   return typeof value === 'string' && sources.includes(value)
-}
-
-function isEmptyArray(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0
 }
 
 // `runtime`: neutral hints about how a tool runs, from its declaration and refined by its results.

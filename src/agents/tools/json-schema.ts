@@ -2,7 +2,7 @@
 // shown. Patterns are not run, because a schema may come from a stranger and a regular expression can take for ever; unknown
 // keywords say nothing. Depth, faults and work are bounded.
 import type { Fields } from '../../contract/index.ts'
-import { isPlainObject, ownField, stableStringify } from '../json-values.ts'
+import { arrayOrEmpty, isPlainObject, ownField, stableStringify } from '../json-values.ts'
 
 export type ArgumentFault = { readonly path: string; readonly message: string }
 
@@ -127,9 +127,7 @@ function argumentFault({ path }: At, message: string): ArgumentFault {
   return { path, message }
 }
 
-function arrayOrEmpty(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
+// The sizes a schema may ask for: numbers, texts, lists and objects.
 
 function limitFault(schema: Fields, value: unknown): string | undefined {
   if (typeof value === 'number') return numberFault(schema, value)

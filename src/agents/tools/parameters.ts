@@ -1,7 +1,7 @@
 // Parameters of a tool call: from the model's arguments to what is executed, and the schema a model is shown. Later wins:
 // defaults, what the context offers, the model's own word, and last what the model has no say in.
 import type { Fields, Json } from '../../contract/index.ts'
-import { asFields, isPlainObject, ownField, textList, toJson } from '../json-values.ts'
+import { arrayOrEmpty, asFields, isPlainObject, ownField, textList, toJson } from '../json-values.ts'
 import { resolveReference } from './json-schema.ts'
 import { isSensitiveParameter, redacted } from './redact.ts'
 import type { ParameterBinding, ToolDeclaration } from './tool.ts'
@@ -156,8 +156,4 @@ function shownSchema({ declaration }: Cut, name: string, schema: unknown): unkno
   if (!isSensitiveParameter(name, declaration)) return plain
   const { default: _default, examples: _examples, const: _const, ...harmless } = asFields(plain)
   return harmless
-}
-
-function arrayOrEmpty(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }

@@ -1,6 +1,7 @@
 // The R2 driver: a bucket that is bound to a Worker. No credentials: the binding is the permission.
+
+import { withTimeout } from '../../lib/time.ts'
 import { assertObjectKey, type BlobStore, type ByteRange } from '../blob-store.ts'
-import { withTimeout } from '../with-timeout.ts'
 import { type BodyPart, mayHaveTakenEffect, readBodyParts, storeFailure, storeTimeouts } from './store-request.ts'
 
 type R2Metadata = { readonly httpMetadata: { readonly contentType: string } }
