@@ -9,7 +9,7 @@ import type {
   LiveVerbs,
 } from '../../src/contract/index.ts'
 import { LruMap } from '../../src/lib/index.ts'
-import { type EntityPiece, streamTree } from '../../src/markdown/index.ts'
+import { streamTree } from '../../src/markdown/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, containsBotToken, createBotApi } from './deliver/bot-api.ts'
 import { isUnmodifiedError, retryAfterMs } from './deliver/outcome.ts'
