@@ -1,15 +1,15 @@
 // Waiting that ends early when told to.
 
-/** Resolves after that long, or as soon as the signal aborts. */
+/** Resolves after that long, or as soon as the signal aborts. Also no time at all lets others run first. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal?.aborted === true) return Promise.resolve()
+  if (signal?.aborted === true) return Promise.resolve()
   return new Promise((resolve) => {
     const wakeSleeper = (): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', wakeSleeper)
       resolve()
     }
-    const timer = setTimeout(wakeSleeper, ms)
+    const timer = setTimeout(wakeSleeper, Math.max(0, ms))
     signal?.addEventListener('abort', wakeSleeper, { once: true })
   })
 }
