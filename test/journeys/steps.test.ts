@@ -28,6 +28,8 @@ describeOnDatabase('a step', (database) => {
     const rows = await database().query<{ id: string; fate: string }>(fates, [])
     return Object.fromEntries(rows.map((row) => [row.id, row.fate]))
   }
+  /** A turn ends before its words are delivered. */
+  const told = async () => vendor.messages.length > 0 && (await settled())
   const settled = async () => !Object.values(await fate()).some((state) => /queued|in_turn/.test(state))
 
   beforeEach(async () => {
@@ -82,7 +84,7 @@ describeOnDatabase('a step', (database) => {
       })
     })
     await deliver('m1')
-    await settleUntil(gateway, settled)
+    await settleUntil(gateway, told)
     expect({ tries, runs, fate: await fate() }).toEqual({
       tries: 1,
       runs: 1,
@@ -277,7 +279,7 @@ describeOnDatabase('a step', (database) => {
       return 'done'
     })
     await deliver('m1')
-    await settleUntil(gateway, settled)
+    await settleUntil(gateway, told)
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(effects).toEqual(['pack'])
     expect(vendor.messages[0]?.text).toContain(
@@ -300,7 +302,7 @@ describeOnDatabase('a step', (database) => {
       ),
     )
     await deliver('m1')
-    await settleUntil(gateway, settled)
+    await settleUntil(gateway, told)
     expect(shop.orders).toEqual(['tea'])
     expect(vendor.messages[0]?.text).toContain('I cannot tell whether this took effect: charge.')
   })
