@@ -45,7 +45,7 @@ type Options = { readonly scale: 'ci' | 'full'; readonly idleBefore: number }
 
 /** The shares of the largest size that are measured, and how long one try of a size should at least take. */
 const plans = {
-  ci: { shares: [0.5, 1], enoughMs: 100, maxRepeats: 8, maxTries: 3 },
+  ci: { shares: [0.5, 1], enoughMs: 100, maxRepeats: 8, maxTries: 8 },
   full: { shares: [0.25, 0.5, 1], enoughMs: 400, maxRepeats: 100, maxTries: 4 },
 } as const
 /** A collection of garbage may fall into any figure: so much more tells nothing about how the work grows. */
