@@ -150,8 +150,8 @@ describeOnDatabase('strangers', (database) => {
 
   test('who flood a connection are told to come later or dropped; admitted people and people answered before go on', async () => {
     const gateway = start({
-      messages: { count: 10, perMs: 60_000 },
-      messagesPerSender: { count: 3, perMs: 60_000 },
+      messages: { count: 10, perMs: 3_600_000 },
+      messagesPerSender: { count: 3, perMs: 3_600_000 },
       pairings: 2,
     })
     const taken = async (id: string, from: string) =>
@@ -183,8 +183,8 @@ describeOnDatabase('strangers', (database) => {
     expect(Object.values(await fate()).reduce((sum, n) => sum + n, 0)).toBe(3 + 7 + 16)
   })
 
-  test('who are proven are taken by mail although forgeries have used up their own share of the minute', async () => {
-    const strangers = { messages: { count: 2, perMs: 60_000 } } as const
+  test('who are proven are taken by mail although forgeries have used up their own share', async () => {
+    const strangers = { messages: { count: 2, perMs: 3_600_000 } } as const
     const scene = await openMailScene(database(), { settings: { access: { mode: 'pairing' }, strangers } })
     try {
       const to = `demo@${localDomain}`
@@ -203,7 +203,7 @@ describeOnDatabase('strangers', (database) => {
   })
 
   test('by mail and by HTTP are told when to come again, and their sender keeps what they sent', async () => {
-    const strangers = { messages: { count: 2, perMs: 60_000 } } as const
+    const strangers = { messages: { count: 2, perMs: 3_600_000 } } as const
     const scene = await openMailScene(database(), { settings: { access: { mode: 'pairing' }, strangers } })
     try {
       const to = `demo@${localDomain}`
