@@ -1,7 +1,5 @@
-// The public entry of lib: what adapters may use to verify where bytes come from.
+// The public entry of lib: helpers that adapters may use, each the only one of its kind.
 
-export type { OwnDocument } from '../contract/public-url-document.ts'
-export { readOwnDocument } from '../contract/public-url-document.ts'
 export { decodeBase64, decodeLatin1, encodeBase64, randomHex, toHex, truncateToBytes } from './bytes.ts'
 export { LruMap } from './cache.ts'
 export type { ClockSkewResult, ClockTolerance, ContentAddressed, HmacHeaderOptions } from './crypto.ts'
@@ -17,6 +15,7 @@ export {
 export { errorCode } from './errors.ts'
 export type { BoundedJson, JsonRefusal } from './json.ts'
 export { canonicalJson, isPlainObject, jsonByteLength, parseBoundedJson, parseJson } from './json.ts'
+export { readOwnDocument } from './public-url-document.ts'
 export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
 export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'

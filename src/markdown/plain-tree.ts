@@ -8,17 +8,17 @@ import type { Block, Inline, Root } from './tree.ts'
 // A paragraph of more lines is none; cutting it into several keeps every step over it short.
 const maxLines = 500
 
-const nobody: ReadonlySet<string> = new Set()
+const noRecipients: ReadonlySet<string> = new Set()
 
 export function plainTree(
   text: string,
-  { mayNotify = nobody }: { readonly mayNotify?: ReadonlySet<string> } = {},
+  { mayNotify = noRecipients }: { readonly mayNotify?: ReadonlySet<string> } = {},
 ): Root {
   return { type: 'root', children: plainBlocks(cleanShownText(text), mayNotify) }
 }
 
 /** `text` is clean already. */
-export function plainBlocks(text: string, mayNotify = nobody): readonly Block[] {
+export function plainBlocks(text: string, mayNotify = noRecipients): readonly Block[] {
   const blocks: Block[] = []
   let children: Inline[] = []
   let lines = 0

@@ -159,7 +159,7 @@ export type Claimed =
 type UrlPart = FilePart & { readonly bytes_ref: { readonly kind: 'url' } }
 
 /** An unverified sender owns nothing. */
-const nobody = ''
+const unknownPrincipal = ''
 
 export function hasFiles(arrived: InboundEvent): arrived is InboundMessage {
   return arrived.kind === 'message' && arrived.message.parts.some(isFilePart)
@@ -192,7 +192,7 @@ export async function claimFiles(
 }
 
 async function claimOne({ attachments }: Pick<GatewayDeps, 'attachments'>, arrived: InboundMessage, part: UrlPart) {
-  const owner = { principal: arrived.subject ?? nobody, threadId: arrived.message.thread_id }
+  const owner = { principal: arrived.subject ?? unknownPrincipal, threadId: arrived.message.thread_id }
   const outcome = await attachments.claim(part.bytes_ref.url, owner)
   return outcome.kind === 'refused' ? outcome : { kind: 'kept' as const, part: storedPart(part, outcome.descriptor) }
 }

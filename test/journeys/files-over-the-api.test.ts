@@ -98,7 +98,7 @@ describeOnDatabase('a signed URL in a run', (database) => {
     expect(api.heard).toEqual([])
   })
 
-  test("SU-13 somebody else's file is refused, whoever signed for it, and so is one of another thread", async () => {
+  test("SU-13 another user's file is refused, whatever its signature, and so is one of another thread", async () => {
     start()
     const theirs = (await madeToken(database(), { principal: 'test:bob', scopes: ['run'] })).clear
     const { url } = await upload()

@@ -153,7 +153,7 @@ describeOnDatabase('a sibling', (database) => {
     expect(() => start([relay('a', 'b', { siblings: ['a', 'x'] })])).toThrow(/siblings names "x", which is no agent/)
   })
 
-  test('that would be woken later is not done; whoever asked is told so', async () => {
+  test('that would be woken later is not done; the agent that asked is told so', async () => {
     const later = defineAgent({
       slug: 'b',
       run(_message, { schedule }) {

@@ -210,7 +210,7 @@ export type ProbeFetch = (url: string, accept: string, body?: string) => Promise
 
 const timeoutMs = 10_000
 const maxBytes = 1024 * 1024
-const nobody: ProbeResponse = { status: undefined, type: '', headers: new Headers(), json: undefined }
+const noResponse: ProbeResponse = { status: undefined, type: '', headers: new Headers(), json: undefined }
 
 export const activityJson = 'application/activity+json'
 export const jrdJson = 'application/jrd+json'
@@ -231,7 +231,7 @@ export function createProbeFetch(fetch: typeof globalThis.fetch): ProbeFetch {
       if (json === undefined) await response.body?.cancel().catch(() => undefined)
       return { status: response.status, type: type.trim().toLowerCase(), headers: response.headers, json }
     } catch {
-      return nobody
+      return noResponse
     }
   }
 }

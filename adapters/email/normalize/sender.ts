@@ -73,7 +73,7 @@ function domainFromKeyId(keyId: string | undefined): string | undefined {
 type AgentRecipient = Extract<VerifiedRecipient, { kind: 'agent' }>
 
 /** An address that no mailbox can ever have (RFC 2606): what cannot be proven is not answered, and could not be. */
-const nobody = 'nobody@unverified.invalid'
+const unverifiedAddress = 'nobody@unverified.invalid'
 const maxQuoteLines = 40
 const maxQuoteLength = 4000
 /** How much of a chain a reply repeats: its beginning and its end. */
@@ -83,7 +83,7 @@ export function mailReplyTo({ head, proof, body, hop }: VerifiedMail, { address,
   const author = provenAuthor(proof)
   const name = cleanName(author?.name ?? '')
   return {
-    address: author?.address ?? nobody,
+    address: author?.address ?? unverifiedAddress,
     name,
     agent: address,
     // A reply to all would let a sender have the agent write to others.

@@ -39,7 +39,7 @@ describeInWorkerd('the settings of a Worker', () => {
     }
   }
 
-  test.each(['/admin/stats', '/admin', '/', '/metrics'])('hide %s, even from whoever has the token', async (path) => {
+  test.each(['/admin/stats', '/admin', '/', '/metrics'])('hide %s, also from a caller with the token', async (path) => {
     const authorization = `Bearer ${adminToken}`
     expect((await get(path, { PARLEY_ADMIN_TOKEN: adminToken }, { authorization })).status).toBe(404)
   })

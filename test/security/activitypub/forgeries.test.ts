@@ -1,4 +1,4 @@
-// Attacks that worked on others and the ones next to them: each is refused, and nobody is asked on the way unless
+// Attacks that worked on others and the ones next to them: each is refused, and no server is asked on the way unless
 // the key could be the actor's.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'

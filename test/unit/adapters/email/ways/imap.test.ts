@@ -17,7 +17,7 @@ type Manner = (told: Told) => string | undefined
 
 type Box = {
   readonly port: number
-  /** A mail is there from now on; whoever waits is not told. */
+  /** A mail is there from now on; a client that waits is not told. */
   readonly deliver: () => void
   /** When it was asked what is new. */
   readonly asked: readonly number[]

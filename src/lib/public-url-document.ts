@@ -1,8 +1,8 @@
 // Fetches a document of this gateway at its public URL the way others do: bounded, and reported in our own words.
 
-import { parseBoundedJson } from '../lib/json.ts'
-import { readStream } from '../lib/read-body.ts'
-import { type ProbeProblem, unreachableAddress, wrongAnswer } from './index.ts'
+import { type ProbeProblem, unreachableAddress, wrongAnswer } from '../contract/index.ts'
+import { parseBoundedJson } from './json.ts'
+import { readStream } from './read-body.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
