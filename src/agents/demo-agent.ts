@@ -3,9 +3,8 @@
 
 import * as z from 'zod'
 import { type Envelope, isKnownPart, type NormalizedMessage, textOf, textPart } from '../contract/index.ts'
-import { encodeBase64, sha256Bytes, toHex } from '../lib/index.ts'
+import { asFields, encodeBase64, sha256Bytes, toHex } from '../lib/index.ts'
 import { type Agent, type AgentContext, type AgentReply, defineAgent } from './define-agent.ts'
-import { asFields } from './json-values.ts'
 import type { Model, ModelTurn } from './models/model.ts'
 import { defineTool } from './tools/define-tool.ts'
 import type { RequestedCall } from './tools/tool.ts'

@@ -8,7 +8,7 @@ import {
   type Fields,
   GatewayError,
 } from '../contract/index.ts'
-import { isObjectRecord } from './json-values.ts'
+import { isObjectRecord } from '../lib/index.ts'
 
 /** Roles a type has when the row names none. */
 const defaultRoles: Readonly<Record<EnvelopeType, string>> = {

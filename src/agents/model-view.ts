@@ -3,10 +3,10 @@
 
 import * as z from 'zod'
 import type { ClientData, Envelope, Fields, HistoricalMessage, Json } from '../contract/index.ts'
+import { asFields, isPlainObject } from '../lib/index.ts'
 import { partsText } from '../markdown/index.ts'
 import type { SharedState, SignalContext } from './context.ts'
 import type { HistoryInput } from './history-window.ts'
-import { asFields, isPlainObject } from './json-values.ts'
 import { textLine } from './messages.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { isRemoteTaskLine } from './remote/remembered-task.ts'

@@ -1,10 +1,10 @@
 // The stored state of a paused model run: made when its calls come to wait, read back with what was decided.
 import type { Envelope, Fields, JsonObject, NormalizedMessage } from '../contract/index.ts'
+import { asFields, toJson, toStorableJson, trimmedText } from '../lib/index.ts'
 import type { EndedPause, PauseDecision, Pauses } from './approvals/pauses.ts'
 import { toApprovalEnvelope } from './approvals/pending-action.ts'
 import type { ApprovalTerms } from './approvals/terms.ts'
 import type { AgentContext, SignalContext } from './context.ts'
-import { asFields, toJson, toStorableJson, trimmedText } from './json-values.ts'
 import type { ConversationResult } from './loop/conversation-result.ts'
 import type { ResumePoint } from './loop/options.ts'
 import { toolCallLine } from './messages.ts'

@@ -11,10 +11,10 @@ import {
   textPart,
   writeCommand,
 } from '../contract/index.ts'
+import { isPlainObject } from '../lib/index.ts'
 import { questionPart } from './approvals/approval-messages.ts'
 import type { PendingAction } from './approvals/pending-action.ts'
 import type { AgentReply } from './context.ts'
-import { isPlainObject } from './json-values.ts'
 import type { ConversationResult, OutcomeStatus } from './loop/conversation-result.ts'
 import type { StopCause } from './loop/interrupts.ts'
 import { type EffectAccount, nothingDone } from './steps.ts'

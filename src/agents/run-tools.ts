@@ -1,8 +1,8 @@
 // The tools of one run of a model agent: its own, those of MCP servers and other agents, executed once through the turn's journal.
 import { type Fields, GatewayError, isGatewayError, type Json, type NormalizedMessage } from '../contract/index.ts'
+import { asFields } from '../lib/index.ts'
 import { agentCallTools } from './agent-calls.ts'
 import type { AgentContext, ClientToolReport, SignalContext } from './context.ts'
-import { asFields } from './json-values.ts'
 import type { SharedBudgets } from './loop/budget.ts'
 import { withWatcher } from './loop/events.ts'
 import type { LoopOptions } from './loop/options.ts'

@@ -1,8 +1,8 @@
 // ctx.step: an effect that happens once, journaled. Started is committed before it, finished after it.
 import { GatewayError, isGatewayError, type Json, type StoreWithRetry } from '../contract/index.ts'
 import type { JournalStore, RecordedStep, StepAddress, StepEnd, StepState } from '../db/journal.ts'
+import { asFields, sortedJson } from '../lib/index.ts'
 import type { AgentContext, StepContext, StepOptions } from './context.ts'
-import { asFields, sortedJson } from './json-values.ts'
 
 export type StepDeps = {
   readonly journal: JournalStore

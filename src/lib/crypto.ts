@@ -4,6 +4,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { type BytesRef, GatewayError, type Hmac } from '../contract/index.ts'
 import { toHex } from './bytes.ts'
 import { LruMap } from './cache.ts'
+import { stableStringify } from './json.ts'
 
 export type HmacHeaderOptions = { readonly expectedPrefix?: string; readonly allowRawHex?: boolean }
 
@@ -111,4 +112,9 @@ export function checkClockSkew(timestampMs: number, nowMs: number, tolerance: Cl
   if (nowMs - timestampMs > tolerance.maxAgeMs) return 'stale_timestamp'
   if (timestampMs - nowMs > tolerance.maxAheadMs) return 'future_timestamp'
   return 'fresh'
+}
+
+/** Of a value as JSON makes it. The text says how it was made: `sha256:` and hex. */
+export async function sha256OfJson(value: unknown): Promise<string> {
+  return `sha256:${await sha256Hex(stableStringify(value))}`
 }

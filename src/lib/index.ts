@@ -9,12 +9,32 @@ export {
   equalInConstantTime,
   sha256Bytes,
   sha256Hex,
+  sha256OfJson,
   verifyHmacSha256,
   webHmac,
 } from './crypto.ts'
 export { errorCode } from './errors.ts'
 export type { BoundedJson, JsonRefusal } from './json.ts'
-export { canonicalJson, isPlainObject, jsonByteLength, parseBoundedJson, parseJson } from './json.ts'
+export {
+  arrayOrEmpty,
+  asFields,
+  canonicalJson,
+  isEmptyArray,
+  isJsonValue,
+  isObjectRecord,
+  isPlainObject,
+  jsonByteLength,
+  maxJsonDepth,
+  ownField,
+  parseBoundedJson,
+  parseJson,
+  sortedJson,
+  stableStringify,
+  textList,
+  toJson,
+  toStorableJson,
+  trimmedText,
+} from './json.ts'
 export { readOwnDocument } from './public-url-document.ts'
 export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'

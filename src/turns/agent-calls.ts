@@ -4,7 +4,6 @@
 import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agents/agent-calls.ts'
 import type { ApprovalWish, AskedApproval, Pauses } from '../agents/approvals/pauses.ts'
 import type { Agent, AgentContext, Signal } from '../agents/define-agent.ts'
-import { toStorableJson } from '../agents/json-values.ts'
 import { isRemoteTaskLine, waitingTaskLines } from '../agents/remote/remembered-task.ts'
 import { completeReply } from '../agents/reply.ts'
 import {
@@ -22,6 +21,7 @@ import {
 import { pauseSignals } from '../db/signals.ts'
 import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/call-chain.ts'
 import { readdressMessage } from '../identity/evidence.ts'
+import { toStorableJson } from '../lib/index.ts'
 import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/transcript.ts'
 import { admit } from './admit.ts'
 import type { TurnChain } from './call-chain.ts'

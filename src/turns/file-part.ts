@@ -1,10 +1,8 @@
 // File parts of messages: how they are made, and the text that stands where a file could not be had.
 
-import { stableStringify } from '../agents/json-values.ts'
 import { cleanName, isKnownPart, type Json, type KnownPart, type Part, textPart } from '../contract/index.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
-import { decodeBase64 } from '../lib/index.ts'
-
+import { decodeBase64, stableStringify } from '../lib/index.ts'
 export type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 
 export function isFilePart(part: Part): part is FilePart {

@@ -11,10 +11,10 @@ import {
   type Resolvers,
 } from '../agents/approvals/terms.ts'
 import { shownRequest, toolRequestId } from '../agents/client-tools.ts'
-import { toStorableJson } from '../agents/json-values.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
 import { endsPause, expiryKinds } from '../db/signals.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'
+import { toStorableJson } from '../lib/index.ts'
 import { payloadWithChain, type TurnChain } from './call-chain.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

@@ -3,7 +3,6 @@
 
 import type { AgentContext, ToolCallFacts } from '../agents/context.ts'
 import type { Signal } from '../agents/define-agent.ts'
-import { toJson } from '../agents/json-values.ts'
 import {
   describeError,
   type ErrorSource,
@@ -15,6 +14,7 @@ import {
 } from '../contract/index.ts'
 import type { AppendOutcome } from '../db/runs.ts'
 import type { NewRunEvent } from '../db/turn-rows.ts'
+import { toJson } from '../lib/index.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { getRunId } from './turn-labels.ts'

@@ -2,8 +2,8 @@
 // the session, told to clients that watch as it changes, and kept by the commit that ends the turn. A try that broke off leaves
 // nothing behind, and the next one begins with the same state.
 import type { SharedState } from '../agents/define-agent.ts'
-import { isJsonValue, isPlainObject } from '../agents/json-values.ts'
 import { type ClientData, type Fields, GatewayError, type Json, maxClientDataBytes } from '../contract/index.ts'
+import { isJsonValue, isPlainObject } from '../lib/index.ts'
 
 type Change = { readonly op: 'add' | 'replace' | 'remove'; readonly path: string; readonly value?: Json }
 

@@ -12,7 +12,7 @@ import {
   writeCommand,
 } from '../../contract/index.ts'
 import type { ActionLine, RefusedResolution, Resolution } from '../../db/pending-actions.ts'
-import { isPlainObject } from '../json-values.ts'
+import { isPlainObject } from '../../lib/index.ts'
 import type { PendingAction } from './pending-action.ts'
 import { approverWords } from './terms.ts'
 

@@ -9,7 +9,7 @@ import {
   readWorkspaceScope,
   type WorkspaceScope,
 } from '../../contract/index.ts'
-import { isJsonValue, isPlainObject, ownField, sha256OfJson, trimmedText } from '../json-values.ts'
+import { isJsonValue, isPlainObject, ownField, sha256OfJson, trimmedText } from '../../lib/index.ts'
 import { approvalLine } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'
 

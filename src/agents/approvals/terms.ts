@@ -1,6 +1,6 @@
 // Approval terms: until when, who may decide, in what words.
 import { type AssuranceClass, assuranceClasses, type Fields } from '../../contract/index.ts'
-import { isPlainObject } from '../json-values.ts'
+import { isPlainObject } from '../../lib/index.ts'
 
 /** Roles that a stored grant gives, weakest first. */
 export const approverRoles = ['viewer', 'operator', 'admin'] as const

@@ -1,6 +1,6 @@
 // The result of a run: `agents-api.conversation-result` version 1. Validated, its messages canonical, two blocks derived.
 import { type Envelope, type Fields, GatewayError } from '../../contract/index.ts'
-import { isObjectRecord } from '../json-values.ts'
+import { isObjectRecord } from '../../lib/index.ts'
 import { normalizeMessage } from '../messages.ts'
 import type { LoopRecord } from './events.ts'
 import {

@@ -7,7 +7,7 @@ import {
   readWorkspaceScope,
   type WorkspaceScope,
 } from '../../contract/index.ts'
-import { asFields, isEmptyArray, isPlainObject, textList, trimmedText } from '../json-values.ts'
+import { asFields, isEmptyArray, isPlainObject, textList, trimmedText } from '../../lib/index.ts'
 import { normalizeMessages } from '../messages.ts'
 import { readDeclaration } from '../tools/declaration.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'

@@ -1,6 +1,6 @@
 // The run result for callers and for other runtimes: `agents-api/run-result/v1`.
 import type { Fields } from '../../contract/index.ts'
-import { asFields, isPlainObject, toJson, trimmedText } from '../json-values.ts'
+import { asFields, isPlainObject, toJson, trimmedText } from '../../lib/index.ts'
 
 export const runResultSchemaId = 'agents-api/run-result/v1'
 

@@ -1,7 +1,7 @@
 // The tool calls of one model turn, one after the other: each is announced before it runs and recorded after it, whatever becomes
 // of it.
 import { type Envelope, type Fields, isGatewayError } from '../../contract/index.ts'
-import { toJson } from '../json-values.ts'
+import { toJson } from '../../lib/index.ts'
 import { textLine, toolCallLine, toolResultLine } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'
 import type { CallEnd, ReadyCall, RequestedCall, ToolDeclaration, ToolResult, ToolRunner } from '../tools/tool.ts'

@@ -1,6 +1,6 @@
 // Records of a run's tool calls: results, events, audit.
 import type { Fields } from '../../contract/index.ts'
-import { sha256OfJson } from '../json-values.ts'
+import { sha256OfJson } from '../../lib/index.ts'
 import { redactParameters, type Sensitivity } from '../tools/redact.ts'
 import type { ToolResult } from '../tools/tool.ts'
 

@@ -3,8 +3,8 @@
 
 import type { LanguageModel } from 'ai'
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
+import { asFields } from '../../lib/index.ts'
 import { sleep } from '../../lib/time.ts'
-import { asFields } from '../json-values.ts'
 import type { Model, ModelFailure, ModelTurn } from './model.ts'
 
 export type RetryPolicy = {

@@ -2,7 +2,7 @@
 // shown.
 import type { JSONValue, ModelMessage } from 'ai'
 import { type Envelope, isKnownPart, type Part } from '../../contract/index.ts'
-import { asFields } from '../json-values.ts'
+import { asFields } from '../../lib/index.ts'
 import type { ModelRequest } from './model.ts'
 
 export type SafeName = (toolName: string) => string

@@ -2,7 +2,7 @@
 // between the two. The run itself, its transcript and its events hold people's words alone.
 
 import { cleanName, type Envelope, type Fields } from '../../contract/index.ts'
-import { asFields, trimmedText } from '../json-values.ts'
+import { asFields, trimmedText } from '../../lib/index.ts'
 import type { Model } from './model.ts'
 
 export type Speakers = {

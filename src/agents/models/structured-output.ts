@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { type Fields, GatewayError } from '../../contract/index.ts'
-import { isPlainObject } from '../json-values.ts'
+import { isPlainObject } from '../../lib/index.ts'
 import { addUsage } from '../loop/conversation-result.ts'
 import { textLine } from '../messages.ts'
 import { validateArguments } from '../tools/json-schema.ts'

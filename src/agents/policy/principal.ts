@@ -1,6 +1,6 @@
 // What tool policies need to know about the principal. Identity decides who that is; here it is only read.
 import { autonomousSources, type Fields } from '../../contract/index.ts'
-import { asFields, isPlainObject, ownField } from '../json-values.ts'
+import { asFields, isPlainObject, ownField } from '../../lib/index.ts'
 
 const safeKeys = [
   'effective_agent_id',

@@ -2,8 +2,8 @@
 
 import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet, type JWK } from 'jose'
 import { type Fields, formatAddress, GatewayError, parseAddress } from '../../contract/index.ts'
+import { asFields, isPlainObject, stableStringify } from '../../lib/index.ts'
 import type { RemoteAccess } from '../context.ts'
-import { asFields, isPlainObject, stableStringify } from '../json-values.ts'
 import type { Egress } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
 import { maxCardBytes, readRemoteJson } from './read-body.ts'

@@ -1,8 +1,8 @@
 // One call of a remote agent: what may be read for it, until when, its journaled steps, and how it is cancelled.
 
 import { isGatewayError, type Json, type JsonObject, type NormalizedMessage, type Part } from '../../contract/index.ts'
+import { isPlainObject, sha256OfJson } from '../../lib/index.ts'
 import type { AgentContext, NextHop } from '../context.ts'
-import { isPlainObject, sha256OfJson } from '../json-values.ts'
 import { type CardCache, chooseInterface, discoverCard, type RemoteCard } from './agent-card.ts'
 import { createEgress, createRemoteClient, type Egress, type RemoteClient } from './client.ts'
 import { isRemoteFault, remoteUnavailable } from './fault.ts'

@@ -1,7 +1,7 @@
 // What a conversation remembers of a remote agent: its task and context, and where they are. A line of the transcript, stored
 // with the turn that came to it and erased with the session; no model and no person is shown it.
 import { type Envelope, envelopeSchemaId, envelopeVersion, type JsonObject } from '../../contract/index.ts'
-import { asFields } from '../json-values.ts'
+import { asFields } from '../../lib/index.ts'
 import { isTaskWaiting, type RemoteState } from './task.ts'
 import type { RemoteInterface } from './wire.ts'
 

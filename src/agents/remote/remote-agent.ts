@@ -1,8 +1,8 @@
 // An agent outside this gateway, spoken to over A2A: found by its card, asked once, followed until its task rests. What a crash
 // must not lose is a step of the journal: whom we ask under which ids, the task that came of it, and its answer.
 import type { NormalizedMessage } from '../../contract/index.ts'
+import { isPlainObject } from '../../lib/index.ts'
 import type { AgentContext, AgentReply, RemoteAccess } from '../context.ts'
-import { isPlainObject } from '../json-values.ts'
 import type { CardCache } from './agent-card.ts'
 import { answerStep, askStep, type Opened, openCall, openStep, type RemoteCall } from './call.ts'
 import { createEgress, createRemoteClient } from './client.ts'

@@ -1,7 +1,7 @@
 // The call gate: rules about the order of tool calls, which call may come now, and whether the run may end. Decided from the
 // transcript alone, so that a resumed run decides alike.
 import type { Envelope, Fields } from '../../contract/index.ts'
-import { asFields, isPlainObject, textList, trimmedText } from '../json-values.ts'
+import { asFields, isPlainObject, textList, trimmedText } from '../../lib/index.ts'
 import type { CompletionGate } from '../loop/options.ts'
 import type { PreToolMediator } from './mediate.ts'
 

@@ -9,8 +9,7 @@
 // ended as unknown           made                                                 corrected: it may have happened
 
 import type { Fields } from '../../contract/index.ts'
-import { sha256Hex } from '../../lib/index.ts'
-import { asFields, sha256OfJson, stableStringify } from '../json-values.ts'
+import { asFields, sha256Hex, sha256OfJson, stableStringify } from '../../lib/index.ts'
 import type { FailureGuard, SpinGuard } from '../loop/options.ts'
 import type { ToolCatalog } from './catalog.ts'
 import { redactParameters } from './redact.ts'

@@ -2,7 +2,7 @@
 // tell apart are never both in.
 
 import type { Fields } from '../../contract/index.ts'
-import { asFields, isPlainObject, textList, trimmedText } from '../json-values.ts'
+import { asFields, isPlainObject, textList, trimmedText } from '../../lib/index.ts'
 import { type DeclarationForm, type DeclarationReading, readDeclaration } from './declaration.ts'
 import { requiredByProperties } from './parameters.ts'
 import type { RejectedDeclaration, ToolDeclaration } from './tool.ts'

@@ -2,7 +2,7 @@
 // shown. Patterns are not run, because a schema may come from a stranger and a regular expression can take for ever; unknown
 // keywords say nothing. Depth, faults and work are bounded.
 import type { Fields } from '../../contract/index.ts'
-import { arrayOrEmpty, isPlainObject, ownField, stableStringify } from '../json-values.ts'
+import { arrayOrEmpty, isPlainObject, ownField, stableStringify } from '../../lib/index.ts'
 
 export type ArgumentFault = { readonly path: string; readonly message: string }
 

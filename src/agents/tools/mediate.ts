@@ -1,7 +1,7 @@
 // Mediation, the last decision before a tool runs. The mediator must say plainly that the call may proceed: an exception, a
 // silence or an unknown word is a no.
 import type { Envelope, Fields } from '../../contract/index.ts'
-import { asFields, isPlainObject, trimmedText } from '../json-values.ts'
+import { asFields, isPlainObject, trimmedText } from '../../lib/index.ts'
 import { runWithDeadline } from './deadline.ts'
 import {
   type PreparedCall,

@@ -1,10 +1,10 @@
 // Tool calls inside a run, from what the model asked to what is kept of it.
 import { readPendingAction, toApprovalEnvelope } from '../../../src/agents/approvals/pending-action.ts'
-import { asFields } from '../../../src/agents/json-values.ts'
 import { runtimeToolPending } from '../../../src/agents/tools/tool.ts'
 import { createResultTruncator } from '../../../src/agents/tools/tool-result.ts'
 import type { ToolRunnerDeps } from '../../../src/agents/tools/tool-runner.ts'
 import type { Fields } from '../../../src/contract/index.ts'
+import { asFields } from '../../../src/lib/index.ts'
 import { call, calling, deskOf, type Looped, looped, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 

@@ -1,8 +1,8 @@
 // What is stored and shown of parameters, and what never is.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sha256OfJson, stableStringify } from '../../../../src/agents/json-values.ts'
 import { isSensitiveKey, redactParameters } from '../../../../src/agents/tools/redact.ts'
+import { sha256OfJson, stableStringify } from '../../../../src/lib/index.ts'
 
 const secret = 'zq-SECRET-qz'
 /** Keys without dots and stars: those mean something in a declared path. */
