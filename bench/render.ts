@@ -1,6 +1,6 @@
 // Scenario `render`: what it costs to turn an answer of a model into what a platform accepts, beside the renderers of others.
 import { fileURLToPath } from 'node:url'
-import { corpusAnswers } from '../test/unit/rendering/corpus/answers.ts'
+import { corpusAnswers } from '../test/unit/markdown/corpus/answers.ts'
 import type { Asked } from './arguments.ts'
 import { waitForQuiet } from './quiet.ts'
 import { own, type Renderer } from './render/own.ts'
@@ -32,7 +32,7 @@ type RenderSample = {
 type RenderSummary = { readonly subject: string; readonly cpuMicrosPerKb: Spread }
 
 export async function runRender(asked: Asked, say: Say): Promise<ScenarioResults> {
-  const answers = corpusAnswers(fileURLToPath(new URL('../test/unit/rendering/corpus/answers', import.meta.url)))
+  const answers = corpusAnswers(fileURLToPath(new URL('../test/fixtures/answers', import.meta.url)))
   const texts = answers.map(({ markdown }) => ({ markdown, bytes: Buffer.byteLength(markdown) }))
   const renderers = await loadRenderers(asked.subjects)
   for (const [subject, renderer] of renderers) prove(subject, renderer)
@@ -53,7 +53,7 @@ export async function runRender(asked: Asked, say: Say): Promise<ScenarioResults
 /** Theirs are packages of the bench's own, installed before this program was started (bench/run.js). */
 async function loadRenderers(subjects: readonly string[]): Promise<readonly (readonly [string, Renderer])[]> {
   const isRivalAsked = subjects.some((subject) => rivalNames.includes(subject))
-  const file = new URL('../bench/render/rivals.js', import.meta.url).href
+  const file = new URL('./render/rivals.js', import.meta.url).href
   const { rivals }: { rivals: Readonly<Record<string, Renderer>> } = isRivalAsked ? await import(file) : { rivals: {} }
   return subjects.map((subject) => {
     const renderer = own[subject] ?? rivals[subject]

@@ -5,7 +5,7 @@ import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import type { Model } from '../../src/agents/models/model.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { type NormalizedMessage, textPart } from '../../src/contract/index.ts'
-import { loneContext } from '../../test/doubles/lone-context.ts'
+import { loneContext } from '../../test/doubles/agent-context.ts'
 
 const words = 'It will be here on Sunday.'
 const instructions = 'You are the concierge of a shop for lamps. Be brief.'

@@ -2,9 +2,9 @@
 // on both the books balance, and the person is told why.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, type CrashTestOptions, check, equal, eventually, fact, type Line, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createScene, type Scene } from './scene.ts'
 
 const questions = { ci: 3, full: 20 } as const
 const answerMs = 60_000

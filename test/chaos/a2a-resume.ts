@@ -3,9 +3,9 @@
 // has seen every event of the log once and nothing else.
 import { type ResumingClient, startClient } from './a2a-client.ts'
 import { auditStreams } from './a2a-stream-audit.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, type CrashTestOptions, check, equal, eventually, fact, type Line, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createScene, type Scene } from './scene.ts'
 import { dropLeases } from './steps.ts'
 import { startWordsModel, type WordsModel, wordsWish } from './words-model.ts'
 

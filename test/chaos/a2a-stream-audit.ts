@@ -2,8 +2,8 @@
 import { statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { ResumingClient, SeenEvent } from './a2a-client.ts'
+import type { Scene } from './crash-setup.ts'
 import { fact, type Line, zero } from './crash-test.ts'
-import type { Scene } from './scene.ts'
 
 type Row = {
   readonly taskId: string

@@ -2,10 +2,10 @@
 // Killed between the effect and the commit: a tool with keys gets the same key, any other ends as unknown and is told.
 import { statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { createApprovalDesk } from './approval-desk.ts'
+import { createApprovalDesk } from './approval-operator.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, delay, equal, fact, type Line, within, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createScene, type Scene } from './scene.ts'
 import type { FailpointPlan } from './subject-settings.ts'
 
 const sizes = { ci: { rounds: 1 }, full: { rounds: 15 } } as const

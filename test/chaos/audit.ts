@@ -1,10 +1,10 @@
 // The books against counters kept outside: 2xx seen by the platform, messages seen by the vendor, per connection.
 
+import type { Scene } from './crash-setup.ts'
 import { check, equal, fact, type Line, zero } from './crash-test.ts'
 import { type Ledger, readLedger } from './ledger.ts'
 import { type BooksLine, interrupted, listLimit, type Operator } from './operator.ts'
 import { keyOf, type Platform, type Update } from './platform.ts'
-import type { Scene } from './scene.ts'
 
 export type Audit = { readonly lines: readonly Line[]; readonly ledger: Ledger }
 

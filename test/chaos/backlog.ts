@@ -1,8 +1,8 @@
 // The second half of burst: calm lanes are timed without a backlog, beside one that waits, and beside one that drains.
 import type { Answers } from './answers.ts'
+import type { Scene } from './crash-setup.ts'
 import { type CrashTestOptions, check, equal, eventually, fact, type Line, within } from './crash-test.ts'
 import type { Update } from './platform.ts'
-import type { Scene } from './scene.ts'
 import { median, spread } from './timing.ts'
 
 const sizes = { ci: { backlog: 200, rounds: 5 }, full: { backlog: 10_000, rounds: 40 } } as const

@@ -3,9 +3,9 @@
 import { createAnswers } from './answers.ts'
 import { audit } from './audit.ts'
 import { measureBacklog } from './backlog.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, equal, eventually, fact, type Line, zero } from './crash-test.ts'
 import { keyOf, type Update } from './platform.ts'
-import { createScene, type Scene } from './scene.ts'
 import type { Wish } from './subject-settings.ts'
 
 const room = 'room'

@@ -1,10 +1,10 @@
 // cancel: runs with long lists of tool calls are stopped by a command that reached the other replica. What counts is the tool:
 // after the stop was acknowledged it hears of at most the one call that was under way.
 import { shortList, startCancelModel } from './cancel-model.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, type CrashTestOptions, check, equal, eventually, fact, type Line, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import type { Update } from './platform.ts'
-import { createScene, type Scene } from './scene.ts'
 import type { Wish } from './subject-settings.ts'
 
 const waitMs = 90_000

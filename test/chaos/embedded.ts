@@ -7,6 +7,7 @@ import { openPostgres } from '../../src/db/postgres.ts'
 import { isPostmasterOfFolder, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedFolder } from '../../src/node/embedded-postgres.ts'
 import { audit } from './audit.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import {
   type CrashTest,
   type CrashTestOptions,
@@ -21,7 +22,6 @@ import {
 import { createFreezer } from './freezer.ts'
 import { StartRefused } from './gateway-process.ts'
 import { fencing, replicaConnections, slowVendors, stopPlans } from './replicas.ts'
-import { createScene, type Scene } from './scene.ts'
 
 const sizes = {
   ci: { leaseMs: 1200, conversations: 16, kills: 3, hits: 3 },

@@ -4,6 +4,7 @@
 import { statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { freePort } from '../doubles/free-port.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import {
   type CrashTest,
   type CrashTestOptions,
@@ -18,7 +19,6 @@ import {
 } from './crash-test.ts'
 import { auditPeople, deliveredTo } from './fediverse-audit.ts'
 import { type People, settlePeople } from './fediverse-people.ts'
-import { createScene, type Scene } from './scene.ts'
 import type { FailpointPlan } from './subject-settings.ts'
 
 const around = (...names: readonly string[]): readonly string[] =>

@@ -1,11 +1,11 @@
 // flood: replies of one to four parts in every class of idempotent sending, to vendors that answer 429 at random and lose
 // one answer in five, half of them after they did what was asked; and a few whose second part is refused for good.
 import type { SendClass } from '../doubles/loopback/deliver.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, equal, fact, type Line, zero } from './crash-test.ts'
 import { type AskedReply, type FloodLedger, readFlood } from './flood-ledger.ts'
 import { type FloodedVendor, floodVendor } from './flood-vendor.ts'
 import { partLimit } from './part-text.ts'
-import { createScene, type Scene } from './scene.ts'
 
 const classes: readonly SendClass[] = ['client-id', 'lookup', 'edit', 'none']
 

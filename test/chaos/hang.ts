@@ -1,11 +1,12 @@
 // hang: more chats than there are slots hang in one agent on one connection, some before their effect and some after it. People
 // who talk with another agent, or on another connection, are answered at once and in order: beside the hanging ones, beside a
 // flood for the agent that hangs, and after kill -9, when all that hung begins anew.
+
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, equal, eventually, fact, type Line, type Scale, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createScene, type Scene } from './scene.ts'
+import { watchVitalSigns } from './process-health.ts'
 import { adminToken, type Wish } from './subject-settings.ts'
-import { watchVitalSigns } from './vital-signs.ts'
 
 const sizes = {
   ci: { hanging: 72, flood: 100, people: 8, messages: 4, deadlineMs: 12_000, leaseMs: 3_000, settleMs: 180_000 },

@@ -4,8 +4,8 @@
 // Rows read per message are counted beside the times: they are the same on every machine, and tell at any scale.
 import { createAnswers } from './answers.ts'
 import { audit } from './audit.ts'
+import { createScene } from './crash-setup.ts'
 import { type CrashTest, check, equal, fact, type Line, type Scale, within } from './crash-test.ts'
-import { createScene } from './scene.ts'
 import { median, milliseconds } from './timing.ts'
 import type { Effect } from './tool-stub.ts'
 

@@ -2,6 +2,7 @@
 // Phase A: the platform delivers again only what never got a 2xx. Phase B: it delivers everything again.
 import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts'
 import { audit } from './audit.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import {
   type CrashTest,
   type CrashTestOptions,
@@ -15,7 +16,6 @@ import {
 } from './crash-test.ts'
 import { failpointNames, planKill } from './failpoints.ts'
 import type { Update } from './platform.ts'
-import { createScene, type Scene } from './scene.ts'
 import type { Wish } from './subject-settings.ts'
 
 const connections = [

@@ -1,10 +1,10 @@
 // mail: a gateway killed at every step between DATA and the reply that is handed over, while people write and their servers try again
 // until they hear 250. Nothing that was taken is lost, and nobody sees a second reply: every copy of one has the same Message-ID.
-import { draftMail } from '../doubles/mail-maker.ts'
+import { draftMail } from '../doubles/signed-mails.ts'
 import { startSmtpSink, type TakenMail } from '../doubles/smtp-sink.ts'
 import { submit } from '../doubles/submit-mail.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, delay, equal, eventually, fact, type Line, within, zero } from './crash-test.ts'
-import { createScene, type Scene } from './scene.ts'
 
 const statements = [
   'accept_with_more',

@@ -3,14 +3,14 @@
 // it held is thrown away: every message has its effect once and its reply once, and nothing ends unknown.
 import { startPostgresServer } from '../setup/postgres-server.ts'
 import { audit } from './audit.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, delay, eventually, fact, type Line, type Scale, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import type { Ledger } from './ledger.ts'
 import { type Outage, outagesOf } from './outages.ts'
 import { keyOf, type Platform, type Update } from './platform.ts'
-import { createScene, type Scene } from './scene.ts'
+import { memoryInUse, type VitalSigns, watchVitalSigns } from './process-health.ts'
 import { milliseconds } from './timing.ts'
-import { memoryInUse, type VitalSigns, watchVitalSigns } from './vital-signs.ts'
 
 /**
  * The promise is 2.5 s, and back soon after. At ci scale the machine may stand still for seconds: an outage then lasts until

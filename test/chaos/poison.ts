@@ -3,11 +3,11 @@
 // stands behind them in their conversations goes on; the others are all answered, once and in order, however long they take.
 // Meanwhile the gateway is stopped in order, again and again: that is no death.
 import { audit } from './audit.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, delay, equal, eventually, fact, type Line, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import { interrupted } from './operator.ts'
 import { keyOf, type Update } from './platform.ts'
-import { createScene, type Scene } from './scene.ts'
 import type { Death, Wish } from './subject-settings.ts'
 
 const sizes = {

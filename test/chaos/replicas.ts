@@ -1,11 +1,11 @@
 // replicas: two processes on one PostgreSQL, one frozen longer than its lease again and again while the other takes over.
 import { audit } from './audit.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, delay, equal, fact, type Line, type Scale, zero } from './crash-test.ts'
 import { createFreezer, type Freezer } from './freezer.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import type { Update } from './platform.ts'
 import { sendSameUpdate } from './same-update.ts'
-import { createScene, type Scene } from './scene.ts'
 import { staleCalls, staleEffects } from './stale-effects.ts'
 import type { FailpointPlan } from './subject-settings.ts'
 

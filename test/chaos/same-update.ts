@@ -1,9 +1,9 @@
 // The same update a hundred times in parallel, at every process, on two connections that use equal ids.
 import type { SendClass } from '../doubles/loopback/deliver.ts'
+import type { Scene } from './crash-setup.ts'
 import { check, equal, fact, type Line } from './crash-test.ts'
 import type { DeadLine } from './operator.ts'
 import type { Update } from './platform.ts'
-import type { Scene } from './scene.ts'
 
 const copies = 100
 /** Longer than a busy machine stands still: each copy is to be told what it was. */

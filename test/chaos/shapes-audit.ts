@@ -3,7 +3,7 @@ import type { VendorMessage } from '../doubles/vendor-stub.ts'
 import { check, equal, fact, type Line, zero } from './crash-test.ts'
 import type { BooksLine } from './operator.ts'
 import { keyOf, type Platform } from './platform.ts'
-import type { StoredMessage, StoredTurn } from './shapes-desk.ts'
+import type { StoredMessage, StoredTurn } from './shapes-operator.ts'
 import { idsInReply, unsure } from './shapes-order.ts'
 import type { Shop, ShopCall } from './shapes-shop.ts'
 

@@ -1,6 +1,6 @@
 // The people of the crash test `shapes`: they order in bursts, change their minds while they wait, and lose their access for a while.
 
-import type { Scene } from './scene.ts'
+import type { Scene } from './crash-setup.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import { type ShapeName, shapeNames } from './shapes-agents.ts'
 import { idsInReply, type Order, type OrderKind, type OrderWish, orderText } from './shapes-order.ts'

@@ -1,5 +1,7 @@
 // shapes: agents as people write them, under messages that come in bursts and are merged, killed, ended, frozen and failing in the
 // middle of their turns; between two tries people edit, delete and lose their access, and dead letters are tried again.
+
+import { createScene, type Scene } from './crash-setup.ts'
 import {
   type CrashTest,
   type CrashTestOptions,
@@ -12,10 +14,9 @@ import {
 } from './crash-test.ts'
 import { createFreezer } from './freezer.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createScene, type Scene } from './scene.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import { auditShapes } from './shapes-audit.ts'
-import { createShapesDesk, readStored, type ShapesDesk } from './shapes-desk.ts'
+import { createShapesDesk, readStored, type ShapesDesk } from './shapes-operator.ts'
 import { createPeople, type People } from './shapes-people.ts'
 import { startShop } from './shapes-shop.ts'
 import type { FailpointPlan } from './subject-settings.ts'

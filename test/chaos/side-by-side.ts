@@ -1,9 +1,9 @@
 // upgrade, first half: an older and a newer release work on one PostgreSQL, and every conversation speaks to both in turn.
 
+import type { Scene } from './crash-setup.ts'
 import { check, fact, type Line, type Scale, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import { keyOf } from './platform.ts'
-import type { Scene } from './scene.ts'
 import { createIntake, type Intake, type Pair, trespasses } from './two-releases.ts'
 
 const sizes = { ci: { conversations: 8, messages: 6 }, full: { conversations: 100, messages: 20 } } as const

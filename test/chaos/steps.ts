@@ -4,6 +4,7 @@
 import { statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { ScriptedModelServer } from '../doubles/scripted-model-server.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import {
   type CrashTest,
   type CrashTestOptions,
@@ -15,7 +16,6 @@ import {
   within,
   zero,
 } from './crash-test.ts'
-import { createScene, type Scene } from './scene.ts'
 import { finalText, startStepsModel, stepCount } from './steps-model.ts'
 import type { FailpointPlan } from './subject-settings.ts'
 

@@ -2,7 +2,7 @@
 import { Agent, request as httpRequest } from 'node:http'
 import type { Fediverse } from '../doubles/fediverse.ts'
 import { aMention, type Person, personKeys, settlePerson } from '../doubles/fediverse-person.ts'
-import { draftMail } from '../doubles/mail-maker.ts'
+import { draftMail } from '../doubles/signed-mails.ts'
 import { submit } from '../doubles/submit-mail.ts'
 import { delay } from './crash-test.ts'
 import { accounts, type StrangersGateway } from './strangers-gateway.ts'

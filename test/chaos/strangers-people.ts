@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { Fediverse } from '../doubles/fediverse.ts'
 import { aMention, type Person, personKeys, settlePerson } from '../doubles/fediverse-person.ts'
-import { draftMail, signMail } from '../doubles/mail-maker.ts'
+import { draftMail, signMail } from '../doubles/signed-mails.ts'
 import type { SlackApi } from '../doubles/slack-api.ts'
 import type { SmtpSink } from '../doubles/smtp-sink.ts'
 import { submit } from '../doubles/submit-mail.ts'

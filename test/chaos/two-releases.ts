@@ -1,9 +1,9 @@
 // Two releases on one database: who took which message in, and who must not have touched what the other one wrote.
 
+import type { Scene } from './crash-setup.ts'
 import { delay } from './crash-test.ts'
 import type { GatewayProcess, Release } from './gateway-process.ts'
 import { keyOf, type Update } from './platform.ts'
-import type { Scene } from './scene.ts'
 
 /** The elder cannot read what the junior writes; the junior reads both. */
 export type Pair = { readonly elder: Release; readonly junior: Release }

@@ -4,10 +4,10 @@
 import { type Database, statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { audit } from './audit.ts'
+import { createScene, type Scene } from './crash-setup.ts'
 import { type CrashTest, check, type Line } from './crash-test.ts'
+import { handOver } from './deploy-handover.ts'
 import { StartRefused } from './gateway-process.ts'
-import { handOver } from './hand-over.ts'
-import { createScene, type Scene } from './scene.ts'
 import { workSideBySide } from './side-by-side.ts'
 import type { Pair } from './two-releases.ts'
 

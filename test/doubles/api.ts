@@ -6,7 +6,7 @@ import type { Environment, ParleyConfig } from '../../src/config.ts'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
 import type { Database } from '../../src/db/client.ts'
 import type { Runtime } from '../../src/gateway/assemble.ts'
-import { putToWork } from './at-work.ts'
+import { putToWork } from './background-gateway.ts'
 import { createTestApp, operatorToken } from './test-app.ts'
 import { createTestGateway, type TestGateway } from './test-gateway.ts'
 

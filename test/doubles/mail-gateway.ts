@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.ts'
 import { runParley } from './gateway-child.ts'
-import type { MailKey } from './mail-maker.ts'
 import { startParley } from './parley-process.ts'
+import type { MailKey } from './signed-mails.ts'
 
 export type MailGateway = {
   readonly domain: string

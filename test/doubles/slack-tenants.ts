@@ -12,7 +12,7 @@ import type {
 import { webHmac } from '../../src/lib/index.ts'
 import { attemptAt, replySaying } from '../unit/contract/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'
-import { memoryNotes } from './memory-notes.ts'
+import { memoryNotes } from './memory-ttl-store.ts'
 
 export const signingSecret = '8f742231b10e8888abcd99yyyzzz85a5'
 export const connection = { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' }

@@ -1,7 +1,7 @@
 // A tool that says when it began and ends when its door is opened.
 import * as z from 'zod'
 import { defineTool, type Tool } from '../../src/agents/tools/define-tool.ts'
-import type { Door } from './at-work.ts'
+import type { Door } from './background-gateway.ts'
 
 export function slowTool(acted: string[], door: () => Door): Tool {
   return defineTool({

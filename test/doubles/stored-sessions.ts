@@ -5,8 +5,8 @@ import { type Database, statement } from '../../src/db/client.ts'
 import { createInboxStore, type InboxDraft } from '../../src/db/inbox.ts'
 import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
 import { createTurnStore } from '../../src/db/turns.ts'
-import { aDraft, aMessage } from './drafts.ts'
-import { silentEnd } from './turn-end.ts'
+import { aDraft, aMessage } from './inbox-drafts.ts'
+import { silentEnd } from './turn-result.ts'
 
 let count = 0
 

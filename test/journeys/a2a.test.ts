@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { a2aChannel } from '../../adapters/a2a/index.ts'
 import { type A2aPeer, aMessage, bindings, startA2a } from '../doubles/a2a-peer.ts'
-import { until } from '../doubles/at-work.ts'
+import { until } from '../doubles/background-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 describeOnDatabase('A2A', (database) => {

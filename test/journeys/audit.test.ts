@@ -5,7 +5,7 @@ import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent
 import type { createApp } from '../../src/api/app.ts'
 import { type AccessRule, GatewayError, textOf } from '../../src/contract/index.ts'
 import { type Database, type Statement, statement } from '../../src/db/client.ts'
-import { putToWork, until } from '../doubles/at-work.ts'
+import { putToWork, until } from '../doubles/background-gateway.ts'
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { anAction, aRequest, pauseTurn } from '../doubles/paused-turn.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'

@@ -4,7 +4,7 @@ import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { ConnectionConfig } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'
+import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'

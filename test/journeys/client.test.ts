@@ -6,7 +6,7 @@ import { type AgentContext, defineAgent } from '../../src/agents/define-agent.ts
 import { createClient, type ParleyClient, ParleyError, type RunInput, type StreamedEvent } from '../../src/client.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Api, startApi } from '../doubles/api.ts'
-import { until } from '../doubles/at-work.ts'
+import { until } from '../doubles/background-gateway.ts'
 import { type DocumentedFetch, documentedFetch } from '../doubles/documented-fetch.ts'
 import { aRequest, owner, pauseTurn } from '../doubles/paused-turn.ts'
 import { madeToken } from '../doubles/tokens.ts'

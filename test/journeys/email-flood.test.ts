@@ -1,8 +1,8 @@
 // One person who writes a hundred mails at once is answered so often and no more; whoever else writes is answered.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { statement } from '../../src/db/client.ts'
-import { draftMail } from '../doubles/mail-maker.ts'
-import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'
+import { localDomain, type MailScene, openMailScene } from '../doubles/mail-setup.ts'
+import { draftMail } from '../doubles/signed-mails.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 

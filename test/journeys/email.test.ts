@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
-import { draftMail, mailKey, signMail } from '../doubles/mail-maker.ts'
-import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'
-import { startNameServer } from '../doubles/name-server.ts'
+import { startNameServer } from '../doubles/dns-server.ts'
+import { localDomain, type MailScene, openMailScene } from '../doubles/mail-setup.ts'
+import { draftMail, mailKey, signMail } from '../doubles/signed-mails.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 

@@ -13,7 +13,7 @@ import type { Fault } from '../doubles/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
-import { documentedStory, evenStory } from '../unit/operator/story-document.ts'
+import { documentedStory, evenStory } from '../unit/api/timeline-document.ts'
 
 const states = statement('test_states', `select state from inbox where message_id = $1`)
 const pause = (mode: string) => statement('test_pause', `update lanes set mode = '${mode}'`)

@@ -1,7 +1,7 @@
 // Signs of life while a turn takes a while: few, never in the way, and none where a growing reply says it already.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
-import { until } from '../doubles/at-work.ts'
+import { until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'

@@ -7,7 +7,7 @@ import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { statement } from '../../src/db/client.ts'
 import { type Api, type ApiAnswer, startApi } from '../doubles/api.ts'
-import { createDoor, until } from '../doubles/at-work.ts'
+import { createDoor, until } from '../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 

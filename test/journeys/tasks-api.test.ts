@@ -5,7 +5,7 @@ import { taskResultSchema } from '../../src/api/task-schemas.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
-import { createDoor, until } from '../doubles/at-work.ts'
+import { createDoor, until } from '../doubles/background-gateway.ts'
 import { madeToken } from '../doubles/tokens.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 

@@ -8,7 +8,7 @@ import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/lib/index.ts'
 import { aMessage, type Body } from '../../doubles/a2a-peer.ts'
-import { type A2aCase, refused, type Scene } from './scene.ts'
+import { type A2aCase, refused, type Scene } from './a2a-setup.ts'
 
 const cardPath = '/a2a/demo/.well-known/agent-card.json'
 const rootPath = '/.well-known/agent-card.json'

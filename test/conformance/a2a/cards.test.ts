@@ -1,5 +1,6 @@
 // A2A cases: cards.
+
+import { conformA2a } from './a2a-setup.ts'
 import { cardCases } from './card-cases.ts'
-import { conformA2a } from './scene.ts'
 
 conformA2a('A2A cards', cardCases)

@@ -5,9 +5,9 @@ import { coverage } from './coverage.ts'
 
 const sources = import.meta.glob<string>(
   [
-    '../../unit/adapters/*.ts',
+    '../../unit/adapters/a2a/*.ts',
     '../../{journeys,process/journeys}/*.ts',
-    '../../db/storage/*.ts',
+    '../../db/statements/*.ts',
     '../../security/identity/*.ts',
     '../../unit/identity/issuers/*.ts',
     './*-cases.ts',

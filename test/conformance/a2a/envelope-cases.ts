@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { textOf } from '../../../src/contract/index.ts'
 import { aMessage, answerOf, type Body } from '../../doubles/a2a-peer.ts'
-import { type A2aCase, refused, requiredExtension, type Scene, sent } from './scene.ts'
+import { type A2aCase, refused, requiredExtension, type Scene, sent } from './a2a-setup.ts'
 
 const type = { 'content-type': 'application/json' }
 const post = (body: string, headers: Readonly<Record<string, string>> = type) => ({ method: 'POST', body, headers })

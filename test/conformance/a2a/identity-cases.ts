@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { textOf } from '../../../src/contract/index.ts'
 import { aMessage, type Body, bindings } from '../../doubles/a2a-peer.ts'
 import { hopHeaders } from '../../doubles/api.ts'
-import { type A2aCase, refused, sent } from './scene.ts'
+import { type A2aCase, refused, sent } from './a2a-setup.ts'
 
 const evidence = (changes: Body = {}): Body => ({
   subject: 'slack:T1/U1',

@@ -1,5 +1,6 @@
 // A2A cases: identity.
+
+import { conformA2a } from './a2a-setup.ts'
 import { identityCases } from './identity-cases.ts'
-import { conformA2a } from './scene.ts'
 
 conformA2a('A2A identity', identityCases)

@@ -1,8 +1,8 @@
 // Version 0.3, a translation at the edge.
 import { expect } from 'vitest'
 import { aMessage, type Body, streamOf } from '../../doubles/a2a-peer.ts'
-import { until } from '../../doubles/at-work.ts'
-import { type A2aCase, type Scene, sent } from './scene.ts'
+import { until } from '../../doubles/background-gateway.ts'
+import { type A2aCase, type Scene, sent } from './a2a-setup.ts'
 
 const headers = { 'a2a-version': '' }
 const type = { 'content-type': 'application/json' }

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { pushTargetProblem } from '../../../adapters/a2a/push.ts'
 import { aMessage, type Binding, type Body } from '../../doubles/a2a-peer.ts'
-import { type A2aCase, refused, type Scene, sent } from './scene.ts'
+import { type A2aCase, refused, type Scene, sent } from './a2a-setup.ts'
 
 const url = 'https://hooks.example/a2a'
 const create = 'CreateTaskPushNotificationConfig'

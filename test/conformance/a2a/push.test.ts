@@ -1,5 +1,6 @@
 // A2A cases: push notification configs.
+
+import { conformA2a } from './a2a-setup.ts'
 import { pushCases } from './push-cases.ts'
-import { conformA2a } from './scene.ts'
 
 conformA2a('A2A push', pushCases)

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import { textOf } from '../../../src/contract/index.ts'
 import { aMessage, type Body } from '../../doubles/a2a-peer.ts'
-import { until } from '../../doubles/at-work.ts'
-import { type A2aCase, refused, type Scene, sent } from './scene.ts'
+import { until } from '../../doubles/background-gateway.ts'
+import { type A2aCase, refused, type Scene, sent } from './a2a-setup.ts'
 
 const wrong = async (scene: Scene, binding: Parameters<A2aCase['run']>[1], message: Body) =>
   (await refused(scene, binding, 'SendMessage', { message })).fields

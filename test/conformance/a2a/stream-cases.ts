@@ -1,8 +1,8 @@
 // Streams.
 import { expect } from 'vitest'
 import { aMessage, type Binding, type Body, type Stream } from '../../doubles/a2a-peer.ts'
-import { until } from '../../doubles/at-work.ts'
-import { type A2aCase, refused, type Scene, sent } from './scene.ts'
+import { until } from '../../doubles/background-gateway.ts'
+import { type A2aCase, refused, type Scene, sent } from './a2a-setup.ts'
 
 const kinds = ({ frames }: Stream): readonly string[] =>
   frames.map(({ body }) => {

@@ -1,5 +1,5 @@
 // A2A cases: streams.
-import { conformA2a } from './scene.ts'
+import { conformA2a } from './a2a-setup.ts'
 import { streamCases } from './stream-cases.ts'
 
 conformA2a('A2A streams', streamCases)

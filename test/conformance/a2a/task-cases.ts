@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
 import { aMessage, type Binding, type Body } from '../../doubles/a2a-peer.ts'
-import { until } from '../../doubles/at-work.ts'
-import { type A2aCase, refused, type Scene, sent } from './scene.ts'
+import { until } from '../../doubles/background-gateway.ts'
+import { type A2aCase, refused, type Scene, sent } from './a2a-setup.ts'
 
 type How = Parameters<Scene['call']>[3]
 

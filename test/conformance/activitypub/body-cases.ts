@@ -13,7 +13,7 @@ import {
   signedBody,
   told,
   withHeaders,
-} from './gate-scene.ts'
+} from './signature-setup.ts'
 
 export const bodyCases: readonly Case[] = [
   {

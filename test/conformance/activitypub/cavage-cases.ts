@@ -12,7 +12,7 @@ import {
   sha,
   signed,
   withHeaders,
-} from './gate-scene.ts'
+} from './signature-setup.ts'
 
 export const cavageCases: readonly Case[] = [
   {

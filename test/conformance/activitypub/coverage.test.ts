@@ -7,7 +7,7 @@ const sources = import.meta.glob<string>(
   [
     '../../unit/adapters/activitypub/**/*.test.ts',
     '../../{journeys,process/journeys}/*.ts',
-    '../../db/storage/*.ts',
+    '../../db/statements/*.ts',
     '../../interop/activitypub/*.test.ts',
     './*-cases.ts',
     './*.test.ts',

@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv'
 import { expect } from 'vitest'
 import type { JsonObject } from '../../../src/contract/index.ts'
-import { activityJson, openDocuments, origin } from '../../unit/adapters/activitypub/documents/scene.ts'
+import { activityJson, openDocuments, origin } from '../../unit/adapters/activitypub/documents/documents-setup.ts'
 import type { Case } from '../conform.ts'
 
 const ldJson = 'application/ld+json; profile="https://www.w3.org/ns/activitystreams"'

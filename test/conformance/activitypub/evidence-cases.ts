@@ -1,7 +1,7 @@
 // What a signature proves.
 import { actorOf, signCavage, signMessage } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
-import { alice, bob, gateFor, judged, mallory, mismatch, noteRequest, signed, told } from './gate-scene.ts'
+import { alice, bob, gateFor, judged, mallory, mismatch, noteRequest, signed, told } from './signature-setup.ts'
 
 const stranger = { ...actorOf(alice.id, []), id: bob.id }
 export const messageCases: readonly Case[] = [

@@ -1,7 +1,7 @@
 // Whose key it is, and who is asked for it.
 import { peerNow, post, signCavage } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
-import { alice, askedFor, bob, gateFor, judged, mallory, noteRequest, signed, told } from './gate-scene.ts'
+import { alice, askedFor, bob, gateFor, judged, mallory, noteRequest, signed, told } from './signature-setup.ts'
 
 export const ownerCases: readonly Case[] = [
   {

@@ -18,7 +18,7 @@ import {
   textsIn,
   unheard,
   us,
-} from './message-scene.ts'
+} from './message-setup.ts'
 
 const direct = { to: [us], cc: [] }
 const image = { type: 'Document', mediaType: 'image/png', url: 'https://files.social.example/a.png' }

@@ -3,7 +3,7 @@ import { createHash, sign } from 'node:crypto'
 import { canonicalJson } from '../../../src/lib/index.ts'
 import { arrivalOf, createNote, peerNow, post, signCavage } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
-import { alice, askedFor, mallory, noteRequest } from './gate-scene.ts'
+import { alice, askedFor, mallory, noteRequest } from './signature-setup.ts'
 
 const letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 

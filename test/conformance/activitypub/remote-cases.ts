@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { KeyOutcome } from '../../../adapters/activitypub/actors/remote-cache.ts'
 import { aPerson, remoteKeyPair } from '../../doubles/fediverse.ts'
-import { openRemoteScene, type RemoteScene } from '../../unit/adapters/activitypub/remote/scene.ts'
+import { openRemoteScene, type RemoteScene } from '../../unit/adapters/activitypub/actors/remote-setup.ts'
 import type { Case } from '../conform.ts'
 
 type Pair = Awaited<ReturnType<typeof remoteKeyPair>>

@@ -7,10 +7,17 @@ import {
   deliveryScene,
   plainCall,
   startedAt,
-} from '../../unit/adapters/activitypub/delivery-scene.ts'
-import { type InboxServer, type Received, startInbox } from '../../unit/adapters/activitypub/inbox-server.ts'
+} from '../../unit/adapters/activitypub/deliver/delivery-setup.ts'
+import { type InboxServer, type Received, startInbox } from '../../unit/adapters/activitypub/deliver/inbox-server.ts'
 import { type TestKeys, testKeys } from '../../unit/adapters/activitypub/own-keys.ts'
-import { alice, demo, drafts, publicAudience, replyTo, saying } from '../../unit/adapters/activitypub/reply-scene.ts'
+import {
+  alice,
+  demo,
+  drafts,
+  publicAudience,
+  replyTo,
+  saying,
+} from '../../unit/adapters/activitypub/render/reply-setup.ts'
 
 const anchor = '<span class="h-card"><a class="u-url mention" href="https://social.example/@alice">'
 const text = (value: unknown): string => JSON.stringify(value)

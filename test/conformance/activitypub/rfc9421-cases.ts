@@ -9,7 +9,7 @@ import {
   together,
 } from '../../doubles/activitypub-peer.ts'
 import type { Case } from '../conform.ts'
-import { alice, judged, mallory, noteRequest, seconds, signed } from './gate-scene.ts'
+import { alice, judged, mallory, noteRequest, seconds, signed } from './signature-setup.ts'
 
 export const rfcCases: readonly Case[] = [
   {

@@ -10,7 +10,7 @@ import { type Database, statement } from '../../../src/db/client.ts'
 import { deleteExpiredTranscripts } from '../../../src/db/expired-rows.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
-import { type Frame, type Scene, startScene, stream, textIn, typesOf } from './scene.ts'
+import { type Frame, type Scene, startScene, stream, textIn, typesOf } from './agui-setup.ts'
 
 const readSessions = statement('test_sessions', 'select id, tenant, metadata from sessions')
 

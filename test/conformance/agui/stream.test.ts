@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { statement } from '../../../src/db/client.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
-import { type Frame, framesIn, type Scene, startScene, stream, textIn, typesOf } from './scene.ts'
+import { type Frame, framesIn, type Scene, startScene, stream, textIn, typesOf } from './agui-setup.ts'
 
 const outdate = statement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`)
 const payment = { id: 'call-1', name: 'bank__pay', arguments: '{"amount":7}' }

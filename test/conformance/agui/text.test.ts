@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textPart } from '../../../src/contract/index.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
-import { type Scene, startScene, stream, textIn, typesOf } from './scene.ts'
+import { type Scene, startScene, stream, textIn, typesOf } from './agui-setup.ts'
 
 describeOnDatabase('the words of an AG-UI answer', (database) => {
   let scene: Scene | undefined

@@ -4,8 +4,8 @@ import PostalMime from 'postal-mime'
 import { expect } from 'vitest'
 import { testSignatureChecks } from '../../../adapters/email/auth/authenticate.ts'
 import { scanHead } from '../../../adapters/email/headers/scan-head.ts'
-import { draftMail, mailKey, receivedMail, sealMail, senderZone, signMail } from '../../doubles/mail-maker.ts'
-import { provenMail } from '../../doubles/proven-mail.ts'
+import { provenMail } from '../../doubles/authenticated-mail.ts'
+import { draftMail, mailKey, receivedMail, sealMail, senderZone, signMail } from '../../doubles/signed-mails.ts'
 import type { Case } from '../conform.ts'
 import {
   after,
@@ -19,7 +19,7 @@ import {
   signedBy,
   spoofed,
   verified,
-} from './authentication-scene.ts'
+} from './authentication-setup.ts'
 
 export const authorCases: readonly Case[] = [
   {

@@ -6,13 +6,13 @@ import { coverage } from './coverage.ts'
 const sources = import.meta.glob<string>(
   [
     '../../unit/adapters/email/**/*.ts',
-    '../../unit/contract/*.ts',
+    '../../unit/{contract,lib}/*.ts',
     '../../{journeys,process/journeys}/*.ts',
     '../../runtime/workerd/*.ts',
     '../../security/email/*.ts',
     '../../interop/email/*.ts',
     '../../architecture/*.ts',
-    '../../unit/identity/access/*.ts',
+    '../../unit/identity/*.ts',
     './*.ts',
     '!./coverage*.ts',
   ],

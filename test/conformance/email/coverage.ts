@@ -14,14 +14,14 @@ export const coverage: readonly Coverage[] = [
   core('EM-015', 'security/email/attacks.test.ts', 'none of them is taken for the victim'),
   core('EM-020', `${here}/authentication-cases.ts`, 'Subject: Transfer'),
   core('EM-021', `${here}/authentication-cases.ts`, 'Content-Type: multipart/mixed; boundary=x'),
-  core('EM-035', 'runtime/workerd/email-proof.test.ts', 'EM-035'),
+  core('EM-035', 'runtime/workerd/email-auth.test.ts', 'EM-035'),
 
   ...covered(`${here}/ingress-smtp-cases.ts`, `${cases(50, 55)} EM-063`),
   ...covered(`${here}/ingress-hook-cases.ts`, `${cases(56, 59)} EM-062`),
   ...covered('interop/email/imap.test.ts', 'EM-064'),
   differs(
     'EM-061',
-    'unit/adapters/email/ways/handed.test.ts',
+    'unit/adapters/email/ingress/email-event.test.ts',
     'throwing and setReject as specified; reply() is not used: a reply goes out like any other, after the turn',
   ),
   leftOut('EM-060', 'there is no preset for Resend or SendGrid: a forwarder signs the raw bytes, see EM-056'),
@@ -36,14 +36,14 @@ export const coverage: readonly Coverage[] = [
 
   core(
     'X-001',
-    'unit/identity/access/access-policy.test.ts',
+    'unit/identity/access-policy.test.ts',
     'what counts for a person counts under every subject linked to them',
   ),
   core('X-002', 'architecture/presentation.test.ts', 'holds for identity'),
   ...covered(`${here}/replies.test.ts`, 'X-003'),
   ...covered('journeys/email.test.ts', 'X-004'),
-  ...covered('process/journeys/email-process.test.ts', 'X-005'),
+  ...covered('process/journeys/email.test.ts', 'X-005'),
   ...covered(`${here}/fuzzed.test.ts`, 'X-006'),
   ...covered('journeys/email-flood.test.ts', 'X-007'),
-  core('X-008', 'journeys/originals.test.ts', 'goes with whoever sent it, and nobody else’s does'),
+  core('X-008', 'journeys/raw-blobs.test.ts', 'goes with whoever sent it, and nobody else’s does'),
 ]

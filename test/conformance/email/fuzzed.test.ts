@@ -10,7 +10,7 @@ import { mailAsRequest, type ReceivedMail } from '../../../adapters/email/wire/m
 import { validateMessage } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import { type SeededRandom, seededRandom } from '../../chaos/seeded-random.ts'
-import { draftMail } from '../../doubles/mail-maker.ts'
+import { draftMail } from '../../doubles/signed-mails.ts'
 
 const mailTime = '2026-11-17T12:00:00.000Z'
 const addresses: Addresses = { domains: ['agents.example'], agents: ['demo'], aliases: {} }

@@ -13,7 +13,7 @@ import {
   textOf,
   topic,
   webhookArrival,
-} from '../../unit/adapters/email/ways/hook-scene.ts'
+} from '../../unit/adapters/email/webhooks/webhook-setup.ts'
 import type { Case } from '../conform.ts'
 
 type Scene = ReturnType<typeof hookScene>

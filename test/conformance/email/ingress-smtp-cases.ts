@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { expect } from 'vitest'
 import { secret } from '../../../src/contract/index.ts'
 import { testCertificate, testKey } from '../../doubles/test-certificate.ts'
-import { opening, smtpScene, words } from '../../unit/adapters/email/ways/smtp-scene.ts'
+import { opening, smtpScene, words } from '../../unit/adapters/email/smtp/smtp-setup.ts'
 import type { Case } from '../conform.ts'
 
 const tls = { key: secret(testKey), cert: testCertificate }
@@ -211,7 +211,7 @@ export const floodCases: readonly Case[] = [
     claim: 'of 100 connections from one address some are turned away, and another address is served',
     async run() {
       await using scene = await smtpScene({ limits: { clientsPerAddress: 5 } })
-      const { smtpClient } = await import('../../unit/adapters/email/ways/smtp-client.ts')
+      const { smtpClient } = await import('../../unit/adapters/email/smtp/smtp-client.ts')
       const clients = await Promise.all(Array.from({ length: 100 }, () => smtpClient(scene.port)))
       const greetings = await Promise.all(clients.map((client) => client.reply()))
       const other = await sendOne(scene, '127.0.0.2')

@@ -1,6 +1,7 @@
 // The samples of RFC 6376 appendix A.2 and RFC 8463 appendix A.3, with the keys published there.
-import { mailZone } from '../../doubles/mail-maker.ts'
-import type { Proving } from '../../doubles/proven-mail.ts'
+
+import type { Proving } from '../../doubles/authenticated-mail.ts'
+import { mailZone } from '../../doubles/signed-mails.ts'
 
 const letter = [
   'From: Joe SixPack <joe@football.example.com>',

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { trimReply } from '../../../adapters/email/quotes/trim-reply.ts'
 import { cpuMs, isLinear } from '../../doubles/linear-time.ts'
-import { forwards, inlineAnswers, lookAlikes } from './kept-words.ts'
+import { forwards, inlineAnswers, lookAlikes } from './assert-no-lost-text.ts'
 import { quotedReplies } from './quoted-replies.ts'
 
 const words = (text: string): string => text.replace(/\s+/g, ' ').trim()

@@ -9,7 +9,7 @@ import type { DeliveryDeps, DeliverySettings } from '../../../adapters/email/del
 import { renderMailReply } from '../../../adapters/email/render/reply.ts'
 import type { MailCall } from '../../../adapters/email/wire/call.ts'
 import { type JsonObject, type NormalizedResponse, secret } from '../../../src/contract/index.ts'
-import * as out from '../../doubles/mail-out.ts'
+import * as out from '../../doubles/mailer-deps.ts'
 import { type SmtpSink, startHangUp, startSmtpSink, type TakenMail } from '../../doubles/smtp-sink.ts'
 import { conform, refusal } from '../conform.ts'
 

@@ -1,8 +1,9 @@
 // Which signatures and policies count.
-import { draftMail, mailKey, mailZone, senderZone, signMail } from '../../doubles/mail-maker.ts'
-import { provenMail } from '../../doubles/proven-mail.ts'
+
+import { provenMail } from '../../doubles/authenticated-mail.ts'
+import { draftMail, mailKey, mailZone, senderZone, signMail } from '../../doubles/signed-mails.ts'
 import type { Case } from '../conform.ts'
-import { from, nobody, policy, spoofed, verified } from './authentication-scene.ts'
+import { from, nobody, policy, spoofed, verified } from './authentication-setup.ts'
 import { rfc6376, rfc8463 } from './published-mails.ts'
 
 export const signatureCases: readonly Case[] = [

@@ -1,7 +1,7 @@
 // Chains of agents, and what of a stream a run's log shows.
 import { validateMessage } from '../../../src/contract/index.ts'
 import { chainCue, loopFault, nextAgentChain } from '../../../src/identity/call-chain.ts'
-import { aMessage } from '../../doubles/drafts.ts'
+import { aMessage } from '../../doubles/inbox-drafts.ts'
 import { call, deskOf, looped } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 

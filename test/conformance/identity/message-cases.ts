@@ -6,8 +6,8 @@ import { sanitizeMessage } from '../../../src/inbound/accept.ts'
 import { redactRaw } from '../../../src/inbound/stored-copy.ts'
 import { assertDigest } from '../../../src/lib/index.ts'
 import { branchingViolations } from '../../architecture/expression-rules.ts'
-import { accessScene } from '../../doubles/access-scene.ts'
-import { aMessage } from '../../doubles/drafts.ts'
+import { accessScene } from '../../doubles/access-context.ts'
+import { aMessage } from '../../doubles/inbox-drafts.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const scope: ValidationScope = { from: 'adapter', receivedVia: new Set(['test']), authMethods: new Set(['test']) }

@@ -3,7 +3,7 @@
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import type { Database } from '../../../src/db/client.ts'
-import { createDoor, putToWork, until } from '../../doubles/at-work.ts'
+import { createDoor, putToWork, until } from '../../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub } from '../../doubles/vendor-stub.ts'
 import type { Case } from '../conform.ts'

@@ -1,4 +1,4 @@
-// S21 to S33. S28 needs two callers at once and a clock: test/unit/adapters/slack-install-tokens.test.ts.
+// S21 to S33. S28 needs two callers at once and a clock: test/unit/adapters/slack/oauth/tokens.test.ts.
 import { expect, test } from 'vitest'
 import { conform } from '../conform.ts'
 import { tenancyCases } from './tenancy-cases.ts'

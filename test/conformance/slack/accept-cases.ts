@@ -9,7 +9,7 @@ import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway } from '../../doubles/test-gateway.ts'
 import { fixtures } from '../../fixtures/slack/index.ts'
 import type { Case } from '../conform.ts'
-import { bot, bytesOf, message } from './scene.ts'
+import { bot, bytesOf, message } from './slack-setup.ts'
 
 let used = 0
 

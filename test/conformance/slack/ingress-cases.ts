@@ -1,7 +1,7 @@
 // Slack ingress, as far as the adapter alone decides: signatures, times, media types and handshakes.
 import { fixtures } from '../../fixtures/slack/index.ts'
 import type { Case } from '../conform.ts'
-import { adapterWith, bytesOf, envelope, kit, message, now, receive, signedAs } from './scene.ts'
+import { adapterWith, bytesOf, envelope, kit, message, now, receive, signedAs } from './slack-setup.ts'
 
 const rejected = { kind: 'rejected' }
 const form = 'application/x-www-form-urlencoded'

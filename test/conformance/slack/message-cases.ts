@@ -2,7 +2,20 @@
 import { fixtures } from '../../fixtures/slack/index.ts'
 import { replySaying } from '../../unit/contract/adapter-contract-outbound.ts'
 import type { Case } from '../conform.ts'
-import { ada, adapterWith, arrived, bot, bytesOf, kit, message, now, place, read, receive, withApi } from './scene.ts'
+import {
+  ada,
+  adapterWith,
+  arrived,
+  bot,
+  bytesOf,
+  kit,
+  message,
+  now,
+  place,
+  read,
+  receive,
+  withApi,
+} from './slack-setup.ts'
 
 const callsFor = (text: string, mayNotify: ReadonlySet<string> = new Set(), settings: object = {}) =>
   adapterWith(settings)

@@ -1,8 +1,8 @@
 // What an event becomes. S40, which needs the books, is in accept-cases.ts.
 import type { ReceiveResult } from '../../../src/contract/index.ts'
-import { memoryNotes } from '../../doubles/memory-notes.ts'
+import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import type { Case } from '../conform.ts'
-import { ada, adapterWith, arrived, bot, envelope, message, read, receive, wordsOf } from './scene.ts'
+import { ada, adapterWith, arrived, bot, envelope, message, read, receive, wordsOf } from './slack-setup.ts'
 
 const own = { user: bot, bot_id: 'B0PARLEY1', app_id: 'A0PARLEY1' }
 const inner = (fields: object) => ({ type: 'message', user: ada, ts: '1763300000.000100', text: 'hello', ...fields })

@@ -3,12 +3,12 @@
 import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
 import type { Adapter, JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import type { ActionLine, Resolution } from '../../../src/db/pending-actions.ts'
-import { memoryNotes } from '../../doubles/memory-notes.ts'
+import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
 import type { SignOptions } from '../../fixtures/slack/index.ts'
 import { attemptAt, replySaying } from '../../unit/contract/adapter-contract-outbound.ts'
 import type { Case } from '../conform.ts'
-import { adapterWith, place, read, receive, withApi } from './scene.ts'
+import { adapterWith, place, read, receive, withApi } from './slack-setup.ts'
 
 const markdown = (content: string): NormalizedResponse =>
   replySaying('', { parts: [{ kind: 'text', mime: 'text/markdown', content }] })

@@ -5,7 +5,7 @@ import { coverage } from './coverage.ts'
 
 const sources = import.meta.glob<string>(
   [
-    '../../unit/adapters/*.ts',
+    '../../unit/adapters/telegram/**/*.ts',
     '../../{journeys,process/journeys}/*.ts',
     '../../runtime/*.ts',
     '../../interop/tdlib/*.ts',

@@ -2,9 +2,9 @@
 // own tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
 import { type Coverage, core, covered, differs, leftOut } from '../case-list.ts'
 
-const reading = 'unit/adapters/telegram.test.ts'
-const sending = 'unit/adapters/telegram-outbound.test.ts'
-const files = 'unit/adapters/telegram-files.test.ts'
+const reading = 'unit/adapters/telegram/telegram.test.ts'
+const sending = 'unit/adapters/telegram/deliver/deliver.test.ts'
+const files = 'unit/adapters/telegram/files.test.ts'
 const here = 'conformance/telegram'
 
 export const coverage: readonly Coverage[] = [
@@ -18,7 +18,7 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/live-cases.ts`, 'T61 T62'),
   ...covered(`${here}/rich-cases.ts`, 'T64 T65'),
   ...covered('journeys/telegram-albums.test.ts', 'T07 T34'),
-  ...covered('journeys/telegram-reach.test.ts', 'T33 T41'),
+  ...covered('journeys/telegram-closed-chats.test.ts', 'T33 T41'),
 
   differs(
     'T08',
@@ -36,8 +36,8 @@ export const coverage: readonly Coverage[] = [
     'process/journeys/telegram.test.ts',
     'goes on after kill -9 where it was, without answering anything twice',
   ),
-  core('X03', 'unit/adapters/telegram-outbound.test.ts', 'a connection dropped after the work'),
-  core('X05', 'process/journeys/canary.test.ts', 'none of the secrets is anywhere'),
+  core('X03', 'unit/adapters/telegram/deliver/deliver.test.ts', 'a connection dropped after the work'),
+  core('X05', 'process/journeys/leaked-secrets.test.ts', 'none of the secrets is anywhere'),
   core('X06', 'runtime/journey.ts', 'answers a signed update in its chat, once, however often it is delivered'),
 
   leftOut(

@@ -7,7 +7,7 @@ import { dedupeKey } from '../../../src/inbound/accept.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import type { Case } from '../conform.ts'
-import { arrivals, calls, kit, parts, saying } from './scene.ts'
+import { arrivals, calls, kit, parts, saying } from './telegram-setup.ts'
 
 const failures: readonly ErrorCode[] = [
   ...(['storage_unavailable', 'storage_overloaded', 'stopping', 'schema_missing', 'schema_too_new'] as const),

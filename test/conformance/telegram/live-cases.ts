@@ -10,7 +10,7 @@ import {
 } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
-import { attemptAt, kit, parts } from './scene.ts'
+import { attemptAt, kit, parts } from './telegram-setup.ts'
 
 type Bench = { readonly api: TelegramApi; readonly adapter: Adapter; readonly wait: (ms: number) => void }
 

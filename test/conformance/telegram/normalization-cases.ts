@@ -1,6 +1,20 @@
 // Telegram cases that concern content, clicks, membership and messages beside the bot's own chats.
 import type { Case } from '../conform.ts'
-import { ada, arrivals, calls, click, dm, group, ignored, message, parts, read, saying, texts, us } from './scene.ts'
+import {
+  ada,
+  arrivals,
+  calls,
+  click,
+  dm,
+  group,
+  ignored,
+  message,
+  parts,
+  read,
+  saying,
+  texts,
+  us,
+} from './telegram-setup.ts'
 
 const content = (field: string, value: unknown): object => message({ text: undefined, [field]: value })
 const place = { latitude: 48.2, longitude: 16.37 }

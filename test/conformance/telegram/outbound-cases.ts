@@ -5,7 +5,7 @@ import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../..
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import type { Case } from '../conform.ts'
-import { attemptAt, calls, kit, parts, question, saying } from './scene.ts'
+import { attemptAt, calls, kit, parts, question, saying } from './telegram-setup.ts'
 
 const private5 = { chat_id: '5' }
 const clicked = { chat_id: '5', reply_to_click: { id: 'q1', message_id: '70' } }

@@ -9,7 +9,7 @@ import {
 } from '../../doubles/telegram-api.ts'
 import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import { type Case, refusal } from '../conform.ts'
-import { kit, message } from './scene.ts'
+import { kit, message } from './telegram-setup.ts'
 
 type Bench = { readonly api: TelegramApi; readonly poller: Adapter; readonly stop: AbortController }
 

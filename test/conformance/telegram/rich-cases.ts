@@ -4,7 +4,7 @@ import type { Adapter, DeliveryOutcome, JsonObject } from '../../../src/contract
 import { apiFault, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
-import { attemptAt, kit, parts } from './scene.ts'
+import { attemptAt, kit, parts } from './telegram-setup.ts'
 
 type Bench = { readonly api: TelegramApi; readonly adapter: Adapter }
 

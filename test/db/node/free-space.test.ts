@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { createFolderStore, createFreeSpaceCheck } from '../../../src/node/folder-blob-store.ts'
-import { canMountDisks, mountSmallDisk } from '../../doubles/small-disk.ts'
+import { canMountDisks, mountSmallDisk } from '../../doubles/full-disk.ts'
 
 const folders: string[] = []
 const folder = async (): Promise<string> => {

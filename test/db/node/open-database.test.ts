@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createInboxStore } from '../../../src/db/inbox.ts'
 import { createTurnStore } from '../../../src/db/turns.ts'
 import { openDatabase } from '../../../src/node/open-database.ts'
-import { aDraft } from '../../doubles/drafts.ts'
+import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { migrationsFolder } from '../../setup/cloned-database.ts'
 
 // Each fills or opens a whole database; a busy machine takes its time over it.

@@ -2,7 +2,7 @@
 import { createServer as createHttpServer, type RequestListener, request } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { type CallerScene, operator, startCallerScene } from '../../doubles/caller-scene.ts'
+import { type CallerScene, operator, startCallerScene } from '../../doubles/caller-gateway.ts'
 import { freePort } from '../../doubles/free-port.ts'
 import { sendPlain } from '../../doubles/plain-request.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'

@@ -1,7 +1,7 @@
 // The SDK's own client beside our server (OU-01): both versions, both bindings, every operation, and its check of our signatures.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type A2aPeer, type Body, startA2a } from '../../doubles/a2a-peer.ts'
-import { until } from '../../doubles/at-work.ts'
+import { until } from '../../doubles/background-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { describeBeside, importPeer, provePeer } from '../peer.ts'
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startParley } from '../../doubles/parley-process.ts'
+import { eventually } from '../conversation/conversation-setup.ts'
 import { describeBeside } from '../peer.ts'
-import { eventually } from '../story/stage.ts'
 import { findSdk } from './sdk-peer.ts'
 
 const library = new URL('../../../dist/index.js', import.meta.url).href

@@ -1,7 +1,7 @@
 // AG-UI's own client against the gateway: it judges the order of every stream it is given, and a violation ends the run for it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { type Scene, startScene } from '../../conformance/agui/scene.ts'
+import { type Scene, startScene } from '../../conformance/agui/agui-setup.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { describeBeside, importPeer, provePeer } from '../peer.ts'
 

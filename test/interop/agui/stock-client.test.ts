@@ -1,7 +1,7 @@
 // AG-UI's own client, unchanged, as a web page would use it: its tools, our tools with their results, shared state, context, and a
 // question to a person. What it keeps in its own list of messages is what a page would show.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ClerkScene, startClerk } from '../../conformance/agui/clerk.ts'
+import { type ClerkScene, startClerk } from '../../conformance/agui/clerk-agent.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { describeBeside, importPeer, provePeer } from '../peer.ts'
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ClerkScene, startClerk } from '../../conformance/agui/clerk.ts'
+import { type ClerkScene, startClerk } from '../../conformance/agui/clerk-agent.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { describeBeside, importPeer, provePeer } from '../peer.ts'
 

@@ -1,6 +1,6 @@
 // Ada and her five mail programs: each answers in its own way, drops what it does not care for, and quotes as it likes. Every mail is
 // signed by her domain, with all fields that her program wrote.
-import { draftMail, mailKey, signMail } from '../../doubles/mail-maker.ts'
+import { draftMail, mailKey, signMail } from '../../doubles/signed-mails.ts'
 
 export const ada = 'ada@people.example'
 const agent = 'desk@agents.example'

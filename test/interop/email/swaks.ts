@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { startPostOffice } from '../../doubles/post-office.ts'
+import { startPostOffice } from '../../doubles/mail-relay.ts'
 import { unpackDebian } from '../debian.ts'
 import { type Peer, provePeer } from '../peer.ts'
 

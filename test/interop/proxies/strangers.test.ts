@@ -1,9 +1,9 @@
 // Real reverse proxies with their defaults in front of the gateway: every caller through them is a stranger, whatever they write.
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { type CallerScene, operator, startCallerScene } from '../../doubles/caller-scene.ts'
-import { nameDoor, ownedDoors, runRequest } from '../../doubles/doors.ts'
+import { type CallerScene, operator, startCallerScene } from '../../doubles/caller-gateway.ts'
 import { freePort } from '../../doubles/free-port.ts'
 import { sendPlain } from '../../doubles/plain-request.ts'
+import { nameDoor, ownedDoors, runRequest } from '../../doubles/protected-routes.ts'
 import { unpackDebian } from '../debian.ts'
 import { describeBeside, provePeer } from '../peer.ts'
 import { caddy, haproxy, nginx, type ProxySetUp, type ReverseProxy, startProxy } from './proxy.ts'

@@ -1,5 +1,5 @@
 // Events that both sides read: one of each kind that tells the two apart, or might.
-import { ada, bot, envelope, message } from '../../conformance/slack/scene.ts'
+import { ada, bot, envelope, message } from '../../conformance/slack/slack-setup.ts'
 
 const pdf = {
   id: 'F0PDF0001',

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fieldsOf, type Passing, startRelay } from '../story/relay.ts'
-import { ending, eventually, openStage } from '../story/stage.ts'
+import { ending, eventually, openStage } from '../conversation/conversation-setup.ts'
+import { fieldsOf, type Passing, startRelay } from '../conversation/relay.ts'
 
 // `smoke`: only listens and tells its state.
 const [binary = '', what = 'story'] = process.argv.slice(2)

@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { ending, opening } from '../conversation/conversation-setup.ts'
 import { findNetworkNamespace, type NetworkNamespace } from '../network-namespace.ts'
 import { describeBeside, loadPeer, type Peer, provePeer } from '../peer.ts'
-import { ending, opening } from '../story/stage.ts'
 
 type LocalSlack = { readonly binary: string; readonly inside: NetworkNamespace }
 

@@ -2,7 +2,7 @@
 // not. What stands in the list must differ, so that it never outlives its reason.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { textOf } from '../../../src/contract/index.ts'
-import { bot, bytesOf, receive } from '../../conformance/slack/scene.ts'
+import { bot, bytesOf, receive } from '../../conformance/slack/slack-setup.ts'
 import { type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
 import { fixtures } from '../../fixtures/slack/index.ts'
 import { chatSdk, type Reading, readByChatSdk, silent } from '../chat-sdk.ts'

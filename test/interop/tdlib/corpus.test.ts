@@ -2,13 +2,13 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { EntityPiece } from '../../../adapters/telegram/render/entities.ts'
-import { corpusAnswers } from '../../unit/rendering/corpus/answers.ts'
-import { rangedPieces } from '../../unit/rendering/corpus/faces/entities-face.ts'
+import { corpusAnswers } from '../../unit/markdown/corpus/answers.ts'
+import { rangedPieces } from '../../unit/markdown/corpus/formats/entities-format.ts'
 import { describeBeside } from '../peer.ts'
 import { comesAlive, differences } from './judge-piece.ts'
 import { tdlib } from './tdlib.ts'
 
-const answers = corpusAnswers(join(import.meta.dirname, '..', '..', 'unit', 'rendering', 'corpus', 'answers'))
+const answers = corpusAnswers(join(import.meta.dirname, '..', '..', 'fixtures', 'answers'))
 
 describeBeside('the corpus, read by TDLib', tdlib, (peer) => {
   const pieces = () =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { aMessage, type Body, type Stream, streamOf } from '../../doubles/a2a-peer.ts'
-import { until } from '../../doubles/at-work.ts'
+import { until } from '../../doubles/background-gateway.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 
 let dataDir: string

@@ -3,13 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type NameServer, startNameServer } from '../../doubles/dns-server.ts'
 import { freePort } from '../../doubles/free-port.ts'
-import { worstHealth } from '../../doubles/health-watch.ts'
-import { costlyKey, draftMail, mailKey, signMail } from '../../doubles/mail-maker.ts'
-import { type NameServer, startNameServer } from '../../doubles/name-server.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 import { readPrometheusText } from '../../doubles/prometheus-text.ts'
+import { costlyKey, draftMail, mailKey, signMail } from '../../doubles/signed-mails.ts'
 import { submit } from '../../doubles/submit-mail.ts'
+import { worstHealth } from '../../doubles/watch-health.ts'
 
 const library = new URL('../../../dist/index.js', import.meta.url).href
 const megabyte = 1024 * 1024

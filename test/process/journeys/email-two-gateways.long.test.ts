@@ -1,11 +1,11 @@
 // Two gateways whose agents answer whatever they are written: by mail they stop by themselves, and each can say why.
 import { createTransport } from 'nodemailer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { until } from '../../doubles/at-work.ts'
+import { until } from '../../doubles/background-gateway.ts'
+import { type NameServer, startNameServer } from '../../doubles/dns-server.ts'
 import { type MailGateway, startMailGateway } from '../../doubles/mail-gateway.ts'
-import { draftMail, mailKey, signMail } from '../../doubles/mail-maker.ts'
-import { type NameServer, startNameServer } from '../../doubles/name-server.ts'
-import { type Posted, type PostOffice, startPostOffice } from '../../doubles/post-office.ts'
+import { type Posted, type PostOffice, startPostOffice } from '../../doubles/mail-relay.ts'
+import { draftMail, mailKey, signMail } from '../../doubles/signed-mails.ts'
 
 const keys = { 'a.example': mailKey('rsa-2048', 'a'), 'b.example': mailKey('rsa-2048', 'b') } as const
 type Domain = keyof typeof keys

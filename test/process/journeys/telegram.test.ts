@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { namingBot } from '../../doubles/naming-bot.ts'
-import { ownEnvironment } from '../../doubles/own-environment.ts'
+import { namingBot } from '../../doubles/bot-mention.ts'
+import { ownEnvironment } from '../../doubles/clean-environment.ts'
 import { startTelegramApi, testBotToken } from '../../doubles/telegram-api.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))

@@ -11,7 +11,7 @@ import { createCluster } from '../../../src/node/embedded-postgres/cluster.ts'
 import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { chooseRunAs, openFoldersForAccount, type RunAs } from '../../../src/node/embedded-postgres/run-as.ts'
 import { startServer, stopServer } from '../../../src/node/embedded-postgres/server.ts'
-import { ownEnvironment } from '../../doubles/own-environment.ts'
+import { ownEnvironment } from '../../doubles/clean-environment.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 import {
   bin,
@@ -26,7 +26,7 @@ import {
   start,
   started,
   until,
-} from './embedded-scene.ts'
+} from './embedded-setup.ts'
 
 describe('a new folder', { timeout: slow }, () => {
   afterEach(clean, slow)

@@ -23,7 +23,7 @@ import {
   started,
   until,
   walSyncs,
-} from './embedded-scene.ts'
+} from './embedded-setup.ts'
 
 describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, { timeout: slow }, () => {
   let dataDir: string

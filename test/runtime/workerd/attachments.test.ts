@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { createAttachmentService } from '../../../src/files/attachment-service.ts'
 import { createR2Store } from '../../../src/files/drivers/r2.ts'
 import { sniffType } from '../../../src/files/sniff-type.ts'
-import { memoryKeys, memoryRows } from '../../unit/attachments/doubles/memory-rows.ts'
-import { blobStoreContract } from '../../unit/attachments/drivers/blob-store-contract.ts'
+import { memoryKeys, memoryRows } from '../../doubles/memory-attachments.ts'
+import { blobStoreContract } from '../../unit/files/drivers/blob-store-contract.ts'
 
 const store = createR2Store({ binding: env.ATTACHMENTS, bucket: 'agent-files' })
 

@@ -1,7 +1,8 @@
 // What an attack on the author of a mail is made of: alice@sender.example is the victim, evil.example belongs to the attacker, with
 // keys and records of its own.
-import { draftMail, mailKey, mailZone, type Signing, senderZone, signMail } from '../../doubles/mail-maker.ts'
-import type { Proving } from '../../doubles/proven-mail.ts'
+
+import type { Proving } from '../../doubles/authenticated-mail.ts'
+import { draftMail, mailKey, mailZone, type Signing, senderZone, signMail } from '../../doubles/signed-mails.ts'
 
 export type Attack = {
   /** Completes the sentence: the victim is not believed when … */

@@ -1,7 +1,7 @@
 // Mails that are made to pass for somebody else's, with real keys and records: of each it is said why it is not believed.
 import { describe, expect, test } from 'vitest'
-import { draftMail, signMail } from '../../doubles/mail-maker.ts'
-import { provenMail } from '../../doubles/proven-mail.ts'
+import { provenMail } from '../../doubles/authenticated-mail.ts'
+import { draftMail, signMail } from '../../doubles/signed-mails.ts'
 import { type Attack, bothZones } from './attack.ts'
 import { authorAttacks, fieldAttacks } from './from-attacks.ts'
 import { chainAttacks, duplicateAttacks, replayAttacks, verdictAttacks } from './relay-attacks.ts'

@@ -1,5 +1,5 @@
 // Attacks by what stands in From, and by a second From (espoofer's server and client cases among them).
-import { bytesOf, draftMail } from '../../doubles/mail-maker.ts'
+import { bytesOf, draftMail } from '../../doubles/signed-mails.ts'
 import { type Attack, evilSigned, fromField } from './attack.ts'
 
 const word = (text: string): string => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`

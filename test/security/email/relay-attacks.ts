@@ -1,5 +1,5 @@
 // Attacks by second fields, by other people's verdicts, by forged chains of relays, and by sending a genuine mail once more.
-import { draftMail, mailKey, sealMail, senderZone, signMail } from '../../doubles/mail-maker.ts'
+import { draftMail, mailKey, sealMail, senderZone, signMail } from '../../doubles/signed-mails.ts'
 import { type Attack, bothZones, changed, evilKey, evilSigned, genuine, onTop } from './attack.ts'
 
 const passed = 'parley.example; dkim=pass header.d=sender.example; dmarc=pass header.from=sender.example'

@@ -1,5 +1,5 @@
 // Attacks by signatures, records and policies.
-import { draftMail, mailKey, senderZone, signMail } from '../../doubles/mail-maker.ts'
+import { draftMail, mailKey, senderZone, signMail } from '../../doubles/signed-mails.ts'
 import { type Attack, bothZones, changed, evilKey, evilSigned, genuine, onTop } from './attack.ts'
 
 const many = async (count: number): Promise<string> => {

@@ -5,7 +5,7 @@ import { createAccessPolicy } from '../../../src/identity/access-policy.ts'
 import { createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-rules.ts'
 import { hasIdentity } from '../../../src/identity/evidence.ts'
 import { admitForwarded, readTrustedIssuers } from '../../../src/identity/trust.ts'
-import { accessScene } from '../../doubles/access-scene.ts'
+import { accessScene } from '../../doubles/access-context.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 
 const admin = 'space:T123/UADMIN'

@@ -10,7 +10,7 @@ import type {
   NormalizedResponse,
 } from '../../../src/contract/index.ts'
 import { type Fault, type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
-import { idleDoor } from '../../doubles/serve-door.ts'
+import { idleDoor } from '../../doubles/serve-context.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause, type VendorAnswer } from './adapter-fixtures.ts'
 
 export function declareOutboundClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {

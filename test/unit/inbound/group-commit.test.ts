@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../src/contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from '../../../src/db/inbox.ts'
 import { type Committer, createGroupCommit, defaultLimits } from '../../../src/inbound/group-commit.ts'
-import { aDraft } from '../../doubles/drafts.ts'
+import { aDraft } from '../../doubles/inbox-drafts.ts'
 
 type Flight = {
   readonly drafts: readonly InboxDraft[]

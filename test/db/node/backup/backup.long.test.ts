@@ -16,8 +16,8 @@ import {
   type Place,
   readTables,
   restore,
-} from '../../../doubles/backup-scene.ts'
-import { aDraft } from '../../../doubles/drafts.ts'
+} from '../../../doubles/backup-setup.ts'
+import { aDraft } from '../../../doubles/inbox-drafts.ts'
 import { migrationsFolder } from '../../../setup/cloned-database.ts'
 import { describeOnPostgres } from '../../../setup/databases.ts'
 

@@ -12,7 +12,7 @@ import {
   type Place,
   restore,
   rewriteBackup,
-} from '../../../doubles/backup-scene.ts'
+} from '../../../doubles/backup-setup.ts'
 import { migrationsFolder } from '../../../setup/cloned-database.ts'
 import { describeOnPostgres } from '../../../setup/databases.ts'
 

@@ -1,7 +1,7 @@
 // Replies as notes: who is told, who may read it, what stands in it. The cases by number are in test/conformance/activitypub.
 import { describe, expect, test } from 'vitest'
 import type { NormalizedResponse } from '../../../../../src/contract/index.ts'
-import { alice, carol, demo, drafts, home, publicAudience, replyTo, saying } from '../reply-scene.ts'
+import { alice, carol, demo, drafts, home, publicAudience, replyTo, saying } from './reply-setup.ts'
 
 const mention = ({ actor, handle }: typeof carol | typeof alice) => ({ type: 'Mention', href: actor, name: handle })
 const everything = (value: unknown): string => JSON.stringify(value)

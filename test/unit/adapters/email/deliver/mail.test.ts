@@ -14,8 +14,8 @@ import { renderMailReply } from '../../../../../adapters/email/render/reply.ts'
 import type { MailCall } from '../../../../../adapters/email/wire/call.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../../src/contract/index.ts'
 import { GatewayError, secret } from '../../../../../src/contract/index.ts'
-import * as out from '../../../../doubles/mail-out.ts'
-import { memoryNotes } from '../../../../doubles/memory-notes.ts'
+import * as out from '../../../../doubles/mailer-deps.ts'
+import { memoryNotes } from '../../../../doubles/memory-ttl-store.ts'
 import { type SmtpSink, startHangUp, startSmtpSink } from '../../../../doubles/smtp-sink.ts'
 
 const people = ['ann@example.org', 'researcher@agents.example']

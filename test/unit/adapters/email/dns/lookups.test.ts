@@ -1,7 +1,7 @@
 // The two ways to the name system: Node's resolver, and JSON over HTTPS.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dohLookup, type Lookup, nodeLookup, type RecordType } from '../../../../../adapters/email/dns.ts'
-import { type NameServer, startNameServer } from '../../../../doubles/name-server.ts'
+import { type NameServer, startNameServer } from '../../../../doubles/dns-server.ts'
 
 const ask = (lookup: Lookup, name: string, type: RecordType = 'TXT') => lookup(name, type, AbortSignal.timeout(5000))
 

@@ -1,7 +1,7 @@
 // The name system as mails ask it: remembered, bounded, and never mistaken.
 import { describe, expect, test } from 'vitest'
 import { createResolver } from '../../../../../adapters/email/dns.ts'
-import { mailZone } from '../../../../doubles/mail-maker.ts'
+import { mailZone } from '../../../../doubles/signed-mails.ts'
 
 const scene = (options = {}) => {
   const zone = mailZone().txt('a.example', 'one')

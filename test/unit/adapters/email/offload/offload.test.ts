@@ -9,6 +9,7 @@ import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 import { offloadFindPart, offloadMailChecks, offloadReadBody } from '../../../../../adapters/email/offload/offload.ts'
 import { type Offload, OffloadError, type OffloadFailure } from '../../../../../src/contract/index.ts'
 import { createWorkerPool, type WorkerPool } from '../../../../../src/node/worker-pool.ts'
+import { provenMail } from '../../../../doubles/authenticated-mail.ts'
 import {
   draftMail,
   type MailZone,
@@ -17,8 +18,7 @@ import {
   sealMail,
   senderZone,
   signMail,
-} from '../../../../doubles/mail-maker.ts'
-import { provenMail } from '../../../../doubles/proven-mail.ts'
+} from '../../../../doubles/signed-mails.ts'
 
 const megabyte = 1024 * 1024
 let pool: WorkerPool

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { baseSubject, renderMailReply, replySubject } from '../../../../../adapters/email/render/reply.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../../src/contract/index.ts'
-import { question, replyOf, replyTo, storedFile, threadKey } from '../../../../doubles/mail-out.ts'
+import { question, replyOf, replyTo, storedFile, threadKey } from '../../../../doubles/mailer-deps.ts'
 
 function render(reply: NormalizedResponse, more: JsonObject = {}, mayNotify: readonly string[] = []) {
   const [only, ...rest] = renderMailReply(reply, { ...replyTo, ...more }, new Set(mayNotify))

@@ -1,0 +1,102 @@
+// Farewells of people who took part in no conversation: found by an index, and nobody's receipts are walked for them.
+import { expect, test } from 'vitest'
+import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
+import { type Database, statement } from '../../../src/db/client.ts'
+import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
+import { processAccountDeletions } from '../../../src/identity/erase.ts'
+import { rowsWith, tablesWith } from '../../doubles/find-text-in-database.ts'
+import { aDraft } from '../../doubles/inbox-drafts.ts'
+import { talk } from '../../doubles/stored-sessions.ts'
+import { watchedDatabase } from '../../doubles/watched-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+
+const ada = 'https://peer.test/ada-canary'
+const bob = 'https://peer.test/bob-canary'
+const due = statement('test_due', 'update farewells set due_at = now()')
+const waiting = statement('test_waiting', 'select phase, after from farewells')
+const earlier = statement('test_earlier', `update inbox set received_at = received_at - interval '1 hour'`)
+const counted = statement('test_counted', `select detail from audit_log where action = 'forget' and outcome = 'done'`)
+
+const nothing = {
+  kind: 'remains',
+  state: 'ignored',
+  message: null,
+  content: '',
+  messageId: null,
+  candidates: [],
+} as const
+const left = (name: string, more: Partial<InboxDraft> = {}): InboxDraft =>
+  aDraft({ ...nothing, reason: name, dedupe: `${ada}#${name}`, subject: ada, raw: { actor: ada }, ...more })
+const farewell = left('delete', { isFarewell: true })
+
+describeOnDatabase('a farewell of somebody in no conversation', (database) => {
+  const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
+  const carryOut = async (on: Database = database()) => {
+    await database().query(due, [])
+    const store = createAccountDeletionStore(on, 'default')
+    return processAccountDeletions({ store, monotonicMs: () => performance.now() }, 60_000)
+  }
+  const dyingAfter = (name: string) =>
+    watchedDatabase(database(), (at) => {
+      if (at === `after:${name}`) throw new Error('as after kill -9')
+    })
+  const asked = async (): Promise<readonly string[]> => {
+    const names: string[] = []
+    await carryOut(watchedDatabase(database(), (at) => void names.push(at)))
+    return names.filter((at) => at.startsWith('after:forget_receipt_page')).map((at) => at.slice('after:'.length))
+  }
+
+  test('walks nobody’s receipts, and leaves nothing', async () => {
+    await talk(database(), { subject: bob, conversation: 'room', text: 'bob-canary says' })
+    await accept(left('follow'), left('follow', { connection: 'other' }), left('undo'))
+    const before = await rowsWith(database(), 'bob-canary')
+    await accept(farewell)
+    expect(await asked()).toEqual(['forget_receipt_page_of_stray'])
+    expect(await rowsWith(database(), 'ada-canary')).toEqual({ inbox: 1 })
+    expect(await rowsWith(database(), 'bob-canary')).toEqual(before)
+    expect(await database().query(waiting, [])).toEqual([])
+    expect(await database().query(counted, [])).toMatchObject([{ detail: { receipts: 3 } }])
+  })
+
+  test.each(['claim_farewell', 'forget_receipt_page_of_stray', 'leave_pairings', 'leave_written', 'end_farewell'])(
+    'of a process that dies after %s is finished by the next, in the same way',
+    async (name) => {
+      await accept(left('follow'), farewell)
+      await expect(carryOut(dyingAfter(name))).rejects.toThrow()
+      expect(await asked()).not.toContain('forget_receipt_page_of_address')
+      expect(await tablesWith(database(), 'ada-canary')).toEqual([])
+      expect(await database().query(waiting, [])).toEqual([])
+    },
+  )
+
+  test('is none where they were taken out of their only conversation by a process that died then', async () => {
+    await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
+    await accept(farewell)
+    await expect(carryOut(dyingAfter('leave_conversation_of_address'))).rejects.toThrow()
+    expect(await asked()).toEqual(['forget_receipt_page_of_address'])
+    expect(await tablesWith(database(), 'ada-canary')).toEqual([])
+  })
+
+  test('is none either where they say it once more in between', async () => {
+    await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
+    await accept(farewell)
+    await expect(carryOut(dyingAfter('leave_conversation_of_address'))).rejects.toThrow()
+    await accept(left('delete again', { isFarewell: true }))
+    expect(await asked()).toEqual(['forget_receipt_page_of_address'])
+    expect(await tablesWith(database(), 'ada-canary')).toEqual([])
+  })
+
+  test('goes on where something they had said before was stored only meanwhile', async () => {
+    await accept(left('follow'), farewell)
+    const late = watchedDatabase(database(), async (at) => {
+      if (at !== 'after:leave_written') return
+      await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
+      await database().query(earlier, [])
+    })
+    await carryOut(late)
+    expect(await database().query(waiting, [])).toEqual([{ phase: 'new', after: null }])
+    await carryOut()
+    expect(await database().query(waiting, [])).toEqual([])
+    expect(await tablesWith(database(), 'ada-canary')).toEqual([])
+  })
+})

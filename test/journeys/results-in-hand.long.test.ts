@@ -1,4 +1,0 @@
-// Results that are in hand while the database answers nothing, while connections to it break, or while its answers are lost.
-import { describeResultsInHand } from './results-in-hand.ts'
-
-describeResultsInHand(['freeze', 'cut', 'deafen'])
