@@ -52,6 +52,8 @@ export type ParleyConfig = {
   readonly agents?: readonly Agent[]
   /** Slug of the agent that answers where no agent is addressed. Without it: the first. */
   readonly defaultAgent?: string
+  /** Channels beside the built-in ones: from a package, or from a folder of your own. */
+  readonly channels?: readonly ChannelDefinition[]
   readonly connections?: readonly ConnectionConfig[]
   readonly turns?: Partial<TurnPolicy>
   readonly sends?: Partial<SettlePolicy>
@@ -81,6 +83,7 @@ export type ParleyConfig = {
 const configKeys = Object.keys({
   agents: 1,
   defaultAgent: 1,
+  channels: 1,
   connections: 1,
   turns: 1,
   sends: 1,
@@ -173,9 +176,10 @@ export function defineConfig(config: ParleyConfig): ParleyConfig {
 
 const mentionPolicies: readonly MentionHumans[] = ['nobody', 'participants', 'anyone']
 
-/** Throws one error that lists everything that is wrong. */
-export function loadConfig(env: Environment, file: ParleyConfig, channels: readonly ChannelDefinition[]): Config {
+/** Throws one error that lists everything that is wrong. `builtIn`: the channels that are there without a word in the configuration. */
+export function loadConfig(env: Environment, file: ParleyConfig, builtIn: readonly ChannelDefinition[]): Config {
   const problems: string[] = []
+  const channels = addChannels(builtIn, file.channels ?? [], problems)
   const read = environmentSchema.safeParse(dropBlankVariables(env))
   if (!read.success) for (const issue of read.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
   const unknown = unknownVariableProblems(dropBlankVariables(env), channels)
@@ -245,6 +249,33 @@ function invalidConfigError(problems: readonly string[]): GatewayError {
   return new GatewayError('config_invalid', `the configuration has ${problems.length} problem(s):\n  - ${list}`)
 }
 
+// It stands in webhook URLs, in names of metrics and in the keys of rows.
+const channelNamePattern = /^[a-z][a-z0-9-]{0,31}$/
+
+/** Built-in channels and those of the configuration, every name once. */
+function addChannels(
+  builtIn: readonly ChannelDefinition[],
+  added: readonly ChannelDefinition[],
+  problems: string[],
+): readonly ChannelDefinition[] {
+  const channels = [...builtIn]
+  for (const [index, each] of added.entries()) {
+    const { channel: name, create } = each ?? {}
+    if (typeof name !== 'string' || typeof create !== 'function')
+      problems.push(`channels[${index}] is no channel; name what the package exports as its ChannelDefinition`)
+    else if (!channelNamePattern.test(name))
+      problems.push(
+        `channels[${index}]: the name ${JSON.stringify(name.slice(0, 64))} must be small letters, digits and hyphens, 32 at most`,
+      )
+    else if (builtIn.some(({ channel }) => channel === name))
+      problems.push(`channels[${index}]: "${name}" is a built-in channel; give the added one another name`)
+    else if (channels.some(({ channel }) => channel === name))
+      problems.push(`channels[${index}]: another channel is called "${name}" too; leave one of them out`)
+    else channels.push(each)
+  }
+  return channels
+}
+
 function readConnections(
   env: Environment,
   file: ParleyConfig,
@@ -256,7 +287,10 @@ function readConnections(
   const resolved: ConfiguredConnection[] = []
   for (const each of asked) {
     const channel = channels.find((known) => known.channel === each.channel)
-    if (channel === undefined) problems.push(`connection "${each.id}": unknown channel "${each.channel}"`)
+    if (channel === undefined)
+      problems.push(
+        `connection "${each.id}": unknown channel "${each.channel}"; add its definition to channels, or name one of ${channels.map((known) => known.channel).join(', ')}`,
+      )
     else {
       for (const issue of channel.settingsSchema.safeParse(each.settings).error?.issues ?? []) {
         problems.push(`[${each.channel}] connection "${each.id}": ${issue.path.join('.')} ${issue.message}`)

@@ -45,7 +45,7 @@ function findCommand(root: Group, words: readonly string[]): Found {
   return { node, path, rest }
 }
 
-function isNamed(node: Node, word: string | undefined): boolean {
+export function isNamed(node: Node, word: string | undefined): boolean {
   return node.name === word || ('commands' in node && word !== undefined && node.aliases?.includes(word) === true)
 }
 

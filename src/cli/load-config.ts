@@ -20,15 +20,20 @@ export const configArg = {
 export async function loadConfigFromDisk(given: string | undefined, flags: Environment = {}): Promise<Config> {
   const set = Object.entries(flags).filter(([, value]) => value !== undefined)
   const environment: Environment = { ...process.env, ...Object.fromEntries(set) }
+  return loadConfig(environment, (await readConfigFile(given)) ?? {}, channels)
+}
+
+/** What `parley.config.ts` exports, unchecked. Undefined: there is none, and none was named. */
+export async function readConfigFile(given: string | undefined): Promise<ParleyConfig | undefined> {
   const path =
     given === undefined ? fileNames.map((name) => join(process.cwd(), name)).find(existsSync) : resolve(given)
-  if (path === undefined) return loadConfig(environment, {}, channels)
+  if (path === undefined) return undefined
   if (!existsSync(path)) throw new GatewayError('config_invalid', `no configuration file at ${path}; correct --config`)
   const loaded = await importConfig(path)
   if (loaded.default === undefined) {
     throw new GatewayError('config_invalid', `${path} has no default export; write: export default defineConfig({ … })`)
   }
-  return loadConfig(environment, loaded.default, channels)
+  return loaded.default
 }
 
 async function importConfig(path: string): Promise<{ default?: ParleyConfig }> {

@@ -7,6 +7,7 @@ import { type Secret, secret } from '../lib/secret.ts'
 import type { AccessRule, StrangerSettings } from './access.ts'
 import type { Adapter } from './adapter.ts'
 import type { CallerVerifier } from './caller.ts'
+import type { ChannelCommands } from './channel-command.ts'
 import type { Connection } from './inbound-event.ts'
 import type { Records } from './records.ts'
 import type { TaskService } from './tasks.ts'
@@ -263,6 +264,8 @@ export interface ChannelDefinition {
   /** Undefined when the environment does not mention the channel. */
   fromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined
   create(settings: unknown, deps: ChannelDeps): Adapter
+  /** What a channel from outside adds to the command line: `parley <channel> …`, where the configuration names it. */
+  readonly commands?: ChannelCommands
 }
 
 // The mailer: what the runtime itself sends, where it has a transport of its own beside fetch.

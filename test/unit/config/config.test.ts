@@ -4,7 +4,8 @@ import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { s3, supabase } from '../../../src/config/attachments.ts'
 import { loadConfig } from '../../../src/config.ts'
-import type { AccessRule } from '../../../src/contract/index.ts'
+import type { AccessRule, ChannelDefinition } from '../../../src/contract/index.ts'
+import { loopbackClientId } from '../../doubles/loopback/index.ts'
 
 const botToken = '7000001:AAE-canary-canary-canary-canary-canary'
 const webhookSecret = 'canary-webhook-secret-canary-webhook-secret'
@@ -139,7 +140,7 @@ test('access is read by one schema, whether a connection or an agent says it: a 
 test.each([
   ['conections', 'unknown key "conections"; did you mean connections?'],
   ['Agents', 'unknown key "Agents"; did you mean agents?'],
-  ['retain', 'unknown key "retain"; known are agents, attachments, connections'],
+  ['retain', 'unknown key "retain"; known are agents, attachments, channels, connections'],
 ])('a key %s that the configuration has not stops the start', (key, problem) => {
   expect(problemsOf({}, { [key]: [] })).toContain(problem)
 })
@@ -309,5 +310,39 @@ describe('where files are kept', () => {
     expect(() => s3({ endpoint: 'x', bucket: 'files', accessKeyId: 'a', secretAccessKey: 'canary' })).toThrow(
       'endpoint',
     )
+  })
+})
+
+describe('channels that the configuration adds', () => {
+  const settings = { secret: 'canary-secret-canary-secret', vendorUrl: 'http://127.0.0.1:9' }
+  const connection = { channel: 'loopback-client-id', id: 'own', settings }
+  const named = (channel: string): ChannelDefinition => ({ ...loopbackClientId, channel })
+
+  test('have connections from the file and from their variables, like the built-in ones', () => {
+    const added = { channels: [loopbackClientId] }
+    const env = { A2A_CHANNEL: 'off', EMAIL_CHANNEL: 'off' }
+    const written = loadConfig(env, { ...added, connections: [connection] }, channels)
+    expect(written.connections.map((each) => `${each.channel.channel}/${each.id}`)).toContain('loopback-client-id/own')
+    const variables = { ...env, LOOPBACK_SECRET: settings.secret, LOOPBACK_VENDOR_URL: settings.vendorUrl }
+    const read = loadConfig(variables, added, channels)
+    expect(read.connections.map(({ id }) => id)).toContain('loopback-client-id')
+    expect(problemsOf({ LOOPBACK_SECRET: settings.secret }, added)).toContain('LOOPBACK_VENDOR_URL is missing')
+  })
+
+  test.for<[string, readonly unknown[], string]>([
+    [
+      'a built-in name',
+      [named('slack')],
+      'channels[0]: "slack" is a built-in channel; give the added one another name',
+    ],
+    ['one name twice', [named('pigeon'), named('pigeon')], 'channels[1]: another channel is called "pigeon" too'],
+    ['a name that no URL can carry', [named('Carrier Pigeon')], 'must be small letters, digits and hyphens'],
+    ['what is no channel', [{ name: 'pigeon' }], 'channels[0] is no channel'],
+  ])('refuse the start for %s', ([, given, problem]) => {
+    expect(problemsOf({}, { channels: given as readonly ChannelDefinition[] })).toContain(problem)
+  })
+
+  test('are asked for where a connection names a channel that is not there', () => {
+    expect(problemsOf({}, { connections: [connection] })).toContain('add its definition to channels, or name one of')
   })
 })
