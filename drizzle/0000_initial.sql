@@ -1,6 +1,6 @@
 -- The schema of the first release: tables and indexes as generated from src/db/schema.ts, then what is written by hand:
 -- storage parameters, a view, and triggers.
-CREATE TABLE "overheard" (
+CREATE TABLE "ambient_context" (
 	"inbox_id" uuid PRIMARY KEY NOT NULL,
 	"tenant" text NOT NULL,
 	"connection" text NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE "blobs" (
 	"path" text NOT NULL,
 	"status" text DEFAULT 'pending' NOT NULL,
 	"changes" bigint DEFAULT 0 NOT NULL,
-	"is_loose" boolean DEFAULT false NOT NULL,
+	"needs_check" boolean DEFAULT false NOT NULL,
 	"tried_at" timestamp with time zone
 );
 --> statement-breakpoint
@@ -97,15 +97,15 @@ CREATE TABLE "channel_records" (
 	CONSTRAINT "channel_records_tenant_connection_family_key_pk" PRIMARY KEY("tenant","connection","family","key")
 );
 --> statement-breakpoint
-CREATE TABLE "closed_places" (
+CREATE TABLE "room_status" (
 	"tenant" text NOT NULL,
 	"connection" text NOT NULL,
-	"place" text NOT NULL,
+	"room" text NOT NULL,
 	"reason" text,
 	"subject" text,
 	"changed_at" timestamp with time zone NOT NULL,
-	"noted_at" timestamp with time zone DEFAULT now() NOT NULL,
-	CONSTRAINT "closed_places_tenant_connection_place_pk" PRIMARY KEY("tenant","connection","place")
+	"recorded_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "room_status_tenant_connection_room_pk" PRIMARY KEY("tenant","connection","room")
 );
 --> statement-breakpoint
 CREATE TABLE "connection_limits" (
@@ -117,7 +117,7 @@ CREATE TABLE "connection_limits" (
 	CONSTRAINT "connection_limits_tenant_connection_scope_pk" PRIMARY KEY("tenant","connection","scope")
 );
 --> statement-breakpoint
-CREATE TABLE "connection_notes" (
+CREATE TABLE "ttl_entries" (
 	"tenant" text NOT NULL,
 	"connection" text NOT NULL,
 	"family" text NOT NULL,
@@ -125,7 +125,7 @@ CREATE TABLE "connection_notes" (
 	"subject" text,
 	"value" jsonb NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "connection_notes_tenant_connection_family_key_pk" PRIMARY KEY("tenant","connection","family","key")
+	CONSTRAINT "ttl_entries_tenant_connection_family_key_pk" PRIMARY KEY("tenant","connection","family","key")
 );
 --> statement-breakpoint
 CREATE TABLE "connections" (
@@ -157,7 +157,7 @@ CREATE TABLE "reply_windows" (
 	"connection" text NOT NULL,
 	"scope" text NOT NULL,
 	"answered" jsonb DEFAULT '[]' NOT NULL,
-	"told_until" timestamp with time zone,
+	"notified_until" timestamp with time zone,
 	"expires_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "reply_windows_tenant_connection_scope_pk" PRIMARY KEY("tenant","connection","scope")
 );
@@ -217,14 +217,14 @@ CREATE TABLE "thread_agents" (
 	CONSTRAINT "thread_agents_tenant_connection_external_id_pk" PRIMARY KEY("tenant","connection","external_id")
 );
 --> statement-breakpoint
-CREATE TABLE "caller_chains" (
+CREATE TABLE "call_chains" (
 	"tenant" text NOT NULL,
 	"root" text NOT NULL,
 	"agent" text NOT NULL,
 	"host" text NOT NULL,
 	"depth" integer NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
-	CONSTRAINT "caller_chains_tenant_root_agent_host_pk" PRIMARY KEY("tenant","root","agent","host")
+	CONSTRAINT "call_chains_tenant_root_agent_host_pk" PRIMARY KEY("tenant","root","agent","host")
 );
 --> statement-breakpoint
 CREATE TABLE "consents" (
@@ -242,7 +242,7 @@ CREATE TABLE "consents" (
 	CONSTRAINT "consents_tenant_id_pk" PRIMARY KEY("tenant","id")
 );
 --> statement-breakpoint
-CREATE TABLE "farewells" (
+CREATE TABLE "account_deletions" (
 	"tenant" text NOT NULL,
 	"connection" text NOT NULL,
 	"subject" text NOT NULL,
@@ -253,7 +253,7 @@ CREATE TABLE "farewells" (
 	"removed" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"due_at" timestamp with time zone NOT NULL,
 	"epoch" bigint DEFAULT 0 NOT NULL,
-	CONSTRAINT "farewells_tenant_connection_subject_pk" PRIMARY KEY("tenant","connection","subject")
+	CONSTRAINT "account_deletions_tenant_connection_subject_pk" PRIMARY KEY("tenant","connection","subject")
 );
 --> statement-breakpoint
 CREATE TABLE "grants" (
@@ -290,7 +290,7 @@ CREATE TABLE "pairing_overflows" (
 	"messages" bigint NOT NULL,
 	"since" timestamp with time zone NOT NULL,
 	"last_at" timestamp with time zone NOT NULL,
-	"told_until" timestamp with time zone NOT NULL,
+	"notified_until" timestamp with time zone NOT NULL,
 	CONSTRAINT "pairing_overflows_tenant_connection_sender_group_pk" PRIMARY KEY("tenant","connection","sender_group")
 );
 --> statement-breakpoint
@@ -350,13 +350,13 @@ CREATE TABLE "used_tokens" (
 	CONSTRAINT "used_tokens_tenant_key_pk" PRIMARY KEY("tenant","key")
 );
 --> statement-breakpoint
-CREATE TABLE "arrival_claims" (
+CREATE TABLE "proof_claims" (
 	"tenant" text NOT NULL,
 	"key" text NOT NULL,
-	"arrival_id" uuid NOT NULL,
+	"event_id" uuid NOT NULL,
 	"inbox_id" uuid NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "arrival_claims_tenant_key_pk" PRIMARY KEY("tenant","key")
+	CONSTRAINT "proof_claims_tenant_key_pk" PRIMARY KEY("tenant","key")
 );
 --> statement-breakpoint
 CREATE TABLE "duplicates" (
@@ -375,7 +375,7 @@ CREATE TABLE "inbox" (
 	"connection" text NOT NULL,
 	"dedupe_key" text NOT NULL,
 	"content_hash" text NOT NULL,
-	"flagged" boolean DEFAULT false NOT NULL,
+	"is_flagged" boolean DEFAULT false NOT NULL,
 	"v" integer NOT NULL,
 	"kind" text NOT NULL,
 	"agent" text NOT NULL,
@@ -401,7 +401,7 @@ CREATE TABLE "inbox" (
 	"turn_id" uuid,
 	"turn_order" integer,
 	"attempts" integer DEFAULT 0 NOT NULL,
-	"solo" boolean DEFAULT false NOT NULL,
+	"runs_alone" boolean DEFAULT false NOT NULL,
 	"parent_turn" uuid,
 	"trace_id" text NOT NULL,
 	"workspace_type" text DEFAULT 'tenant' NOT NULL,
@@ -409,8 +409,8 @@ CREATE TABLE "inbox" (
 	"access_rule" text,
 	"pairing_id" uuid,
 	"task_id" uuid,
-	"heard_at" integer,
-	"goes_on" boolean DEFAULT false NOT NULL
+	"joined_at_poll" integer,
+	"continues_turn" boolean DEFAULT false NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "tombstones" (
@@ -544,36 +544,36 @@ CREATE TABLE "sessions" (
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"last_read_at" timestamp with time zone,
 	"expires_at" timestamp with time zone,
-	"is_kept" boolean DEFAULT true NOT NULL,
+	"is_retained" boolean DEFAULT true NOT NULL,
 	"consent_id" uuid,
 	"erasures" integer DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE "strangers" (
+CREATE TABLE "stranger_usage" (
 	"tenant" text NOT NULL,
 	"connection" text NOT NULL,
 	"day" date NOT NULL,
 	"kind" text NOT NULL,
 	"messages" bigint DEFAULT 0 NOT NULL,
-	"received" bigint DEFAULT 0 NOT NULL,
-	"stored" bigint DEFAULT 0 NOT NULL,
+	"received_bytes" bigint DEFAULT 0 NOT NULL,
+	"stored_bytes" bigint DEFAULT 0 NOT NULL,
 	"refused" bigint DEFAULT 0 NOT NULL,
-	CONSTRAINT "strangers_tenant_connection_day_kind_pk" PRIMARY KEY("tenant","connection","day","kind")
+	CONSTRAINT "stranger_usage_tenant_connection_day_kind_pk" PRIMARY KEY("tenant","connection","day","kind")
 );
 --> statement-breakpoint
-CREATE TABLE "tallies" (
+CREATE TABLE "counters" (
 	"kind" text NOT NULL,
 	"tenant" text NOT NULL,
 	"connection" text NOT NULL,
 	"state" text NOT NULL,
 	"reason" text DEFAULT '' NOT NULL,
-	"standing" bigint NOT NULL,
-	"ever" bigint NOT NULL,
+	"current" bigint NOT NULL,
+	"total" bigint NOT NULL,
 	"last_at" timestamp with time zone,
-	CONSTRAINT "tallies_kind_tenant_connection_state_reason_pk" PRIMARY KEY("kind","tenant","connection","state","reason")
+	CONSTRAINT "counters_kind_tenant_connection_state_reason_pk" PRIMARY KEY("kind","tenant","connection","state","reason")
 );
 --> statement-breakpoint
-CREATE TABLE "tally_changes" (
+CREATE TABLE "counter_changes" (
 	"kind" text NOT NULL,
 	"tenant" text NOT NULL,
 	"connection" text NOT NULL,
@@ -606,10 +606,10 @@ CREATE TABLE "tasks" (
 	"conversation_id" uuid NOT NULL,
 	"state" text NOT NULL,
 	"state_at" timestamp with time zone DEFAULT now() NOT NULL,
-	"said" jsonb,
+	"status_message" jsonb,
 	"dialect" text NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
-	"waiting_id" uuid,
+	"waiting_inbox_id" uuid,
 	"has_push" boolean DEFAULT false NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"ended_at" timestamp with time zone
@@ -687,7 +687,7 @@ CREATE TABLE "turns" (
 	"task_order" integer,
 	"journal_turn" uuid,
 	"view" jsonb,
-	"deaths" bigint[] DEFAULT '{}' NOT NULL
+	"crash_epochs" bigint[] DEFAULT '{}' NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "pending_actions" (
@@ -747,34 +747,34 @@ CREATE TABLE "runtime_tool_requests" (
 	CONSTRAINT "runtime_tool_requests_tenant_id_pk" PRIMARY KEY("tenant","id")
 );
 --> statement-breakpoint
-CREATE INDEX "overheard_conversation" ON "overheard" USING btree ("conversation_id","seq");--> statement-breakpoint
-CREATE INDEX "overheard_room" ON "overheard" USING btree ("tenant","connection","agent","room","seq");--> statement-breakpoint
-CREATE INDEX "overheard_expires" ON "overheard" USING btree ("tenant","expires_at");--> statement-breakpoint
+CREATE INDEX "ambient_context_conversation" ON "ambient_context" USING btree ("conversation_id","seq");--> statement-breakpoint
+CREATE INDEX "ambient_context_room" ON "ambient_context" USING btree ("tenant","connection","agent","room","seq");--> statement-breakpoint
+CREATE INDEX "ambient_context_expiry" ON "ambient_context" USING btree ("tenant","expires_at");--> statement-breakpoint
 CREATE INDEX "attachments_blob" ON "attachments" USING btree ("blob_id");--> statement-breakpoint
 CREATE INDEX "attachments_owner" ON "attachments" USING btree ("tenant","owner");--> statement-breakpoint
 CREATE INDEX "attachments_session" ON "attachments" USING btree ("session_id") WHERE session_id is not null;--> statement-breakpoint
 CREATE INDEX "attachments_inbox" ON "attachments" USING btree ("inbox_id") WHERE inbox_id is not null;--> statement-breakpoint
 CREATE INDEX "attachments_used" ON "attachments" USING btree ("tenant","used_at") WHERE session_id is not null;--> statement-breakpoint
-CREATE INDEX "attachments_loose" ON "attachments" USING btree ("tenant","created_at") WHERE session_id is null;--> statement-breakpoint
+CREATE INDEX "attachments_unsent" ON "attachments" USING btree ("tenant","created_at") WHERE session_id is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "blobs_object" ON "blobs" USING btree ("tenant","store","bucket","path");--> statement-breakpoint
 CREATE UNIQUE INDEX "blobs_content" ON "blobs" USING btree ("tenant","store","sha256") WHERE status = 'ready';--> statement-breakpoint
-CREATE INDEX "blobs_due" ON "blobs" USING btree ("tenant") WHERE status <> 'ready' or is_loose;--> statement-breakpoint
+CREATE INDEX "blobs_due" ON "blobs" USING btree ("tenant") WHERE status <> 'ready' or needs_check;--> statement-breakpoint
 CREATE UNIQUE INDEX "signing_keys_current" ON "signing_keys" USING btree ("tenant") WHERE retired_at is null;--> statement-breakpoint
 CREATE INDEX "audit_log_tenant" ON "audit_log" USING btree ("tenant","seq");--> statement-breakpoint
 CREATE INDEX "audit_log_principal" ON "audit_log" USING btree ("tenant","principal_id","seq") WHERE principal_id is not null;--> statement-breakpoint
 CREATE INDEX "audit_log_inbox" ON "audit_log" USING btree ("inbox_id") WHERE inbox_id is not null;--> statement-breakpoint
 CREATE INDEX "channel_records_subject" ON "channel_records" USING btree ("tenant","connection","subject") WHERE subject is not null;--> statement-breakpoint
-CREATE INDEX "connection_notes_expiry" ON "connection_notes" USING btree ("tenant","expires_at");--> statement-breakpoint
-CREATE INDEX "reply_windows_over" ON "reply_windows" USING btree ("tenant","expires_at");--> statement-breakpoint
+CREATE INDEX "ttl_entries_expiry" ON "ttl_entries" USING btree ("tenant","expires_at");--> statement-breakpoint
+CREATE INDEX "reply_windows_expiry" ON "reply_windows" USING btree ("tenant","expires_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "conversations_external" ON "conversations" USING btree ("tenant","connection","agent","external_id");--> statement-breakpoint
-CREATE INDEX "conversations_forgotten" ON "conversations" USING btree ("id") WHERE external_id like '~~forgotten %';--> statement-breakpoint
+CREATE INDEX "conversations_erased" ON "conversations" USING btree ("id") WHERE external_id like '~~erased %';--> statement-breakpoint
 CREATE INDEX "lanes_due" ON "lanes" USING btree ("tenant","next_at") WHERE pending > 0;--> statement-breakpoint
 CREATE INDEX "lanes_control" ON "lanes" USING btree ("tenant","next_at") WHERE is_control and pending > 0;--> statement-breakpoint
 CREATE INDEX "participants_subject" ON "participants" USING btree ("subject");--> statement-breakpoint
-CREATE INDEX "caller_chains_created" ON "caller_chains" USING btree ("created_at");--> statement-breakpoint
+CREATE INDEX "call_chains_created" ON "call_chains" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "consents_subject" ON "consents" USING btree ("tenant","subject","operation","created_at");--> statement-breakpoint
 CREATE INDEX "consents_session" ON "consents" USING btree ("session_id") WHERE session_id is not null;--> statement-breakpoint
-CREATE INDEX "farewells_due" ON "farewells" USING btree ("tenant","due_at");--> statement-breakpoint
+CREATE INDEX "account_deletions_due" ON "account_deletions" USING btree ("tenant","due_at");--> statement-breakpoint
 CREATE INDEX "grants_subject" ON "grants" USING btree ("tenant","subject") WHERE revoked_at is null;--> statement-breakpoint
 CREATE INDEX "identity_links_principal" ON "identity_links" USING btree ("tenant","principal");--> statement-breakpoint
 CREATE UNIQUE INDEX "pairings_person" ON "pairings" USING btree ("tenant","connection","agent","subject") WHERE status = 'pending';--> statement-breakpoint
@@ -785,7 +785,7 @@ CREATE UNIQUE INDEX "pairings_group_slot" ON "pairings" USING btree ("tenant","c
 CREATE UNIQUE INDEX "principals_subject" ON "principals" USING btree ("tenant","subject");--> statement-breakpoint
 CREATE UNIQUE INDEX "tokens_hash" ON "tokens" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "used_tokens_expiry" ON "used_tokens" USING btree ("expires_at");--> statement-breakpoint
-CREATE INDEX "arrival_claims_expiry" ON "arrival_claims" USING btree ("tenant","expires_at");--> statement-breakpoint
+CREATE INDEX "proof_claims_expiry" ON "proof_claims" USING btree ("tenant","expires_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "inbox_claim" ON "inbox" USING btree ("dedupe_key","content_hash");--> statement-breakpoint
 CREATE INDEX "inbox_waiting" ON "inbox" USING btree ("conversation_id","seq") WHERE state = 'queued';--> statement-breakpoint
 CREATE INDEX "inbox_turn" ON "inbox" USING btree ("turn_id") WHERE turn_id is not null;--> statement-breakpoint
@@ -797,7 +797,7 @@ CREATE INDEX "inbox_edits" ON "inbox" USING btree ("tenant","connection","edit_o
 CREATE INDEX "inbox_task" ON "inbox" USING btree ("task_id","seq") WHERE task_id is not null;--> statement-breakpoint
 CREATE INDEX "inbox_stray" ON "inbox" USING btree ("tenant","connection","subject") WHERE conversation_id is null and subject is not null;--> statement-breakpoint
 CREATE INDEX "inbox_content" ON "inbox" USING btree ("tenant","ended_at") WHERE ended_at is not null and (message is not null or raw is not null);--> statement-breakpoint
-CREATE INDEX "inbox_bare" ON "inbox" USING btree ("tenant","ended_at") WHERE ended_at is not null and message is null and raw is null;--> statement-breakpoint
+CREATE INDEX "inbox_emptied" ON "inbox" USING btree ("tenant","ended_at") WHERE ended_at is not null and message is null and raw is null;--> statement-breakpoint
 CREATE INDEX "inbox_answered" ON "inbox" USING btree ("tenant","connection","subject") WHERE state = 'answered' and subject is not null;--> statement-breakpoint
 CREATE INDEX "inbox_refused" ON "inbox" USING btree ("tenant","ended_at") WHERE state in ('refused', 'ignored') and (message is not null or raw is not null);--> statement-breakpoint
 CREATE INDEX "inbox_unproven" ON "inbox" USING btree ("tenant","ended_at") WHERE state = 'refused' and conversation_id is null and subject is null and message is null and raw is null;--> statement-breakpoint
@@ -819,20 +819,20 @@ CREATE INDEX "runs_created" ON "runs" USING btree ("tenant","created_at");--> st
 CREATE INDEX "runs_resumes" ON "runs" USING btree ("resumes") WHERE resumes is not null;--> statement-breakpoint
 CREATE INDEX "sessions_conversation" ON "sessions" USING btree ("conversation_id");--> statement-breakpoint
 CREATE INDEX "sessions_owner" ON "sessions" USING btree ("tenant","owner","id");--> statement-breakpoint
-CREATE INDEX "sessions_unkept" ON "sessions" USING btree ("expires_at") WHERE not is_kept and expires_at is not null;--> statement-breakpoint
+CREATE INDEX "sessions_unretained" ON "sessions" USING btree ("expires_at") WHERE not is_retained and expires_at is not null;--> statement-breakpoint
 CREATE INDEX "tasks_conversation" ON "tasks" USING btree ("conversation_id");--> statement-breakpoint
 CREATE INDEX "tasks_old" ON "tasks" USING btree ("tenant","state_at");--> statement-breakpoint
-CREATE INDEX "tasks_listed" ON "tasks" USING btree ("tenant","connection","owner","state_at" DESC NULLS LAST,"id" DESC NULLS LAST,"state","agent") WHERE said -> 'direct' is null;--> statement-breakpoint
+CREATE INDEX "tasks_listed" ON "tasks" USING btree ("tenant","connection","owner","state_at" DESC NULLS LAST,"id" DESC NULLS LAST,"state","agent") WHERE status_message -> 'direct' is null;--> statement-breakpoint
 CREATE INDEX "tasks_context" ON "tasks" USING btree ("tenant","connection","context_id","agent","owner");--> statement-breakpoint
 CREATE INDEX "signals_waiting" ON "signals" USING btree ("conversation_id","seq") WHERE state = 'queued';--> statement-breakpoint
 CREATE INDEX "signals_turn" ON "signals" USING btree ("turn_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "timers_origin" ON "timers" USING btree ("origin","name");--> statement-breakpoint
 CREATE INDEX "timers_due" ON "timers" USING btree ("tenant","due_at") WHERE fired_at is null;--> statement-breakpoint
 CREATE INDEX "turns_conversation" ON "turns" USING btree ("conversation_id","started_at");--> statement-breakpoint
-CREATE INDEX "turns_door" ON "turns" USING btree ("conversation_id","started_at") WHERE kind = 'door';--> statement-breakpoint
+CREATE INDEX "turns_access_challenge" ON "turns" USING btree ("conversation_id","started_at") WHERE kind = 'access_challenge';--> statement-breakpoint
 CREATE INDEX "turns_ended" ON "turns" USING btree ("tenant","ended_at") WHERE ended_at is not null;--> statement-breakpoint
 CREATE INDEX "turns_task" ON "turns" USING btree ("task_id","task_order") WHERE task_id is not null;--> statement-breakpoint
-CREATE INDEX "turns_suspected" ON "turns" USING btree ("tenant") WHERE deaths <> '{}' and state in ('running', 'split');--> statement-breakpoint
+CREATE INDEX "turns_suspected" ON "turns" USING btree ("tenant") WHERE crash_epochs <> '{}' and state in ('running', 'split');--> statement-breakpoint
 CREATE INDEX "pending_actions_conversation" ON "pending_actions" USING btree ("conversation_id");--> statement-breakpoint
 CREATE INDEX "pending_actions_turn" ON "pending_actions" USING btree ("turn_id");--> statement-breakpoint
 CREATE INDEX "pending_actions_status" ON "pending_actions" USING btree ("tenant","status","created_at");--> statement-breakpoint
@@ -844,11 +844,11 @@ ALTER TABLE "lanes" SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02)
 ALTER TABLE "send_lanes" SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);--> statement-breakpoint
 ALTER TABLE "inbox" SET (fillfactor = 85);--> statement-breakpoint
 ALTER TABLE "outbox" SET (fillfactor = 85);--> statement-breakpoint
--- Changes come and go all the time, tallies are a handful of rows.
-ALTER TABLE "tally_changes" SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);--> statement-breakpoint
+-- Changes come and go all the time, counters are a handful of rows.
+ALTER TABLE "counter_changes" SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);--> statement-breakpoint
 -- Messages per connection: received = answered + merged + refused + dead + in flight, and a message that waits for a pairing is
 -- in flight. Ignored events and duplicates are counted beside what was received, never in it.
-CREATE VIEW "books" AS
+CREATE VIEW "ledger" AS
 SELECT i.*, coalesce(d."duplicates", 0)::int AS "duplicates"
 FROM (
   SELECT "tenant", "connection",
@@ -864,63 +864,63 @@ FROM (
   SELECT "tenant", "connection", sum("count") AS "duplicates" FROM "duplicates" GROUP BY "tenant", "connection"
 ) d USING ("tenant", "connection");--> statement-breakpoint
 -- Called only for rows that end, are retried, or are removed after their end: a row that is still in flight costs nothing.
-CREATE FUNCTION "tally_message"() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION "count_message"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP <> 'INSERT' AND OLD.ended_at IS NOT NULL THEN
-    INSERT INTO tally_changes VALUES ('message', OLD.tenant, OLD.connection, OLD.state, coalesce(OLD.reason, ''), -1, NULL);
+    INSERT INTO counter_changes VALUES ('message', OLD.tenant, OLD.connection, OLD.state, coalesce(OLD.reason, ''), -1, NULL);
   END IF;
   IF TG_OP <> 'DELETE' AND NEW.ended_at IS NOT NULL THEN
-    INSERT INTO tally_changes
+    INSERT INTO counter_changes
     VALUES ('message', NEW.tenant, NEW.connection, NEW.state, coalesce(NEW.reason, ''), 1, NEW.received_at);
   END IF;
   RETURN NULL;
 END $$;--> statement-breakpoint
-CREATE FUNCTION "tally_call"() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION "count_call"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP <> 'INSERT' AND OLD.settled_at IS NOT NULL THEN
-    INSERT INTO tally_changes VALUES ('call', OLD.tenant, OLD.connection, OLD.state, coalesce(OLD.reason, ''), -1, NULL);
+    INSERT INTO counter_changes VALUES ('call', OLD.tenant, OLD.connection, OLD.state, coalesce(OLD.reason, ''), -1, NULL);
   END IF;
   IF TG_OP <> 'DELETE' AND NEW.settled_at IS NOT NULL THEN
-    INSERT INTO tally_changes
+    INSERT INTO counter_changes
     VALUES ('call', NEW.tenant, NEW.connection, NEW.state, coalesce(NEW.reason, ''), 1, NEW.settled_at);
   END IF;
   RETURN NULL;
 END $$;--> statement-breakpoint
-CREATE TRIGGER "tally_inserted" AFTER INSERT ON "inbox" FOR EACH ROW
-  WHEN (NEW.ended_at IS NOT NULL) EXECUTE FUNCTION "tally_message"();--> statement-breakpoint
-CREATE TRIGGER "tally_updated" AFTER UPDATE ON "inbox" FOR EACH ROW
+CREATE TRIGGER "counted_on_insert" AFTER INSERT ON "inbox" FOR EACH ROW
+  WHEN (NEW.ended_at IS NOT NULL) EXECUTE FUNCTION "count_message"();--> statement-breakpoint
+CREATE TRIGGER "counted_on_update" AFTER UPDATE ON "inbox" FOR EACH ROW
   WHEN ((OLD.ended_at IS NOT NULL, OLD.state, OLD.reason) IS DISTINCT FROM (NEW.ended_at IS NOT NULL, NEW.state, NEW.reason)
-    AND (OLD.ended_at IS NOT NULL OR NEW.ended_at IS NOT NULL)) EXECUTE FUNCTION "tally_message"();--> statement-breakpoint
-CREATE TRIGGER "tally_deleted" AFTER DELETE ON "inbox" FOR EACH ROW
-  WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION "tally_message"();--> statement-breakpoint
-CREATE TRIGGER "tally_inserted" AFTER INSERT ON "outbox" FOR EACH ROW
-  WHEN (NEW.settled_at IS NOT NULL) EXECUTE FUNCTION "tally_call"();--> statement-breakpoint
-CREATE TRIGGER "tally_updated" AFTER UPDATE ON "outbox" FOR EACH ROW
+    AND (OLD.ended_at IS NOT NULL OR NEW.ended_at IS NOT NULL)) EXECUTE FUNCTION "count_message"();--> statement-breakpoint
+CREATE TRIGGER "counted_on_delete" AFTER DELETE ON "inbox" FOR EACH ROW
+  WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION "count_message"();--> statement-breakpoint
+CREATE TRIGGER "counted_on_insert" AFTER INSERT ON "outbox" FOR EACH ROW
+  WHEN (NEW.settled_at IS NOT NULL) EXECUTE FUNCTION "count_call"();--> statement-breakpoint
+CREATE TRIGGER "counted_on_update" AFTER UPDATE ON "outbox" FOR EACH ROW
   WHEN ((OLD.settled_at IS NOT NULL, OLD.state, OLD.reason) IS DISTINCT FROM (NEW.settled_at IS NOT NULL, NEW.state, NEW.reason)
-    AND (OLD.settled_at IS NOT NULL OR NEW.settled_at IS NOT NULL)) EXECUTE FUNCTION "tally_call"();--> statement-breakpoint
-CREATE TRIGGER "tally_deleted" AFTER DELETE ON "outbox" FOR EACH ROW
-  WHEN (OLD.settled_at IS NOT NULL) EXECUTE FUNCTION "tally_call"();--> statement-breakpoint
+    AND (OLD.settled_at IS NOT NULL OR NEW.settled_at IS NOT NULL)) EXECUTE FUNCTION "count_call"();--> statement-breakpoint
+CREATE TRIGGER "counted_on_delete" AFTER DELETE ON "outbox" FOR EACH ROW
+  WHEN (OLD.settled_at IS NOT NULL) EXECUTE FUNCTION "count_call"();--> statement-breakpoint
 -- Lines of the audit log are written once. Only retention removes them, and it has to say so in its own transaction.
-CREATE FUNCTION "keep_audit"() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION "protect_audit_log"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP <> 'UPDATE' AND current_setting('parley.retention', true) = 'on' THEN RETURN OLD; END IF;
   RAISE EXCEPTION 'the audit log is append-only' USING ERRCODE = 'insufficient_privilege';
 END $$;--> statement-breakpoint
-CREATE TRIGGER "audit_kept" BEFORE UPDATE OR DELETE ON "audit_log" FOR EACH ROW EXECUTE FUNCTION "keep_audit"();--> statement-breakpoint
-CREATE TRIGGER "audit_not_truncated" BEFORE TRUNCATE ON "audit_log" FOR EACH STATEMENT EXECUTE FUNCTION "keep_audit"();--> statement-breakpoint
+CREATE TRIGGER "audit_append_only" BEFORE UPDATE OR DELETE ON "audit_log" FOR EACH ROW EXECUTE FUNCTION "protect_audit_log"();--> statement-breakpoint
+CREATE TRIGGER "audit_not_truncated" BEFORE TRUNCATE ON "audit_log" FOR EACH STATEMENT EXECUTE FUNCTION "protect_audit_log"();--> statement-breakpoint
 -- When a descriptor is deleted or changes its state, the sweeper has to check whether its object is still needed.
-CREATE FUNCTION "loosen_blob"() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION "mark_blob_for_check"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE "blobs" SET "is_loose" = true, "changes" = "changes" + 1 WHERE "id" = OLD."blob_id";
+  UPDATE "blobs" SET "needs_check" = true, "changes" = "changes" + 1 WHERE "id" = OLD."blob_id";
   RETURN NULL;
 END $$;--> statement-breakpoint
-CREATE TRIGGER "attachment_gone" AFTER DELETE OR UPDATE OF "status" ON "attachments" FOR EACH ROW EXECUTE FUNCTION "loosen_blob"();--> statement-breakpoint
+CREATE TRIGGER "attachment_gone" AFTER DELETE OR UPDATE OF "status" ON "attachments" FOR EACH ROW EXECUTE FUNCTION "mark_blob_for_check"();--> statement-breakpoint
 -- A message that is refused or dead ends its task.
 CREATE FUNCTION "end_task_of_message"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE "tasks" SET "state" = CASE NEW."state" WHEN 'refused' THEN 'rejected' ELSE 'failed' END,
-    "state_at" = date_trunc('milliseconds', now()), "ended_at" = now(), "waiting_id" = NULL
-  WHERE "id" = NEW."task_id" AND "ended_at" IS NULL AND "waiting_id" IS NOT DISTINCT FROM NEW."id";
+    "state_at" = date_trunc('milliseconds', now()), "ended_at" = now(), "waiting_inbox_id" = NULL
+  WHERE "id" = NEW."task_id" AND "ended_at" IS NULL AND "waiting_inbox_id" IS NOT DISTINCT FROM NEW."id";
   RETURN NULL;
 END $$;--> statement-breakpoint
 CREATE TRIGGER "message_ended" AFTER UPDATE OF "state" ON "inbox" FOR EACH ROW

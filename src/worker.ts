@@ -153,7 +153,7 @@ async function drainOptionsForBatch({ messages }: Wakes, env: WorkerEnv): Promis
 
 async function scheduleNextWakeup({ deps, gateway }: Invocation, env: WorkerEnv): Promise<void> {
   const found = await deps.suspects.find()
-  if (found.some(({ deaths }) => suspectShare(deaths, deps.turnPolicy.maxDeaths) === 'alone'))
+  if (found.some(({ crashes }) => suspectShare(crashes, deps.turnPolicy.maxCrashes) === 'alone'))
     await env.WAKE.send(suspectsMessage)
   const dueInMs = await gateway.nextDueMs()
   // At least a second: what is due and yet was not taken must not be asked for in a circle.

@@ -113,8 +113,8 @@ function mergeRoles(turns: readonly HistoricalMessage[]): readonly HistoricalMes
 }
 
 /** Ambient context of a room never becomes part of what a person said to it. */
-function isAmbientMessage({ overheard }: HistoricalMessage): boolean {
-  return overheard === true
+function isAmbientMessage({ ambient }: HistoricalMessage): boolean {
+  return ambient === true
 }
 
 function mergeGroup(group: readonly HistoricalMessage[]): readonly HistoricalMessage[] {

@@ -12,7 +12,7 @@ import type { ModelAgentOptions } from './model-agent-options.ts'
 import { isRemoteTaskLine } from './remote/remembered-task.ts'
 import { defineTool, type Tool } from './tools/define-tool.ts'
 
-type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts' | 'overheard'>
+type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts' | 'ambient'>
 
 /** The policy sees turns of people and agent; without one the model sees its tool calls and their results as well. */
 export function linesBefore(
@@ -24,9 +24,9 @@ export function linesBefore(
   return history({ history: context.history, current: { role: 'user', sender } }).messages.map(spokenEnvelope)
 }
 
-export function spokenEnvelope({ role, sender, parts, overheard }: Spoken): Envelope {
+export function spokenEnvelope({ role, sender, parts, ambient }: Spoken): Envelope {
   const { address, display_name } = sender
-  const how = overheard === true ? { overheard } : {}
+  const how = ambient === true ? { ambient } : {}
   return textLine(role, partsText(parts), { sender: { address, display_name }, ...how })
 }
 

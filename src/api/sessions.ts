@@ -146,7 +146,7 @@ function transcriptMarkdown({ id, connection, agent, createdAt }: About, lines: 
 
 function transcriptLineMarkdown(seq: number, { role, type, content, created_at, metadata }: Envelope): string {
   const kind = type === 'text' ? '' : ` (${type})`
-  const by = metadata['spoken_by'] === 'operator' ? ' (a person)' : metadata['overheard'] === true ? ' (overheard)' : ''
+  const by = metadata['spoken_by'] === 'operator' ? ' (a person)' : metadata['ambient'] === true ? ' (ambient)' : ''
   const when = created_at === undefined ? '' : `, ${created_at}`
   const isGone = metadata['deleted'] === true
   const text = typeof content === 'string' ? content : JSON.stringify(content)

@@ -56,7 +56,7 @@ const removedKinds: Readonly<Record<keyof ErasedCounts, string>> = {
   receipts: 'messages (their receipts stay, empty, so that a redelivery is known)',
   inFlight: 'of these still waiting or being answered',
   lines: 'lines of transcripts',
-  overheard: 'messages that rooms remembered',
+  ambientContext: 'messages that rooms remembered',
   conversations: 'conversations',
   sharedConversations: 'conversations with others, which go on without them',
   sessions: 'sessions',

@@ -126,7 +126,7 @@ export const historicalMessageSchema = z.object({
   parts: z.array(partSchema),
   timestamp: z.string(),
   /** Ambient context: said in the room and not to the agent, to know and not to follow. */
-  overheard: z.literal(true).optional(),
+  ambient: z.literal(true).optional(),
 })
 
 export const normalizedMessageSchema = z.object({

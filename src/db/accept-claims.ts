@@ -19,8 +19,8 @@ proofs as materialized (
       union all
       (select c.inbox_id, (select x.trace_id = '' from inbox x where x.id = c.inbox_id), true
       from proofs p cross join lateral (
-        select c.inbox_id from arrival_claims c
-        where c.tenant = p.tenant and c.key = p.key and c.arrival_id <> p."arrivalId" limit 1) c
+        select c.inbox_id from proof_claims c
+        where c.tenant = p.tenant and c.key = p.key and c.event_id <> p."arrivalId" limit 1) c
       where p.ord = i.ord limit 1)
       limit 1`,
   outdone: `
@@ -32,19 +32,19 @@ outdone as materialized (
   /** Of what is not stored nothing is claimed: it may come again. */
   claimed: (isOpen: string): string => `
 claimed as (
-  insert into arrival_claims (tenant, key, arrival_id, inbox_id, expires_at)
+  insert into proof_claims (tenant, key, event_id, inbox_id, expires_at)
   select distinct on (p.tenant, p.key) p.tenant, p.key, p."arrivalId", coalesce(k.id, i.id), now() + p."forMs" * interval '1 ms'
   from proofs p join inp i on i.ord = p.ord left join known k on k.ord = p.ord
   where not exists (select 1 from busy b where b.ord = i.ord)${isOpen}
   order by p.tenant, p.key, p.ord
   on conflict (tenant, key) do update set inbox_id = excluded.inbox_id,
-    expires_at = greatest(arrival_claims.expires_at, excluded.expires_at)
-  where arrival_claims.arrival_id = excluded.arrival_id
-  returning tenant, key, arrival_id
+    expires_at = greatest(proof_claims.expires_at, excluded.expires_at)
+  where proof_claims.event_id = excluded.event_id
+  returning tenant, key, event_id
 ),`,
   isClaimed: `
     and not exists (select 1 from proofs p where p.ord = i.ord and not exists (
-      select 1 from claimed c where c.tenant = p.tenant and c.key = p.key and c.arrival_id = p."arrivalId"))`,
+      select 1 from claimed c where c.tenant = p.tenant and c.key = p.key and c.event_id = p."arrivalId"))`,
 } as const
 
 export type ClaimParts = Readonly<Record<Exclude<keyof typeof withClaims, 'claimed'>, string>> & {
@@ -63,9 +63,9 @@ export const withoutClaims: ClaimParts = {
 
 /** $1 batch, $2 tenant. What is older than a claim is refused for its age. */
 export const deleteExpiredEventClaims = statement(
-  'forget_arrival_claims',
+  'expire_proof_claims',
   `
 with old as (
-  select ctid from arrival_claims where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
-delete from arrival_claims c using old where c.ctid = old.ctid returning 1 as swept`,
+  select ctid from proof_claims where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
+delete from proof_claims c using old where c.ctid = old.ctid returning 1 as swept`,
 )

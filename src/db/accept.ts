@@ -54,10 +54,10 @@ held_lanes as materialized (
   order by l.conversation_id for update
 ),
 gone_on as (
-  update tasks t set waiting_id = (select c.id from claims c where c.ord = g.last),
+  update tasks t set waiting_inbox_id = (select c.id from claims c where c.ord = g.last),
     state = case when t.state in ('input_required', 'auth_required') then 'submitted' else t.state end,
     state_at = case when t.state in ('input_required', 'auth_required') then ${instantNow} else t.state_at end,
-    said = case when t.state in ('input_required', 'auth_required') then null else t.said end
+    status_message = case when t.state in ('input_required', 'auth_required') then null else t.status_message end
   from going_on g
   where t.id = g.known and ${unindexed('t.tenant')} = g.tenant and ${unindexed('t.connection')} = g.connection and t.ended_at is null
     and t.owner is not distinct from g.subject and (select count(*) from held_lanes) >= 0
@@ -76,7 +76,7 @@ shut as materialized (
   begun: `
 tasked as (
   insert into tasks (id, tenant, connection, agent, owner, context_id, conversation_id, state, state_at, dialect, metadata,
-    waiting_id)
+    waiting_inbox_id)
   select i.id, i.tenant, i.connection, p.taker, i.subject, i.task ->> 'contextId', p.conversation_id, 'submitted', ${instantNow},
     i.task ->> 'dialect', coalesce((i.task -> 'metadata')::jsonb, '{}'), i.id
   from inp i join placed p on p.ord = i.ord join inserted n on n.id = i.id
@@ -182,11 +182,11 @@ leaving as materialized (
 ),
 parting as (
   -- What is being stored at this moment is there in a few seconds.
-  insert into farewells (tenant, connection, subject, inbox_id, phase, at, due_at)
+  insert into account_deletions (tenant, connection, subject, inbox_id, phase, at, due_at)
   select tenant, connection, subject, inbox_id, 'new', now(), now() + interval '5 s' from leaving order by tenant, connection, subject
   on conflict (tenant, connection, subject) do update set inbox_id = excluded.inbox_id,
-    at = greatest(farewells.at, excluded.at), phase = ${phaseAgain('farewells')}, after = null,
-    due_at = excluded.due_at, epoch = farewells.epoch + 1
+    at = greatest(account_deletions.at, excluded.at), phase = ${phaseAgain('account_deletions')}, after = null,
+    due_at = excluded.due_at, epoch = account_deletions.epoch + 1
 ),
 parted as (
   insert into audit_log (tenant, action, outcome, principal_id, connection, inbox_id, trace_id)
@@ -346,7 +346,7 @@ busy as materialized (
     p.place > 1 or (select l.pending > 0 from lanes l where l.conversation_id = p.conversation_id) end
 ),${once.claimed(`${tasks.isOpen}${once.isFirst}`)}
 inserted as (
-  insert into inbox (id, tenant, connection, dedupe_key, content_hash, flagged, v, kind, agent, recipient, subject,
+  insert into inbox (id, tenant, connection, dedupe_key, content_hash, is_flagged, v, kind, agent, recipient, subject,
     conversation_id, state, reason, obligation, message_id, delivery_id, event, edit_of, message, raw, reply_to, bytes,
     platform_at, ended_at, trace_id, workspace_id${tasks.column})
   select i.id, i.tenant, i.connection, i.dedupe_key, i.content_hash,
@@ -359,7 +359,7 @@ inserted as (
   where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)${tasks.isOpen}${once.isFirst}${once.isClaimed}
   order by i.ord
   on conflict (dedupe_key, content_hash) do nothing
-  returning id, tenant, connection, conversation_id, subject, state, flagged, task_id
+  returning id, tenant, connection, conversation_id, subject, state, is_flagged, task_id
 ),${tasks.begun}${more.effects}
 renamed as (
   insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
@@ -367,7 +367,7 @@ renamed as (
     select a.conversation_id from conversation_aliases a
     where a.tenant = i.tenant and a.connection = i.connection and a.agent = i.agent and a.external_id = i.candidates ->> 0
     limit 1) a
-  where i.kind = 'remains' and json_array_length(i.candidates) = 2
+  where i.kind = 'rejected_event' and json_array_length(i.candidates) = 2
   on conflict do nothing
 ),
 queued as (
@@ -419,7 +419,7 @@ repeated as (
 woken as (
   select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${notifyPayloadSql('turns')}) end as done${more.wakes}
 )
-select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(k.is_replay, false) as "isReplay", coalesce(n.flagged, false) as flagged, n.state, n.task_id as "taskId",
+select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(k.is_replay, false) as "isReplay", coalesce(n.is_flagged, false) as flagged, n.state, n.task_id as "taskId",
   exists (select 1 from busy b where b.ord = i.ord) as "isBusy", ${tasks.refusal} as refusal,
   ${tasks.shown} as task
 from inp i
@@ -430,6 +430,6 @@ order by i.ord`
 
 export const accept = statement('accept', acceptSql(withoutTasks, withoutMore, withoutClaims))
 /** For batches in which something is proven by what counts once. */
-export const acceptOnce = statement('accept_once', acceptSql(withoutTasks, withoutMore, withClaims))
+export const acceptOnce = statement('accept_with_proofs', acceptSql(withoutTasks, withoutMore, withClaims))
 /** For batches in which a caller asks for a task or goes on with one, or that have what only some channels have. */
 export const acceptWithMore = statement('accept_with_more', acceptSql(withTasks, withMore, withClaims))

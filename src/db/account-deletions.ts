@@ -71,13 +71,13 @@ export const phaseAgain = (row: string): string =>
  * was said by a person who takes part in it, and the rest is found by its index.
  */
 export const claimAccountDeletion = statement(
-  'claim_farewell',
+  'claim_account_deletion',
   `
-update farewells f set epoch = f.epoch + 1, due_at = now() + $2::float8 * interval '1 ms',
+update account_deletions f set epoch = f.epoch + 1, due_at = now() + $2::float8 * interval '1 ms',
   phase = case when f.phase <> 'new' then f.phase when due.takes_part then 'conversations' else 'strays' end
 from (
   select d.tenant, d.connection, d.subject, ${takesPart('d')} as takes_part
-  from farewells d where d.tenant = $1 and d.due_at <= now()
+  from account_deletions d where d.tenant = $1 and d.due_at <= now()
   order by d.due_at limit 1 for update of d skip locked) due
 where f.tenant = due.tenant and f.connection = due.connection and f.subject = due.subject
 returning f.connection, f.subject, to_char(f.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, f.phase, f.after,
@@ -86,7 +86,7 @@ returning f.connection, f.subject, to_char(f.at at time zone 'UTC', 'YYYY-MM-DD"
 
 /** A person who came back and waits for the same decision keeps it. */
 const leavePairings = statement(
-  'leave_pairings',
+  'delete_account_pairings',
   `
 with held as (
   update inbox x set state = 'refused', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
@@ -104,19 +104,19 @@ select (select count(*)::int from gone) as pairings, (select count(*)::int from 
 )
 
 const eraseLeaverAmbient = statement(
-  'leave_their_talk',
+  'delete_account_ambient_context',
   `
 with gone as (
-  delete from overheard o
+  delete from ambient_context o
   where ${isLeaverRowSql('o')} and ${isTheirs('o.subject')}
     and (select x.received_at from inbox x where x.id = o.inbox_id) <= ${leaver.at}
   returning 1)
-select count(*)::int as overheard from gone`,
+select count(*)::int as "ambientContext" from gone`,
 )
 
 /** $3 batch. What they sent went with its receipt: this is what was made for them where others take part. */
 const leaveAttachments = statement(
-  'leave_attachments',
+  'delete_account_attachments',
   `
 with old as materialized (
   select a.id from attachments a join sessions s on s.id = a.session_id
@@ -129,19 +129,19 @@ select count(*)::int as attachments from gone`,
 
 /** What the channel knew of them, and their own word. What an operator decided about them is the operator's. */
 const leaveWritten = statement(
-  'leave_written',
+  'delete_account_written',
   `
 with agreed as (
   delete from consents c where ${isLeaverRowSql('c')} and ${isTheirs('c.subject')} and c.created_at <= ${leaver.at} returning 1
 ),
-noted as (delete from connection_notes n where ${isLeaverRowSql('n')} and ${isTheirs('n.subject')}),
+noted as (delete from ttl_entries n where ${isLeaverRowSql('n')} and ${isTheirs('n.subject')}),
 recorded as (
   delete from channel_records r where ${isLeaverRowSql('r')} and ${isTheirs('r.subject')} and r.updated_at <= ${leaver.at} returning 1
 ),
 buried as (
   delete from tombstones s where ${isLeaverRowSql('s')} and ${isTheirs('s.subject')} and s.created_at <= ${leaver.at} returning 1
 ),
-closed as (delete from closed_places c where ${isLeaverRowSql('c')} and ${isTheirs('c.subject')}),
+closed as (delete from room_status c where ${isLeaverRowSql('c')} and ${isTheirs('c.subject')}),
 unsteered as (
   delete from thread_agents a
   where ${isLeaverRowSql('a')} and starts_with(a.external_id, ${turnedBy(leaver.subject)}) and a.updated_at <= ${leaver.at}
@@ -156,8 +156,8 @@ const added = `(
 
 /** $3 what this piece removed, as JSON, $4 phase, $5 after which row or null. Only the worker that holds it may say how far it is. */
 const pauseAccountDeletion = statement(
-  'pause_farewell',
-  `update farewells f set phase = $4, after = $5::uuid, removed = ${added}, due_at = now() where ${isRow} returning 1 as paused`,
+  'pause_account_deletion',
+  `update account_deletions f set phase = $4, after = $5::uuid, removed = ${added}, due_at = now() where ${isRow} returning 1 as paused`,
 )
 
 /**
@@ -165,20 +165,20 @@ const pauseAccountDeletion = statement(
  * row goes, and with it the last place that names them, unless an operator decided something about them or they are here again.
  */
 const endAccountDeletion = statement(
-  'end_farewell',
+  'end_account_deletion',
   `
 with mine as materialized (
   select f.*, ${added} as total, exists (
     select 1 from inbox x where ${isLeaverRowSql('x')} and x.ended_at is null and ${isSaid('x')})
     -- What was being stored when it was looked for.
     or (f.phase = 'strays' and ${takesPart('f')}) as is_open
-  from farewells f where ${isRow} for update
+  from account_deletions f where ${isRow} for update
 ),
 again as (
-  update farewells f set phase = ${phaseAgain('f')}, after = null, removed = mine.total, due_at = now() + interval '1 minute'
+  update account_deletions f set phase = ${phaseAgain('f')}, after = null, removed = mine.total, due_at = now() + interval '1 minute'
   from mine where mine.is_open and ${isRow}
 ),
-gone as (delete from farewells f using mine where not mine.is_open and ${isRow} returning f.tenant),
+gone as (delete from account_deletions f using mine where not mine.is_open and ${isRow} returning f.tenant),
 nameless as (
   delete from principals p using gone
   where p.tenant = $1 and ${isTheirs('p.subject')}

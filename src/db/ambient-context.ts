@@ -22,11 +22,11 @@ const isUnwilling = `exists (
         order by c.operation, c.created_at desc, c.id desc) w
       where not w.is_allowed)`
 
-/** Follows `settled`, whose rows have `seq` and `overheard`. */
+/** Follows `settled`, whose rows have `seq` and `ambient`. */
 export const ambientContextSql = `
 hearing as materialized (
   select s.id as inbox_id, s.tenant, s.connection, s.agent, s.conversation_id, s.seq, s.subject, s.event, m.*
-  from settled s cross join lateral json_to_record(coalesce((s.overheard ->> 'memory')::json, '{}')) as m(
+  from settled s cross join lateral json_to_record(coalesce((s.ambient ->> 'memory')::json, '{}')) as m(
     room text, "mainLine" text, original uuid, principal text, minutes float8, bytes int, envelope jsonb)
   where m.room is not null and not ${isUnwilling}
 ),
@@ -39,20 +39,20 @@ asked as materialized (
   where r.room is not null
 ),
 own as (
-  delete from overheard o using asked a
+  delete from ambient_context o using asked a
   where a."mainLine" is null and o.conversation_id = $1 and o.main_line is null and o.seq < a.before
   returning ${columns}, o.expires_at
 ),
 shared as materialized (
   select ${columns} from asked a cross join lateral (
-    select ${columns} from overheard o
+    select ${columns} from ambient_context o
     where a."mainLine" is not null and o.tenant = a.tenant and o.connection = a.connection and o.agent = a.agent
       and o.room = a.room and o.main_line = a."mainLine" and o.seq < a.before and o.expires_at > now() and ${isNews}
     order by o.seq desc limit a.messages for share) o
 ),
 root as materialized (
   select ${columns} from asked a cross join lateral (
-    select ${columns} from overheard o
+    select ${columns} from ambient_context o
     where a."mainLine" is null and o.conversation_id = $1 and o.main_line is not null and o.seq < a.before
       and o.expires_at > now() and ${isNews}
     for share) o
@@ -74,7 +74,7 @@ recalled as materialized (
   where k.rank <= a.messages and k.total <= a.bytes
 ),
 remembered as (
-  insert into overheard (inbox_id, tenant, connection, agent, room, main_line, conversation_id, seq, subject, principal, bytes,
+  insert into ambient_context (inbox_id, tenant, connection, agent, room, main_line, conversation_id, seq, subject, principal, bytes,
     envelope, expires_at)
   select h.inbox_id, h.tenant, h.connection, h.agent, h.room, h."mainLine", h.conversation_id, h.seq, h.subject, h.principal,
     h.bytes, h.envelope, now() + h.minutes * interval '1 minute'
@@ -84,17 +84,17 @@ remembered as (
 ),
 -- As many as came now make room for them: of those that were there before, the oldest.
 crowded as (
-  delete from overheard o where o.inbox_id = any(array(
+  delete from ambient_context o where o.inbox_id = any(array(
     select f.inbox_id from (
       select h.tenant, h.connection, h.agent, h.room, count(*) as came from hearing h where h.event = 'new'
       group by 1, 2, 3, 4) n
     cross join lateral (
-      select o.inbox_id from overheard o
+      select o.inbox_id from ambient_context o
       where o.tenant = n.tenant and o.connection = n.connection and o.agent = n.agent and o.room = n.room
       order by o.seq desc offset greatest(${maxAmbientMessages} - n.came, 0) for update skip locked) f))
 ),
 reworded as (
-  update overheard o set envelope = h.envelope, bytes = h.bytes from hearing h
+  update ambient_context o set envelope = h.envelope, bytes = h.bytes from hearing h
   where h.event = 'edit' and o.inbox_id = h.original
 ),
 -- Worded so that only the index by message can serve.
@@ -103,10 +103,10 @@ corrected as (
     'type', h.envelope -> 'type', 'content', h.envelope -> 'content', 'payload', h.envelope -> 'payload')
   from hearing h
   where h.event = 'edit' and m.inbox_id = any(array(select e.original from hearing e where e.event = 'edit'))
-    and m.inbox_id = h.original and m.role = 'overheard' and m.envelope #>> '{metadata,deleted}' is distinct from 'true'
+    and m.inbox_id = h.original and m.role = 'ambient' and m.envelope #>> '{metadata,deleted}' is distinct from 'true'
 ),
 -- Before the turn writes: a sender who deletes a message waits here for a turn that is being given it, and then erases its line.
-unheard as (delete from overheard o using given g where o.inbox_id = g.unheard),
+unheard as (delete from ambient_context o using given g where o.inbox_id = g.unheard),
 numbered as (
   update sessions s set next_seq = s.next_seq + (select count(*) from recalled) from asked a
   where s.id = a."sessionId" and not a."isNewSession"
@@ -114,7 +114,7 @@ numbered as (
 ),
 around as (
   insert into messages (session_id, seq, tenant, turn_id, inbox_id, role, envelope)
-  select a."sessionId", coalesce((select first_seq from numbered), 0) + r.place, a.tenant, a.turn_id, r.inbox_id, 'overheard',
+  select a."sessionId", coalesce((select first_seq from numbered), 0) + r.place, a.tenant, a.turn_id, r.inbox_id, 'ambient',
     r.envelope
   from recalled r, asked a
 ),

@@ -215,7 +215,7 @@ select 1 as removed from gone`,
  * withdrawn or whose content is gone. One that is used at this moment has another `used_at` by then.
  */
 const dropLooseAttachments = statement(
-  'drop_loose_attachments',
+  'drop_unsent_attachments',
   `
 with loose as materialized (
   select a.id, a.used_at from attachments a left join inbox i on i.id = a.inbox_id
@@ -236,12 +236,12 @@ with seen as materialized (
   select b.id, b.changes, b.status,
     (select count(*) from (select 1 from attachments a where a.blob_id = b.id and a.status <> 'deleted' limit 1) n) > 0 as "isNeeded"
   from blobs b
-  where b.tenant = $1 and (b.status <> 'ready' or b.is_loose)
+  where b.tenant = $1 and (b.status <> 'ready' or b.needs_check)
     and (b.status <> 'pending' or b.created_at < now() - $3::float8 * interval '1 hour')
   order by b.tried_at nulls first, b.created_at limit $2
 ),
 kept as (
-  update blobs b set is_loose = false from seen
+  update blobs b set needs_check = false from seen
   where b.id = seen.id and b.status = 'ready' and seen."isNeeded" and b.changes = seen.changes
 )
 update blobs b set status = 'deleting', tried_at = now() from seen

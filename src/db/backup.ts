@@ -129,7 +129,7 @@ export const countOpenWork = statement(
 export const recordRestore = statement(
   'record_restore',
   `
-with tenants as materialized (select distinct tenant from tallies union select $1::text),
+with tenants as materialized (select distinct tenant from counters union select $1::text),
 restored as materialized (select t.tenant, $2::text::jsonb as detail from tenants t),${auditLines({
     from: 'restored',
     subject: 'null::text',

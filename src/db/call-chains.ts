@@ -43,7 +43,7 @@ export function createChainStore(database: Database, tenant: string): ChainStore
 const visitChain = statement(
   'visit_chain',
   `
-insert into caller_chains as c (tenant, root, agent, host, depth) values ($1, $2, $3, $4, $5::int)
+insert into call_chains as c (tenant, root, agent, host, depth) values ($1, $2, $3, $4, $5::int)
 on conflict (tenant, root, agent, host) do update set depth = least(c.depth, excluded.depth)
 returning c.depth < $5::int as "isLoop"`,
 )

@@ -2,7 +2,7 @@
 // whose lease has run out, unless the database itself was away ($6 when it last answered, $7 for how long it may be silent). A
 // lane comes with its open turn's members, or with what waits.
 // $8: turns of which kind, by how often a process died on them (a multirange). A lane whose holder vanished is taken by those who
-// take it before or after that death is counted. Lanes whose next work a newer release wrote are left to it: claiming them only
+// take it before or after that crash is counted. Lanes whose next work a newer release wrote are left to it: claiming them only
 // to give them back would keep it waiting. Lanes go by the time they are due since. A turn whose holder died is due since long;
 // it is put at the end first, else what hung or killed its holder would be claimed before all others after every restart.
 
@@ -10,7 +10,7 @@ import { auditedMessages } from './audit-lines.ts'
 import { statement } from './client.ts'
 import { isReadable } from './row-version.ts'
 import { storedAccess } from './stored-access.ts'
-import { countedDeaths, deathsOfNext, isVanished } from './suspect-turns.ts'
+import { countedCrashes, crashesOfNext, isVanished } from './suspect-turns.ts'
 import { mayTakeOver } from './take-over.ts'
 
 /** Signals go before messages and have one format. */
@@ -25,7 +25,7 @@ const wasHung = (turn: string): string => `${turn}.state = 'split' and ${turn}.h
 
 export const messageColumns = `
   x.id, x.v, x.agent, x.subject, x.obligation, x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
-  x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.heard_at as "heardAt", x.parent_turn as "parentTurn", x.goes_on as "goesOn",
+  x.reply_to as "replyTo", x.bytes, x.attempts, x.runs_alone as "runsAlone", x.joined_at_poll as "joinedAtPoll", x.parent_turn as "parentTurn", x.continues_turn as "continuesTurn",
   (select ${wasHung('t')} from turns t where t.id = x.parent_turn) as "isHung", x.trace_id as "traceId", x.task_id as "taskId",
   (select json_build_object('event', s.event, 'parts', e.message -> 'parts')
      from tombstones s left join inbox e on e.id = s.inbox_id
@@ -56,15 +56,15 @@ with free as materialized (
   select l.conversation_id, l.turn_id, l.epoch, ${isVanished('$2')} as vanished,
     -- What was put at the end once is due since later than its lease has run out.
     l.turn_id is not null and l.lease_until is not null and l.next_at <= l.lease_until as is_left
-  from lanes l cross join lateral (select ${deathsOfNext} as deaths) s
+  from lanes l cross join lateral (select ${crashesOfNext} as crashes) s
   where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
     and ${isReadable(nextVersion)}${andAlso}
-    and (s.deaths <@ $8::text::int4multirange or ${isVanished('$2')} and s.deaths + 1 <@ $8::text::int4multirange)
+    and (s.crashes <@ $8::text::int4multirange or ${isVanished('$2')} and s.crashes + 1 <@ $8::text::int4multirange)
   order by l.next_at limit $1 for update of l skip locked
 ),
-${countedDeaths},
+${countedCrashes},
 requeued as (
-  -- In no name any more: its death is counted.
+  -- In no name any more: its crash is counted.
   update lanes l set next_at = now(), holder = null from free where l.conversation_id = free.conversation_id and free.is_left
   returning 1
 ),
@@ -80,7 +80,7 @@ select r.requeued, h.conversation_id as "conversationId", h.tenant, h.connection
   (select json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'failures', t.failures, 'isHung',
       t.history @> '[{"what": "failed", "code": "turn_deadline"}]' or exists (
         select 1 from turns p where p.id = t.parent_turn and ${wasHung('p')}),
-      'deaths', coalesce((select d.deaths from died d where d.id = t.id), cardinality(t.deaths)),
+      'crashes', coalesce((select d.crashes from died d where d.id = t.id), cardinality(t.crash_epochs)),
       'sessionId', t.session_id,
       'parentTurn', t.parent_turn, 'principal', t.principal, 'runId', t.run_id, 'traceId', t.trace_id, 'taskId', t.task_id,
       'outageMs', (extract(epoch from now() - t.outage_since) * 1000)::float8)
@@ -170,7 +170,7 @@ free as materialized (
   where x.id = any(array(select id from wanted)) and x.state || '' = 'queued' for update of x
 ),
 taken as (
-  update inbox x set state = 'in_turn', turn_id = $4, turn_order = w.place, heard_at = $6, attempts = x.attempts + 1,
+  update inbox x set state = 'in_turn', turn_id = $4, turn_order = w.place, joined_at_poll = $6, attempts = x.attempts + 1,
     principal = w.principal, access_rule = w."accessRule"
   from wanted w
   where x.id = w.id and (select count(*) from free) = (select count(*) from wanted)

@@ -99,6 +99,6 @@ const moveTimers = statement(
 )
 
 const moveAccountDeletions = statement(
-  'move_farewells',
-  `update farewells set due_at = ${movedBack('due_at')} where tenant = $1 and due_at > now() + ${tolerated} returning 1 as moved`,
+  'move_account_deletions',
+  `update account_deletions set due_at = ${movedBack('due_at')} where tenant = $1 and due_at > now() + ${tolerated} returning 1 as moved`,
 )

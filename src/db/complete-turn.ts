@@ -144,9 +144,9 @@ turn as (
 -- A message that came meanwhile keeps it open; so does a decision that has just set the paused run going.
 tasked as (
   update tasks k set
-    state = case when k.waiting_id is not null then 'submitted' when ${isStillAsked} then 'input_required' else g."taskState" end,
-    state_at = ${instantNow}, said = g.response,
-    ended_at = case when k.waiting_id is null and not ${isStillAsked}
+    state = case when k.waiting_inbox_id is not null then 'submitted' when ${isStillAsked} then 'input_required' else g."taskState" end,
+    state_at = ${instantNow}, status_message = g.response,
+    ended_at = case when k.waiting_inbox_id is null and not ${isStillAsked}
       and g."taskState" in ('completed', 'failed', 'cancelled', 'rejected') then now() end
   from turn, given g
   where k.id = turn.task_id and k.ended_at is null and g."taskState" is not null
@@ -250,12 +250,12 @@ export const pauseLiveTurn = statement(
   completion({ extra: pauses, members, calls: liveTurnCalls('') }),
 )
 export const endAccessChallenge = statement(
-  'end_door_turn',
+  'end_access_challenge_turn',
   completion({ extra: accessChallengeSql, members: challengedMembersSql, calls: turnCalls(` where ${isPaired}`) }),
 )
 
 /** $1 turn, $2 epoch. Whether it ended while this holder had it: the commit we never heard about, not a successor's. */
 export const endedUnder = statement(
-  'ended_under',
+  'find_turn_end',
   "select count(*)::int as ended from turns where id = $1 and epoch = $2 and state not in ('running', 'split')",
 )

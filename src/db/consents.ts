@@ -70,7 +70,7 @@ function isConsentOperation(operation: string): operation is ConsentOperation {
 
 /** $1 tenant, $2 subject. */
 const givenConsents = statement(
-  'given_consents',
+  'list_given_consents',
   `
 select distinct on (operation) operation, is_allowed as "isAllowed" from consents where tenant = $1 and subject = $2
 order by operation, created_at desc, id desc`,
@@ -92,15 +92,15 @@ said as (
 ),
 -- The sweeper ends them, once nothing is in flight there.
 unkept as (
-  update sessions s set is_kept = false, expires_at = now()
+  update sessions s set is_retained = false, expires_at = now()
   from said, consents k
-  where not said.is_allowed and said.operation = 'store_transcript' and s.tenant = $1 and s.is_kept
+  where not said.is_allowed and said.operation = 'store_transcript' and s.tenant = $1 and s.is_retained
     and s.owner = any(array(
       select $5::text union all select l.subject from identity_links l where l.tenant = $1 and l.principal = $5))
     and k.tenant = $1 and k.id = s.consent_id and k.reason = 'explicit_consent'
 ),
 unremembered as (
-  delete from overheard o using said
+  delete from ambient_context o using said
   where not said.is_allowed and said.operation in ('store_transcript', 'store_memory') and o.tenant = $1 and o.principal = $5
 ),
 audited as (
@@ -116,14 +116,14 @@ select count(*)::int as said from said`,
  * wrote into the room and was turned away has no say. A person under several subjects is asked once.
  */
 const agreedIn = statement(
-  'agreed_in',
+  'find_agreement',
   `
 with people as materialized (
   select distinct coalesce((
       select l.principal from identity_links l where l.tenant = $1 and l.subject = p.subject limit 1), p.subject) as name
   from sessions s cross join lateral (
     select s.owner as subject union select t.principal from turns t
-    where t.conversation_id = s.conversation_id and t.session_id = s.id and t.kind <> 'door') p
+    where t.conversation_id = s.conversation_id and t.session_id = s.id and t.kind <> 'access_challenge') p
   where s.tenant = $1 and s.id = $2 and p.subject is not null
 )
 select count(*)::int as people, (count(*) filter (where (

@@ -25,7 +25,7 @@ export type ErasedCounts = {
   /** Lines of transcripts: deleted, or emptied where others take part. */
   readonly lines: number
   /** What rooms remembered of theirs. */
-  readonly overheard: number
+  readonly ambientContext: number
   readonly conversations: number
   /** Conversations that go on without them. */
   readonly sharedConversations: number
@@ -233,7 +233,7 @@ mine(id) as (
 
 /** $1 tenant, $2 a subject, or the id a person goes by in the audit log. Whatever an operator said is the same person. */
 const namesOf = statement(
-  'names_of',
+  'list_names',
   `
 with recursive names(name) as (
   (select $2::text union all select p.subject from principals p where p.tenant = $1 and p.id::text = $2)
@@ -249,7 +249,7 @@ select name from names order by name`,
 /** $3 after which conversation, or null. */
 const nextConversation = ({ name, isTheirs, isHere }: Reach): Statement =>
   statement(
-    `next_forgotten_conversation${name}`,
+    `next_conversation_to_erase${name}`,
     `
 select p.conversation_id as id from participants p join conversations c on c.id = p.conversation_id and c.tenant = $1
 where ${isHere} and ${isTheirs('p.subject')} and ($3::uuid is null or p.conversation_id > $3::uuid)
@@ -258,11 +258,11 @@ order by p.conversation_id limit 1`,
 
 /** Locked before anything is read: what the lock waited for is then seen. Turns first, then calls, as when a turn ends. */
 const lockTurns = statement(
-  'lock_forgotten_turns',
+  'lock_erased_turns',
   'select 1 as locked from lanes where tenant = $1 and conversation_id = $2 for update',
 )
 const lockSends = statement(
-  'lock_forgotten_sends',
+  'lock_erased_sends',
   `
 select 1 as locked from send_lanes l
 where l.tenant = $1 and (l.connection, l.order_key) in (
@@ -280,7 +280,7 @@ order by l.connection, l.order_key for update`,
  */
 const stopPerson = (reach: Reach): Statement =>
   statement(
-    `stop_forgotten${reach.name}`,
+    `stop_erased${reach.name}`,
     `
 with recursive ${mine(reach)},
 lane as materialized (select l.turn_id, l.holder from lanes l where l.tenant = $1 and l.conversation_id = $3),
@@ -350,7 +350,7 @@ select (select count(*)::int from queued) + (select count(*)::int from members) 
 /** $4 batch. Among the lines of others a line keeps its number: theirs, and what was answered to them alone, is emptied. */
 const erasePersonLines = (reach: Reach): Statement =>
   statement(
-    `forget_lines${reach.name}`,
+    `erase_lines${reach.name}`,
     `
 with recursive ${mine(reach)},
 old as materialized (
@@ -381,7 +381,7 @@ select (select count(*)::int from gone) + (select count(*)::int from emptied) as
 /** $4 batch. Before their logs: who appends to a log holds its run, so that nothing is written after it is gone. */
 const erasePersonRuns = (reach: Reach): Statement =>
   statement(
-    `forget_runs${reach.name}`,
+    `erase_runs${reach.name}`,
     `
 with recursive ${mine(reach)},
 old as materialized (select r.id from mine join runs r on r.id = mine.id where r.status <> 'running' limit $4)
@@ -391,7 +391,7 @@ delete from runs r using old where r.id = old.id returning 1 as gone`,
 /** $4 batch. Turns with all that hangs on them; calls stay as receipts that say nothing. */
 const erasePersonTurns = (reach: Reach): Statement =>
   statement(
-    `forget_their_turns${reach.name}`,
+    `erase_turns${reach.name}`,
     `
 with recursive ${mine(reach)},
 old as materialized (
@@ -423,7 +423,7 @@ select (select count(*)::int from gone) as turns, (select count(*)::int from uns
  */
 const leaveConversation = (reach: Reach): Statement =>
   statement(
-    `leave_conversation${reach.name}`,
+    `erase_conversation${reach.name}`,
     `
 with ${scope(reach)},
 idle as materialized (
@@ -468,7 +468,7 @@ shown as (
     -- Named as a thread that no platform verified and no person owns.
     external_id = case when idle.is_alone
         or (c.owner_subject is not null and starts_with(c.external_id, ${ownThreads('c.owner_subject')}))
-      then '~~forgotten ' || c.id else c.external_id end,
+      then '~~erased ' || c.id else c.external_id end,
     owner_subject = case when idle.is_alone or ${reach.isTheirs('c.owner_subject')} then null else c.owner_subject end,
     reply_to = case when not idle.is_alone then (
       select jsonb_object_agg(r.key, r.value) from jsonb_each(c.reply_to) r where not starts_with(r.key, 'reply_to_')) end,

@@ -92,7 +92,7 @@ const { isTheirs } = aPerson
 
 /** A decision about a pairing locks it first; what waited for one that is gone is refused with it. */
 export const erasePersonPairings = statement(
-  'forget_pairings',
+  'erase_pairings',
   `
 with gone as (delete from pairings p where p.tenant = $1 and ${isTheirs('p.subject')} returning p.id),
 held as (
@@ -104,16 +104,16 @@ select (select count(*)::int from gone) as pairings, (select count(*)::int from 
 
 /** Looked through as a whole: of a room there are never many, and they are there for a while only. */
 export const erasePersonAmbient = statement(
-  'forget_their_talk',
+  'erase_ambient_context',
   `
 with gone as (
-  delete from overheard o where o.tenant = $1 and (${isTheirs('o.subject')} or ${isTheirs('o.principal')}) returning 1)
-select count(*)::int as overheard from gone`,
+  delete from ambient_context o where o.tenant = $1 and (${isTheirs('o.subject')} or ${isTheirs('o.principal')}) returning 1)
+select count(*)::int as "ambientContext" from gone`,
 )
 
 /** $3 batch. Their objects go with the next sweep, unless another sender sent the same bytes. */
 export const erasePersonAttachments = statement(
-  'forget_attachments',
+  'erase_attachments',
   `
 with old as materialized (select a.id from attachments a where a.tenant = $1 and ${isTheirs('a.owner')} limit $3),
 gone as (delete from attachments a using old where a.tenant = $1 and a.id = old.id returning 1)
@@ -122,7 +122,7 @@ select count(*)::int as attachments from gone`,
 
 /** Few rows each; the names themselves are not among them. */
 export const erasePersonRecords = statement(
-  'forget_written',
+  'erase_written',
   `
 with granted as (delete from grants g where g.tenant = $1 and ${isTheirs('g.subject')} returning 1),
 given as (
@@ -139,13 +139,13 @@ made as (
   where t.tenant = $1 and ${isTheirs('t.created_by')} and (t.principal is null or not ${isTheirs('t.principal')})
 ),
 agreed as (delete from consents c where c.tenant = $1 and ${isTheirs('c.subject')} returning 1),
-noted as (delete from connection_notes n where n.tenant = $1 and ${isTheirs('n.subject')} returning 1),
+noted as (delete from ttl_entries n where n.tenant = $1 and ${isTheirs('n.subject')} returning 1),
 recorded as (delete from channel_records r where r.tenant = $1 and ${isTheirs('r.subject')} returning 1),
 buried as (delete from tombstones s where s.tenant = $1 and ${isTheirs('s.subject')} returning 1),
-parted as (delete from farewells f where f.tenant = $1 and ${isTheirs('f.subject')}),
-closed as (delete from closed_places c where c.tenant = $1 and ${isTheirs('c.subject')}),
+parted as (delete from account_deletions f where f.tenant = $1 and ${isTheirs('f.subject')}),
+closed as (delete from room_status c where c.tenant = $1 and ${isTheirs('c.subject')}),
 called as (
-  delete from caller_chains c where c.tenant = $1 and (${isTheirs('c.root')} or ${isTheirs('c.host')}) returning 1
+  delete from call_chains c where c.tenant = $1 and (${isTheirs('c.root')} or ${isTheirs('c.host')}) returning 1
 ),
 unsteered as (
   delete from thread_agents a using json_array_elements_text($2::text::json) n(name)
@@ -159,7 +159,7 @@ select (select count(*)::int from granted) as grants, (select count(*)::int from
 
 /** $3 who did it, $4 how it ended, $5 counts as JSON. Last of all the names; the audit log's lines then name no person. */
 export const erasePersonNames = statement(
-  'forget_names',
+  'erase_names',
   `
 with unlinked as (
   delete from identity_links l where l.tenant = $1 and $4 = 'done' and (${isTheirs('l.subject')} or ${isTheirs('l.principal')})
@@ -203,7 +203,7 @@ select (select count(*)::int from theirs where is_alone) as conversations,
   (select count(*)::int from mine join timers t on t.origin = mine.id) as timers,
   (select count(*)::int from attachments a where a.tenant = $1 and (${isTheirs('a.owner')} or a.session_id in (
     select s.id from theirs join sessions s on s.conversation_id = theirs.id where theirs.is_alone))) as attachments,
-  (select count(*)::int from overheard o where o.tenant = $1 and (${isTheirs('o.subject')} or ${isTheirs('o.principal')})) as overheard,
+  (select count(*)::int from ambient_context o where o.tenant = $1 and (${isTheirs('o.subject')} or ${isTheirs('o.principal')})) as "ambientContext",
   (select count(*)::int from grants g where g.tenant = $1 and ${isTheirs('g.subject')}) as grants,
   (select count(*)::int from pairings p where p.tenant = $1 and ${isTheirs('p.subject')}) as pairings,
   (select count(*)::int from tokens t where t.tenant = $1 and ${isTheirs('t.principal')}) as tokens,
@@ -212,7 +212,7 @@ select (select count(*)::int from theirs where is_alone) as conversations,
     select s.id from theirs join sessions s on s.conversation_id = theirs.id where theirs.is_alone))) as consents,
   (select count(*)::int from tombstones b where b.tenant = $1 and ${isTheirs('b.subject')}) as tombstones,
   (select count(*)::int from channel_records r where r.tenant = $1 and ${isTheirs('r.subject')}) as records,
-  (select count(*)::int from caller_chains h
+  (select count(*)::int from call_chains h
     where h.tenant = $1 and (${isTheirs('h.root')} or ${isTheirs('h.host')})) as chains,
   (select count(*)::int from identity_links l
     where l.tenant = $1 and (${isTheirs('l.subject')} or ${isTheirs('l.principal')})) as links,
@@ -221,11 +221,11 @@ select (select count(*)::int from theirs where is_alone) as conversations,
 
 /** $1 batch, $2 tenant. Conversations that a person was erased from, once no delivery that was under way can mean them. */
 export const sweepErasedContent = statement(
-  'sweep_forgotten',
+  'sweep_erased',
   `
 with old as materialized (
   select c.id, c.tenant, c.connection from conversations c join lanes l on l.conversation_id = c.id
-  where c.tenant = $2 and c.external_id like '~~forgotten %' and c.last_activity_at < now() - interval '1 hour'
+  where c.tenant = $2 and c.external_id like '~~erased %' and c.last_activity_at < now() - interval '1 hour'
     and l.pending = 0 and l.turn_id is null and l.lease_until is null
     and not exists (select 1 from participants p where p.conversation_id = c.id)
   limit $1 for update of l skip locked
@@ -265,7 +265,7 @@ page as materialized (select s.id, s.is_theirs from stray s order by s.id limit 
 /** The same page. Lanes of what their arrivals were answered with, locked before anything is read, as the send worker does. */
 const lockAnswers = (name: string, rows: string): Statement =>
   statement(
-    `lock_forgotten_answers${name}`,
+    `lock_erased_answers${name}`,
     `
 with ${rows}
 select 1 as locked from send_lanes l
@@ -281,7 +281,7 @@ order by l.connection, l.order_key for update`,
  */
 const forgetReceiptPage = (name: string, rows: string): Statement =>
   statement(
-    `forget_receipt_page${name}`,
+    `erase_receipt_page${name}`,
     `
 with ${rows},
 emptied as (

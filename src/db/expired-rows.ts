@@ -5,7 +5,7 @@ import { statement } from './client.ts'
 
 /** $1 days, $2 batch. Content goes first; the receipt and its keys stay. */
 export const deleteExpiredContent = statement(
-  'forget_content',
+  'expire_content',
   `
 with old as (
   select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' and (message is not null or raw is not null)
@@ -15,7 +15,7 @@ update inbox x set message = null, raw = null, reply_to = null from old where x.
 
 /** $1 hours, $2 batch. What an operator asked for is no arrival, and stays as long as other content. */
 export const deleteExpiredRefused = statement(
-  'forget_refused',
+  'expire_refused',
   `
 with old as (
   select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 hour' and state in ('refused', 'ignored')
@@ -24,9 +24,9 @@ with old as (
 update inbox x set message = null, raw = null, reply_to = null from old where x.id = old.id returning 1 as swept`,
 )
 
-/** $1 days, $2 batch. Receipts of what nothing proved: tallies go on counting them, and no server delivers them again. */
+/** $1 days, $2 batch. Receipts of what nothing proved: counters go on counting them, and no server delivers them again. */
 export const deleteExpiredUnproven = statement(
-  'forget_unproven',
+  'expire_unproven',
   `
 with old as (
   select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' and state = 'refused'
@@ -38,7 +38,7 @@ delete from inbox x using old where x.id = old.id returning 1 as swept`,
 
 /** $1 days, $2 batch. */
 export const deleteExpiredTranscripts = statement(
-  'forget_transcripts',
+  'expire_transcripts',
   `
 with old as (
   select m.session_id, m.seq from messages m join sessions s on s.id = m.session_id
@@ -52,7 +52,7 @@ delete from messages m using old where m.session_id = old.session_id and m.seq =
  * before its session was last active: only old ones are looked at.
  */
 export const deleteExpiredAttachments = statement(
-  'forget_old_attachments',
+  'expire_attachments',
   `
 with old as materialized (
   select a.id from attachments a left join sessions s on s.id = a.session_id
@@ -64,7 +64,7 @@ delete from attachments a using old where a.tenant = $3 and a.id = old.id return
 
 /** Receipts with the count of their redeliveries. Their content went before. */
 export const deleteExpiredReceipts = statement(
-  'forget_receipts',
+  'expire_receipts',
   `
 with old as (
   select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' and message is null and raw is null
@@ -83,17 +83,17 @@ with old as (
 delete from ${table} t using old where t.ctid = old.ctid returning 1 as swept`,
   )
 
-export const deleteExpiredCalls = deleteExpiredRows('forget_calls', 'outbox', 'settled_at')
-export const deleteExpiredTombstones = deleteExpiredRows('forget_tombstones', 'tombstones', 'created_at')
-export const deleteExpiredTimers = deleteExpiredRows('forget_timers', 'timers', 'fired_at')
-export const deleteExpiredChains = deleteExpiredRows('forget_chains', 'caller_chains', 'created_at')
-export const deleteExpiredSignals = deleteExpiredRows('forget_signals', 'signals', 'ended_at')
-export const deleteExpiredThreadAgents = deleteExpiredRows('forget_thread_agents', 'thread_agents', 'updated_at')
-export const deleteExpiredPairings = deleteExpiredRows('forget_pairings', 'pairings', 'decided_at')
+export const deleteExpiredCalls = deleteExpiredRows('expire_calls', 'outbox', 'settled_at')
+export const deleteExpiredTombstones = deleteExpiredRows('expire_tombstones', 'tombstones', 'created_at')
+export const deleteExpiredTimers = deleteExpiredRows('expire_timers', 'timers', 'fired_at')
+export const deleteExpiredChains = deleteExpiredRows('expire_call_chains', 'call_chains', 'created_at')
+export const deleteExpiredSignals = deleteExpiredRows('expire_signals', 'signals', 'ended_at')
+export const deleteExpiredThreadAgents = deleteExpiredRows('expire_thread_agents', 'thread_agents', 'updated_at')
+export const deleteExpiredPairings = deleteExpiredRows('expire_decided_pairings', 'pairings', 'decided_at')
 
 /** Tasks that rest, with where their owners wanted to be told. One that is worked on is never old. */
 export const deleteExpiredTasks = statement(
-  'forget_tasks',
+  'expire_tasks',
   `
 with old as (
   select id from tasks where tenant = $3 and state_at < now() - $1::float8 * interval '1 day'
@@ -104,7 +104,7 @@ delete from tasks t using old where t.id = old.id returning 1 as swept`,
 
 /** Turns with their journal, their run and its log, and what it waited for. */
 export const deleteExpiredTurns = statement(
-  'forget_turns',
+  'expire_turns',
   `
 with old as (
   select id from turns where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day'
@@ -122,7 +122,7 @@ delete from turns t using old where t.id = old.id returning 1 as swept`,
  * are old in the order of their numbers: only the first ones are looked at, since their times have no index.
  */
 export const deleteExpiredAudit = statement(
-  'forget_audit',
+  'expire_audit',
   `
 with permitted as materialized (select set_config('parley.retention', 'on', true) as word),
 old as materialized (
@@ -133,16 +133,16 @@ delete from audit_log l using old where l.seq = old.seq returning 1 as swept`,
 
 /** $1 batch, $2 tenant. Ambient context whose time is over; a turn that takes some of it right now has it first. */
 export const deleteExpiredAmbient = statement(
-  'forget_overheard',
+  'expire_ambient_context',
   `
 with old as materialized (
-  select inbox_id from overheard where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
-delete from overheard o using old where o.inbox_id = old.inbox_id returning 1 as swept`,
+  select inbox_id from ambient_context where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
+delete from ambient_context o using old where o.inbox_id = old.inbox_id returning 1 as swept`,
 )
 
 /** $1 batch, $2 tenant. Buckets that are full again say nothing any more. */
 export const deleteExpiredLimits = statement(
-  'forget_limits',
+  'expire_limits',
   `
 with old as (
   select ctid from connection_limits
@@ -153,7 +153,7 @@ delete from connection_limits l using old where l.ctid = old.ctid returning 1 as
 
 /** $1 batch, $2 tenant. Lanes that adapters named and that nothing went through for a day. */
 export const deleteIdleLanes = statement(
-  'forget_idle_lanes',
+  'expire_idle_lanes',
   `
 with old as materialized (
   select ctid from send_lanes
@@ -165,7 +165,7 @@ delete from send_lanes l using old where l.ctid = old.ctid returning 1 as swept`
 
 /** $1 batch, $2 tenant. Of what nothing counts any more. */
 export const deleteExpiredReplyWindows = statement(
-  'forget_reply_windows',
+  'expire_reply_windows',
   `
 with old as (
   select ctid from reply_windows where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
@@ -174,11 +174,11 @@ delete from reply_windows w using old where w.ctid = old.ctid returning 1 as swe
 
 /** $1 batch, $2 tenant. */
 export const deleteExpiredTtlValues = statement(
-  'forget_notes',
+  'expire_ttl_entries',
   `
 with old as (
-  select ctid from connection_notes where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
-delete from connection_notes n using old where n.ctid = old.ctid returning 1 as swept`,
+  select ctid from ttl_entries where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
+delete from ttl_entries n using old where n.ctid = old.ctid returning 1 as swept`,
 )
 
 const overdueMsSql = (column: string, days: string): string =>
@@ -240,6 +240,6 @@ with corrected as (
   update lanes l set pending = $2 where l.conversation_id = $1 and l.pending = $3
     and (l.lease_until is null or l.lease_until < now()) returning l.tenant, l.connection
 ),
-told as (insert into tally_changes select 'drift', tenant, connection, 'lane', 'swept', 1, now() from corrected)
+told as (insert into counter_changes select 'drift', tenant, connection, 'lane', 'swept', 1, now() from corrected)
 select 1 as corrected from corrected`,
 )

@@ -109,7 +109,7 @@ export type TurnFacts = {
   readonly outageSince: string | null
   readonly endedAt: string | null
   /** How many messages of ambient context it was given. */
-  readonly overheard: number
+  readonly ambient: number
   readonly members: readonly MemberFacts[]
   readonly steps: readonly StepFacts[]
   readonly history: readonly TurnEvent[]
@@ -147,7 +147,7 @@ export type TurnEvent = {
   readonly code?: string
   readonly retryInMs?: number
   /** How often its process had died by then. */
-  readonly deaths?: number
+  readonly crashes?: number
   readonly members?: readonly string[]
 }
 
@@ -277,7 +277,7 @@ select 'message', 'message id', f.* from known k cross join lateral (
   select ${messageHit} from inbox x
   where x.tenant = $5 and x.connection = k.connection and x.message_id = $1 order by x.seq desc limit $4) f
 union all
-select 'message', case when f.kind in ('remains', 'operation') then 'delivery id' else 'platform id' end,
+select 'message', case when f.kind in ('rejected_event', 'operation') then 'delivery id' else 'platform id' end,
   f.id, f.connection, f.at, f.state, f."messageId"
 from known k cross join json_array_elements_text($3::text::json) d
 cross join lateral (
@@ -318,7 +318,7 @@ const evidence = `case when x.message is not null then json_build_object(
 
 const message = `select x.id, x.connection, x.agent, x.kind, x.event, x.message_id as "messageId",
     x.delivery_id as "deliveryId", x.edit_of as "editOf", x.state, x.reason, x.subject, x.principal,
-    x.access_rule as "accessRule", c.external_id as conversation, x.flagged as "isFlagged",
+    x.access_rule as "accessRule", c.external_id as conversation, x.is_flagged as "isFlagged",
     x.message is not null as "hasContent", x.raw is not null as "hasRaw", ${evidence} as evidence,
     (select json_build_object('id', o.id, 'state', o.state) from inbox o
       where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of and o.event = 'new'
@@ -335,9 +335,9 @@ const message = `select x.id, x.connection, x.agent, x.kind, x.event, x.message_
         'expiresAt', ${historyTimeSql('p.expires_at')}, 'decidedAt', ${historyTimeSql('p.decided_at')}, 'decidedBy', p.decided_by)
       from pairings p where p.tenant = x.tenant and p.id = x.pairing_id) as pairing,
     json_build_object(
-      'until', (select ${historyTimeSql('o.expires_at')} from overheard o where o.inbox_id = x.id and o.expires_at > now()),
+      'until', (select ${historyTimeSql('o.expires_at')} from ambient_context o where o.inbox_id = x.id and o.expires_at > now()),
       'turns', coalesce((select json_agg(json_build_object('id', k.turn_id, 'at', ${historyTimeSql('k.created_at')}) order by k.created_at)
-        from messages k where k.inbox_id = x.id and k.role = 'overheard' and k.turn_id is not null), '[]')) as memory,
+        from messages k where k.inbox_id = x.id and k.role = 'ambient' and k.turn_id is not null), '[]')) as memory,
     ${historyTimeSql('x.platform_at')} as "platformAt", ${historyTimeSql('x.received_at')} as "receivedAt", ${historyTimeSql('x.ended_at')} as "endedAt",
     x.turn_id as "turnId", x.attempts, x.trace_id as "traceId"
   from inbox x left join conversations c on c.id = x.conversation_id
@@ -348,7 +348,7 @@ const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.fail
     ${historyTimeSql('t.ended_at')} as "endedAt", t.history,
     (select s.kind || ' ' || s.name from signals s where s.turn_id = t.id order by s.seq limit 1) as signal,
     (select count(*)::int from messages k
-      where k.session_id = t.session_id and k.turn_id = t.id and k.role = 'overheard') as overheard,
+      where k.session_id = t.session_id and k.turn_id = t.id and k.role = 'ambient') as ambient,
     coalesce((select json_agg(json_build_object('id', m.id, 'messageId', m.message_id, 'event', m.event,
         'state', m.state) order by m.turn_order) from inbox m where m.turn_id = t.id), '[]') as members,
     coalesce((select json_agg(json_build_object('name', j.step, 'state', j.state, 'error', j.error,

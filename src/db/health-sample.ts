@@ -1,7 +1,7 @@
 // The health sample in one statement: what is in flight by index, what has ended by its tally. It never counts a table.
 // $1 tenant: what others have here is their own business. $2, $3 days that content and receipts are kept.
 //
-// tallied   ends of messages and calls, and drift found: folded tallies and what changed since, in one snapshot
+// tallied   ends of messages and calls, and drift found: folded counters and what changed since, in one snapshot
 // flying    messages that wait or are in a turn            calls    vendor calls that are not settled yet
 // heads     the oldest of what retention removes
 // strangers what senders who are not admitted sent today
@@ -17,12 +17,12 @@ const ageMs = (instant: string): string => `(extract(epoch from now() - ${instan
 
 /** Lanes are only counted: the time on a lane that slept says when it was given back, not since when it has work. */
 export const readHealthSample = statement(
-  'read_vitals',
+  'read_health_samples',
   `
-select kind, connection, state, reason, sum(standing)::float8 as standing, sum(ever)::float8 as ever,
+select kind, connection, state, reason, sum(current)::float8 as current, sum(total)::float8 as total,
   null::float8 as "oldestMs", ${ageMs('max(last_at)')} as "lastMs"
-from (select kind, connection, state, reason, standing, ever, last_at from tallies where tenant = $1
-      union all select kind, connection, state, reason, delta, greatest(delta, 0), at from tally_changes where tenant = $1) tallied
+from (select kind, connection, state, reason, current, total, last_at from counters where tenant = $1
+      union all select kind, connection, state, reason, delta, greatest(delta, 0), at from counter_changes where tenant = $1) tallied
 group by kind, connection, state, reason
 union all
 select 'message', connection, state, '', count(*), 0, ${ageMs('min(received_at)')}, ${ageMs('max(received_at)')}
@@ -39,7 +39,7 @@ select 'send_lane', connection, ${laneState} as lane_state, '', count(*), 0, nul
 from send_lanes where tenant = $1 and pending > 0 group by connection, lane_state
 union all
 select 'suspect', connection, 'turn', '', count(*), 0, null, null
-from turns where tenant = $1 and deaths <> '{}' and state = 'running' group by connection
+from turns where tenant = $1 and crash_epochs <> '{}' and state = 'running' group by connection
 union all
 select 'pairing', connection, 'pending', '', count(*), 0, null, null
 from pairings where tenant = $1 and status = 'pending' group by connection
@@ -48,24 +48,24 @@ select 'timer', '', 'overdue', '', count(*), 0, ${ageMs('min(due_at)')}, null
 from (select due_at from timers where tenant = $1 and fired_at is null and due_at <= now() order by due_at limit 10000) overdue
 union all
 select 'stranger', connection, kind, '', messages, refused, null, null
-from strangers where tenant = $1 and day = (now() at time zone 'UTC')::date
+from stranger_usage where tenant = $1 and day = (now() at time zone 'UTC')::date
 union all
 select 'retention', '', what, '', 0, 0, ms, null from (${overdueHeads('$1', '$2', '$3')}) heads where ms > 0`,
 )
 
 /** $1 how many changes. Two replicas may fold at once: each takes what the other has not. */
-export const foldTallies = statement(
-  'fold_tallies',
+export const foldCounterChanges = statement(
+  'fold_counter_changes',
   `
 with taken as (
-  delete from tally_changes
-  where ctid = any(array(select ctid from tally_changes limit $1 for update skip locked))
+  delete from counter_changes
+  where ctid = any(array(select ctid from counter_changes limit $1 for update skip locked))
   returning kind, tenant, connection, state, reason, delta, at
 )
-insert into tallies (kind, tenant, connection, state, reason, standing, ever, last_at)
+insert into counters (kind, tenant, connection, state, reason, current, total, last_at)
 select kind, tenant, connection, state, reason, sum(delta), sum(greatest(delta, 0)), max(at) from taken
 group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
-on conflict (kind, tenant, connection, state, reason) do update set standing = tallies.standing + excluded.standing,
-  ever = tallies.ever + excluded.ever, last_at = greatest(tallies.last_at, excluded.last_at)
+on conflict (kind, tenant, connection, state, reason) do update set current = counters.current + excluded.current,
+  total = counters.total + excluded.total, last_at = greatest(counters.last_at, excluded.last_at)
 returning 1 as folded`,
 )

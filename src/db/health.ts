@@ -15,17 +15,17 @@ export type HealthSample = {
     | 'drift'
     | 'retention'
     | 'suspect'
-    | 'death'
+    | 'crash'
     | 'pairing'
-    /** Of today: `standing` messages of senders who are not admitted, `ever` more that were refused for it. */
+    /** Of today: `current` messages of senders who are not admitted, `total` more that were refused for it. */
     | 'stranger'
   readonly connection: string
   readonly state: string
   readonly reason: string
   /** How many there are now. */
-  readonly standing: number
+  readonly current: number
   /** How often this end was ever reached, where ends are tallied. */
-  readonly ever: number
+  readonly total: number
   /** Age of the oldest that waits, in milliseconds. */
   readonly oldestMs: number | null
   /** Time since the latest, in milliseconds. */

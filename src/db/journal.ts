@@ -200,7 +200,7 @@ select count(*)::int as ended from ended`,
 
 /** $1 turn. */
 const turnPast = statement(
-  'turn_past',
+  'read_journal',
   `
 select coalesce(t.journal_turn, t.id) as "journalTurn", t.view,
   t.view is not null and (t.view ->> 'erasures')::int <> coalesce((select s.erasures from sessions s where s.id = t.session_id), -1)

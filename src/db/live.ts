@@ -88,7 +88,7 @@ select (select count(*)::int from turn) as held, (select count(*)::int from open
  * message is the origin of its rows, so that a turn which is taken over says nothing twice.
  */
 const tellWaiting = statement(
-  'tell_waiting',
+  'notify_waiting',
   `
 with lane as materialized (
   select conversation_id from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update
@@ -99,8 +99,8 @@ notice as materialized (
   join inbox x on x.id = n."inboxId" and x.state = 'queued'
 ),
 tasked as (
-  update tasks t set said = n.said from notice n
-  where t.id = n."taskId" and t.waiting_id = n."inboxId" and t.state = 'submitted' and t.said is null
+  update tasks t set status_message = n.said from notice n
+  where t.id = n."taskId" and t.waiting_inbox_id = n."inboxId" and t.state = 'submitted' and t.status_message is null
 ),
 sent as (
   insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,

@@ -40,12 +40,12 @@ with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
     id uuid, kind text, attempt int, "sessionId" uuid, "isNewSession" boolean, "parentTurn" uuid, principal text,
-    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json, "taskId" uuid, "goesOn" boolean, history jsonb${rooms.given})
+    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json, "taskId" uuid, "continuesTurn" boolean, history jsonb${rooms.given})
 ),
 mapped as (
   update conversations c set session_id = g."sessionId", reply_to = coalesce(g."replyTo", c.reply_to),
     last_activity_at = now()
-  from given g where c.id = $1 and g.id is not null and g.kind <> 'door'
+  from given g where c.id = $1 and g.id is not null and g.kind <> 'access_challenge'
 ),
 task as materialized (
   select t.id, (select count(*)::int from turns o where o.task_id = t.id) as place, t.state
@@ -55,9 +55,9 @@ tasked as (
   update tasks t set
     state = case when g.kind in ('messages', 'signal') then 'working' else t.state end,
     state_at = case when g.kind in ('messages', 'signal') then ${instantNow} else t.state_at end,
-    said = case when g.kind in ('messages', 'signal') then null else t.said end,
-    waiting_id = case when t.waiting_id::text in (select e ->> 'id' from json_array_elements($6::text::json) e) then null
-      else t.waiting_id end
+    status_message = case when g.kind in ('messages', 'signal') then null else t.status_message end,
+    waiting_inbox_id = case when t.waiting_inbox_id::text in (select e ->> 'id' from json_array_elements($6::text::json) e) then null
+      else t.waiting_inbox_id end
   from given g, task k where t.id = k.id and t.ended_at is null
 ),
 started as (
@@ -78,7 +78,7 @@ claimed as (
     g."runId", g.id::text), g.id, c.id, g."sessionId", c.agent, g.principal, g.resumes, 'running',
     case when k.state = 'cancelled' then now() end, case when k.state = 'cancelled' then '${cancelledTask}' end,
     c.workspace_type, c.workspace_id
-  from given g join conversations c on c.id = $1 left join task k on true where g.id is not null and g.kind not in ('amendment', 'control', 'door')
+  from given g join conversations c on c.id = $1 left join task k on true where g.id is not null and g.kind not in ('amendment', 'control', 'access_challenge')
   on conflict do nothing
 ),
 taken as (
@@ -134,7 +134,7 @@ settled as (
 -- A dead turn that is tried again goes on with its journal, and is shown what it was shown.
 before as materialized (
   select coalesce(p.journal_turn, p.id) as journal_turn, case when p.session_id = g."sessionId" then p.view end as view
-  from given g join turns p on p.id = g."parentTurn" where g."goesOn"
+  from given g join turns p on p.id = g."parentTurn" where g."continuesTurn"
 ),
 -- Which lines of its session the turn is shown: by reference, so that every try is shown the same.
 shown as materialized (
@@ -144,7 +144,7 @@ shown as materialized (
 ),
 turn as (
   insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v,
-    parent_turn, journal_turn, view, principal, run_id, deadline_at, trace_id, task_id, task_order, deaths)
+    parent_turn, journal_turn, view, principal, run_id, deadline_at, trace_id, task_id, task_order, crash_epochs)
   select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
     g."parentTurn", b.journal_turn, coalesce(b.view, (select view from shown)), g.principal, g."runId",
     now() + g."deadlineMs" * interval '1 ms', g."traceId", k.id, k.place,
@@ -152,7 +152,7 @@ turn as (
   from given g join conversations c on c.id = $1 left join task k on true left join before b on true where g.id is not null
 ),
 begun as (
-  insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_kept, consent_id, expires_at, next_seq,
+  insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_retained, consent_id, expires_at, next_seq,
     workspace_type, workspace_id)
   -- The person the first turn is for: the first to write in a room may have been refused.
   select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(g.principal, c.owner_subject), coalesce(k."isAllowed", true), k.id,
@@ -168,14 +168,14 @@ decided_keeping as (
 ),
 ended as (
   update sessions s set status = 'closed', ended_at = now(),
-    expires_at = case when s.is_kept then s.expires_at else now() end
+    expires_at = case when s.is_retained then s.expires_at else now() end
   from begun, conversations c
   where c.id = $1 and s.id = c.session_id
 ),
 decided as (
   select t.tenant, t.id as inbox_id, t.subject, 'admitted' as outcome, null as code, t."accessRule" as rule, t.evidence,
     t.connection, t.agent, t.conversation_id, t.trace_id
-  from taken t where t.kind <> 'door'
+  from taken t where t.kind <> 'access_challenge'
   union all
   select s.tenant, s.id, s.shown, s.state, s.reason, s."accessRule", s.evidence, s.connection, s.agent, s.conversation_id,
     s.trace_id
@@ -207,9 +207,9 @@ export const openRoomTurn = statement(
   openTurnSql({
     given: ', recall json, unheard uuid',
     lines: '(select count(*) from recalled)',
-    disposed: ', overheard json',
-    emptied: `, message = case when d.overheard is null then x.message end, raw = case when d.overheard is null then x.raw end`,
-    settled: ', x.seq, d.overheard',
+    disposed: ', ambient json',
+    emptied: `, message = case when d.ambient is null then x.message end, raw = case when d.ambient is null then x.raw end`,
+    settled: ', x.seq, d.ambient',
     overhears: ambientContextSql,
   }),
 )
@@ -246,7 +246,7 @@ turn as (
   returning t.id, t.tenant, t.connection, t.conversation_id, t.trace_id
 ),${calls}
 members as (
-  update inbox x set state = 'queued', turn_id = null, turn_order = null, heard_at = null, goes_on = false, solo = true,
+  update inbox x set state = 'queued', turn_id = null, turn_order = null, joined_at_poll = null, continues_turn = false, runs_alone = true,
     parent_turn = turn.id
   from turn where x.turn_id = turn.id and x.state = 'in_turn'
 ),
@@ -330,7 +330,7 @@ counted as (
   where conversation_id = $1 returning tenant, connection, pending
 ),
 told as (
-  insert into tally_changes select 'drift', c.tenant, c.connection, 'lane', 'claimed', 1, now()
+  insert into counter_changes select 'drift', c.tenant, c.connection, 'lane', 'claimed', 1, now()
   from counted c, was where c.pending <> was.pending
 )
 select pending from counted`,
@@ -344,7 +344,7 @@ export const freeLanes = statement(
 )
 /**
  * For a database only one gateway can open: the one before is dead, so no holder need wait for its leases to run out. Its name
- * stays: the next claim counts its death. A process that ran suspects for it may still be about to leave: $1 begins its name.
+ * stays: the next claim counts its crash. A process that ran suspects for it may still be about to leave: $1 begins its name.
  */
 export const expireLanes = statement(
   'expire_lanes',

@@ -415,7 +415,7 @@ select count(*)::int as settled, coalesce(bool_or(g.reason = 'decided_meanwhile'
 
 /** $1 tenant, $2 call, $3 epoch. How a call stands that this holder began: what became of a commit whose answer went missing. */
 const callUnder = statement(
-  'call_under',
+  'find_call_end',
   `select o.state, o.reason, o.settled_at is not null as "isSettled" from outbox o where o.tenant = $1 and o.id = $2 and o.epoch = $3`,
 )
 
@@ -447,7 +447,7 @@ counted as (
   where tenant = $1 and connection = $2 and order_key = $3 returning tenant, connection, pending
 ),
 told as (
-  insert into tally_changes select 'drift', c.tenant, c.connection, 'send_lane', 'claimed', 1, now()
+  insert into counter_changes select 'drift', c.tenant, c.connection, 'send_lane', 'claimed', 1, now()
   from counted c, was where c.pending <> was.pending
 )
 select pending from counted`,

@@ -100,7 +100,7 @@ from connections where tenant = $1 and id = ${id}`,
 
 /** $4 agent, $5 what is kept. The second writer is given the first one's. */
 const keepOwnKey = statement(
-  'keep_own_key',
+  'save_own_key',
   `
 with made as (
   insert into connections (tenant, id, channel, agent, status, sealed_credentials)

@@ -45,7 +45,7 @@ const groupSlot = freeGroupSlot(place, '$5::int')
  * group that is full, of which there cannot be many, and one for the connection.
  */
 export const askPairingRoom = statement(
-  'ask_pairing_room',
+  'check_pairing_slots',
   `
 with room as materialized (
   select ${connectionSlot} is not null as on_connection, $3::text is null or ${groupSlot} is not null as in_group
@@ -54,11 +54,11 @@ lacking as materialized (
   select case when r.in_group then '' else $3::text end as sender_group from room r where not (r.on_connection and r.in_group)
 ),
 counted as (
-  insert into pairing_overflows as o (tenant, connection, sender_group, messages, since, last_at, told_until)
+  insert into pairing_overflows as o (tenant, connection, sender_group, messages, since, last_at, notified_until)
   select $1, $2, l.sender_group, 1, now(), now(), now() + interval '1 hour' from lacking l
   on conflict (tenant, connection, sender_group) do update set messages = o.messages + 1, last_at = now(),
-    told_until = case when o.told_until <= now() then now() + interval '1 hour' else o.told_until end
-  returning tenant, connection, sender_group, told_until = now() + interval '1 hour' as is_news
+    notified_until = case when o.notified_until <= now() then now() + interval '1 hour' else o.notified_until end
+  returning tenant, connection, sender_group, notified_until = now() + interval '1 hour' as is_news
 ),
 told as materialized (select * from counted where is_news),${auditLines({
     from: 'told',
@@ -100,6 +100,6 @@ order by coalesce(o.messages, 0) desc, 3 desc, 1, 2 limit 50`,
 
 /** $1 tenant. What was not taken longer ago than a pairing lives is history. */
 export const deletePairingOverflows = statement(
-  'forget_pairing_overflows',
+  'expire_pairing_overflows',
   "delete from pairing_overflows where tenant = $1 and last_at < now() - interval '7 days'",
 )

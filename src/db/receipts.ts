@@ -153,11 +153,11 @@ from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${unindex
 
 /** $1 tenant. */
 const readBooks = statement(
-  'read_books',
+  'read_ledger',
   `
 select tenant, connection, received, answered, merged, refused, dead, in_flight as "inFlight", ignored,
   duplicates
-from books where tenant = $1 order by connection`,
+from ledger where tenant = $1 order by connection`,
 )
 
 /** $1 state, $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
@@ -199,8 +199,8 @@ whole as materialized (
 ),
 revived as (
   update inbox x set state = 'queued', reason = null, ended_at = null, turn_id = null, turn_order = null, attempts = 0,
-    heard_at = case when $4::boolean then null else x.heard_at end, solo = $4::boolean or x.turn_id is null,
-    goes_on = not $4::boolean and x.turn_id is not null, parent_turn = coalesce(x.turn_id, x.parent_turn)
+    joined_at_poll = case when $4::boolean then null else x.joined_at_poll end, runs_alone = $4::boolean or x.turn_id is null,
+    continues_turn = not $4::boolean and x.turn_id is not null, parent_turn = coalesce(x.turn_id, x.parent_turn)
   where x.id in (select id from whole) and not exists (select 1 from whole where not is_readable)
     and ($4::boolean or x.turn_id is null
       or exists (select 1 from turns t where t.id = x.turn_id and not t.history @> '[{"what": "anew"}]'))
@@ -228,9 +228,9 @@ where x.id = $1 and x.tenant = $2 and j.is_effect and j.state <> 'undone' order 
 )
 
 const findRejectedEvent = statement(
-  'find_remains',
+  'find_rejected_event',
   `select connection, raw, subject from inbox
-   where id = $1 and tenant = $2 and kind = 'remains' and raw is not null and reason is distinct from 'redriven'`,
+   where id = $1 and tenant = $2 and kind = 'rejected_event' and raw is not null and reason is distinct from 'redriven'`,
 )
 
 /** $3 by whom. */
@@ -238,7 +238,7 @@ const markRedriven = statement(
   'mark_redriven',
   `
 with revived as (
-  update inbox set state = 'ignored', reason = 'redriven', raw = null where id = $1 and tenant = $2 and kind = 'remains'
+  update inbox set state = 'ignored', reason = 'redriven', raw = null where id = $1 and tenant = $2 and kind = 'rejected_event'
   returning id, conversation_id, tenant, connection, agent, subject, trace_id
 ),${auditedAct({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
 select count(*)::int as revived from revived`,

@@ -126,7 +126,7 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
     tail: '$3',
     around: `${maxAmbientMessages}`,
     // Its ambient context was written down when it began.
-    where: `(m.created_at < p.began_at or (m.turn_id = p.turn_id and m.role = 'overheard'))`,
+    where: `(m.created_at < p.began_at or (m.turn_id = p.turn_id and m.role = 'ambient'))`,
   })}) l), '[]') as history
 from placed p`,
 )

@@ -137,9 +137,9 @@ spent as (
       where (e ->> 'until')::timestamptz > now()), '[]') || excluded.answered
 ),
 told as (
-  update reply_windows w set told_until = now() + o.span, expires_at = greatest(w.expires_at, now() + o.span)
+  update reply_windows w set notified_until = now() + o.span, expires_at = greatest(w.expires_at, now() + o.span)
   from over o
-  where w.tenant = $1 and w.connection = $2 and w.scope = o.scope and coalesce(w.told_until <= now(), true)
+  where w.tenant = $1 and w.connection = $2 and w.scope = o.scope and coalesce(w.notified_until <= now(), true)
   returning w.tenant, w.connection, o.scope, o.rule
 ),${auditLines({
     from: 'told',

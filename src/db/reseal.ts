@@ -29,16 +29,16 @@ const resealConnection = statement(
 
 /** $3 connection, $4 family, $5 key. */
 const listOlderNotes = statement(
-  'list_older_notes',
-  `select connection, family, key, value from connection_notes
+  'list_older_ttl_entries',
+  `select connection, family, key, value from ttl_entries
    where tenant = $1 and (connection, family, key) > ($3::text, $4::text, $5::text) and expires_at > now() and ${isOlder('value')}
    order by connection, family, key limit ${page}`,
 )
 
 /** $2 connection, $3 family, $4 key, $5 what it held, $6 what it holds. */
 const resealNote = statement(
-  'reseal_note',
-  `update connection_notes set value = $6::text::jsonb
+  'reseal_ttl_entry',
+  `update ttl_entries set value = $6::text::jsonb
    where tenant = $1 and connection = $2 and family = $3 and key = $4 and value = $5::text::jsonb returning 1 as done`,
 )
 
@@ -116,7 +116,7 @@ export const sealedTables: Readonly<Record<string, SealedTable>> = {
       return JSON.stringify([tenant, valueToText(id).slice(0, -installed.length - 1), installed])
     },
   },
-  connection_notes: {
+  ttl_entries: {
     list: listOlderNotes,
     save: resealNote,
     first: ['', '', ''],

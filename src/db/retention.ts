@@ -30,7 +30,7 @@ import {
   findDrift,
   readOverdue,
 } from './expired-rows.ts'
-import { foldTallies } from './health-sample.ts'
+import { foldCounterChanges } from './health-sample.ts'
 import { sweepPairings } from './pairings.ts'
 import { sessionErased } from './sessions.ts'
 import { deleteUnprovenSenders } from './unproven-senders.ts'
@@ -198,7 +198,7 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
         ...keptAWhile.map((sweeps) => ({ sweeps, params: [batch, tenant], batch })),
         aged(chainDays)(deleteExpiredChains),
       ])
-      await database.query(foldTallies, [changesPerFold])
+      await database.query(foldCounterChanges, [changesPerFold])
       return swept
     },
     async oldestOverdue({ contentDays, receiptDays }) {
@@ -224,12 +224,12 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
  * is looked at only then: one that was used meanwhile expires later, so that no turn has to move it.
  */
 const endUnkeptSessions = statement(
-  'end_unkept_sessions',
+  'end_unretained_sessions',
   `
 with due as materialized (
   select s.id, s.tenant, s.conversation_id,
     s.status <> 'open' or s.last_activity_at < now() - $1::float8 * interval '1 ms' as is_over
-  from sessions s where s.tenant = $3 and not s.is_kept and s.expires_at < now() order by s.expires_at limit $2
+  from sessions s where s.tenant = $3 and not s.is_retained and s.expires_at < now() order by s.expires_at limit $2
 ),
 -- Locked first, as in every statement about turns.
 lane as materialized (

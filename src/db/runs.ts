@@ -253,7 +253,7 @@ from asked a`,
 
 /** $1 ids as JSON. */
 const runNews = statement(
-  'run_news',
+  'read_run_updates',
   `
 select r.id, case when r.cancel_requested_at is not null then coalesce(r.cancelled_by, '') end as "stoppedBy",
   exists (select 1 from inbox x where x.conversation_id = r.conversation_id and x.state = 'queued') as "hasWaiting"
@@ -294,7 +294,7 @@ from lane`,
  * conversation itself, for a person whom the platform says to be in it or who takes part in it; no row for other people.
  */
 const readRunsAtAGlance = statement(
-  'glance_at_runs',
+  'summarize_runs',
   `
 with here as materialized (
   select tenant, connection, agent, ${ownThreads('owner_subject')} as own, case

@@ -50,7 +50,7 @@ export function createSessionReader(database: Database, tenant: string): Session
 
 /** $1 tenant, $2 session. */
 const findSessionRoom = statement(
-  'find_session_place',
+  'find_session_room',
   `
 select s.conversation_id as "conversationId", s.connection, s.agent, coalesce(c.reply_to, '{}') as "replyTo",
   coalesce(l.mode, 'active') as mode, s.status = 'open' and coalesce(c.session_id = s.id, false) as "isCurrent"

@@ -122,7 +122,7 @@ unattached as (
   delete from attachments a
   where a.session_id = any(array(select id from gone)) or a.inbox_id = any(array(select inbox_id from spoken))
 ),
-untold as (update tasks k set said = null from gone where k.conversation_id = gone.conversation_id and k.said is not null),
+untold as (update tasks k set status_message = null from gone where k.conversation_id = gone.conversation_id and k.status_message is not null),
 unsaid as (update turns t set response = null from ran where t.id = ran.id),
 steps as (delete from journal j using ran where j.turn_id = ran.id),
 events as (delete from run_events e using ran where e.run_id = ran.id),

@@ -1,54 +1,57 @@
-// Statements about suspect turns: turns whose process died under them. A death is counted by the claim that finds a lane whose
+// Statements about suspect turns: turns whose process died under them. A crash is counted by the claim that finds a lane whose
 // holder let its lease run out without a word; a holder that stopped in order has left, and one that was only frozen or cut off
-// takes its death back.
+// takes its crash back.
 import { historyEntrySql, statement } from './client.ts'
 
 /** Of a lane `l` that is free: it is in the name of a process that did not give it back, and that is not `holder` itself. */
 export const isVanished = (holder: string): string => `coalesce(l.holder <> ${holder}, false)`
 
 /** How often a process died on what comes next in lane `l`, as far as it was counted. What was split is no better than it was. */
-export const deathsOfNext = `coalesce(case when l.turn_id is not null
-  then (select cardinality(t.deaths) from turns t where t.id = l.turn_id)
-  else (select (select cardinality(p.deaths) from turns p where p.id = x.parent_turn and p.state = 'split')
+export const crashesOfNext = `coalesce(case when l.turn_id is not null
+  then (select cardinality(t.crash_epochs) from turns t where t.id = l.turn_id)
+  else (select (select cardinality(p.crash_epochs) from turns p where p.id = x.parent_turn and p.state = 'split')
     from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued' order by x.seq limit 1) end, 0)`
 
 /**
- * Counts the deaths that a claim has found: its `free` are the lanes it takes, with the epoch in which they were held. A holder
+ * Counts the crashes that a claim has found: its `free` are the lanes it takes, with the epoch in which they were held. A holder
  * that never began with the turn has no part in it.
  */
-export const countedDeaths = `died as (
-  update turns t set deaths = t.deaths || f.epoch, history = ${historyEntrySql('t', `'what', 'died', 'attempt', t.attempt, 'deaths', cardinality(t.deaths) + 1`)}
-  from free f where f.vanished and t.id = f.turn_id and t.epoch = f.epoch and t.state = 'running' and f.epoch <> all(t.deaths)
-  returning t.id, t.tenant, t.connection, cardinality(t.deaths) as deaths
+export const countedCrashes = `died as (
+  update turns t set crash_epochs = t.crash_epochs || f.epoch, history = ${historyEntrySql('t', `'what', 'crashed', 'attempt', t.attempt, 'crashes', cardinality(t.crash_epochs) + 1`)}
+  from free f where f.vanished and t.id = f.turn_id and t.epoch = f.epoch and t.state = 'running' and f.epoch <> all(t.crash_epochs)
+  returning t.id, t.tenant, t.connection, cardinality(t.crash_epochs) as crashes
 ),
 tallied as (
-  insert into tally_changes (kind, tenant, connection, state, reason, delta, at)
-  select 'death', d.tenant, d.connection, 'turn', '', 1, now() from died d
+  insert into counter_changes (kind, tenant, connection, state, reason, delta, at)
+  select 'crash', d.tenant, d.connection, 'turn', '', 1, now() from died d
 )`
 
-/** The deaths that a turn begins with: those of the one it was split from. $1 is its conversation. */
+/** The crashes that a turn begins with: those of the one it was split from. $1 is its conversation. */
 export const inheritedDeaths = (parent: string): string =>
-  `coalesce((select p.deaths from turns p where p.id = ${parent} and p.conversation_id = $1 and p.state = 'split'), '{}')`
+  `coalesce((select p.crash_epochs from turns p where p.id = ${parent} and p.conversation_id = $1 and p.state = 'split'), '{}')`
 
 /**
  * $1 conversation, $2 holder, $3 epoch, $4 turn, $5 tenant. The holder is alive and has stopped with the turn: if no other has the
- * lane yet it is in no name any more, so that no death is counted; one that was counted is taken back. Its lease runs out by
+ * lane yet it is in no name any more, so that no crash is counted; one that was counted is taken back. Its lease runs out by
  * itself: what was under way may still be.
  */
 export const comeBack = statement(
-  'come_back',
+  'reclaim_turn',
   `
 with left_lane as (
   update lanes set holder = null where conversation_id = $1 and tenant = $5 and holder = $2 and epoch = $3 returning 1
 ),
--- After the lane: a claim in between would count a death that is not taken back.
+-- After the lane: a claim in between would count a crash that is not taken back.
 told as (select count(*) from left_lane)
-update turns t set deaths = array_remove(t.deaths, $3::bigint), history = ${historyEntrySql('t', `'what', 'returned'`)}
-from told where t.id = $4 and t.tenant = $5 and $3::bigint = any(t.deaths)`,
+update turns t set crash_epochs = array_remove(t.crash_epochs, $3::bigint), history = ${historyEntrySql('t', `'what', 'returned'`)}
+from told where t.id = $4 and t.tenant = $5 and $3::bigint = any(t.crash_epochs)`,
 )
 
-/** $1 holder, $2 tenant. It stops: the next holder waits for its leases, and counts no death. */
-export const leaveLanes = statement('leave_lanes', 'update lanes set holder = null where holder = $1 and tenant = $2')
+/** $1 holder, $2 tenant. It stops: the next holder waits for its leases, and counts no crash. */
+export const leaveLanes = statement(
+  'leave_held_lanes',
+  'update lanes set holder = null where holder = $1 and tenant = $2',
+)
 
 /** The same for a process that is gone and was ended by us: there is nothing to wait for. */
 export const freeEndedLanes = statement(
@@ -62,18 +65,18 @@ export const expireDeadLanes = statement(
   'update lanes set lease_until = now() where holder = $1 and tenant = $2 and lease_until > now()',
 )
 
-/** $1 tenant. How many turns are due on which a process died, by how often, those deaths included that no claim has counted. */
+/** $1 tenant. How many turns are due on which a process died, by how often, those crashes included that no claim has counted. */
 export const findSuspects = statement(
   'find_suspects',
   `
-select s.deaths, count(*)::int as turns
+select s.crashes, count(*)::int as turns
 from turns t join lanes l on l.conversation_id = t.conversation_id
-cross join lateral (select cardinality(t.deaths) +
-  case when l.holder is not null and l.epoch = t.epoch and t.state = 'running' then 1 else 0 end as deaths) s
-where t.tenant = $1 and t.deaths <> '{}' and t.state in ('running', 'split')
+cross join lateral (select cardinality(t.crash_epochs) +
+  case when l.holder is not null and l.epoch = t.epoch and t.state = 'running' then 1 else 0 end as crashes) s
+where t.tenant = $1 and t.crash_epochs <> '{}' and t.state in ('running', 'split')
   and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
   and case when t.state = 'running' then l.turn_id = t.id
     else l.turn_id is null and t.id = (select x.parent_turn from inbox x
       where x.conversation_id = l.conversation_id and x.state = 'queued' order by x.seq limit 1) end
-group by s.deaths`,
+group by s.crashes`,
 )

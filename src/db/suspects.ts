@@ -6,14 +6,14 @@ import type { Hold } from './turn-rows.ts'
 import type { LeaseOptions } from './turns.ts'
 
 export interface SuspectStore {
-  /** This process is alive and has stopped with the turn: its absence counts as no death. */
+  /** This process is alive and has stopped with the turn: its absence counts as no crash. */
   comeBack(hold: Hold, turnId: string): Promise<void>
-  /** This process ends: what it still holds counts as no death. */
+  /** This process ends: what it still holds counts as no crash. */
   leave(): Promise<void>
   /** A process that held leases is gone: `died` by itself, which counts, or `ended` by us. */
-  bury(holder: string, how: 'died' | 'ended'): Promise<void>
+  bury(holder: string, how: 'crashed' | 'ended'): Promise<void>
   /** How many turns are due on which a process died, by how often. */
-  find(): Promise<readonly { readonly deaths: number; readonly turns: number }[]>
+  find(): Promise<readonly { readonly crashes: number; readonly turns: number }[]>
 }
 
 // The holder is this process.
@@ -27,8 +27,8 @@ export function createSuspectStore(database: Database, { holder, tenant }: Lease
       await database.query(leaveLanes, [holder, tenant])
     },
     async bury(gone, how) {
-      await database.query(how === 'died' ? expireDeadLanes : freeEndedLanes, [gone, tenant])
+      await database.query(how === 'crashed' ? expireDeadLanes : freeEndedLanes, [gone, tenant])
     },
-    find: () => database.query<{ deaths: number; turns: number }>(findSuspects, [tenant]),
+    find: () => database.query<{ crashes: number; turns: number }>(findSuspects, [tenant]),
   }
 }

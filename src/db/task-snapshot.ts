@@ -11,7 +11,7 @@ const fields: Readonly<Record<string, string>> = {
   createdAt: isoTime('t.created_at'),
   dialect: 't.dialect',
   metadata: 't.metadata',
-  said: 't.said',
+  said: 't.status_message',
 }
 export const taskColumns = Object.entries(fields)
   .map(([name, value]) => `${value} as "${name}"`)

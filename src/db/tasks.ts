@@ -159,7 +159,7 @@ export const taskOfMessage = statement(
 
 /** $1 tenant, $2 connection, $3 inbox id. A turn that has begun has its position; a message without a turn comes after all of them. */
 export const logPositionBefore = statement(
-  'place_before_message',
+  'find_place_before_message',
   `
 select w.task_order as "order", e.seq from inbox x left join turns u on u.id = x.turn_id
 join turns w on w.task_id = x.task_id and w.task_order < coalesce(u.task_order, ${maxOrder}) join run_events e on e.run_id = w.id
@@ -184,9 +184,9 @@ const readTaskToTell = statement('read_task_to_tell', taskRecordSql(`tasks t whe
 
 /** $3 id, $4 and $5 the position after which, $6 how many. State and lines are of one moment. */
 export const taskNews = statement(
-  'task_news',
+  'read_task_updates',
   `
-select t.state, ${isoTime('t.state_at')} as "stateAt", t.said,
+select t.state, ${isoTime('t.state_at')} as "stateAt", t.status_message as said,
   coalesce((select json_agg(l.line) from (
     select ${line} as line from turns u join run_events e on e.run_id = u.id
     where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int) and ${isShownEventSql('e')}
@@ -199,7 +199,7 @@ const meant = (context: string): string => `
   from tasks t where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)${context}
     and ($6::text is null or t.state = $6) and t.state_at >= coalesce($7::timestamptz, '-infinity')
     -- What was merely said was answered as a message: its asker knows of no task.
-    and t.said -> 'direct' is null`
+    and t.status_message -> 'direct' is null`
 
 /** More are not counted: an exact figure is of no use there, and counting would cost more than the page. */
 const maxCounted = 2_000
@@ -266,7 +266,7 @@ shortened as (
   from lane where l.conversation_id = lane.conversation_id and exists (select 1 from withdrawn)
 ),
 ended as (
-  update tasks t set state = 'cancelled', state_at = ${instantNow}, ended_at = now(), said = null, waiting_id = null
+  update tasks t set state = 'cancelled', state_at = ${instantNow}, ended_at = now(), status_message = null, waiting_inbox_id = null
   from asked a where t.id = a.id and a.ended_at is null returning t.id
 )
 select case when exists (select 1 from ended) then 'cancelled' else 'over' end as outcome,

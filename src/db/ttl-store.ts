@@ -49,11 +49,11 @@ const here = 'tenant = $1 and connection = $2 and family = $3'
 
 /** $5 value (JSON), $6 life in ms, $7 subject or null, $8 at most so many or null, $9 whether one that is there stays. */
 const putTtlValue = statement(
-  'keep_note',
+  'put_ttl_entry',
   `
-insert into connection_notes as n (tenant, connection, family, key, value, expires_at, subject)
+insert into ttl_entries as n (tenant, connection, family, key, value, expires_at, subject)
 select $1, $2, $3, $4::text, $5::text::jsonb, now() + $6::float8 * interval '1 ms', $7::text
-where $8::int is null or (select count(*) from connection_notes where ${here} and expires_at > now()) < $8::int
+where $8::int is null or (select count(*) from ttl_entries where ${here} and expires_at > now()) < $8::int
 on conflict (tenant, connection, family, key) do update
   set value = excluded.value, expires_at = excluded.expires_at, subject = excluded.subject
   where not $9::boolean or n.expires_at <= now()
@@ -61,12 +61,12 @@ returning 1 as kept`,
 )
 
 const readTtlValue = statement(
-  'read_note',
-  `select value from connection_notes where ${here} and key = $4 and expires_at > now()`,
+  'read_ttl_entry',
+  `select value from ttl_entries where ${here} and key = $4 and expires_at > now()`,
 )
 
 /** Of two that take it at the same moment one gets it: the other finds the row gone. */
 const takeTtlValue = statement(
-  'take_note',
-  `delete from connection_notes where ${here} and key = $4 returning value, expires_at > now() as "isInTime"`,
+  'take_ttl_entry',
+  `delete from ttl_entries where ${here} and key = $4 returning value, expires_at > now() as "isInTime"`,
 )

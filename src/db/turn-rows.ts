@@ -38,13 +38,13 @@ export type WaitingMessage = {
   readonly bytes: number
   readonly attempts: number
   /** It runs alone, and anew. */
-  readonly solo: boolean
+  readonly runsAlone: boolean
   /** It joined its turn at this question of the agent for news; null: the turn began with it. */
-  readonly heardAt: number | null
+  readonly joinedAtPoll: number | null
   /** The turn it was in before: it was split, or died. */
   readonly parentTurn: string | null
   /** That turn is tried again, with its journal. */
-  readonly goesOn: boolean
+  readonly continuesTurn: boolean
   /** The turn it was in reached its deadline and was split. */
   readonly isHung?: boolean | null
   readonly traceId: string
@@ -84,7 +84,7 @@ export type OpenTurn = {
   /** An earlier try, of this turn or of the one it was split from, reached the deadline. */
   readonly isHung?: boolean | null
   /** How often a process died while it ran this. */
-  readonly deaths: number
+  readonly crashes: number
   readonly sessionId: string
   readonly parentTurn: string | null
   readonly principal: string | null
@@ -99,7 +99,7 @@ export type OpenTurn = {
  * `control`: a command that the gateway answers itself, beside the conversation it is about. `door`: an access challenge, a sender is told why
  * they have no access, or what to do about it; no agent runs and no session begins.
  */
-export type TurnKind = 'messages' | 'signal' | 'amendment' | 'control' | 'door'
+export type TurnKind = 'messages' | 'signal' | 'amendment' | 'control' | 'access_challenge'
 
 export type HeldLane = Hold & {
   readonly tenant: string
@@ -137,7 +137,7 @@ export type Disposition = AccessBasis & {
   /** Where it is held: the pairing that decides about it. */
   readonly pairingId: string | null
   /** Ambient context: its receipt keeps nothing of it. */
-  readonly overheard?: AmbientMessage
+  readonly ambient?: AmbientMessage
 }
 
 export type NewMember = AccessBasis & {
@@ -168,7 +168,7 @@ export type NewTurn = {
   readonly parentTurn: string | null
   readonly isHung?: boolean | null
   /** The turn before it is tried again, with its journal. */
-  readonly goesOn: boolean
+  readonly continuesTurn: boolean
   /** How much of its session it is shown; null: nothing. */
   readonly history: { readonly head: number; readonly tail: number; readonly around: number } | null
   readonly principal: string | null
@@ -297,10 +297,10 @@ export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
 export interface TurnStore {
   /**
    * Free lanes, the longest due first, apart from those whose next work only a newer release can read. A turn
-   * that its holder left behind queues up again, so that it is not the first of all after every restart. `deaths`: only those
+   * that its holder left behind queues up again, so that it is not the first of all after every restart. `crashes`: only those
    * on whose turn a process died so often, as a multirange; a lane whose holder vanished may come with one more than that.
    */
-  claim(limit: number, full?: FullSlots, deaths?: string): Promise<readonly HeldLane[]>
+  claim(limit: number, full?: FullSlots, crashes?: string): Promise<readonly HeldLane[]>
   /** The same among conversations that hold commands for the gateway itself. */
   claimControl(limit: number): Promise<readonly HeldLane[]>
   /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
@@ -310,7 +310,7 @@ export interface TurnStore {
   /** What a turn of this lane was about, also when it has ended. The message of what was erased meanwhile is null. */
   taken(hold: Hold, turnId: string): Promise<readonly WaitingMessage[]>
   /** Takes waiting messages into the running turn, all or none. */
-  join(hold: Hold, turnId: string, members: readonly NewMember[], heardAt: number): Promise<boolean>
+  join(hold: Hold, turnId: string, members: readonly NewMember[], joinedAtPoll: number): Promise<boolean>
   resume(hold: Hold, turnId: string): Promise<boolean>
   split(hold: Hold, turnId: string, split: TurnSplit): Promise<boolean>
   /** Gives the lane back with its turn still open. `failedOn`: a message or signal in no turn, against which it counts. */

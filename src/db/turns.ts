@@ -56,7 +56,7 @@ export type LeaseOptions = {
 /** Messages read per claimed lane: enough for the largest merge, so that a long queue costs no more than a short one. */
 const windowSize = 32
 
-const anyDeaths = '{[0,)}'
+const anyCrashes = '{[0,)}'
 
 type Rows = {
   readonly messages: readonly (Omit<WaitingMessage, 'access'> & { readonly v: number })[]
@@ -144,7 +144,7 @@ async function retryTakenSlot<T>(work: () => Promise<T>, tries = 8): Promise<T> 
 /** Most turns are nowhere near a room. */
 function chooseOpenStatement(turn: NewTurn | null, dispositions: readonly Disposition[]): Statement {
   const isInRoom = turn?.recall !== undefined || turn?.unheard !== undefined
-  return isInRoom || dispositions.some(({ overheard }) => overheard !== undefined) ? openRoomTurn : openTurn
+  return isInRoom || dispositions.some(({ ambient }) => ambient !== undefined) ? openRoomTurn : openTurn
 }
 
 /** Most turns wait for nothing and admit every sender: they do not read the tables of those that do not. */
@@ -163,11 +163,11 @@ function createClaims(
   const claimHeldLanes = async (
     statement: Statement,
     limit: number,
-    deaths: string,
+    crashes: string,
     ...full: readonly string[]
   ): Promise<readonly HeldLane[]> => {
     const gap = [takeOver?.lastSeen() ?? null, takeOver?.gapMs ?? 0]
-    const params = [limit, holder, leaseMs, windowSize, tenant, ...gap, deaths, ...full]
+    const params = [limit, holder, leaseMs, windowSize, tenant, ...gap, crashes, ...full]
     let rows = await database.query<ClaimRow>(statement, params)
     // Every lane that is due may have been put at the end; each is put there once.
     while (rows.length === 1 && isRequeue(rows[0])) rows = await database.query<ClaimRow>(statement, params)
@@ -178,12 +178,12 @@ function createClaims(
     })
   }
   return {
-    claim: (limit, full, deaths = anyDeaths) =>
+    claim: (limit, full, crashes = anyCrashes) =>
       full === undefined || hasNoFullSlots(full)
-        ? claimHeldLanes(claimLanes, limit, deaths)
-        : claimHeldLanes(claimOtherLanes, limit, deaths, storableJson(full)),
+        ? claimHeldLanes(claimLanes, limit, crashes)
+        : claimHeldLanes(claimOtherLanes, limit, crashes, storableJson(full)),
     // No agent runs in these.
-    claimControl: (limit) => claimHeldLanes(claimControlLanes, limit, anyDeaths),
+    claimControl: (limit) => claimHeldLanes(claimControlLanes, limit, anyCrashes),
   }
 }
 
@@ -205,8 +205,8 @@ function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiti
       const [found] = await database.query<Rows>(turnMessages, [hold.conversationId, turnId])
       return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
     },
-    async join(hold, turnId, members, heardAt) {
-      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members), heardAt]
+    async join(hold, turnId, members, joinedAtPoll) {
+      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members), joinedAtPoll]
       return isHeld(await database.query<Held>(joinTurn, params))
     },
   }

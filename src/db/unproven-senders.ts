@@ -62,16 +62,18 @@ const chargeUnprovenSenders = statement(
   `
 with today as materialized (select (now() at time zone 'UTC')::date as day),
 charged as (
-  insert into strangers as s (tenant, connection, day, kind, messages, received, stored)
+  insert into stranger_usage as s (tenant, connection, day, kind, messages, received_bytes, stored_bytes)
   select $1, $2, t.day, $3, $9::bigint, $4::bigint, $5::bigint from today t
   where $9::bigint <= $6::bigint and $4::bigint <= $7::bigint and $5::bigint <= $8::bigint
   on conflict (tenant, connection, day, kind) do update
-    set messages = s.messages + excluded.messages, received = s.received + excluded.received, stored = s.stored + excluded.stored
-    where s.messages + excluded.messages <= $6::bigint and s.received + excluded.received <= $7::bigint and s.stored + excluded.stored <= $8::bigint
+    set messages = s.messages + excluded.messages, received_bytes = s.received_bytes + excluded.received_bytes,
+      stored_bytes = s.stored_bytes + excluded.stored_bytes
+    where s.messages + excluded.messages <= $6::bigint and s.received_bytes + excluded.received_bytes <= $7::bigint
+      and s.stored_bytes + excluded.stored_bytes <= $8::bigint
   returning 1
 ),
 refused as (
-  insert into strangers as s (tenant, connection, day, kind, refused)
+  insert into stranger_usage as s (tenant, connection, day, kind, refused)
   select $1, $2, t.day, $3, $9::bigint from today t where not exists (select 1 from charged)
   on conflict (tenant, connection, day, kind) do update set refused = s.refused + excluded.refused
   returning s.tenant, s.connection, s.kind, s.refused
@@ -96,9 +98,9 @@ from today t`,
 
 /** $1 days, $2 batch, $3 tenant. */
 export const deleteUnprovenSenders = statement(
-  'forget_strangers',
+  'expire_stranger_usage',
   `
 with old as (
-  select ctid from strangers where tenant = $3 and day < (now() at time zone 'UTC')::date - $1::int limit $2 for update skip locked)
-delete from strangers s using old where s.ctid = old.ctid returning 1 as swept`,
+  select ctid from stranger_usage where tenant = $3 and day < (now() at time zone 'UTC')::date - $1::int limit $2 for update skip locked)
+delete from stranger_usage s using old where s.ctid = old.ctid returning 1 as swept`,
 )

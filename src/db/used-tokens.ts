@@ -18,7 +18,7 @@ on conflict (tenant, key) do nothing returning 1 as used`,
 
 /** $1 batch, $2 tenant. An expired token is refused for that. */
 export const deleteExpiredUsedTokens = statement(
-  'forget_used_tokens',
+  'expire_used_tokens',
   `
 with old as (select ctid from used_tokens where tenant = $2 and expires_at < now() order by expires_at limit $1)
 delete from used_tokens t using old where t.ctid = old.ctid returning 1 as swept`,

@@ -114,7 +114,7 @@ const defaultTurnPolicy: Omit<TurnPolicy, 'reservedSlots'> = {
   deadlineMs: 10 * 60_000,
   fetchTimeoutMs: 60_000,
   maxFailures: 3,
-  maxDeaths: 4,
+  maxCrashes: 4,
   retryFirstMs: 250,
   maxOutageMs: 60 * 60_000,
   outageNoticeMs: 10_000,

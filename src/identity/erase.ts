@@ -40,7 +40,7 @@ export const noneErased: ErasedCounts = {
   links: 0,
   principals: 0,
   attachments: 0,
-  overheard: 0,
+  ambientContext: 0,
   records: 0,
 }
 

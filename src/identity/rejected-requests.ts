@@ -33,7 +33,7 @@ const lineEveryMs = 60_000
 
 export function createRejections(): Rejections {
   const byConnection = new Map<string, Rejection[]>()
-  const tallies = new Map<string, { since: number; count: number }>()
+  const counters = new Map<string, { since: number; count: number }>()
   return {
     add(rejection) {
       const ring = byConnection.get(rejection.connection) ?? []
@@ -50,12 +50,12 @@ export function createRejections(): Rejections {
         .slice(0, limit)
     },
     due(kind, now) {
-      const tally = tallies.get(kind)
+      const tally = counters.get(kind)
       if (tally !== undefined && now - tally.since < lineEveryMs) {
         tally.count += 1
         return undefined
       }
-      tallies.set(kind, { since: now, count: 0 })
+      counters.set(kind, { since: now, count: 0 })
       return (tally?.count ?? 0) + 1
     },
   }

@@ -112,7 +112,7 @@ export function createRejectedEventDraft(
 ): InboxDraft {
   return {
     ...emptyDraft(deps, context),
-    kind: 'remains',
+    kind: 'rejected_event',
     state: remains.state,
     reason: remains.reason,
     subject: remains.subject,
@@ -373,7 +373,7 @@ export function listDedupeKeys(platformId: string, agents: readonly string[]): r
 
 /** Inbound events that became no message are told apart by their delivery alone. */
 function rejectedEventKey(deliveryId: string): string {
-  return JSON.stringify(['remains', deliveryId])
+  return JSON.stringify(['rejected_event', deliveryId])
 }
 
 /** What an operator asked for: no inbound event can take its place, whatever it is called. */

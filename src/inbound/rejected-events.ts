@@ -16,10 +16,10 @@ export async function storeRejectedEvent(
   { reception, entry }: { readonly reception: RejectedEvent; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
   const text = keptText(arrival)
-  const { reason, subject = null, deliveryId = 'turned_away' } = reception
+  const { reason, subject = null, deliveryId = 'rejected_event' } = reception
   const content = JSON.stringify([subject, reason, text])
   const kept = { raw: rejectedRaw(text), content, subject }
-  const remains = { state: 'ignored', reason, deliveryId, key: 'turned_away', ...kept } as const
+  const remains = { state: 'ignored', reason, deliveryId, key: 'rejected_event', ...kept } as const
   return storeRejectedDraft(deps, at, { remains, outcome: 'ignored', entry })
 }
 
@@ -65,7 +65,7 @@ export async function keepUnreadable(
 // A request that was rejected for good has no proof behind it: it is there to be looked at, and is never replayed.
 
 /** Stands in rows: another word would let old ones be replayed. */
-const field = 'turned_away'
+const field = 'rejected_event'
 
 function rejectedRaw(text: string): JsonObject {
   return { [field]: text }

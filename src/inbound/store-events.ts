@@ -182,16 +182,21 @@ function isChatCommand(message: NormalizedMessage): boolean {
 export type CheckedEvent =
   | { readonly kind: 'message'; readonly arrived: InboundMessage }
   /** `path`: where it is invalid. */
-  | { readonly kind: 'remains'; readonly state: 'dead' | 'ignored'; readonly reason: string; readonly path?: string }
+  | {
+      readonly kind: 'rejected_event'
+      readonly state: 'dead' | 'ignored'
+      readonly reason: string
+      readonly path?: string
+    }
 
 /** What an adapter made of an inbound event, as the gateway takes it: valid, cleaned, and saying something. */
 export function checkEvent(deps: Pick<GatewayDeps, 'validation'>, arrived: InboundMessage): CheckedEvent {
   const checked = validateMessage(arrived.message, deps.validation)
   if (!checked.ok) {
-    return { kind: 'remains', state: 'dead', reason: checked.code, path: checked.path }
+    return { kind: 'rejected_event', state: 'dead', reason: checked.code, path: checked.path }
   }
-  if (!areStorable(arrived)) return { kind: 'remains', state: 'dead', reason: 'effect_invalid' }
-  if (saysNothing(checked.message)) return { kind: 'remains', state: 'ignored', reason: 'empty_message' }
+  if (!areStorable(arrived)) return { kind: 'rejected_event', state: 'dead', reason: 'effect_invalid' }
+  if (saysNothing(checked.message)) return { kind: 'rejected_event', state: 'ignored', reason: 'empty_message' }
   return { kind: 'message', arrived: { ...arrived, message: sanitizeMessage(checked.message) } }
 }
 

@@ -34,7 +34,7 @@ const numberFields = [
   'ms',
   'delayMs',
   'attempt',
-  'deaths',
+  'crashes',
   'epoch',
   'members',
   'calls',

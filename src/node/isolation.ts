@@ -1,5 +1,5 @@
 // Isolation of suspect turns on Node: they run in child processes, one for those on which a process died once, one for those that
-// must be alone. A child that dies takes nothing with it that was not its own, and its death is known at once.
+// must be alone. A child that dies takes nothing with it that was not its own, and its crash is known at once.
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { GatewayDeps } from '../turns/deps.ts'
@@ -59,8 +59,8 @@ function runSuspectChildren(means: SuspectChildrenDeps): SuspectChildren & { rea
   const startSuspectChild = (share: SuspectShare): void => {
     const child = forkChild(means, share)
     const ended = child.gone.then(async (isReady) => {
-      // Without the database its leases run out by themselves, and count as a death.
-      await means.suspects.bury(child.holder, isStopping ? 'ended' : 'died').catch(() => {})
+      // Without the database its leases run out by themselves, and count as a crash.
+      await means.suspects.bury(child.holder, isStopping ? 'ended' : 'crashed').catch(() => {})
       children.delete(share)
       if (!isReady && !isStopping) {
         means.log.error('suspects_not_started', { pid: child.process.pid ?? 0 })
@@ -73,8 +73,8 @@ function runSuspectChildren(means: SuspectChildrenDeps): SuspectChildren & { rea
   }
   const startNextSuspects = async (): Promise<void> => {
     if (isStopping || !means.isOffered()) return
-    for (const { deaths } of await means.suspects.find()) {
-      const share = suspectShare(deaths, means.turnPolicy.maxDeaths)
+    for (const { crashes } of await means.suspects.find()) {
+      const share = suspectShare(crashes, means.turnPolicy.maxCrashes)
       if (share !== undefined && !children.has(share) && !isStopping) startSuspectChild(share)
     }
   }

@@ -31,19 +31,19 @@ function currentCountFamilies(signs: readonly HealthSample[], connections: reado
       states.map((state) => ({ labels: { connection, state }, value: 0 })),
     )
     const ours = signs.filter((sign) => sign.kind === kind)
-    return sumByLabels([...zeros, ...ours.map((sign) => ({ labels: stateLabels(sign), value: sign.standing }))])
+    return sumByLabels([...zeros, ...ours.map((sign) => ({ labels: stateLabels(sign), value: sign.current }))])
   }
   const byConnection = (kind: HealthSample['kind']): readonly MetricSample[] => [
     ...connections.map((connection) => ({ labels: { connection }, value: 0 })),
     ...signs
       .filter((sign) => sign.kind === kind)
-      .map(({ connection, standing: value }) => ({ labels: { connection }, value })),
+      .map(({ connection, current: value }) => ({ labels: { connection }, value })),
   ]
-  const today = (value: 'standing' | 'ever'): readonly MetricSample[] =>
+  const today = (value: 'current' | 'total'): readonly MetricSample[] =>
     signs
       .filter((sign) => sign.kind === 'stranger')
       .map((sign) => ({ labels: { connection: sign.connection, kind: sign.state }, value: sign[value] }))
-  const timers = signs.filter((sign) => sign.kind === 'timer').map((sign) => ({ labels: {}, value: sign.standing }))
+  const timers = signs.filter((sign) => sign.kind === 'timer').map((sign) => ({ labels: {}, value: sign.current }))
   return [
     gaugeFamily(
       'parley_messages',
@@ -71,8 +71,8 @@ function currentCountFamilies(signs: readonly HealthSample[], connections: reado
       sumByLabels(byConnection('suspect')),
     ),
     gaugeFamily('parley_pairings', 'Strangers who wait to be let in.', sumByLabels(byConnection('pairing'))),
-    gaugeFamily('parley_strangers_today', 'Messages today of senders who are not admitted.', today('standing')),
-    gaugeFamily('parley_strangers_refused_today', 'Messages beyond their share of the day, not kept.', today('ever')),
+    gaugeFamily('parley_strangers_today', 'Messages today of senders who are not admitted.', today('current')),
+    gaugeFamily('parley_strangers_refused_today', 'Messages beyond their share of the day, not kept.', today('total')),
     gaugeFamily('parley_timers_overdue', 'Timers that should have fired, 10000 at most.', sumByLabels(timers)),
   ]
 }
@@ -80,14 +80,14 @@ function currentCountFamilies(signs: readonly HealthSample[], connections: reado
 /** Never fall, also when retention removes the rows: what a rate can be taken of. */
 function endedCountFamilies(signs: readonly HealthSample[]): readonly MetricFamily[] {
   const countEnded = (kind: HealthSample['kind']): readonly MetricSample[] => {
-    const ours = signs.filter((sign) => sign.kind === kind && sign.ever > 0)
+    const ours = signs.filter((sign) => sign.kind === kind && sign.total > 0)
     return sumByLabels(
-      ours.map((sign) => ({ labels: { ...stateLabels(sign), reason: labelCode(sign.reason) }, value: sign.ever })),
+      ours.map((sign) => ({ labels: { ...stateLabels(sign), reason: labelCode(sign.reason) }, value: sign.total })),
     )
   }
-  const deaths = signs
-    .filter((sign) => sign.kind === 'death')
-    .map(({ connection, ever }) => ({ labels: { connection }, value: ever }))
+  const crashes = signs
+    .filter((sign) => sign.kind === 'crash')
+    .map(({ connection, total }) => ({ labels: { connection }, value: total }))
   const drift = signs.filter((sign) => sign.kind === 'drift').map(driftSample)
   return [
     counterFamily(
@@ -103,7 +103,7 @@ function endedCountFamilies(signs: readonly HealthSample[]): readonly MetricFami
     counterFamily(
       'parley_turn_crashes_total',
       'Times a process died on a turn: killed, crashed, out of memory.',
-      sumByLabels(deaths),
+      sumByLabels(crashes),
     ),
     counterFamily(
       'parley_drift_total',
@@ -189,8 +189,8 @@ function stateLabels({ connection, state }: HealthSample): { connection: string;
   return { connection, state: labelCode(state) }
 }
 
-function driftSample({ connection, state, reason, ever }: HealthSample): MetricSample {
-  return { labels: { connection, lane: labelCode(state), found: labelCode(reason) }, value: ever }
+function driftSample({ connection, state, reason, total }: HealthSample): MetricSample {
+  return { labels: { connection, lane: labelCode(state), found: labelCode(reason) }, value: total }
 }
 
 /** Reasons are codes. Whatever is none must not become a label. */

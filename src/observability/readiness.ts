@@ -188,13 +188,13 @@ function roomWarnings(room: 'low' | 'full' | undefined): readonly Problem[] {
   return room === undefined ? [] : [{ code: `disk_${room}`, remedy: roomRemedies[room] }]
 }
 
-function isDayShareSpent({ kind, ever }: HealthSample): boolean {
-  return kind === 'stranger' && ever > 0
+function isDayShareSpent({ kind, total }: HealthSample): boolean {
+  return kind === 'stranger' && total > 0
 }
 
-function daySpentProblem({ connection, ever, state }: HealthSample): Problem {
+function daySpentProblem({ connection, total, state }: HealthSample): Problem {
   const who = state === 'unproven' ? 'senders who proved nothing' : 'senders who are not admitted'
-  const remedy = `${who} have had their share of the day, and ${ever} more were refused until midnight UTC; admitted people are not concerned; see strangers of the connection`
+  const remedy = `${who} have had their share of the day, and ${total} more were refused until midnight UTC; admitted people are not concerned; see strangers of the connection`
   return { code: 'strangers_spent', connection, remedy }
 }
 
@@ -342,7 +342,7 @@ export function lastInboundAges(signs: readonly HealthSample[]): ReadonlyMap<str
 }
 
 function totalStanding(signs: readonly HealthSample[]): number {
-  return signs.reduce((sum, sign) => sum + sign.standing, 0)
+  return signs.reduce((sum, sign) => sum + sign.current, 0)
 }
 
 function extremeAge(pick: (...values: number[]) => number, values: readonly (number | null)[]): number | null {

@@ -211,7 +211,7 @@ function welcomeCall(
   const isRoom = room === 'group' || room === 'channel'
   if ((isRoom && tellsInPrivate !== true) || appends === true || adapter.expand !== undefined) return undefined
   const said = { thread_id: lane.orderKey, in_reply_to: claimed.id, agent: '', status: 'completed' } as const
-  const reply = { ...said, parts: [textPart(deps.welcomeWords)], control: { about: 'door' } }
+  const reply = { ...said, parts: [textPart(deps.welcomeWords)], control: { about: 'access_challenge' } }
   const call = adapter.render(reply, to as JsonObject)[0]?.call
   return call === undefined ? undefined : { ...claimed, call }
 }

@@ -30,7 +30,7 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
 
 /** A line of ambient context, said in the room and not to the agent: no run is about it. */
 export function ambientEnvelope(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
-  const metadata = { message_id: message.id, sender: reducedSender(message.sender), overheard: true }
+  const metadata = { message_id: message.id, sender: reducedSender(message.sender), ambient: true }
   return createEnvelope('user', message.parts, metadata, message.received_at)
 }
 
@@ -70,7 +70,7 @@ export function readParticipant({ role, metadata }: Envelope): Participant | und
   // Written by this codec; a line of another writer names no sender.
   const sender = metadata['sender'] as Sender | undefined
   // The author of ambient context did not speak with the agent.
-  if (role !== 'user' || typeof sender?.address !== 'string' || metadata['overheard'] === true) return undefined
+  if (role !== 'user' || typeof sender?.address !== 'string' || metadata['ambient'] === true) return undefined
   const { handle } = metadata
   return {
     address: sender.address,
@@ -106,7 +106,7 @@ export function toHistoricalMessage(stored: Envelope): HistoricalMessage | undef
     sender,
     parts,
     timestamp: stored.created_at ?? '',
-    ...(stored.metadata['overheard'] === true ? { overheard: true } : {}),
+    ...(stored.metadata['ambient'] === true ? { ambient: true } : {}),
   }
 }
 

@@ -112,7 +112,7 @@ function newPairing(
 
 function notice(ready: ReadyTurn, words: string): NormalizedResponse | undefined {
   const reply = completeReply(words, replyFacts(ready))
-  return reply === undefined ? undefined : { ...reply, control: { about: 'door' } }
+  return reply === undefined ? undefined : { ...reply, control: { about: 'access_challenge' } }
 }
 
 /** The agent that passed it on must be able to tell its own caller why a chain of agents ended here. */

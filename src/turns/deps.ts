@@ -98,7 +98,7 @@ export type TurnPolicy = {
   /** Exceptions before a turn is dead. */
   readonly maxFailures: number
   /** Processes that died on it before a turn is dead: killed, crashed or out of memory; not stopped, and not frozen. */
-  readonly maxDeaths: number
+  readonly maxCrashes: number
   readonly retryFirstMs: number
   /** Outages of what the agent depends on are retried by time, not by count. */
   readonly maxOutageMs: number

@@ -5,7 +5,7 @@ export type SuspectShare = 'together' | 'alone'
 
 /** Where suspects run. */
 export type Isolation = {
-  /** After how many deaths a turn is theirs. */
+  /** After how many crashes a turn is theirs. */
   readonly from: 1 | 2
   /** Whether they can be run there just now. */
   readonly isOffered: () => boolean
@@ -16,18 +16,18 @@ export type Isolation = {
 /** A turn that was there once may have been there by chance. */
 export const aloneFrom = 2
 
-export type Range = { readonly text: string; readonly has: (deaths: number) => boolean }
+export type Range = { readonly text: string; readonly has: (crashes: number) => boolean }
 
-export function deathRange(share: SuspectShare, maxDeaths: number): Range {
-  const [from, to] = share === 'together' ? [1, aloneFrom] : [aloneFrom, Math.max(aloneFrom, maxDeaths)]
-  return { text: `{[${from},${to})}`, has: (deaths) => deaths >= from && deaths < to }
+export function crashRange(share: SuspectShare, maxCrashes: number): Range {
+  const [from, to] = share === 'together' ? [1, aloneFrom] : [aloneFrom, Math.max(aloneFrom, maxCrashes)]
+  return { text: `{[${from},${to})}`, has: (crashes) => crashes >= from && crashes < to }
 }
 
 /** Turns without suspicion, and those that are not run any more. */
-export function ordinaryRange(from: number, maxDeaths: number): Range {
-  return { text: `{[0,${from}),[${maxDeaths},)}`, has: (deaths) => deaths < from || deaths >= maxDeaths }
+export function ordinaryRange(from: number, maxCrashes: number): Range {
+  return { text: `{[0,${from}),[${maxCrashes},)}`, has: (crashes) => crashes < from || crashes >= maxCrashes }
 }
 
-export function suspectShare(deaths: number, maxDeaths: number): SuspectShare | undefined {
-  return (['together', 'alone'] as const).find((share) => deathRange(share, maxDeaths).has(deaths))
+export function suspectShare(crashes: number, maxCrashes: number): SuspectShare | undefined {
+  return (['together', 'alone'] as const).find((share) => crashRange(share, maxCrashes).has(crashes))
 }

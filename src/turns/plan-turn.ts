@@ -30,7 +30,7 @@ export type Admission = AccessBasis &
         readonly reason: string
         readonly mustTell: boolean
         /** It may be said, and is not for the agent. */
-        readonly overheard?: AmbientDecision
+        readonly ambient?: AmbientDecision
       }
   )
 
@@ -57,7 +57,7 @@ export type TurnPlan =
       readonly dispositions: readonly Disposition[]
     }
   /** The sender is told why they have no access. */
-  | { readonly kind: 'door'; readonly entry: Absorbed; readonly dispositions: readonly Disposition[] }
+  | { readonly kind: 'access_challenge'; readonly entry: Absorbed; readonly dispositions: readonly Disposition[] }
   /** Nothing to run, but some messages have found their end. */
   | { readonly kind: 'settle'; readonly dispositions: readonly Disposition[] }
   | { readonly kind: 'empty' }
@@ -65,7 +65,7 @@ export type TurnPlan =
 export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admission>, limits: MergeLimits): TurnPlan {
   if (lane.messages.length === 0) return { kind: 'empty' }
   const first = lane.messages.find((row) => row.event === 'new')
-  if (first?.goesOn === true) return planTriedAgain(lane, admissions, first)
+  if (first?.continuesTurn === true) return planTriedAgain(lane, admissions, first)
   const { entries, dispositions } = absorbEdits(lane.messages)
   const group: Absorbed[] = []
   let principal = ''
@@ -74,7 +74,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
     const { row } = entry
     const admission = admissions.get(row.id) ?? noDecision
     const ending = earlyEnd(entry, admission)
-    if (ending === 'door') {
+    if (ending === 'access_challenge') {
       // A sender without access keeps no other from being answered; they are told once none is left to answer.
       atDoor ??= entry
       continue
@@ -94,7 +94,9 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
     if (isAlone(row)) break
   }
   if (group.length > 0) return { kind: 'run', members: group, principal, dispositions }
-  return atDoor === undefined ? { kind: 'settle', dispositions } : { kind: 'door', entry: atDoor, dispositions }
+  return atDoor === undefined
+    ? { kind: 'settle', dispositions }
+    : { kind: 'access_challenge', entry: atDoor, dispositions }
 }
 
 /** A dead turn is tried again as it was, all of its messages or none: what it has done was done for these. */
@@ -103,7 +105,7 @@ function planTriedAgain(
   admissions: ReadonlyMap<string, Admission>,
   { parentTurn }: WaitingMessage,
 ): TurnPlan {
-  const rows = lane.messages.filter((row) => row.goesOn && row.parentTurn === parentTurn)
+  const rows = lane.messages.filter((row) => row.continuesTurn && row.parentTurn === parentTurn)
   const { entries } = absorbEdits(rows)
   const decided = entries.map(({ row }) => admissions.get(row.id) ?? noDecision)
   const refusal = decided.find((admission) => admission.kind !== 'admitted')
@@ -119,7 +121,7 @@ const noDecision: Admission = { ...noAccessBasis, kind: 'refused', reason: 'no_d
 
 type Ending = Omit<Disposition, 'id'>
 
-function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'door' | undefined {
+function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'access_challenge' | undefined {
   const refuseEarly = (reason: string, tombstone = false): Ending => ({
     ...noAccessBasis,
     state: 'refused',
@@ -136,14 +138,14 @@ function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'd
   }
   if (admission.kind === 'admitted') return undefined
   const { accessRule, subject, evidence } = admission
-  if (admission.mustTell) return 'door'
+  if (admission.mustTell) return 'access_challenge'
   if (admission.kind === 'refused') {
-    const { reason, overheard } = admission
-    const heard = overheard === undefined ? {} : { overheard: { memory: toAmbientRecord(row, message, overheard) } }
+    const { reason, ambient } = admission
+    const heard = ambient === undefined ? {} : { ambient: { memory: toAmbientRecord(row, message, ambient) } }
     return { ...refuseEarly(reason), accessRule, subject, evidence, ...heard }
   }
   const { pairing } = admission
-  if (pairing === null) return 'door'
+  if (pairing === null) return 'access_challenge'
   return { ...refuseEarly('pairing_required'), state: 'held', pairingId: pairing.id, accessRule, subject, evidence }
 }
 
@@ -162,7 +164,7 @@ function toAmbientRecord(
 
 /** A command, a click, a run or a task wants its own answer; so does what failed in company before. */
 function isAlone(row: WaitingMessage): boolean {
-  return row.solo || row.goesOn || row.obligation !== null
+  return row.runsAlone || row.continuesTurn || row.obligation !== null
 }
 
 /** Of what waits, in order, that which may join a turn that runs: the same rules as for a turn that begins. */

@@ -91,13 +91,13 @@ export async function prepareTurn(
         deps,
         at,
         lane,
-        { kind: 'door', entry, dispositions: [...plan.dispositions, ...others] },
+        { kind: 'access_challenge', entry, dispositions: [...plan.dispositions, ...others] },
         decided,
       )
     }
     case 'amend':
       return openForMessages(deps, at, lane, plan, decided)
-    case 'door':
+    case 'access_challenge':
       return openAccessChallenge(deps, at, lane, plan, decided)
   }
 }
@@ -162,11 +162,11 @@ async function resumeOpenTurn(
 
 /** Those it began with, and those that joined it on the way. */
 export function takenRows(rows: readonly WaitingMessage[]): Pick<ReadyTurn, 'members' | 'joined'> {
-  const { entries } = absorbEdits(rows.filter((row) => row.heardAt === null))
+  const { entries } = absorbEdits(rows.filter((row) => row.joinedAtPoll === null))
   const joined = new Map<number, Absorbed[]>()
   for (const row of rows) {
-    if (row.heardAt === null) continue
-    joined.set(row.heardAt, [...(joined.get(row.heardAt) ?? []), { row, message: row.message, edits: [] }])
+    if (row.joinedAtPoll === null) continue
+    joined.set(row.joinedAtPoll, [...(joined.get(row.joinedAtPoll) ?? []), { row, message: row.message, edits: [] }])
   }
   return { members: [...entries], joined }
 }
@@ -219,7 +219,7 @@ async function openForMessages(
     ...(lead !== undefined && kind === 'messages' ? recallFor(at, lead, isRotated) : {}),
     ...(plan.kind === 'amend' ? unheardBy(plan.edit) : {}),
     parentTurn: lead?.parentTurn ?? null,
-    goesOn: lead?.goesOn ?? false,
+    continuesTurn: lead?.continuesTurn ?? false,
     isHung: lead?.isHung ?? false,
     principal: plan.principal,
     runId: lead?.message.channel?.run_id ?? null,
@@ -234,7 +234,7 @@ async function openForMessages(
   notifySkipped(deps, lane, plan.dispositions)
   const edit = plan.kind === 'amend' ? plan.edit : null
   const isFirst = turn.history === null
-  const past = turn.goesOn ? await deps.journal.past(turn.id) : undefined
+  const past = turn.continuesTurn ? await deps.journal.past(turn.id) : undefined
   return {
     lane: withReplyTo(lane, turn),
     at,
@@ -272,19 +272,19 @@ async function openAccessChallenge(
   deps: GatewayDeps,
   at: GatewayConnection,
   lane: HeldLane,
-  { entry, dispositions }: Extract<TurnPlan, { kind: 'door' }>,
+  { entry, dispositions }: Extract<TurnPlan, { kind: 'access_challenge' }>,
   decided: Decided,
 ): Promise<ReadyTurn | undefined> {
   const { row } = entry
   const turn: NewTurn = {
     id: deps.newId(),
     attempt: 1,
-    kind: 'door',
+    kind: 'access_challenge',
     sessionId: null,
     isNewSession: false,
     keeping: null,
     parentTurn: null,
-    goesOn: false,
+    continuesTurn: false,
     history: null,
     principal: decided.get(row.id)?.subject ?? null,
     runId: null,
@@ -319,7 +319,7 @@ async function openForSignal(
     kind: 'signal',
     isRotated: false,
     parentTurn: again,
-    goesOn: again !== null,
+    continuesTurn: again !== null,
     principal: signalText(signal, 'principal'),
     runId: null,
     traceId: newTraceId(deps),
@@ -376,11 +376,11 @@ async function newTurn(
 function chooseHistoryView(
   { turnPolicy }: GatewayDeps,
   { attention }: GatewayConnection,
-  { kind, recall, goesOn }: Pick<NewTurn, 'kind' | 'recall' | 'goesOn'>,
+  { kind, recall, continuesTurn }: Pick<NewTurn, 'kind' | 'recall' | 'continuesTurn'>,
   isNewSession: boolean,
 ): NewTurn['history'] {
   // It is shown what the turn was shown whose steps it goes through again, and not what was said there.
-  if (kind === 'signal' && goesOn) return null
+  if (kind === 'signal' && continuesTurn) return null
   if (kind === 'amendment' || kind === 'control' || (isNewSession && recall === undefined)) return null
   const { historyHead: head, historyTail: tail } = turnPolicy
   return { head, tail, around: attention.remember?.messages ?? 0 }
@@ -388,7 +388,7 @@ function chooseHistoryView(
 
 function toOpenTurn(turn: NewTurn): OpenTurn {
   // Only an access challenge has no session, and it looks for none.
-  return { ...turn, sessionId: turn.sessionId ?? '', failures: 0, deaths: 0, outageMs: null }
+  return { ...turn, sessionId: turn.sessionId ?? '', failures: 0, crashes: 0, outageMs: null }
 }
 
 function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {

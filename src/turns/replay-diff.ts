@@ -10,7 +10,7 @@ import type { GatewayConnection, GatewayDeps } from './deps.ts'
 export type ReadAgain =
   | { readonly kind: 'message'; readonly row: WaitingMessage; readonly note: string | undefined }
   /** Today's code would not make a message of it. */
-  | { readonly kind: 'remains'; readonly outcome: 'ignored' | 'dead'; readonly reason: string }
+  | { readonly kind: 'rejected_event'; readonly outcome: 'ignored' | 'dead'; readonly reason: string }
 
 type ReadDeps = Pick<GatewayDeps, 'validation' | 'log'>
 
@@ -26,7 +26,7 @@ export async function readAgain(deps: ReadDeps, at: GatewayConnection, member: S
   if (today === undefined)
     return { kind: 'message', row: stored, note: 'the stored message was used, not its original' }
   const isWhole = raw !== null && !isIncomplete(raw)
-  if (today.kind === 'remains')
+  if (today.kind === 'rejected_event')
     return isWhole ? today : { kind: 'message', row: stored, note: 'its original was kept without some of its content' }
   if (isSameMessage(stored, today.row)) return today
   return isWhole
@@ -44,15 +44,16 @@ async function normalizeRawBlob(
   const kept = { subject: member.subject, caller: channel?.caller, agentChain: recipient_capabilities?.agent_chain }
   const reception = await at.adapter.reread?.(storedRawToRequest(raw, receivedAt(member)), at.connection, kept)
   if (reception === undefined) return undefined
-  if (reception.kind === 'unreadable') return { kind: 'remains', outcome: 'dead', reason: reception.reason }
+  if (reception.kind === 'unreadable') return { kind: 'rejected_event', outcome: 'dead', reason: reception.reason }
   if (reception.kind !== 'read') return undefined
   const { arrivals } = reception
   const arrived =
     arrivals.find((each) => each.kind === 'message' && isSameStoredMessage(member, each.message.id)) ?? arrivals[0]
-  if (arrived === undefined) return { kind: 'remains', outcome: 'ignored', reason: 'says_nothing' }
-  if (arrived.kind === 'ignored') return { kind: 'remains', outcome: 'ignored', reason: arrived.reason }
+  if (arrived === undefined) return { kind: 'rejected_event', outcome: 'ignored', reason: 'says_nothing' }
+  if (arrived.kind === 'ignored') return { kind: 'rejected_event', outcome: 'ignored', reason: arrived.reason }
   const checked = checkEvent(deps, arrived)
-  if (checked.kind === 'remains') return { kind: 'remains', outcome: checked.state, reason: checked.reason }
+  if (checked.kind === 'rejected_event')
+    return { kind: 'rejected_event', outcome: checked.state, reason: checked.reason }
   const { raw: _original, ...message } = checked.arrived.message
   const { subject = null, replyTo } = checked.arrived
   // Which of several agents took it was decided when it came, and it may have been decided by what was said before it.

@@ -85,7 +85,7 @@ function refuseWhatNeverRan({ turn }: Stored): void {
 function replayAccount({ turn, members, calls, timers }: Stored): Account {
   const sent = { calls, timers }
   // In an access challenge no agent ran, and what was said was the gateway's.
-  if (turn === null || turn.kind === 'door') {
+  if (turn === null || turn.kind === 'access_challenge') {
     const [first] = members
     return { ...sent, calls: [], outcome: first?.state ?? 'unknown', reason: first?.reason ?? null }
   }
@@ -204,7 +204,7 @@ async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored: Stored
 
 /** All ambient context is there; the run was shown the last of it. */
 function listLastAmbient(history: Stored['history'], around: number): Stored['history'] {
-  const isAmbientEnvelope = ({ metadata }: Stored['history'][number]): boolean => metadata['overheard'] === true
+  const isAmbientEnvelope = ({ metadata }: Stored['history'][number]): boolean => metadata['ambient'] === true
   const shown = new Set(history.filter(isAmbientEnvelope).slice(-around || history.length))
   return history.filter((line) => !isAmbientEnvelope(line) || shown.has(line))
 }
@@ -214,7 +214,7 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   const rows: WaitingMessage[] = []
   for (const member of stored.members) {
     const read = await readAgain(deps, at, member)
-    if (read.kind === 'remains') return { ended: accountWithoutCalls(read.outcome, read.reason), notes }
+    if (read.kind === 'rejected_event') return { ended: accountWithoutCalls(read.outcome, read.reason), notes }
     if (read.note !== undefined) notes.push(`message ${member.id}: ${read.note}`)
     rows.push(read.row)
   }
@@ -256,7 +256,7 @@ function withoutTurn(
       return accountWithoutCalls(plan.dispositions[0]?.state ?? 'refused', plan.dispositions[0]?.reason ?? null)
     case 'amend':
       return accountWithoutCalls('merged', 'amendment')
-    case 'door':
+    case 'access_challenge':
       return replayAccessChallenge(decided.get(plan.entry.row.id))
     case 'empty':
       throw new GatewayError('conflict', '[replay] the messages of this turn are gone; there is nothing to run')
@@ -333,14 +333,14 @@ function createReplayTurn(
   lane: HeldLane,
   principal: string | null,
 ): OpenTurn {
-  if (turn !== null) return { ...turn, principal, deaths: 0, outageMs: null, taskId: null }
+  if (turn !== null) return { ...turn, principal, crashes: 0, outageMs: null, taskId: null }
   const lead = members.at(-1)
   return {
     id: deps.newId(),
     kind: 'messages',
     attempt: 1,
     failures: 0,
-    deaths: 0,
+    crashes: 0,
     sessionId: lane.sessionId ?? deps.newId(),
     parentTurn: lead?.parentTurn ?? null,
     principal,

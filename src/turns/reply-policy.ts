@@ -18,7 +18,7 @@ export function refuseUnaddressed(
 ): Admission | undefined {
   const reason = row.event === 'new' ? noReplyNow(deps, at, row, takesPart) : noReplyBefore(row)
   if (reason === undefined) return undefined
-  return { ...noAccessBasis, kind: 'refused', reason, mustTell: false, overheard: hearing(at, row, principal) }
+  return { ...noAccessBasis, kind: 'refused', reason, mustTell: false, ambient: hearing(at, row, principal) }
 }
 
 /** Only words of those who may speak come here: a stranger's are not kept. */

@@ -3,7 +3,7 @@
 // fault are answered.
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import type { GatewayDeps } from './deps.ts'
-import { aloneFrom, deathRange, ordinaryRange, type Range, type SuspectShare } from './isolation.ts'
+import { aloneFrom, crashRange, ordinaryRange, type Range, type SuspectShare } from './isolation.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 
 export type Share = {
@@ -13,9 +13,9 @@ export type Share = {
 
 /** What one drain takes: what is not suspected, or its share of the suspects. */
 export function createShare(deps: GatewayDeps, suspects: SuspectShare | undefined): Share {
-  const { maxDeaths } = deps.turnPolicy
+  const { maxCrashes } = deps.turnPolicy
   if (suspects !== undefined) {
-    const range = deathRange(suspects, maxDeaths)
+    const range = crashRange(suspects, maxCrashes)
     return { claim: (limit, full) => claimSuspectLanes(deps, range, limit, full), run: (work) => work() }
   }
   const alone = createAlone(deps)
@@ -24,11 +24,11 @@ export function createShare(deps: GatewayDeps, suspects: SuspectShare | undefine
     async claim(limit, full) {
       const { isolation } = deps
       if (isolation?.isOffered() === true)
-        return claimSuspectLanes(deps, ordinaryRange(isolation.from, maxDeaths), limit, full)
+        return claimSuspectLanes(deps, ordinaryRange(isolation.from, maxCrashes), limit, full)
       // Nothing begins beside a suspect but what the gateway answers itself: to stop it, for instance.
       const suspect = await alone.claim()
       if (suspect !== undefined) return suspect.length > 0 ? suspect : deps.turns.claimControl(limit)
-      return claimSuspectLanes(deps, ordinaryRange(aloneFrom, maxDeaths), limit, full)
+      return claimSuspectLanes(deps, ordinaryRange(aloneFrom, maxCrashes), limit, full)
     },
   }
 }
@@ -41,14 +41,14 @@ async function claimSuspectLanes(
   full?: FullSlots,
 ): Promise<readonly HeldLane[]> {
   const lanes = await deps.turns.claim(limit, full, range.text)
-  const isInDeathRange = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.deaths)
-  const ours = lanes.filter(isInDeathRange)
+  const isInCrashRange = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.crashes)
+  const ours = lanes.filter(isInCrashRange)
   for (const { openTurn, connection, agent } of ours) {
-    if (openTurn === null || openTurn.deaths === 0) continue
-    const { id: turn, traceId: trace, deaths, attempt } = openTurn
-    deps.log.warn('turn_suspected', { connection, trace, turn, agent, attempt, deaths })
+    if (openTurn === null || openTurn.crashes === 0) continue
+    const { id: turn, traceId: trace, crashes, attempt } = openTurn
+    deps.log.warn('turn_suspected', { connection, trace, turn, agent, attempt, crashes })
   }
-  const others = lanes.filter((lane) => !isInDeathRange(lane))
+  const others = lanes.filter((lane) => !isInCrashRange(lane))
   await Promise.all(others.map((lane) => deps.turns.release(lane, 0, 'untouched')))
   if (others.length > 0) deps.isolation?.wake()
   return ours
@@ -62,8 +62,8 @@ type Alone = {
 
 /** Where there is no other process: what runs comes to its end first, then the suspect has this one to itself. */
 function createAlone(deps: GatewayDeps): Alone {
-  const { maxDeaths, pollMs } = deps.turnPolicy
-  const range = deathRange('alone', maxDeaths)
+  const { maxCrashes, pollMs } = deps.turnPolicy
+  const range = crashRange('alone', maxCrashes)
   let running = 0
   let isTaken = false
   let lookAt = 0
@@ -72,7 +72,7 @@ function createAlone(deps: GatewayDeps): Alone {
       if (isTaken) return []
       if (deps.monotonicMs() < lookAt) return undefined
       const found = await deps.suspects.find()
-      if (!found.some(({ deaths }) => range.has(deaths))) {
+      if (!found.some(({ crashes }) => range.has(crashes))) {
         lookAt = deps.monotonicMs() + pollMs
         return undefined
       }
@@ -101,7 +101,7 @@ function createAlone(deps: GatewayDeps): Alone {
 const patienceMs = 10_000
 const maxTries = 60
 
-/** The turn went on in another process while this process was frozen, or cut off from the database: it lives, so this was no death. */
+/** The turn went on in another process while this process was frozen, or cut off from the database: it lives, so this was no crash. */
 export function comeBack(deps: GatewayDeps, ready: Pick<ReadyTurn, 'lane' | 'turn'>, tries = 1): void {
   deps.suspects.comeBack(ready.lane, ready.turn.id).catch(() => {
     // Told when the database is back; until then no other process can have counted it either.

@@ -80,11 +80,11 @@ export async function takeTurn(
 async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
   if (ready.splitBecause !== undefined) return void (await splitTurn(deps, ready, 0, ready.splitBecause))
   if (ready.turn.kind === 'amendment') return void (await completeTurnOnce(deps, ready, amendmentEnd(ready)))
-  if (ready.turn.kind === 'door') return endWithAccessChallenge(deps, ready)
+  if (ready.turn.kind === 'access_challenge') return endWithAccessChallenge(deps, ready)
   const live = followLive(deps, ready, lease)
   const { deadBecause } = ready
   if (deadBecause !== undefined) return endRunTurn(deps, ready, live, (ended) => deadEnd(deps, ended, deadBecause))
-  if (ready.turn.deaths >= deps.turnPolicy.maxDeaths)
+  if (ready.turn.crashes >= deps.turnPolicy.maxCrashes)
     return endRunTurn(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
   const signs = showTurnPresence(deps, ready, { lease, live })
@@ -254,8 +254,8 @@ async function prepareLane(deps: GatewayDeps, at: GatewayConnection, lane: HeldL
 /** Messages of a dead turn that is tried again stay together: what it has done was done for all of them. */
 function firstAlone({ messages }: HeldLane): readonly WaitingMessage[] {
   const [first] = messages
-  if (first === undefined || !first.goesOn) return messages.slice(0, 1)
-  return messages.filter((row) => row.goesOn && row.parentTurn === first.parentTurn)
+  if (first === undefined || !first.continuesTurn) return messages.slice(0, 1)
+  return messages.filter((row) => row.continuesTurn && row.parentTurn === first.parentTurn)
 }
 
 /** Throws what is not the lane's fault, after giving the lane back. */
@@ -325,12 +325,12 @@ async function openLast(deps: GatewayDeps, { at, lane }: Failed, failures: numbe
   const turn: NewTurn = {
     id: deps.newId(),
     attempt: failures,
-    kind: 'door',
+    kind: 'access_challenge',
     sessionId: null,
     isNewSession: false,
     keeping: null,
     parentTurn: lead?.parentTurn ?? null,
-    goesOn: lead?.goesOn ?? false,
+    continuesTurn: lead?.continuesTurn ?? false,
     history: null,
     principal: null,
     runId: null,
@@ -343,8 +343,8 @@ async function openLast(deps: GatewayDeps, { at, lane }: Failed, failures: numbe
     signalId: lane.signal?.id ?? null,
   }
   if (!(await deps.turns.open(lane, turn, []))) return undefined
-  const opened: OpenTurn = { ...turn, sessionId: '', failures, deaths: 0, outageMs: null }
-  const past = turn.goesOn ? await readBegunSteps(deps, turn.id) : begun(turn.id)
+  const opened: OpenTurn = { ...turn, sessionId: '', failures, crashes: 0, outageMs: null }
+  const past = turn.continuesTurn ? await readBegunSteps(deps, turn.id) : begun(turn.id)
   const own = { lane: { ...lane, replyTo: turn.replyTo ?? lane.replyTo }, at, turn: opened, ...past }
   return { ...own, members: toMembers(rows), signal: lane.signal, edit: null }
 }
@@ -378,7 +378,7 @@ async function lastEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Pro
 function mayApologize({ turn, at, members }: ReadyTurn): boolean {
   if (turn.kind === 'amendment') return false
   const row = members.at(-1)?.row
-  return turn.kind !== 'door' || (row !== undefined && (isWatched(at) || mayTell(row)))
+  return turn.kind !== 'access_challenge' || (row !== undefined && (isWatched(at) || mayTell(row)))
 }
 
 function logLaneFailure(deps: GatewayDeps, { lane, ready, error }: Failed, attempt: number, next: string): void {

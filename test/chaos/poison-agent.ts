@@ -2,7 +2,7 @@
 // time, a step a second, and must not suffer for it.
 import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agents/define-agent.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
-import { type Death, deaths } from './subject-settings.ts'
+import { crashes, type Death } from './subject-settings.ts'
 import type { EffectBody } from './tool-stub.ts'
 
 export function poisonAgent(toolUrl: string): Agent {
@@ -17,7 +17,7 @@ export function poisonAgent(toolUrl: string): Agent {
 
 async function obey(toolUrl: string, member: NormalizedMessage, context: AgentContext): Promise<void> {
   const wish = textOf(member.parts).trim()
-  const death = deaths.find((each) => each === wish)
+  const death = crashes.find((each) => each === wish)
   if (death !== undefined) {
     // Counted outside, before it happens.
     await tell(toolUrl, bodyOf(member, context, `death of ${member.id} ${crypto.randomUUID()}`, ''), fetch)

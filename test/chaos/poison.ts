@@ -1,5 +1,5 @@
 // poison: messages that end the process that runs them (killed, out of memory, an exit in the middle) among long runs and quick
-// ones, with a supervisor that starts the gateway again. The guilty are dead after at most four deaths, with an apology, and what
+// ones, with a supervisor that starts the gateway again. The guilty are dead after at most four crashes, with an apology, and what
 // stands behind them in their conversations goes on; the others are all answered, once and in order, however long they take.
 // Meanwhile the gateway is stopped in order, again and again: that is no death.
 import { audit } from './audit.ts'
@@ -11,18 +11,18 @@ import { keyOf, type Update } from './platform.ts'
 import type { Death, Wish } from './subject-settings.ts'
 
 const sizes = {
-  ci: { leaseMs: 2000, long: 3, steps: 6, quickEveryMs: 400, deaths: ['kill', 'heap', 'exit', 'kill'], stops: 1 },
+  ci: { leaseMs: 2000, long: 3, steps: 6, quickEveryMs: 400, crashes: ['kill', 'heap', 'exit', 'kill'], stops: 1 },
   full: {
     leaseMs: 4000,
     long: 6,
     steps: 20,
     quickEveryMs: 200,
-    deaths: ['kill', 'heap', 'exit', 'kill', 'spin'],
+    crashes: ['kill', 'heap', 'exit', 'kill', 'spin'],
     stops: 6,
   },
 } as const
 
-const maxDeaths = 4
+const maxCrashes = 4
 const settleMs = 600_000
 
 export const poison: CrashTest = async (options) => {
@@ -40,13 +40,13 @@ export const poison: CrashTest = async (options) => {
     const begun = await sendLong(scene, size)
     options.say('long runs go on')
     const quick = startQuick(scene, size.quickEveryMs)
-    const guilty = size.deaths.map((death, index) => message(`bad-${index}`, 1, death))
+    const guilty = size.crashes.map((death, index) => message(`bad-${index}`, 1, death))
     for (const update of guilty) await scene.platform.send(update)
     // What was said after it waits for it, and for nothing else.
     for (const { conversation } of guilty) await scene.platform.send(message(conversation, 2, 'plain'))
     const isDead = await eventually(async () => countDead(await listDead(scene)) >= guilty.length, settleMs, 200)
     options.say('the guilty are dead')
-    const died = supervisor.deaths()
+    const died = supervisor.crashes()
     for (let stop = 0; stop < size.stops; stop += 1) {
       await supervisor.restart()
       await delay(2500)
@@ -59,7 +59,7 @@ export const poison: CrashTest = async (options) => {
     return [
       check('everything came to an end', isQuiet && isDead ? 'yes' : 'no', 'yes', isQuiet && isDead),
       equal('long runs that had begun before', begun, size.long),
-      check('deaths of the gateway itself', died, `<= ${guilty.length}`, died <= guilty.length),
+      check('crashes of the gateway itself', died, `<= ${guilty.length}`, died <= guilty.length),
       fact('stopped in order meanwhile, and started again', size.stops),
       ...judgeGuilty(scene, guilty, dead),
       ...judgeOthers(scene, guilty, size.steps),
@@ -109,7 +109,7 @@ function startQuick(scene: Scene, everyMs: number): { readonly stop: () => void 
 type Supervisor = {
   readonly isUp: () => Promise<boolean>
   /** How often it ended by itself. */
-  readonly deaths: () => number
+  readonly crashes: () => number
   /** Stops it in order; it comes up again. */
   readonly restart: () => Promise<void>
   readonly stop: () => Promise<void>
@@ -117,19 +117,19 @@ type Supervisor = {
 
 function supervise(scene: Scene): Supervisor {
   let gateway: GatewayProcess | undefined
-  let [deaths, isOver, isOrderly] = [0, false, false]
+  let [crashes, isOver, isOrderly] = [0, false, false]
   const kept = (async () => {
     while (!isOver) {
       // It may be dead before it says that it is up.
       gateway = await scene.start().catch(() => undefined)
       if (gateway !== undefined) await Promise.all([gateway.ended, watchLife(gateway)])
-      if (!isOver && !isOrderly) deaths += 1
+      if (!isOver && !isOrderly) crashes += 1
       isOrderly = false
     }
   })()
   return {
     isUp: () => eventually(() => gateway?.isRunning() === true, 30_000),
-    deaths: () => deaths,
+    crashes: () => crashes,
     async restart() {
       const before = gateway
       isOrderly = true
@@ -183,8 +183,8 @@ function judgeGuilty(
       check(
         `${wish as Death} (${id}): processes that died of it`,
         times,
-        `1 to ${maxDeaths}`,
-        times >= 1 && times <= maxDeaths,
+        `1 to ${maxCrashes}`,
+        times >= 1 && times <= maxCrashes,
       ),
       check('  it is dead because of', reason, interrupted, reason === interrupted),
       check('  an apology, then what was said after it', `${apology}, ${next}`, '0, 1', apology === 0 && next === 1),

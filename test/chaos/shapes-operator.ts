@@ -124,7 +124,7 @@ export async function readStored({ databaseUrl }: Scene) {
 const storedMessages = statement(
   'crash_test_shapes_messages',
   `select message_id as id, split_part(connection, '/', 2) as connection, state, reason, event, turn_id as turn,
-     to_jsonb(x) ->> 'heard_at' is not null as "isJoined" from inbox x
+     to_jsonb(x) ->> 'joined_at_poll' is not null as "isJoined" from inbox x
    where message_id is not null order by seq`,
 )
 

@@ -65,8 +65,8 @@ export type SubjectSettings = {
 /** What the driver may ask of the process, a line each: to count failpoints from now on, or to say how much memory is in use. */
 export type SubjectCommand = 'arm' | 'memory'
 
-export const deaths = ['kill', 'heap', 'exit', 'spin'] as const
-export type Death = (typeof deaths)[number]
+export const crashes = ['kill', 'heap', 'exit', 'spin'] as const
+export type Death = (typeof crashes)[number]
 
 /** What a message asks of the agent under test. It is the message's text. */
 export type Wish =

@@ -97,7 +97,7 @@ function newTurn(members: readonly string[]): NewTurn {
     isNewSession: true,
     keeping: null,
     parentTurn: null,
-    goesOn: false,
+    continuesTurn: false,
     history: null,
     principal: owner,
     runId: null,

@@ -60,7 +60,7 @@ export function newTurn(held: HeldLane, principal: string | null): NewTurn {
     isNewSession: held.sessionId === null,
     keeping: null,
     parentTurn: null,
-    goesOn: false,
+    continuesTurn: false,
     history: null,
     principal,
     runId: null,

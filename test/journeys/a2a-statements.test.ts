@@ -27,7 +27,7 @@ describeOnDatabase('a blocking send', (database) => {
     // On a slow machine it looks before that too, since another process might have ended the turn.
     const ended = heard.indexOf('complete_task_turn done')
     expect(ended).toBeGreaterThan(0)
-    const reads = ['read_task', 'task_news', 'task_of_message']
+    const reads = ['read_task', 'read_task_updates', 'task_of_message']
     expect(heard.slice(ended).filter((name) => reads.includes(name))).toEqual([])
   })
 

@@ -17,12 +17,12 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
 const other = 'other.localhost'
-const due = statement('test_due', 'update farewells set due_at = now()')
+const due = statement('test_due', 'update account_deletions set due_at = now()')
 /** Whoever was asked about somebody is not asked again within a minute. */
-const aMinuteLater = statement('test_minute', `delete from connection_notes where family like '%asked'`)
+const aMinuteLater = statement('test_minute', `delete from ttl_entries where family like '%asked'`)
 const counts = statement(
   'test_counts',
-  `select (select count(*)::int from inbox) as inbox, (select count(*)::int from farewells) as farewells,
+  `select (select count(*)::int from inbox) as inbox, (select count(*)::int from account_deletions) as farewells,
      (select count(*)::int from blobs) as blobs, (select count(*)::int from audit_log where action = 'forget') as told`,
 )
 

@@ -40,7 +40,7 @@ const maxBytes = 512 * 1024
 const rows = statement('test_rows', 'select subject, event, state, reason from inbox order by seq')
 const aged = statement(
   'test_aged',
-  `update connection_notes set expires_at = expires_at - $1::int * interval '1 millisecond'`,
+  `update ttl_entries set expires_at = expires_at - $1::int * interval '1 millisecond'`,
 )
 const sends = statement('test_sends', 'select state from outbox order by seq')
 

@@ -10,7 +10,7 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 const [social, lemmy, other] = ['social.localhost', 'lemmy.localhost', 'other.localhost'] as const
 type Fields = Readonly<Record<string, unknown>>
 const kept = statement('test_kept', 'select id, reason from inbox order by seq')
-const aMinuteLater = statement('test_later', `update connection_notes set expires_at = expires_at - interval '61 s'`)
+const aMinuteLater = statement('test_later', `update ttl_entries set expires_at = expires_at - interval '61 s'`)
 
 describeOnDatabase('what a community passes on too early', (database) => {
   let fediverse: Fediverse
@@ -89,7 +89,7 @@ describeOnDatabase('what a community passes on too early', (database) => {
     fail(said.object.id, 403)
     expect(await announce(said)).toBe(202)
     fail(said.object.id)
-    await database().query(statement('test_unknown', `delete from connection_notes where family = 'ap-absent'`), [])
+    await database().query(statement('test_unknown', `delete from ttl_entries where family = 'ap-absent'`), [])
     const [row] = await database().query<{ id: string }>(kept, [])
     const before = fediverse.seen.length
     await bot.gateway.gateway.resubmit(row?.id ?? '', 'operator')

@@ -26,7 +26,7 @@ const newest = statement(
 const open = statement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
 const age = statement(
   'test_age',
-  `update reply_windows w set told_until = told_until - interval '11 minutes', expires_at = expires_at - interval '11 minutes',
+  `update reply_windows w set notified_until = notified_until - interval '11 minutes', expires_at = expires_at - interval '11 minutes',
      answered = (select jsonb_agg(e || jsonb_build_object('until', (e ->> 'until')::timestamptz - interval '11 minutes'))
        from jsonb_array_elements(w.answered) e)`,
 )

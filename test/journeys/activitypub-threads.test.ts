@@ -59,7 +59,7 @@ describeOnDatabase('below a post of the fediverse', (database) => {
   }
   const askedFor = () => fediverse.seen.filter((each) => each.startsWith(`${other} /posts/`))
   const shown = (history: readonly HistoricalMessage[] = []) =>
-    history.flatMap(({ parts, overheard }) => (overheard ? parts.map((part) => 'content' in part && part.content) : []))
+    history.flatMap(({ parts, ambient }) => (ambient ? parts.map((part) => 'content' in part && part.content) : []))
 
   test('the agent is shown the post, whose it is, and that it was not said to it', async () => {
     await start()
@@ -70,7 +70,7 @@ describeOnDatabase('below a post of the fediverse', (database) => {
         expect.objectContaining({
           id: post(1),
           role: 'user',
-          overheard: true,
+          ambient: true,
           parts: [{ kind: 'text', mime: 'text/plain', content: 'post 1' }],
           sender: expect.objectContaining({ display_name: 'Bob', verified: false, auth_method: 'none' }),
         }),
@@ -150,7 +150,7 @@ describeOnDatabase('below a post of the fediverse', (database) => {
     await settleUntil(bot.gateway, () => bob.received.length > 0)
     const history = heard.at(-1) ?? []
     expect(shown(history)).toEqual(['the question', expect.stringContaining('answer 1')])
-    expect(history[1]).toMatchObject({ id: body.object.id, overheard: true, sender: { display_name: 'demo' } })
+    expect(history[1]).toMatchObject({ id: body.object.id, ambient: true, sender: { display_name: 'demo' } })
     expect(history[1]?.sender.address).toMatch(/^@demo@/)
     // Whoever was answered goes on in their own conversation, where it stands already.
     await ask({ inReplyTo: body.object.id }, 'and then?')

@@ -93,7 +93,7 @@ describeOnDatabase('the fediverse', (database) => {
       slug: 'demo',
       run({ history = [] }) {
         // What the agent said in public anybody may read; it is no part of the conversation.
-        heard.push(history.filter(({ overheard }) => overheard !== true).length)
+        heard.push(history.filter(({ ambient }) => ambient !== true).length)
         return `answer ${heard.length}`
       },
     })

@@ -21,12 +21,12 @@ import { createTestGateway, loopbackConnections, settleUntil, type TestGateway }
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const kept = statement('test_overheard', 'select count(*)::int as rows from overheard')
-const older = statement('test_older', `update overheard set expires_at = now() - interval '1 second'`)
+const kept = statement('test_overheard', 'select count(*)::int as rows from ambient_context')
+const older = statement('test_older', `update ambient_context set expires_at = now() - interval '1 second'`)
 const crowd = statement(
   'test_crowd',
-  `insert into overheard select gen_random_uuid(), o.tenant, o.connection, o.agent, o.room, o.main_line, o.conversation_id,
-     -n, o.subject, o.principal, 10, o.envelope, o.expires_at from (select * from overheard limit 1) o, generate_series(1, 10000) n`,
+  `insert into ambient_context select gen_random_uuid(), o.tenant, o.connection, o.agent, o.room, o.main_line, o.conversation_id,
+     -n, o.subject, o.principal, 10, o.envelope, o.expires_at from (select * from ambient_context limit 1) o, generate_series(1, 10000) n`,
 )
 const idOfQuestion = statement('test_question', `select id from inbox where message_id = 'q'`)
 const open = { mode: 'public', allow: [] } as const
@@ -79,7 +79,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
   }
   const around = () =>
     (seen.at(-1)?.history ?? [])
-      .filter(({ overheard }) => overheard === true)
+      .filter(({ ambient }) => ambient === true)
       .map(({ sender, parts }) => `${sender.address.split('@')[1]}: ${textOf(parts)}`)
   const rows = async () => (await database().query<{ rows: number }>(kept, []))[0]?.rows
 
@@ -91,10 +91,10 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     expect(await ask()).toEqual(['bob: let us paint it blue', 'eve: why not green'])
     expect(seen.at(-1)?.words).toBe('what do you think?')
     const [first] = seen.at(-1)?.history ?? []
-    expect(first).toMatchObject({ role: 'user', overheard: true, sender: { verified: true } })
+    expect(first).toMatchObject({ role: 'user', ambient: true, sender: { verified: true } })
     await talk('or red')
     await ask()
-    const told = seen.at(-1)?.history.map(({ role, parts, overheard }) => `${overheard ? '~' : role} ${textOf(parts)}`)
+    const told = seen.at(-1)?.history.map(({ role, parts, ambient }) => `${ambient ? '~' : role} ${textOf(parts)}`)
     expect(told).toEqual([
       '~ let us paint it blue',
       '~ why not green',
@@ -188,7 +188,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     gateway.stop()
     start({ mode: 'ambient' })
     await talk('second-canary', { addressed: 'mention' })
-    expect(await tablesWith(database(), 'second-canary')).toEqual(['overheard'])
+    expect(await tablesWith(database(), 'second-canary')).toEqual(['ambient_context'])
     gateway.stop()
     start()
     expect(await ask()).toEqual(['bob: second-canary'])
@@ -274,7 +274,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
       headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
       body: JSON.stringify({ principal: `loopback:${bob}`, confirm: true }),
     })
-    expect(await answer.json()).toMatchObject({ removed: { overheard: 2, lines: 2 } })
+    expect(await answer.json()).toMatchObject({ removed: { ambientContext: 2, lines: 2 } })
     expect(await tablesWith(database(), bob)).toEqual([])
     expect(await ask()).toEqual(['eve: eve speaks'])
     expect(await ask({ conversation: 'hall 2' })).toEqual([])

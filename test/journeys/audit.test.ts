@@ -122,8 +122,8 @@ describeOnDatabase('the audit log of a journey', (database) => {
       ['after', 'open_turn'],
       ['before', 'complete_turn'],
       ['after', 'complete_turn'],
-      ['before', 'end_door_turn'],
-      ['after', 'end_door_turn'],
+      ['before', 'end_access_challenge_turn'],
+      ['after', 'end_access_challenge_turn'],
     ] as const)('no fate without its line and no line without its fate, dying %s %s', async (when, name) => {
       start({ mode: 'pairing', allow: ['loopback:ada'] }, dyingOnce(database(), name, when))
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'hi', conversation: 'c1' })

@@ -16,7 +16,7 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 const basis = 'the contract of support, clause 4'
 const decisions = statement(
   'test_decisions',
-  `select c.operation, c.is_allowed as "isAllowed", c.reason, s.is_kept as "isKept" from sessions s
+  `select c.operation, c.is_allowed as "isAllowed", c.reason, s.is_retained as "isKept" from sessions s
    join consents c on c.id = s.consent_id join conversations v on v.id = s.conversation_id
    where v.external_id not like '%control%' order by s.created_at`,
 )
@@ -35,7 +35,7 @@ const acts = statement(
 )
 const overdue = statement(
   'test_overdue',
-  `update sessions set expires_at = now() - interval '1 second' where not is_kept`,
+  `update sessions set expires_at = now() - interval '1 second' where not is_retained`,
 )
 const expiries = statement(
   'test_expiries',

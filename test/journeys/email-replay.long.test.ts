@@ -281,7 +281,7 @@ describeOnDatabase('genuine mail', (database) => {
     expect(said()).toEqual(['Eight days.', 'Long ago.', 'Next year.', 'A month.'])
     const remembered = statement(
       'test_claims',
-      `select round(extract(epoch from expires_at - now()) / 86400)::int as days from arrival_claims order by 1`,
+      `select round(extract(epoch from expires_at - now()) / 86400)::int as days from proof_claims order by 1`,
     )
     expect(await database().query(remembered, [])).toEqual([{ days: 16 }, { days: 16 }, { days: 16 }, { days: 69 }])
     const before = await counted()

@@ -28,7 +28,7 @@ l as (insert into identity_links (tenant, subject, principal, created_by)
   select 'default', 'elsewhere:2-' || who, 'loopback:' || who, 'test' from p),
 c as (insert into consents (tenant, id, operation, is_allowed, reason, subject, audit)
   select 'default', gen_random_uuid(), 'share_transcript', true, 'explicit_consent', 'elsewhere:2-' || who, '{}' from p),
-k as (insert into caller_chains (tenant, root, agent, host, depth)
+k as (insert into call_chains (tenant, root, agent, host, depth)
   select 'default', 'loopback:' || who, 'demo', 'self', 1 from p)
 insert into tokens (tenant, id, hash, label, scopes, principal)
 select 'default', gen_random_uuid(), md5(who), 'test', '["own"]', 'loopback:' || who from p`,
@@ -155,7 +155,7 @@ describeOnDatabase('a forgotten person', (database) => {
       expect(tables).toContain(name)
     for (const name of ['turns', 'journal', 'runs', 'run_events', 'outbox', 'timers', 'pending_actions', 'tombstones'])
       expect(tables).toContain(name)
-    for (const name of ['principals', 'identity_links', 'grants', 'pairings', 'consents', 'tokens', 'caller_chains'])
+    for (const name of ['principals', 'identity_links', 'grants', 'pairings', 'consents', 'tokens', 'call_chains'])
       expect(tables).toContain(name)
     expect(tables).toContain('duplicates')
 

@@ -181,7 +181,7 @@ describeOnDatabase('explain', (database) => {
       await gateway.deliver({ id: 'n1', from: 'ada', deliveryId: 'd1' })
       const story = await told('d1')
       expect(story.story.headline).toBe('Ignored: nothing in it asks for an answer (nothing_said).')
-      expect(story.facts.message).toMatchObject({ kind: 'remains', state: 'ignored', hasRaw: true })
+      expect(story.facts.message).toMatchObject({ kind: 'rejected_event', state: 'ignored', hasRaw: true })
       expectDocumented('Ignored', story)
     })
 

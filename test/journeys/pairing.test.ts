@@ -337,7 +337,7 @@ describeOnDatabase('a stranger', (database) => {
     let isDead = false
     start(
       watchedDatabase(database(), (name) => {
-        if (name !== 'before:end_door_turn' || isDead) return
+        if (name !== 'before:end_access_challenge_turn' || isDead) return
         isDead = true
         throw new Error('killed')
       }),

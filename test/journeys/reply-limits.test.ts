@@ -24,7 +24,7 @@ const fates = statement('test_fates', 'select message_id as id, state, reason fr
 const open = statement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
 const age = statement(
   'test_age',
-  `update reply_windows w set told_until = told_until - interval '2 hours', expires_at = expires_at - interval '2 hours',
+  `update reply_windows w set notified_until = notified_until - interval '2 hours', expires_at = expires_at - interval '2 hours',
      answered = (select jsonb_agg(e || jsonb_build_object('until', (e ->> 'until')::timestamptz - interval '2 hours'))
        from jsonb_array_elements(w.answered) e)`,
 )

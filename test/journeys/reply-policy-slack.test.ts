@@ -33,7 +33,7 @@ describeOnDatabase('attention on Slack', (database) => {
       slug: 'demo',
       run(message) {
         runs += 1
-        around = (message.history ?? []).filter((turn) => turn.overheard === true).map(({ parts }) => textOf(parts))
+        around = (message.history ?? []).filter((turn) => turn.ambient === true).map(({ parts }) => textOf(parts))
         return 'seen'
       },
     })
@@ -132,6 +132,6 @@ describeOnDatabase('attention on Slack', (database) => {
     await say('let us paint it blue')
     await ask()
     expect(runs).toBe(0)
-    expect(await tablesWith(database(), 'paint it blue')).toEqual(['overheard'])
+    expect(await tablesWith(database(), 'paint it blue')).toEqual(['ambient_context'])
   })
 })

@@ -43,7 +43,7 @@ describeOnDatabase('attention on Telegram', (database) => {
         slug: 'desk',
         run(message) {
           around = (message.history ?? [])
-            .filter((turn) => turn.overheard === true)
+            .filter((turn) => turn.ambient === true)
             .map(({ sender, parts }) => `${sender.display_name}: ${textOf(parts)}`)
           return `seen ${message.channel?.external_message_id}`
         },

@@ -240,7 +240,7 @@ describeOnDatabase('mail of people who were not let in', (database) => {
     const [books] = await scene.gateway.deps.receipts.books()
     expect(books).toMatchObject({ answered: 1 })
     const signs = await createHealthStore(database(), 'default', defaultRetention).read()
-    expect(signs.filter(({ reason }) => reason === 'no_evidence')).toMatchObject([{ standing: 0, ever: 1 }])
+    expect(signs.filter(({ reason }) => reason === 'no_evidence')).toMatchObject([{ current: 0, total: 1 }])
   })
 
   test('leaves no file where the process dies before its row is stored', async () => {

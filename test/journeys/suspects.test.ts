@@ -15,7 +15,7 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 /** As if so many processes had died on it, one after the other. */
 const die = statement(
   'test_die',
-  `update turns t set deaths = array(select generate_series(1, $2::int)), epoch = 99, state = 'running'
+  `update turns t set crashes = array(select generate_series(1, $2::int)), epoch = 99, state = 'running'
    from inbox x where x.turn_id = t.id and x.message_id = $1`,
 )
 const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second', holder = null")
@@ -58,19 +58,19 @@ describeOnDatabase('a suspect', (database) => {
   }
   const say = (text: string) => gateway.deliver({ id: text, from: 'ada', conversation: text, text })
   /** Begun by a process that is gone now. */
-  const begin = async (deaths: Readonly<Record<string, number>>) => {
+  const begin = async (crashes: Readonly<Record<string, number>>) => {
     const first = start()
-    for (const id of Object.keys(deaths)) await say(id)
+    for (const id of Object.keys(crashes)) await say(id)
     const deadline = new AbortController()
     void first.gateway.drain({ deadline: deadline.signal }).catch(() => undefined)
     const isBegun = async () => {
       const rows = await database().query(statement('test_begun', "select 1 from inbox where state = 'in_turn'"), [])
-      return rows.length === Object.keys(deaths).length
+      return rows.length === Object.keys(crashes).length
     }
     while (!(await isBegun())) await new Promise((resolve) => setTimeout(resolve, 10))
     deadline.abort()
     first.stop()
-    for (const [id, count] of Object.entries(deaths)) await database().query(die, [id, count])
+    for (const [id, count] of Object.entries(crashes)) await database().query(die, [id, count])
     await database().query(expire, [])
     isHanging = false
   }
@@ -99,8 +99,8 @@ describeOnDatabase('a suspect', (database) => {
     expect(answered()).toHaveLength(2)
     expect(await gateway.deps.suspects.find()).toEqual(
       expect.arrayContaining([
-        { deaths: 1, turns: 1 },
-        { deaths: 2, turns: 1 },
+        { crashes: 1, turns: 1 },
+        { crashes: 2, turns: 1 },
       ]),
     )
     for (const suspects of ['together', 'alone'] as const)
@@ -110,7 +110,7 @@ describeOnDatabase('a suspect', (database) => {
     expect(answered()).toHaveLength(4)
   })
 
-  test('is explained by the deaths of its processes', async () => {
+  test('is explained by the crashes of its processes', async () => {
     await begin({ s1: 0 })
     await database().query(
       statement('test_vanish', "update lanes set holder = 'gone', epoch = 99, lease_until = now() - interval '1 s'"),
@@ -120,7 +120,7 @@ describeOnDatabase('a suspect', (database) => {
     await gateway.settle()
     expect(answered()).toEqual(['re: s1'])
     expect(gateway.logged).toContainEqual(
-      expect.objectContaining({ event: 'turn_suspected', facts: expect.objectContaining({ deaths: 1 }) }),
+      expect.objectContaining({ event: 'turn_suspected', facts: expect.objectContaining({ crashes: 1 }) }),
     )
     const store = createExplainStore(database(), 'default')
     const told = await explainById({ store, agents: ['demo'], rejections: createRejections() }, 's1', undefined)

@@ -39,7 +39,7 @@ const endOthers = `
   where datname = current_database() and pid <> pg_backend_pid()`
 
 // Truncating forty tables makes and removes some two hundred files. Most tables hold nothing, and what a test put into the others
-// is quicker deleted. Triggers rest meanwhile, those of the audit log and of the tallies too. Sequences begin again.
+// is quicker deleted. Triggers rest meanwhile, those of the audit log and of the counters too. Sequences begin again.
 export const emptyEverything = `do $$
    declare
      name text;

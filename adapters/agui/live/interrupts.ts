@@ -48,7 +48,7 @@ type Resumption = {
 
 async function resumeInterrupts({ tasks, request, subject, waits, isStreamed }: Resumption): Promise<InterruptCheck> {
   const open = waits.filter((wait) => !wait.isOver)
-  const goesOn = new Map<string, string>()
+  const continuesTurn = new Map<string, string>()
   for (const { interruptId } of request.resume ?? []) {
     const wait = waits.find(({ id }) => id === interruptId)
     // Decided long ago by this very request: it is told the same again.
@@ -56,12 +56,12 @@ async function resumeInterrupts({ tasks, request, subject, waits, isStreamed }: 
       wait === undefined ? await tasks.ofMessageId(decisionId(request, interruptId), { subject }) : undefined
     if (wait === undefined && before === undefined) return blockedRequest(request, isStreamed, unknownInterrupt, open)
     const taskId = wait?.taskId ?? before
-    if (taskId !== undefined && !(wait?.isOver === false && wait.isTaskOver)) goesOn.set(interruptId, taskId)
+    if (taskId !== undefined && !(wait?.isOver === false && wait.isTaskOver)) continuesTurn.set(interruptId, taskId)
   }
   const decided = new Set((request.resume ?? []).map(({ interruptId }) => interruptId))
   if (open.some((wait) => !decided.has(wait.id)))
     return blockedRequest(request, isStreamed, partialDecisionProblem(open), open)
-  return { kind: 'decides', tasks: goesOn }
+  return { kind: 'decides', tasks: continuesTurn }
 }
 
 /**

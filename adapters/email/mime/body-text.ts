@@ -220,9 +220,9 @@ function unflowText(text: string, deletesSpace: boolean): string {
     const isSignature = words === '-- '
     if (marks !== depth || isSignature) finishParagraph()
     depth = marks
-    const goesOn = words.endsWith(' ') && !isSignature
-    paragraph.push(goesOn && deletesSpace ? words.slice(0, -1) : words)
-    if (!goesOn) finishParagraph()
+    const continuesTurn = words.endsWith(' ') && !isSignature
+    paragraph.push(continuesTurn && deletesSpace ? words.slice(0, -1) : words)
+    if (!continuesTurn) finishParagraph()
   }
   finishParagraph()
   return lines.join('\n')

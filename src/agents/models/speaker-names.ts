@@ -108,7 +108,7 @@ function foldText(text: string): string {
 }
 
 function isAmbientLine({ metadata }: Envelope): boolean {
-  return metadata['overheard'] === true
+  return metadata['ambient'] === true
 }
 
 function withSpeakerName(line: Envelope, mark: string): Envelope {

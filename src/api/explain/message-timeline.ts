@@ -50,7 +50,7 @@ function receivedEntry(message: MessageFacts): TimelineEntry {
 }
 
 function messageKindText(message: MessageFacts): string {
-  if (message.kind === 'remains') return 'an arrival that became no message'
+  if (message.kind === 'rejected_event') return 'an arrival that became no message'
   if (message.kind === 'operation') return 'what an operator asked of the channel'
   const name = `message ${messageName(message)}`
   if (message.event === 'edit') return `${name}, an edit of ${message.editOf},`
@@ -59,7 +59,7 @@ function messageKindText(message: MessageFacts): string {
 }
 
 function hasNoMessage(kind: string): boolean {
-  return kind === 'remains' || kind === 'operation'
+  return kind === 'rejected_event' || kind === 'operation'
 }
 
 function keptContentText({ hasContent, hasRaw, kind }: MessageFacts): string {
@@ -111,7 +111,7 @@ function outcomeEntries(message: MessageFacts, { turns }: Facts): readonly Timel
     return [timelineEntry(endedAt, 'Ignored', text)]
   }
   // What a person outside was told is why they are refused; a held sender was told a code, and no more.
-  const isAtDoor = turns.at(-1)?.kind === 'door' && message.pairing === null
+  const isAtDoor = turns.at(-1)?.kind === 'access_challenge' && message.pairing === null
   if (state === 'refused' && (turnId === null || isAtDoor || message.pairing !== null)) {
     const rule = accessRule === null ? '' : ` What decided: ${accessRuleText(accessRule)}.`
     const told = isAtDoor ? 'The sender was told so.' : 'No answer was sent.'
@@ -128,7 +128,7 @@ function outcomeEntries(message: MessageFacts, { turns }: Facts): readonly Timel
     ]
   }
   if (principal === null || accessRule === null) return []
-  const at = turns.find(({ kind }) => kind !== 'door')?.startedAt ?? null
+  const at = turns.find(({ kind }) => kind !== 'access_challenge')?.startedAt ?? null
   return [timelineEntry(at, 'Admitted', `as ${principal}. What decided: ${accessRuleText(accessRule)}.`)]
 }
 
@@ -169,7 +169,7 @@ function editEffectText(edit: EditFacts, message: MessageFacts): string {
 
 function decisionEntries(message: MessageFacts, { decisions, turns }: Facts): readonly TimelineEntry[] {
   // A held sender was told a code, and no more.
-  const isTold = turns.at(-1)?.kind === 'door' && message.pairing === null
+  const isTold = turns.at(-1)?.kind === 'access_challenge' && message.pairing === null
   // A pairing tells by itself that its sender had to wait for it.
   const told = decisions.filter(({ outcome }) => message.pairing === null || outcome !== 'held')
   return told.map((each) => {

@@ -186,7 +186,7 @@ function messageSteps(fate: MessageOutcome, message: MessageFacts): readonly Nex
     case 'unknown_send':
       return message.hasContent ? [{ text: 'or have the agent answer the message anew', command: resubmit }] : []
     case 'unreadable':
-      return message.kind === 'remains' && message.hasRaw
+      return message.kind === 'rejected_event' && message.hasRaw
         ? [{ text: 'after an upgrade that can read it, take it again', command: resubmit }]
         : []
     case 'refused':

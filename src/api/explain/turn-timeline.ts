@@ -18,7 +18,7 @@ export function turnEntries(turn: TurnFacts, { message, deliveries }: Facts): re
   if (turn.kind === 'amendment') return amendmentEntries(turn)
   const own = deliveries.filter((delivery) => delivery.turnId === turn.id)
   // Unless it failed, its only event is that the sender was told something, and that stands with the message.
-  if (turn.kind === 'door')
+  if (turn.kind === 'access_challenge')
     return [
       ...turn.errors.map(agentErrorEntry),
       ...turn.history.filter(({ what }) => what === 'dead').flatMap((each) => gaveUpEntries(each, own)),
@@ -43,7 +43,7 @@ function amendmentEntries(turn: TurnFacts): readonly TimelineEntry[] {
 }
 
 function turnStartEntry(
-  { startedAt, members, signal, attempt, history, overheard }: TurnFacts,
+  { startedAt, members, signal, attempt, history, ambient }: TurnFacts,
   message: MessageFacts | null,
 ): TimelineEntry {
   if (signal !== null)
@@ -59,8 +59,8 @@ function turnStartEntry(
         ? ''
         : `, with ${split.members.length} messages of one sender taken as one`
   const cut = history.length >= 20 && attempt > 1 ? ' Only its last twenty events are known.' : ''
-  const talk = overheard === 1 ? 'one message' : `${overheard} messages`
-  const knew = overheard === 0 ? '' : ` The agent was given ${talk} said around it before.`
+  const talk = ambient === 1 ? 'one message' : `${ambient} messages`
+  const knew = ambient === 0 ? '' : ` The agent was given ${talk} said around it before.`
   return timelineEntry(startedAt, 'Turn', `began${waited}${company}.${knew}${cut}`)
 }
 
@@ -140,12 +140,12 @@ function turnEventEntries(
           'wait',
         ),
       ]
-    case 'died':
+    case 'crashed':
       return [
         timelineEntry(
           event.at,
           'Died',
-          `its process died ${timesText(event.deaths ?? 1)}: attempt ${event.attempt} ended without a word, by a kill, a crash or for want of memory. A turn that this happens to is kept apart from others.`,
+          `its process died ${timesText(event.crashes ?? 1)}: attempt ${event.attempt} ended without a word, by a kill, a crash or for want of memory. A turn that this happens to is kept apart from others.`,
           'bad',
         ),
       ]

@@ -3,8 +3,8 @@ import { bigint, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/
 import { connection, instantColumn, tenant } from './columns.ts'
 
 /** The receipt keeps nothing of what was said: this is the only copy, until a turn takes it into its transcript. */
-export const overheard = pgTable(
-  'overheard',
+export const ambientContext = pgTable(
+  'ambient_context',
   {
     inboxId: uuid('inbox_id').primaryKey(),
     tenant: tenant(),
@@ -23,8 +23,8 @@ export const overheard = pgTable(
     expiresAt: instantColumn('expires_at').notNull(),
   },
   (t) => [
-    index('overheard_conversation').on(t.conversationId, t.seq),
-    index('overheard_room').on(t.tenant, t.connection, t.agent, t.room, t.seq),
-    index('overheard_expires').on(t.tenant, t.expiresAt),
+    index('ambient_context_conversation').on(t.conversationId, t.seq),
+    index('ambient_context_room').on(t.tenant, t.connection, t.agent, t.room, t.seq),
+    index('ambient_context_expiry').on(t.tenant, t.expiresAt),
   ],
 )

@@ -22,7 +22,7 @@ export const blobs = pgTable(
     /** Counts descriptors that come and go: the sweeper, which decides about the object, sees whether what it read still holds. */
     changes: bigint('changes', { mode: 'number' }).notNull().default(0),
     /** A descriptor of it went, and the sweeper has not looked yet whether there are others. A trigger sets this (drizzle/0000_initial.sql). */
-    isLoose: boolean('is_loose').notNull().default(false),
+    needsCheck: boolean('needs_check').notNull().default(false),
     /** When the sweeper last tried to remove it: what cannot be removed does not stand in the way of the rest. */
     triedAt: instantColumn('tried_at'),
     /** Not written and not read; a migration may drop both. */
@@ -33,7 +33,7 @@ export const blobs = pgTable(
   (t) => [
     uniqueIndex('blobs_object').on(t.tenant, t.store, t.bucket, t.path),
     uniqueIndex('blobs_content').on(t.tenant, t.store, t.sha256).where(sql`status = 'ready'`),
-    index('blobs_due').on(t.tenant).where(sql`status <> 'ready' or is_loose`),
+    index('blobs_due').on(t.tenant).where(sql`status <> 'ready' or needs_check`),
   ],
 )
 
@@ -68,7 +68,7 @@ export const attachments = pgTable(
     index('attachments_inbox').on(t.inboxId).where(sql`inbox_id is not null`),
     index('attachments_used').on(t.tenant, t.usedAt).where(sql`session_id is not null`),
     // What is in no transcript: uploads that wait for a message, and messages that came to none.
-    index('attachments_loose').on(t.tenant, t.createdAt).where(sql`session_id is null`),
+    index('attachments_unsent').on(t.tenant, t.createdAt).where(sql`session_id is null`),
   ],
 )
 

@@ -33,7 +33,7 @@ export const connectionLimits = pgTable(
 
 /**
  * How often was answered of late, by what the answers have in common. `scope` is a hash, `answered` a list of the message and until
- * when it counts. A sender beyond the limit is reported once until `told_until`.
+ * when it counts. A sender beyond the limit is reported once until `notified_until`.
  */
 export const replyWindows = pgTable(
   'reply_windows',
@@ -42,36 +42,36 @@ export const replyWindows = pgTable(
     connection: connection(),
     scope: text('scope').notNull(),
     answered: jsonb('answered').notNull().default(sql`'[]'`),
-    toldUntil: instantColumn('told_until'),
+    notifiedUntil: instantColumn('notified_until'),
     /** When nothing in it counts any more. */
     expiresAt: instantColumn('expires_at').notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.scope] }),
-    index('reply_windows_over').on(t.tenant, t.expiresAt),
+    index('reply_windows_expiry').on(t.tenant, t.expiresAt),
   ],
 )
 
 /** Rooms and addresses the platform has told us about: why nothing can be sent there, or null where it can again. */
-export const closedPlaces = pgTable(
-  'closed_places',
+export const roomStatus = pgTable(
+  'room_status',
   {
     tenant: tenant(),
     connection: connection(),
-    place: text('place').notNull(),
+    room: text('room').notNull(),
     reason: text('reason'),
     /** Whose it is, where it is one person's. */
     subject: text('subject'),
     /** The platform's time, by which an older word does not undo a newer one. */
     changedAt: instantColumn('changed_at').notNull(),
-    notedAt: instantColumn('noted_at').notNull().defaultNow(),
+    recordedAt: instantColumn('recorded_at').notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.place] })],
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.room] })],
 )
 
 /** What a channel must know for a while, whichever replica is asked; each row ends by itself. `value` may be sealed. */
-export const connectionNotes = pgTable(
-  'connection_notes',
+export const ttlEntries = pgTable(
+  'ttl_entries',
   {
     tenant: tenant(),
     connection: connection(),
@@ -84,7 +84,7 @@ export const connectionNotes = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.family, t.key] }),
-    index('connection_notes_expiry').on(t.tenant, t.expiresAt),
+    index('ttl_entries_expiry').on(t.tenant, t.expiresAt),
   ],
 )
 

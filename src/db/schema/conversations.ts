@@ -22,7 +22,7 @@ export const conversations = pgTable(
   (t) => [
     uniqueIndex('conversations_external').on(t.tenant, t.connection, t.agent, t.externalId),
     // Over columns that never change otherwise, so that a turn's update of the row touches no index.
-    index('conversations_forgotten').on(t.id).where(sql`external_id like '~~forgotten %'`),
+    index('conversations_erased').on(t.id).where(sql`external_id like '~~erased %'`),
   ],
 )
 

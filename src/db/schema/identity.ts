@@ -114,7 +114,7 @@ export const pairingOverflows = pgTable(
     since: instantColumn('since').notNull(),
     lastAt: instantColumn('last_at').notNull(),
     /** Until then the operator need not hear of it again. */
-    toldUntil: instantColumn('told_until').notNull(),
+    notifiedUntil: instantColumn('notified_until').notNull(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.senderGroup] })],
 )
@@ -169,8 +169,8 @@ export const consents = pgTable(
 )
 
 /** Which agents have worked on a chain of callers, so that it is noticed when it comes round. */
-export const callerChains = pgTable(
-  'caller_chains',
+export const callChains = pgTable(
+  'call_chains',
   {
     tenant: tenant(),
     root: text('root').notNull(),
@@ -180,7 +180,7 @@ export const callerChains = pgTable(
     depth: integer('depth').notNull(),
     createdAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.tenant, t.root, t.agent, t.host] }), index('caller_chains_created').on(t.createdAt)],
+  (t) => [primaryKey({ columns: [t.tenant, t.root, t.agent, t.host] }), index('call_chains_created').on(t.createdAt)],
 )
 
 /** Tokens of other issuers that count once: that they were used, by a hash, for as long as they could be shown again. */
@@ -194,8 +194,8 @@ export const usedTokens = pgTable(
  * A person has deleted their account on a platform: what they said there until then is to be erased, piece by piece. The row goes with the last piece,
  * so that their name stands here no longer than that.
  */
-export const farewells = pgTable(
-  'farewells',
+export const accountDeletions = pgTable(
+  'account_deletions',
   {
     tenant: tenant(),
     connection: connection(),
@@ -213,5 +213,8 @@ export const farewells = pgTable(
     dueAt: instantColumn('due_at').notNull(),
     epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
   },
-  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.subject] }), index('farewells_due').on(t.tenant, t.dueAt)],
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.connection, t.subject] }),
+    index('account_deletions_due').on(t.tenant, t.dueAt),
+  ],
 )

@@ -26,7 +26,7 @@ export const inbox = pgTable(
     /** Hash over tenant, connection and key: one column, so that one index is the only way to look it up. */
     dedupeKey: text('dedupe_key').notNull(),
     contentHash: text('content_hash').notNull(),
-    flagged: boolean('flagged').notNull().default(false),
+    isFlagged: boolean('is_flagged').notNull().default(false),
     v: integer('v').notNull(),
     kind: text('kind').notNull(),
     agent: text('agent').notNull(),
@@ -56,13 +56,13 @@ export const inbox = pgTable(
     turnId: uuid('turn_id'),
     turnOrder: integer('turn_order'),
     /** It joined a turn that ran already, at this question of its agent for news; null: the turn began with it. */
-    heardAt: integer('heard_at'),
+    joinedAtPoll: integer('joined_at_poll'),
     attempts: integer('attempts').notNull().default(0),
     /** Set after a failed merge: this message runs alone from now on. */
-    solo: boolean('solo').notNull().default(false),
+    runsAlone: boolean('runs_alone').notNull().default(false),
     parentTurn: uuid('parent_turn'),
     /** Its turn died and is tried again, with its journal. */
-    goesOn: boolean('goes_on').notNull().default(false),
+    continuesTurn: boolean('continues_turn').notNull().default(false),
     /** The task it asks for or goes on with. */
     taskId: uuid('task_id'),
     traceId: text('trace_id').notNull(),
@@ -91,7 +91,7 @@ export const inbox = pgTable(
       .where(
         sql`state = 'refused' and conversation_id is null and subject is null and message is null and raw is null`,
       ),
-    index('inbox_bare').on(t.tenant, t.endedAt).where(sql`ended_at is not null and message is null and raw is null`),
+    index('inbox_emptied').on(t.tenant, t.endedAt).where(sql`ended_at is not null and message is null and raw is null`),
     // Messages of senders who are in no conversation.
     index('inbox_stray')
       .on(t.tenant, t.connection, t.subject)
@@ -118,19 +118,19 @@ export const duplicates = pgTable('duplicates', {
 })
 
 /**
- * Proofs that count once (signatures, nonces), by a hash, for as long as they could be shown again. `arrivalId`: what came together
+ * Proofs that count once (signatures, nonces), by a hash, for as long as they could be shown again. `eventId`: what came together
  * shares its proofs.
  */
-export const arrivalClaims = pgTable(
-  'arrival_claims',
+export const proofClaims = pgTable(
+  'proof_claims',
   {
     tenant: tenant(),
     key: text('key').notNull(),
-    arrivalId: uuid('arrival_id').notNull(),
+    eventId: uuid('event_id').notNull(),
     inboxId: uuid('inbox_id').notNull(),
     expiresAt: instantColumn('expires_at').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.tenant, t.key] }), index('arrival_claims_expiry').on(t.tenant, t.expiresAt)],
+  (t) => [primaryKey({ columns: [t.tenant, t.key] }), index('proof_claims_expiry').on(t.tenant, t.expiresAt)],
 )
 
 export const tombstones = pgTable(

@@ -33,7 +33,7 @@ export const sessions = pgTable(
     title: text('title'),
     metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
     /** False: there is no consent to keep it, so its transcript is deleted when the session ends. */
-    isKept: boolean('is_kept').notNull().default(true),
+    isRetained: boolean('is_retained').notNull().default(true),
     /** The decision about keeping it. */
     consentId: uuid('consent_id'),
     lastReadAt: instantColumn('last_read_at'),
@@ -46,7 +46,7 @@ export const sessions = pgTable(
   (t) => [
     index('sessions_conversation').on(t.conversationId),
     index('sessions_owner').on(t.tenant, t.owner, t.id),
-    index('sessions_unkept').on(t.expiresAt).where(sql`not is_kept and expires_at is not null`),
+    index('sessions_unretained').on(t.expiresAt).where(sql`not is_retained and expires_at is not null`),
   ],
 )
 

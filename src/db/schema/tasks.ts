@@ -18,11 +18,11 @@ export const tasks = pgTable(
     state: text('state').notNull(),
     stateAt: instantColumn('state_at').notNull().defaultNow(),
     /** What was said when it reached its state. */
-    said: jsonb('said'),
+    statusMessage: jsonb('status_message'),
     dialect: text('dialect').notNull(),
     metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
     /** The message that came last, until a turn takes it: as long as there is one the task is not over. */
-    waitingId: uuid('waiting_id'),
+    waitingInboxId: uuid('waiting_inbox_id'),
     /** A caller wants push notifications: a trigger writes the calls (drizzle/0000_initial.sql). */
     hasPush: boolean('has_push').notNull().default(false),
     createdAt: createdAt(),
@@ -32,7 +32,7 @@ export const tasks = pgTable(
     // Lists are read and counted from it alone; what was merely said is in none of them.
     index('tasks_listed')
       .on(t.tenant, t.connection, t.owner, t.stateAt.desc(), t.id.desc(), t.state, t.agent)
-      .where(sql`said -> 'direct' is null`),
+      .where(sql`status_message -> 'direct' is null`),
     index('tasks_context').on(t.tenant, t.connection, t.contextId, t.agent, t.owner),
     index('tasks_conversation').on(t.conversationId),
     index('tasks_old').on(t.tenant, t.stateAt),

@@ -30,7 +30,7 @@ export const turns = pgTable(
     /** Tries that ended in an exception. */
     failures: integer('failures').notNull().default(0),
     /** Epochs whose holder vanished while it ran: killed, crashed, out of memory. Taken out again by a holder that comes back. */
-    deaths: bigint('deaths', { mode: 'number' }).array().notNull().default(sql`'{}'`),
+    crashEpochs: bigint('crash_epochs', { mode: 'number' }).array().notNull().default(sql`'{}'`),
     epoch: bigint('epoch', { mode: 'number' }).notNull(),
     v: integer('v').notNull(),
     parentTurn: uuid('parent_turn'),
@@ -55,8 +55,8 @@ export const turns = pgTable(
   (t) => [
     index('turns_task').on(t.taskId, t.taskOrder).where(sql`task_id is not null`),
     index('turns_conversation').on(t.conversationId, t.startedAt),
-    index('turns_door').on(t.conversationId, t.startedAt).where(sql`kind = 'door'`),
-    index('turns_suspected').on(t.tenant).where(sql`deaths <> '{}' and state in ('running', 'split')`),
+    index('turns_access_challenge').on(t.conversationId, t.startedAt).where(sql`kind = 'access_challenge'`),
+    index('turns_suspected').on(t.tenant).where(sql`crash_epochs <> '{}' and state in ('running', 'split')`),
     index('turns_ended').on(t.tenant, t.endedAt).where(sql`ended_at is not null`),
   ],
 )

@@ -92,7 +92,7 @@ export async function loadEntries(
   { manifest, skippedTables, staging, onProgress }: Loading,
 ): Promise<{ contents: Contents; sealKey: Buffer | undefined }> {
   const tables = new Map(manifest.tables.map((table) => [table.name, table]))
-  const tallies = new Map<string, TableTally>()
+  const counters = new Map<string, TableTally>()
   const files = { count: 0, bytes: 0, lists: 0 }
   let unlisted: string[] = []
   let sealKey: Buffer | undefined
@@ -103,8 +103,8 @@ export async function loadEntries(
     const [, tableName, part] = /^tables\/(.+)\.copy\.(\d+)$/.exec(name) ?? []
     if (tableName !== undefined) {
       const table = tables.get(tableName)
-      const tally = tallies.get(tableName) ?? { parts: 0, rows: 0, bytes: 0, hash: createHash('sha256') }
-      tallies.set(tableName, tally)
+      const tally = counters.get(tableName) ?? { parts: 0, rows: 0, bytes: 0, hash: createHash('sha256') }
+      counters.set(tableName, tally)
       if (table === undefined || Number(part) !== tally.parts + 1)
         throw backupDamagedError(`${name} is not in its place`)
       tally.parts += 1
@@ -125,7 +125,7 @@ export async function loadEntries(
     else throw backupDamagedError(`it holds ${JSON.stringify(name)}, which is no part of a backup`)
   }
   if (contents === undefined) throw backupDamagedError('it is cut off: its list of contents is missing')
-  requireWholeTables(manifest, contents, tallies)
+  requireWholeTables(manifest, contents, counters)
   requireWholeFiles(contents, files, unlisted, sealKey)
   return { contents, sealKey }
 }
@@ -161,12 +161,12 @@ function toRefusedRowError({ name }: CopyTable, error: unknown): never {
   throw backupDamagedError(`the database refuses a row of ${name} in it (${String(error.details['sqlstate'])})`)
 }
 
-function requireWholeTables(manifest: Manifest, contents: Contents, tallies: ReadonlyMap<string, TableTally>): void {
+function requireWholeTables(manifest: Manifest, contents: Contents, counters: ReadonlyMap<string, TableTally>): void {
   const listed = new Map(contents.tables.map((table) => [table.name, table]))
   for (const { name } of manifest.tables) {
     const wanted = listed.get(name)
     if (wanted === undefined) throw backupDamagedError(`the table ${name} is missing in it`)
-    const { parts, rows, bytes, hash } = tallies.get(name) ?? {
+    const { parts, rows, bytes, hash } = counters.get(name) ?? {
       parts: 0,
       rows: 0,
       bytes: 0,

@@ -100,7 +100,7 @@ describe('what is said', () => {
     expect(text(notes[0])).not.toContain('calendar')
     expect(notes[1]?.note).toMatchObject({ to: [alice.actor], cc: [] })
     expect(text(notes[1])).toContain('consent/1')
-    const control = { about: 'door' }
+    const control = { about: 'access_challenge' }
     expect(drafts(saying('Your code is 1234', { control }))).toMatchObject([{ visibility: 'direct' }])
   })
 })

@@ -150,7 +150,7 @@ describeOnDatabase('mail from machines', (database) => {
     await bounceTo(complaint, to)
     expect((await ended()).at(-1)).toEqual(['ignored', 'complaint'])
     const closed = await database().query(
-      statement('test_mail_closed', 'select place, reason from closed_places where reason is not null'),
+      statement('test_mail_closed', 'select room as place, reason from room_status where reason is not null'),
       [],
     )
     expect(closed).toEqual([{ place: ada, reason: 'complaint' }])

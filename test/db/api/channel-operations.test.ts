@@ -190,7 +190,7 @@ describeOnDatabase('what an operator asks of a channel', (database) => {
   test('is for operators alone, and no arrival takes its place', async () => {
     expect((await ask('guests.look', {}, key, 'wrong')).status).toBe(401)
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'hello' })
-    expect(await stored()).toMatchObject([{ kind: 'remains', deliveryId: 'admit ada 1' }])
+    expect(await stored()).toMatchObject([{ kind: 'rejected_event', deliveryId: 'admit ada 1' }])
     expect(await ask('guests.admit', { name: 'ada' })).toMatchObject({ status: 200, body: { isRepeat: false } })
   })
 

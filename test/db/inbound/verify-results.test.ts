@@ -35,7 +35,7 @@ const turnedAway: Judge = (event) =>
 /** Reads what was kept of an arrival that was turned away as if it were one. */
 const readingAgain = ({ reread }: Adapter): Partial<Adapter> => ({
   async reread(arrival, connection, kept) {
-    const { turned_away: text } = JSON.parse(new TextDecoder().decode(arrival.bytes)) as { turned_away?: string }
+    const { rejected_event: text } = JSON.parse(new TextDecoder().decode(arrival.bytes)) as { rejected_event?: string }
     return reread?.(
       text === undefined ? arrival : { ...arrival, bytes: new TextEncoder().encode(text) },
       connection,
@@ -99,7 +99,7 @@ describeOnDatabase('an arrival', (database) => {
         subject: null,
         deliveryId: 'spoof-1',
         conversation: null,
-        raw: { turned_away: expect.stringContaining('wire me money') },
+        raw: { rejected_event: expect.stringContaining('wire me money') },
       },
       { state: 'ignored', subject: 'mailto:eve@mail.test', deliveryId: 'spoof-2' },
     ])

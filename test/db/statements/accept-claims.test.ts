@@ -8,7 +8,7 @@ import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const stored = statement('test_stored', 'select message_id as id from inbox order by seq')
-const claims = statement('test_claims', 'select inbox_id as id from arrival_claims order by expires_at')
+const claims = statement('test_claims', 'select inbox_id as id from proof_claims order by expires_at')
 const conversations = statement('test_conversations', 'select count(*)::int as count from conversations')
 const repeats = statement('test_repeats', 'select inbox_id as id, count, last_delivery_id as last from duplicates')
 const day = 86_400_000

@@ -36,7 +36,7 @@ const send = (clientId: string, lane = 'to:https://peer.test/inbox') => ({
 
 function activity(id: string, changes: Partial<InboxDraft> = {}): InboxDraft {
   const nothing = {
-    kind: 'remains',
+    kind: 'rejected_event',
     state: 'ignored',
     reason: 'follow',
     message: null,

@@ -12,13 +12,13 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const ada = 'https://peer.test/ada-canary'
 const bob = 'https://peer.test/bob-canary'
-const due = statement('test_due', 'update farewells set due_at = now()')
-const waiting = statement('test_waiting', 'select phase, after from farewells')
+const due = statement('test_due', 'update account_deletions set due_at = now()')
+const waiting = statement('test_waiting', 'select phase, after from account_deletions')
 const earlier = statement('test_earlier', `update inbox set received_at = received_at - interval '1 hour'`)
 const counted = statement('test_counted', `select detail from audit_log where action = 'forget' and outcome = 'done'`)
 
 const nothing = {
-  kind: 'remains',
+  kind: 'rejected_event',
   state: 'ignored',
   message: null,
   content: '',
@@ -43,7 +43,7 @@ describeOnDatabase('a farewell of somebody in no conversation', (database) => {
   const asked = async (): Promise<readonly string[]> => {
     const names: string[] = []
     await carryOut(watchedDatabase(database(), (at) => void names.push(at)))
-    return names.filter((at) => at.startsWith('after:forget_receipt_page')).map((at) => at.slice('after:'.length))
+    return names.filter((at) => at.startsWith('after:erase_receipt_page')).map((at) => at.slice('after:'.length))
   }
 
   test('walks nobody’s receipts, and leaves nothing', async () => {
@@ -51,45 +51,48 @@ describeOnDatabase('a farewell of somebody in no conversation', (database) => {
     await accept(left('follow'), left('follow', { connection: 'other' }), left('undo'))
     const before = await rowsWith(database(), 'bob-canary')
     await accept(farewell)
-    expect(await asked()).toEqual(['forget_receipt_page_of_stray'])
+    expect(await asked()).toEqual(['erase_receipt_page_of_stray'])
     expect(await rowsWith(database(), 'ada-canary')).toEqual({ inbox: 1 })
     expect(await rowsWith(database(), 'bob-canary')).toEqual(before)
     expect(await database().query(waiting, [])).toEqual([])
     expect(await database().query(counted, [])).toMatchObject([{ detail: { receipts: 3 } }])
   })
 
-  test.each(['claim_farewell', 'forget_receipt_page_of_stray', 'leave_pairings', 'leave_written', 'end_farewell'])(
-    'of a process that dies after %s is finished by the next, in the same way',
-    async (name) => {
-      await accept(left('follow'), farewell)
-      await expect(carryOut(dyingAfter(name))).rejects.toThrow()
-      expect(await asked()).not.toContain('forget_receipt_page_of_address')
-      expect(await tablesWith(database(), 'ada-canary')).toEqual([])
-      expect(await database().query(waiting, [])).toEqual([])
-    },
-  )
+  test.each([
+    'claim_account_deletion',
+    'erase_receipt_page_of_stray',
+    'delete_account_pairings',
+    'delete_account_written',
+    'end_account_deletion',
+  ])('of a process that dies after %s is finished by the next, in the same way', async (name) => {
+    await accept(left('follow'), farewell)
+    await expect(carryOut(dyingAfter(name))).rejects.toThrow()
+    expect(await asked()).not.toContain('erase_receipt_page_of_address')
+    expect(await tablesWith(database(), 'ada-canary')).toEqual([])
+    expect(await database().query(waiting, [])).toEqual([])
+  })
 
   test('is none where they were taken out of their only conversation by a process that died then', async () => {
     await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await accept(farewell)
-    await expect(carryOut(dyingAfter('leave_conversation_of_address'))).rejects.toThrow()
-    expect(await asked()).toEqual(['forget_receipt_page_of_address'])
+    await expect(carryOut(dyingAfter('erase_conversation_of_address'))).rejects.toThrow()
+    expect(await asked()).toEqual(['erase_receipt_page_of_address'])
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
   })
 
   test('is none either where they say it once more in between', async () => {
     await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await accept(farewell)
-    await expect(carryOut(dyingAfter('leave_conversation_of_address'))).rejects.toThrow()
+    await expect(carryOut(dyingAfter('erase_conversation_of_address'))).rejects.toThrow()
     await accept(left('delete again', { isFarewell: true }))
-    expect(await asked()).toEqual(['forget_receipt_page_of_address'])
+    expect(await asked()).toEqual(['erase_receipt_page_of_address'])
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
   })
 
   test('goes on where something they had said before was stored only meanwhile', async () => {
     await accept(left('follow'), farewell)
     const late = watchedDatabase(database(), async (at) => {
-      if (at !== 'after:leave_written') return
+      if (at !== 'after:delete_account_written') return
       await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
       await database().query(earlier, [])
     })

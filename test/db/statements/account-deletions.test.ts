@@ -14,8 +14,8 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const ada = 'https://peer.test/ada-canary'
 const bob = 'https://peer.test/bob-canary'
-const farewells = statement('test_farewells', 'select subject, phase, after, epoch::int from farewells')
-const due = statement('test_due', 'update farewells set due_at = now()')
+const farewells = statement('test_farewells', 'select subject, phase, after, epoch::int from account_deletions')
+const due = statement('test_due', 'update account_deletions set due_at = now()')
 const audited = statement(
   'test_audited',
   `select outcome, connection, principal_id as "principalId", inbox_id as "inboxId", detail from audit_log
@@ -39,9 +39,9 @@ a as (insert into attachments (tenant, id, blob_id, mime_type, size, owner, rece
   from b join inbox x on x.subject = b.path),
 r as (insert into channel_records (tenant, connection, family, key, value, subject)
   select 'default', 'test', 'follower', name, '{}', name from who),
-n as (insert into connection_notes (tenant, connection, family, key, value, subject, expires_at)
+n as (insert into ttl_entries (tenant, connection, family, key, value, subject, expires_at)
   select 'default', 'test', 'actor', name, '{}', name, now() + interval '1 hour' from who),
-c as (insert into closed_places (tenant, connection, place, reason, subject, changed_at)
+c as (insert into room_status (tenant, connection, room, reason, subject, changed_at)
   select 'default', 'test', name, 'gone', name, now() from who),
 s as (insert into tombstones (tenant, connection, message_id, subject, event, inbox_id)
   select 'default', 'test', 'm', name, 'delete', gen_random_uuid() from who)
@@ -50,7 +50,7 @@ select 'default', gen_random_uuid(), 'store_memory', true, 'test', name, 'test',
 )
 
 function farewell(changes: Partial<InboxDraft> = {}): InboxDraft {
-  const nothing = { kind: 'remains', state: 'ignored', reason: 'gone', message: null, candidates: [] } as const
+  const nothing = { kind: 'rejected_event', state: 'ignored', reason: 'gone', message: null, candidates: [] } as const
   const named = `${changes.subject ?? ada}#delete`
   const own = { dedupe: named, deliveryId: named, messageId: null, content: '', raw: { actor: ada } }
   return aDraft({ ...nothing, ...own, subject: ada, isFarewell: true, ...changes })
@@ -199,15 +199,21 @@ describeOnDatabase('a farewell', (database) => {
   })
 
   const commits = [
-    'stop_forgotten',
-    'forget_lines',
-    'forget_runs',
-    'forget_their_turns',
-    'leave_conversation',
-    'forget_receipt_page',
+    'stop_erased',
+    'erase_lines',
+    'erase_runs',
+    'erase_turns',
+    'erase_conversation',
+    'erase_receipt_page',
   ].map((name) => `${name}_of_address`)
-  const last = ['claim_farewell', 'leave_pairings', 'leave_their_talk', 'leave_attachments', 'leave_written']
-  test.each([...commits, ...last, 'end_farewell'])(
+  const last = [
+    'claim_account_deletion',
+    'delete_account_pairings',
+    'delete_account_ambient_context',
+    'delete_account_attachments',
+    'delete_account_written',
+  ]
+  test.each([...commits, ...last, 'end_account_deletion'])(
     'of a process that dies after %s is finished by the next',
     async (name) => {
       await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })

@@ -22,7 +22,7 @@ const older = statement(
 )
 const unkept = statement(
   'test_unkept',
-  `update sessions set is_kept = false, status = 'closed', expires_at = now() - interval '1 second'`,
+  `update sessions set is_retained = false, status = 'closed', expires_at = now() - interval '1 second'`,
 )
 const rows = statement('test_rows', 'select count(*)::int as n from attachments')
 

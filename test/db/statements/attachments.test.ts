@@ -76,7 +76,7 @@ describeOnDatabase('the attachment store', (database) => {
     const uploads = await Promise.all(shas.map((sha256) => begin(store(), anUpload({ attachmentId, sha256 }))))
     const finished = await Promise.all(uploads.map((upload) => store().finish(upload)))
     expect(new Set(finished.map(({ descriptor }) => descriptor.sha256)).size).toBe(1)
-    await database().query(statement('test_loose', 'update blobs set is_loose = true'), [])
+    await database().query(statement('test_loose', 'update blobs set needs_check = true'), [])
     expect((await due()).map(({ path }) => path)).not.toContain(finished[0]?.descriptor.path)
     expect(await database().query(blobs, [])).toEqual([
       { status: 'deleting', n: 2 },
@@ -147,7 +147,7 @@ describeOnDatabase('the attachment store', (database) => {
       'begin_blob',
       'finish_upload',
       'remove_attachment',
-      'drop_loose_attachments',
+      'drop_unsent_attachments',
       'blobs_due',
       'none',
     ]) {

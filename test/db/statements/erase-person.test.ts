@@ -128,14 +128,14 @@ describeOnDatabase('forgetting', (database) => {
   })
 
   const commits = [
-    'stop_forgotten',
-    'forget_lines',
-    'forget_runs',
-    'forget_their_turns',
-    'leave_conversation',
-    'forget_pairings',
-    'forget_receipt_page',
-    'forget_written',
+    'stop_erased',
+    'erase_lines',
+    'erase_runs',
+    'erase_turns',
+    'erase_conversation',
+    'erase_pairings',
+    'erase_receipt_page',
+    'erase_written',
   ]
   test.each(commits)('that dies after %s is finished by doing it again', async (name) => {
     await database().query(link, ['default', 'mail:ada-canary', ada])
@@ -177,7 +177,7 @@ describeOnDatabase('forgetting', (database) => {
          select s.tenant, gen_random_uuid(), 'store_transcript', false, 'test', s.id, '{}' from sessions s),
        said as (insert into consents (tenant, id, operation, is_allowed, reason, subject, audit)
          values ('default', gen_random_uuid(), 'share_transcript', true, 'test', $1, '{}')),
-       called as (insert into caller_chains (tenant, root, agent, host, depth) values ('default', $1, 'demo', 'h', 1))
+       called as (insert into call_chains (tenant, root, agent, host, depth) values ('default', $1, 'demo', 'h', 1))
        insert into tombstones (tenant, connection, message_id, subject, event, inbox_id)
        values ('default', 'loopback/default', 'm1', $1, 'delete', gen_random_uuid())`,
     )

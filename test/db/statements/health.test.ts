@@ -18,7 +18,7 @@ function booksOf(signs: readonly HealthSample[], connection: string): Record<str
   const count = (...states: string[]) =>
     signs
       .filter((sign) => sign.kind === 'message' && sign.connection === connection && states.includes(sign.state))
-      .reduce((sum, sign) => sum + sign.standing, 0)
+      .reduce((sum, sign) => sum + sign.current, 0)
   const [answered, merged, refused, dead] = [count('answered'), count('merged'), count('refused'), count('dead')]
   const inFlight = count('queued', 'in_turn')
   const received = answered + merged + refused + dead + inFlight
@@ -74,7 +74,7 @@ describeOnDatabase('vital signs', (database) => {
     await createSweepStore(database(), 'default').sweep(keep)
     await run(database(), 'delete from inbox')
     const answered = (await read()).find((sign) => sign.state === 'answered')
-    expect(answered).toMatchObject({ standing: 0, ever: 1 })
+    expect(answered).toMatchObject({ current: 0, total: 1 })
     expect(answered?.lastMs).toBeGreaterThanOrEqual(0)
   })
 
@@ -83,11 +83,11 @@ describeOnDatabase('vital signs', (database) => {
     await run(database(), `update inbox set state = 'answered', ended_at = now()`)
     await Promise.all([1, 2, 3].map(() => createSweepStore(database(), 'default').sweep(keep)))
     const [left] = await database().query<{ left: number }>(
-      statement('test_left', 'select count(*)::int as left from tally_changes'),
+      statement('test_left', 'select count(*)::int as left from counter_changes'),
       [],
     )
     expect(left).toEqual({ left: 0 })
-    expect((await read()).find((sign) => sign.state === 'answered')).toMatchObject({ standing: 20, ever: 20 })
+    expect((await read()).find((sign) => sign.state === 'answered')).toMatchObject({ current: 20, total: 20 })
   })
 
   test('tell how long the oldest waits, what is held, and whose lease ran out', async () => {
@@ -98,7 +98,7 @@ describeOnDatabase('vital signs', (database) => {
     await createTurnStore(database(), { holder: 'me', leaseMs: 60_000, tenant: 'default' }).claim(1)
     await createTurnStore(database(), { holder: 'gone', leaseMs: -1_000, tenant: 'default' }).claim(1)
     const signs = await read()
-    const lanes = signs.filter((sign) => sign.kind === 'lane').map((sign) => [sign.state, sign.standing])
+    const lanes = signs.filter((sign) => sign.kind === 'lane').map((sign) => [sign.state, sign.current])
     expect(lanes.toSorted()).toEqual([
       ['due', 1],
       ['expired', 1],
@@ -128,13 +128,13 @@ describeOnDatabase('vital signs', (database) => {
        values (gen_random_uuid(), 'default', gen_random_uuid(), gen_random_uuid(), 'n', 'timer', now() - interval '1 minute')`,
     )
     const signs = await read()
-    const calls = signs.filter((sign) => sign.kind === 'call').map((sign) => [sign.state, sign.standing, sign.ever])
+    const calls = signs.filter((sign) => sign.kind === 'call').map((sign) => [sign.state, sign.current, sign.total])
     expect(calls.toSorted()).toEqual([
       ['delivered', 1, 1],
       ['reconciling', 1, 0],
       ['unknown', 1, 1],
     ])
-    expect(signs.find((sign) => sign.kind === 'timer')).toMatchObject({ standing: 1 })
+    expect(signs.find((sign) => sign.kind === 'timer')).toMatchObject({ current: 1 })
     expect(signs.find((sign) => sign.kind === 'timer')?.oldestMs).toBeGreaterThanOrEqual(60_000)
   })
 
@@ -143,7 +143,7 @@ describeOnDatabase('vital signs', (database) => {
     await run(database(), 'update lanes set pending = 3')
     await createSweepStore(database(), 'default').correctDrift(10)
     expect((await read()).filter((sign) => sign.kind === 'drift')).toMatchObject([
-      { connection: 'test', state: 'lane', reason: 'swept', ever: 1 },
+      { connection: 'test', state: 'lane', reason: 'swept', total: 1 },
     ])
   })
 
@@ -155,19 +155,20 @@ describeOnDatabase('vital signs', (database) => {
     const [plan] = await database().observing.query<{ 'QUERY PLAN': unknown }>(explained, [])
     const text = JSON.stringify(plan)
     const scanned = [...text.matchAll(/"Node Type":"Seq Scan"[^{}]*?"Relation Name":"(\w+)"/g)].map((match) => match[1])
-    expect(scanned).toEqual(['tally_changes'])
+    expect(scanned).toEqual(['counter_changes'])
     const used = new Set([...text.matchAll(/"Index Name":"(\w+)"/g)].map((match) => match[1]))
     expect([...used].toSorted()).toEqual([
-      'inbox_bare',
+      'counters_kind_tenant_connection_state_reason_pk',
       'inbox_content',
+      'inbox_emptied',
       'inbox_in_flight',
       'lanes_due',
       'outbox_open',
       'outbox_settled',
       'pairings_group_slot',
       'send_lanes_due',
-      'strangers_tenant_connection_day_kind_pk',
-      'tallies_kind_tenant_connection_state_reason_pk',
+      'stranger_usage_tenant_connection_day_kind_pk',
+
       'timers_due',
       'turns_ended',
       'turns_suspected',

@@ -8,7 +8,10 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const conversationOf = statement('test_conversation', 'select conversation_id as id from inbox where id = $1')
 const lanes = statement('test_lanes', 'select pending from lanes order by pending desc')
-const rows = statement('test_rows', 'select message_id as "messageId", state, reason, flagged from inbox order by seq')
+const rows = statement(
+  'test_rows',
+  'select message_id as "messageId", state, reason, is_flagged as flagged from inbox order by seq',
+)
 const kept = statement('test_kept', 'select message_id as "messageId", raw from inbox')
 const redeliveries = statement(
   'test_redeliveries',

@@ -106,7 +106,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
   test('made while a turn at the door is between its claim and its commit leaves nobody outside', async () => {
     await say('m1', 'one')
     await settleUntil(gateway, () => codes().length === 1)
-    const { reached, door } = holdUp('before:end_door_turn')
+    const { reached, door } = holdUp('before:end_access_challenge_turn')
     await say('m2', 'two', 'elsewhere')
     const working = gateway.settle()
     await reached.passed
@@ -122,7 +122,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
   test('that rejects meanwhile refuses what was held, and tells nobody a code that is over', async () => {
     await say('m1', 'one')
     await settleUntil(gateway, () => codes().length === 1)
-    const { reached, door } = holdUp('before:end_door_turn')
+    const { reached, door } = holdUp('before:end_access_challenge_turn')
     await say('m2', 'two', 'elsewhere')
     const working = gateway.settle()
     await reached.passed
@@ -157,7 +157,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
   })
 
   test('by a grant that came while the first code was being written is found by the sweeper', async () => {
-    const { reached, door } = holdUp('before:end_door_turn')
+    const { reached, door } = holdUp('before:end_access_challenge_turn')
     await say('m1', 'one')
     const working = gateway.settle()
     await reached.passed

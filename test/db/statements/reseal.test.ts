@@ -28,12 +28,12 @@ const sealedColumns = statement(
   'test_sealed_columns',
   `select table_name as name, column_name as column from information_schema.columns
    where table_schema = 'public' and (column_name like '%sealed%' or table_name in ('signing_keys') and column_name = 'secret'
-     or table_name = 'connection_notes' and column_name = 'value')`,
+     or table_name = 'ttl_entries' and column_name = 'value')`,
 )
 const others = statement(
   'test_others',
   `select (select count(*) from connections where sealed_credentials::text like '%v1.' || $1 || '.%')
-   + (select count(*) from connection_notes where value::text like '%v1.' || $1 || '.%')
+   + (select count(*) from ttl_entries where value::text like '%v1.' || $1 || '.%')
    + (select count(*) from push_configs where sealed_secrets::text like '%v1.' || $1 || '.%')
    + (select count(*) from signing_keys where secret like '%v1.' || $1 || '.%') as count`,
 )

@@ -133,7 +133,7 @@ function newTurn(held: HeldLane): NewTurn {
     isNewSession: true,
     keeping: null,
     parentTurn: null,
-    goesOn: false,
+    continuesTurn: false,
     history: null,
     principal: 'test:alice',
     runId: null,

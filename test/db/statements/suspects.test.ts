@@ -13,7 +13,7 @@ import { silentEnd } from '../../doubles/turn-result.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
-const deathsOf = statement('test_deaths', 'select cardinality(deaths) as deaths from turns where id = $1')
+const crashesOf = statement('test_crashes', 'select cardinality(crash_epochs) as crashes from turns where id = $1')
 
 describeOnDatabase('a turn whose holder is gone', (database) => {
   const process = (holder: string) => {
@@ -24,8 +24,8 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     createInboxStore(database()).accept(
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )
-  const claim = async (holder: string, deaths?: string): Promise<HeldLane> => {
-    const [held] = await process(holder).claim(1, undefined, deaths)
+  const claim = async (holder: string, crashes?: string): Promise<HeldLane> => {
+    const [held] = await process(holder).claim(1, undefined, crashes)
     if (held === undefined) throw new Error('nothing to claim')
     return held
   }
@@ -44,17 +44,17 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     return held
   }
   const vanish = () => database().query(expire, [])
-  const deaths = async (id: string) => (await database().query<{ deaths: number }>(deathsOf, [id]))[0]?.deaths
+  const crashes = async (id: string) => (await database().query<{ crashes: number }>(crashesOf, [id]))[0]?.crashes
 
   test('is counted once for every process that let its lease run out', async () => {
     const { id } = await begin('a')
     await vanish()
-    expect((await goOn('b', id)).openTurn).toMatchObject({ deaths: 1 })
+    expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 1 })
     await vanish()
-    expect((await goOn('c', id)).openTurn).toMatchObject({ deaths: 2 })
+    expect((await goOn('c', id)).openTurn).toMatchObject({ crashes: 2 })
     const signs = await createHealthStore(database(), 'default', { contentDays: 30, receiptDays: 30 }).read()
-    expect(signs.filter(({ kind }) => kind === 'death')).toMatchObject([{ ever: 2 }])
-    expect(signs.filter(({ kind }) => kind === 'suspect')).toMatchObject([{ standing: 1 }])
+    expect(signs.filter(({ kind }) => kind === 'crash')).toMatchObject([{ total: 2 }])
+    expect(signs.filter(({ kind }) => kind === 'suspect')).toMatchObject([{ current: 1 }])
   })
 
   test('is not counted for a process that never began with it', async () => {
@@ -62,8 +62,8 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     await vanish()
     await claim('b')
     await vanish()
-    expect((await claim('c')).openTurn).toMatchObject({ deaths: 1 })
-    expect(await deaths(id)).toBe(1)
+    expect((await claim('c')).openTurn).toMatchObject({ crashes: 1 })
+    expect(await crashes(id)).toBe(1)
   })
 
   test('is not counted for one that stopped in order, at a step or after its grace', async () => {
@@ -74,13 +74,13 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     // It may still be at work for a moment.
     expect(await process('c').claim(1)).toEqual([])
     await vanish()
-    expect((await goOn('c', id)).openTurn).toMatchObject({ deaths: 0 })
+    expect((await goOn('c', id)).openTurn).toMatchObject({ crashes: 0 })
   })
 
   test('is not counted for one that takes it up again itself, as after an outage of the database', async () => {
     const { id } = await begin('a')
     await vanish()
-    expect((await goOn('a', id)).openTurn).toMatchObject({ deaths: 0 })
+    expect((await goOn('a', id)).openTurn).toMatchObject({ crashes: 0 })
   })
 
   test('is taken back by one that was only frozen, and only its own', async () => {
@@ -89,27 +89,27 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     const second = await goOn('b', id)
     await vanish()
     await goOn('c', id)
-    expect(await deaths(id)).toBe(2)
+    expect(await crashes(id)).toBe(2)
     await process('a').comeBack(held, id)
     await process('a').comeBack(held, id)
-    expect(await deaths(id)).toBe(1)
+    expect(await crashes(id)).toBe(1)
     await process('b').comeBack(second, id)
-    expect(await deaths(id)).toBe(0)
+    expect(await crashes(id)).toBe(0)
   })
 
   test('is not counted any more once a frozen one has said that it is there', async () => {
     const { id, held } = await begin('a')
     await process('a').comeBack(held, id)
     await vanish()
-    expect((await goOn('b', id)).openTurn).toMatchObject({ deaths: 0 })
+    expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 0 })
   })
 
   test('goes on at once when its process is known to be dead, and counts unless we ended it', async () => {
     const { id } = await begin('a')
     await process('gateway').bury('a', 'ended')
-    expect((await goOn('b', id)).openTurn).toMatchObject({ deaths: 0 })
-    await process('gateway').bury('b', 'died')
-    expect((await goOn('c', id)).openTurn).toMatchObject({ deaths: 1 })
+    expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 0 })
+    await process('gateway').bury('b', 'crashed')
+    expect((await goOn('c', id)).openTurn).toMatchObject({ crashes: 1 })
   })
 
   test('counts at the next start on a database of its own, but not for a process that may still be leaving', async () => {
@@ -119,7 +119,7 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     await process('gateway').bury('suspects x', 'ended')
     await goOn('a', id)
     await database().query(expireLanes, ['suspects '])
-    expect((await goOn('b', id)).openTurn).toMatchObject({ deaths: 1 })
+    expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 1 })
   })
 
   test('is for those who take suspects, by how often that happened; others find the lane when it is over', async () => {
@@ -128,16 +128,16 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     await vanish()
     // Found by a gateway that does not run suspects, which gives it back.
     const found = await claim('b', '{[0,1)}')
-    expect(found.openTurn).toMatchObject({ deaths: 1 })
+    expect(found.openTurn).toMatchObject({ crashes: 1 })
     expect(await process('b').release(found, 0, 'untouched')).toBe(true)
     expect(await process('b').claim(1, undefined, '{[0,1)}')).toEqual([])
-    expect(await process('b').find()).toEqual([{ deaths: 1, turns: 1 }])
+    expect(await process('b').find()).toEqual([{ crashes: 1, turns: 1 }])
     const held = await claim('c', '{[1,2)}')
     expect(await process('c').resume(held, id)).toBe(true)
     expect(await process('b').find()).toEqual([])
     // The next death makes it somebody else's before it is counted.
     await vanish()
-    expect(await process('b').find()).toEqual([{ deaths: 2, turns: 1 }])
+    expect(await process('b').find()).toEqual([{ crashes: 2, turns: 1 }])
     expect(await process('b').claim(1, undefined, '{[0,1),[4,)}')).toEqual([])
     const last = await claim('d', '{[2,4)}')
     expect(await process('d').resume(last, id)).toBe(true)
@@ -146,18 +146,18 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     expect(await process('b').claim(1, undefined, '{[0,1)}')).toHaveLength(1)
   })
 
-  test('that is split leaves its deaths to each of its messages', async () => {
+  test('that is split leaves its crashes to each of its messages', async () => {
     const { id } = await begin('a')
     await vanish()
     const held = await goOn('b', id)
     expect(await process('b').split(held, id, { delayMs: 0, code: 'interrupted' })).toBe(true)
     expect(await process('b').claim(1, undefined, '{[0,1)}')).toEqual([])
-    expect(await process('b').find()).toEqual([{ deaths: 1, turns: 1 }])
+    expect(await process('b').find()).toEqual([{ crashes: 1, turns: 1 }])
     const alone = await claim('c', '{[1,2)}')
     const next = randomUUID()
     expect(await process('c').open(alone, { ...newTurn(next, alone), parentTurn: id }, [])).toBe(true)
     await vanish()
-    expect((await claim('d')).openTurn).toMatchObject({ id: next, deaths: 2 })
+    expect((await claim('d')).openTurn).toMatchObject({ id: next, crashes: 2 })
   })
 })
 
@@ -170,7 +170,7 @@ function newTurn(id: string, held: HeldLane) {
     isNewSession: true,
     keeping: null,
     parentTurn: null,
-    goesOn: false,
+    continuesTurn: false,
     history: null,
     principal: 'p',
     runId: null,

@@ -8,7 +8,7 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const fill = statement(
   'test_fill',
-  `insert into tasks (id, tenant, connection, agent, owner, context_id, conversation_id, state, state_at, dialect, said)
+  `insert into tasks (id, tenant, connection, agent, owner, context_id, conversation_id, state, state_at, dialect, status_message)
    select gen_random_uuid(), 'default', 'peer/main', 'demo', 'test:' || (n % 2), 'c' || n, gen_random_uuid(), 'completed',
      now() - n * interval '1 second', '1.0', case when n % 10 = 1 then '{"direct":true}' else '{"parts":[]}' end::jsonb
    from generate_series(1, 20000) n`,

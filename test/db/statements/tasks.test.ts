@@ -202,7 +202,7 @@ function turnFor(lane: HeldLane, inboxId: string, taskId: string | null): NewTur
     keeping: null,
     isNewSession: lane.sessionId === null,
     parentTurn: null,
-    goesOn: false,
+    continuesTurn: false,
     history: null,
     principal: alice,
     runId: null,

@@ -88,7 +88,7 @@ describeOnDatabase('two tenants in one database', (database) => {
     await accept('globex', { state: 'ignored' })
     await database().query(statement('test_age', "update inbox set ended_at = now() - interval '1 hour'"), [])
     const signs = await createHealthStore(database(), 'acme', policy).read()
-    expect(signs.filter(({ kind }) => kind === 'message')).toMatchObject([{ ever: 1 }])
+    expect(signs.filter(({ kind }) => kind === 'message')).toMatchObject([{ total: 1 }])
     expect(await createSweepStore(database(), 'acme').sweep(policy)).toBeGreaterThan(0)
     expect(await createReceiptStore(database(), 'acme').books()).toEqual([])
     expect(await createReceiptStore(database(), 'globex').books()).toMatchObject([{ ignored: 1 }])
@@ -129,7 +129,7 @@ const unkept = statement(
   'test_unkept',
   `with lane as (
      insert into lanes (conversation_id, tenant, connection, pending) values ($1, 'globex', 'test', 0) returning 1)
-   insert into sessions (id, tenant, connection, conversation_id, agent, is_kept, expires_at, last_activity_at)
+   insert into sessions (id, tenant, connection, conversation_id, agent, is_retained, expires_at, last_activity_at)
    select $1, 'globex', 'test', $1, 'demo', false, now() - interval '1 hour', now() - interval '1 hour' from lane`,
 )
 

@@ -22,7 +22,7 @@ const lane = statement(
   'select pending, holder, epoch::float8 as epoch, turn_id is not null as open from lanes',
 )
 const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
-const states = statement('test_states', 'select state, solo, attempts from inbox order by seq')
+const states = statement('test_states', 'select state, runs_alone as "runsAlone", attempts from inbox order by seq')
 const histories = statement('test_histories', 'select attempt, history from turns order by started_at')
 
 describeOnDatabase('the turn queue', (database) => {
@@ -186,7 +186,7 @@ describeOnDatabase('the turn queue', (database) => {
     const turn = await open(workerA(), held)
     expect(await workerA().split(held, turn.id, { delayMs: 0, code: 'agent_failed' })).toBe(true)
     const next = await claimOne(workerA())
-    expect(next.messages.map((row) => [row.messageId, row.solo, row.parentTurn])).toEqual([
+    expect(next.messages.map((row) => [row.messageId, row.runsAlone, row.parentTurn])).toEqual([
       ['c1.a', true, turn.id],
       ['c1.b', true, turn.id],
     ])
@@ -230,7 +230,7 @@ describeOnDatabase('the turn queue', (database) => {
     const second = await claimOne(workerB())
     expect(await workerB().release(second, 0, 'stopping')).toBe(true)
     // Only the end of the first one stands there.
-    expect(await database().query(histories, [])).toMatchObject([{ attempt: 1, history: [{ what: 'died' }] }])
+    expect(await database().query(histories, [])).toMatchObject([{ attempt: 1, history: [{ what: 'crashed' }] }])
   })
 
   test('does not claim a lane that is paused or taken over by a person', async () => {
@@ -295,7 +295,7 @@ function newTurn(held: HeldLane): NewTurn {
     isNewSession: true,
     keeping: null,
     parentTurn: null,
-    goesOn: false,
+    continuesTurn: false,
     history: null,
     principal: 'test:alice',
     runId: null,

@@ -9,8 +9,8 @@ import { aMessage } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const host = 'https://gateway.example'
-const age = statement('test_age', `update caller_chains set created_at = now() - interval '3 days'`)
-const all = statement('test_chains', 'select root, agent, depth from caller_chains')
+const age = statement('test_age', `update call_chains set created_at = now() - interval '3 days'`)
+const all = statement('test_chains', 'select root, agent, depth from call_chains')
 
 describeOnDatabase('a chain of callers', (database) => {
   const admit = (caller: Partial<CallerContext> | undefined, agent = 'demo', tenant = 'default') => {

@@ -47,7 +47,7 @@ afterEach(() => home.close())
 
 const file = (name: string): string => join(home.folder, name)
 const texts = (): readonly string[] => home.telegram.sent.map(({ text }) => text)
-const deaths = async (): Promise<number> => {
+const crashes = async (): Promise<number> => {
   const { stdout } = await home.parley(['explain', '1'])
   return stdout.split('\n').filter((line) => / Died /.test(line)).length
 }
@@ -85,7 +85,7 @@ test('a turn that killed the gateway goes on beside it, on its embedded database
   await writeFile(file('go'), '')
   await until(60_000, () => (texts().length > 0 ? true : undefined))
   expect(texts()).toEqual(['ordered in internal:suspects'])
-  expect(await deaths()).toBe(1)
+  expect(await crashes()).toBe(1)
   await until(30_000, () => (isAlive(child) ? undefined : true))
   await gateway.stop()
   expect(gateway.output()).toContain('turn_suspected')
@@ -101,7 +101,7 @@ test.each(['stop', 'kill'] as const)(
     const next = await home.start()
     await until(90_000, () => (texts().length > 0 ? true : undefined))
     expect(texts()).toEqual(['ordered in internal:suspects'])
-    expect(await deaths()).toBe(1)
+    expect(await crashes()).toBe(1)
     await next.stop()
   },
 )

@@ -24,7 +24,7 @@ const grant = statement(
 )
 const fates = statement(
   'test_fates',
-  `select x.message_id as id, x.state, x.reason, x.principal, x.turn_id is not null and t.kind <> 'door' as "isInTurn"
+  `select x.message_id as id, x.state, x.reason, x.principal, x.turn_id is not null and t.kind <> 'access_challenge' as "isInTurn"
    from inbox x left join turns t on t.id = x.turn_id order by x.seq`,
 )
 const transcript = statement('test_transcript', 'select envelope::text as line from messages')

@@ -11,8 +11,8 @@ const sign = (changes: Partial<HealthSample>): HealthSample => ({
   connection: 'c/default',
   state: 'answered',
   reason: '',
-  standing: 1,
-  ever: 1,
+  current: 1,
+  total: 1,
   oldestMs: null,
   lastMs: null,
   ...changes,
@@ -54,7 +54,7 @@ describe('vital signs as metrics', () => {
     readPrometheusText(formatPrometheus(healthMetrics(signs, connections)))
 
   test('are the books, with zeros for what has not happened yet', () => {
-    const books = read([sign({ standing: 3, ever: 5 })], ['c/default', 'd/default']).get('parley_messages')
+    const books = read([sign({ current: 3, total: 5 })], ['c/default', 'd/default']).get('parley_messages')
     const shown = books?.samples.map(({ labels, value }) => `${labels['connection']} ${labels['state']} ${value}`)
     expect(shown).toContain('c/default answered 3')
     expect(shown).toContain('c/default dead 0')

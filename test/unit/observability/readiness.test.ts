@@ -10,8 +10,8 @@ const sign = (changes: Partial<HealthSample>): HealthSample => ({
   connection: 'c/default',
   state: 'answered',
   reason: '',
-  standing: 1,
-  ever: 1,
+  current: 1,
+  total: 1,
   oldestMs: null,
   lastMs: null,
   ...changes,
@@ -33,7 +33,7 @@ const full = (fullMs: number) => () => ({
   holders: [{ agent: 'a', connection: 'c/default', used: 2, oldestMs: 70_000, fullMs }],
 })
 const fullShare = (fullMs: number) => () => ({ ...full(fullMs)(), slots: 3, fullMs: null })
-const due = async () => [sign({ kind: 'lane', state: 'due', standing: 3 })]
+const due = async () => [sign({ kind: 'lane', state: 'due', current: 3 })]
 const problems = async (changes: Partial<ReadinessDeps>) =>
   (await readReadiness({ ...well, ...changes })).problems.map((problem) => problem.code)
 
@@ -127,10 +127,10 @@ test('names the statement and its SQLSTATE, once where probe and work met the sa
 test('shows ages and open work of every connection, and the worst of all', async () => {
   const signs = [
     sign({ lastMs: 9_000 }),
-    sign({ state: 'queued', standing: 3, oldestMs: 4_000, lastMs: 2_000 }),
+    sign({ state: 'queued', current: 3, oldestMs: 4_000, lastMs: 2_000 }),
     sign({ kind: 'call', state: 'delivered', lastMs: 7_000 }),
-    sign({ kind: 'call', state: 'retry', standing: 2, oldestMs: 61_000 }),
-    sign({ kind: 'call', state: 'unknown', standing: 5, lastMs: 1 }),
+    sign({ kind: 'call', state: 'retry', current: 2, oldestMs: 61_000 }),
+    sign({ kind: 'call', state: 'unknown', current: 5, lastMs: 1 }),
   ]
   const { detail } = await readReadiness({ ...well, readSigns: async () => signs })
   expect(detail).toMatchObject({ lastInboundAge: 2, lastOutboundAge: 7, lag: 61, loops: { turns: 0.01 } })

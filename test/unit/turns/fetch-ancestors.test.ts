@@ -42,7 +42,7 @@ test('is three posts at most, the nearest, and so much of each', async () => {
   expect(shown.map(({ content }) => content)).toEqual(['2', '3', '4'].map((id) => `${id.repeat(4000)} […]`))
   expect(shown[0]).toMatchObject({
     role: 'user',
-    metadata: { overheard: true, message_id: '2', sender: { address: '@bob@example.com', verified: false } },
+    metadata: { ambient: true, message_id: '2', sender: { address: '@bob@example.com', verified: false } },
   })
 })
 

@@ -94,7 +94,7 @@ describeOnPostgres('a backup', (adminUrl) => {
     const report = await restore(file, into)
     const [before, after] = [await readTables(from.url), await readTables(into.url)]
     expect(before['inbox']).toHaveLength(120)
-    expect(before['tally_changes']?.length).toBe(40)
+    expect(before['counter_changes']?.length).toBe(40)
     expect({ ...after, audit_log: [] }).toEqual({ ...before, audit_log: [] })
     expect(await books(into)).toEqual(await books(from))
     expect(after['audit_log']).toEqual([expect.stringContaining('\tdatabase.restore\tdone\t')])
@@ -131,7 +131,7 @@ describeOnPostgres('a backup', (adminUrl) => {
     const [from, into] = [await scene.used(), await scene.fresh()]
     await withSql(from.url, async (sql) => {
       await sql`insert into connection_limits (tenant, connection, scope) select 'a', 'first', n::text from generate_series(1, 20000) n`
-      await sql`insert into closed_places (tenant, connection, place, changed_at) select 'a', 'last', n::text, now() from generate_series(1, 20000) n`
+      await sql`insert into room_status (tenant, connection, room, changed_at) select 'a', 'last', n::text, now() from generate_series(1, 20000) n`
     })
     let isDone = false
     let written = 0
@@ -143,7 +143,7 @@ describeOnPostgres('a backup', (adminUrl) => {
         const mark = `t${written}`
         await sql.begin(async (tx) => {
           await tx`insert into connection_limits (tenant, connection, scope) values ('pair', 'first', ${mark})`
-          await tx`insert into closed_places (tenant, connection, place, changed_at) values ('pair', 'last', ${mark}, now())`
+          await tx`insert into room_status (tenant, connection, room, changed_at) values ('pair', 'last', ${mark}, now())`
         })
       }
     })
@@ -156,7 +156,7 @@ describeOnPostgres('a backup', (adminUrl) => {
       first: (await sql`select scope as mark from connection_limits where tenant = 'pair' order by 1`).map(
         (row) => row['mark'],
       ),
-      last: (await sql`select place as mark from closed_places where tenant = 'pair' order by 1`).map(
+      last: (await sql`select room as mark from room_status where tenant = 'pair' order by 1`).map(
         (row) => row['mark'],
       ),
     }))

@@ -62,7 +62,7 @@ describeOnDatabase('followers of an agent', (database) => {
     expect(text).toMatch(new RegExp(`^AGENT +ACTOR +SINCE\\ndemo +${alice.id} +\\S+Z$`))
     await expect(command(desk, 'requests', 'accept', { actor: alice.id })).rejects.toMatchObject({ code: 'not_found' })
     expect(await database().query(rows, [])).toEqual([
-      { kind: 'remains', reason: 'follow_requested' },
+      { kind: 'rejected_event', reason: 'follow_requested' },
       { kind: 'operation', reason: 'follow_accepted' },
     ])
   })

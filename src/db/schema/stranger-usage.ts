@@ -4,8 +4,8 @@ import { connection, tenant } from './columns.ts'
 
 const countColumn = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0)
 
-export const strangers = pgTable(
-  'strangers',
+export const strangerUsage = pgTable(
+  'stranger_usage',
   {
     tenant: tenant(),
     connection: connection(),
@@ -15,8 +15,8 @@ export const strangers = pgTable(
     kind: text('kind').notNull(),
     messages: countColumn('messages'),
     /** Bytes as they came, and as they are kept. */
-    received: countColumn('received'),
-    stored: countColumn('stored'),
+    receivedBytes: countColumn('received_bytes'),
+    storedBytes: countColumn('stored_bytes'),
     /** Messages beyond the day's share: answered, and not kept. */
     refused: countColumn('refused'),
   },
