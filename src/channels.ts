@@ -11,7 +11,7 @@ import { telegramChannel } from '../adapters/telegram/index.ts'
 import { telegramCommands } from '../adapters/telegram/setup.ts'
 import type { ChannelCommands, ChannelDefinition } from './contract/index.ts'
 
-export { type A2aOptions, a2a } from '../adapters/a2a/index.ts'
+export { type A2aAgentOptions, type A2aOptions, a2a, a2aAgent } from '../adapters/a2a/index.ts'
 export { type ActivityPubOptions, activitypub } from '../adapters/activitypub/index.ts'
 export { type EmailOptions, email } from '../adapters/email/index.ts'
 export { type SlackOptions, slack } from '../adapters/slack/index.ts'

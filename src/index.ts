@@ -31,15 +31,15 @@ export {
 } from './agents/messages.ts'
 export { openAiCompatible } from './agents/models/openai-compatible.ts'
 export { runtimeToolPolicy } from './agents/policy/tool-policy.ts'
-export type { A2aAgentOptions } from './agents/remote/options.ts'
-export { a2aAgent } from './agents/remote/remote-agent.ts'
 export { gatherTools, type ToolSource, tierTools } from './agents/tools/catalog.ts'
 export { defineTool, type Tool } from './agents/tools/define-tool.ts'
 export { approvalRequired, runtimeToolPending, ToolError } from './agents/tools/tool.ts'
 export {
+  type A2aAgentOptions,
   type A2aOptions,
   type ActivityPubOptions,
   a2a,
+  a2aAgent,
   activitypub,
   type EmailOptions,
   email,

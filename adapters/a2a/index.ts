@@ -30,6 +30,9 @@ import { createPageTokens } from './server/call.ts'
 import { createA2aServer, createA2aWebFinger, rootPaths } from './server/serve.ts'
 import { verifyA2a } from './verify.ts'
 
+export type { A2aAgentOptions } from './client/options.ts'
+export { a2aAgent } from './client/remote-agent.ts'
+
 /** The connection of the environment, and the one whose documents lie below /.well-known. */
 const defaultPath = '/a2a'
 

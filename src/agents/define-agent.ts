@@ -1,24 +1,23 @@
 // defineAgent: an agent as a function, or a model with tools that the loop runs.
-import type { NormalizedMessage } from '../contract/index.ts'
+import type { AgentReply, NormalizedMessage, RemoteAgent } from '../contract/index.ts'
 import { type AgentFacts, invalidAgent, readAgentFacts } from './agent-settings.ts'
-import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
+import type { AgentContext, Signal, SignalContext } from './context.ts'
 import { type McpServer, readMcpServers } from './mcp/mcp-server.ts'
 import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
 import { findModelProbe, type ModelProbe } from './models/openai-compatible.ts'
 import { resolveAction } from './policy/action-policy.ts'
 import { isWriteTool } from './policy/tool-policy.ts'
-import { type CancelRemoteTask, isRemoteAgent, type RemoteAgent } from './remote/remote-agent.ts'
+import { isRemoteAgent, runRemoteAgent } from './remote-agents.ts'
 import type { Tool } from './tools/define-tool.ts'
 
+export type { AgentReply, StepContext } from '../contract/index.ts'
 export type {
   AgentContext,
-  AgentReply,
   ClientToolReport,
   SharedState,
   Signal,
   SignalContext,
-  StepContext,
 } from './context.ts'
 
 /** A function of its own. */
@@ -46,7 +45,7 @@ export type Agent = Readonly<FunctionAgentDefinition> & {
   /** Its models whose servers can be asked how they stand. */
   readonly modelProbes?: readonly ModelProbe[]
   /** Of a remote agent: cancels what a stopped run left behind there. */
-  readonly recall?: CancelRemoteTask
+  readonly cancelRemote?: RemoteAgent['cancel']
 }
 
 const functionKeys = ['run', 'onSignal']
@@ -61,7 +60,8 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
   if (isRemote(definition)) {
     const { model, ...facts } = definition
     readAgentFacts(facts, [])
-    return Object.freeze({ ...facts, run: model, recall: model.recall })
+    const run: Agent['run'] = (message, context) => runRemoteAgent(model, message, context)
+    return Object.freeze({ ...facts, run, cancelRemote: model.cancel })
   }
   const facts = readAgentFacts(definition, modelAgentKeys)
   const problems = [

@@ -1,5 +1,6 @@
 // An agent behind an HTTP endpoint: it is sent the message, signed, and answers with a response or a stream of server-sent events.
 import {
+  type AgentReply,
   GatewayError,
   type NormalizedMessage,
   type NormalizedResponse,
@@ -7,8 +8,8 @@ import {
   type Secret,
 } from '../contract/index.ts'
 import { toHex, webHmac } from '../lib/index.ts'
-import type { AgentContext, AgentReply } from './context.ts'
-import { chainReply } from './remote/reply.ts'
+import type { AgentContext } from './context.ts'
+import { chainEndReply } from './remote-agents.ts'
 
 export type HttpAgentOptions = {
   readonly secret: Secret
@@ -28,7 +29,7 @@ export function httpAgent(url: string, options: HttpAgentOptions) {
     const next = await context.elsewhere.next(undefined)
     if (!next.ok) {
       context.emit('remote_refused', { code: next.code })
-      return chainReply(next.code)
+      return chainEndReply(next.code)
     }
     const answer = await context.step(
       'http-agent',

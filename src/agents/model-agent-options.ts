@@ -9,7 +9,7 @@ import type { McpServerConfig } from './mcp/mcp-server.ts'
 import type { RetryOptions } from './models/failover.ts'
 import type { Model } from './models/model.ts'
 import type { OutputSchema } from './models/structured-output.ts'
-import { isRemoteAgent } from './remote/remote-agent.ts'
+import { isRemoteAgent } from './remote-agents.ts'
 import type { Tool } from './tools/define-tool.ts'
 import type { PreToolMediator } from './tools/mediate.ts'
 

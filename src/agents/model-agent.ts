@@ -1,9 +1,9 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
 import type { LanguageModel } from 'ai'
-import type { Envelope, ErrorSource, Fields, Json, NormalizedMessage } from '../contract/index.ts'
+import type { AgentReply, Envelope, ErrorSource, Fields, Json, NormalizedMessage } from '../contract/index.ts'
 import { asFields } from '../lib/index.ts'
 import { compact, compactionPolicy, type Summarizer } from './compaction.ts'
-import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
+import type { AgentContext, Signal, SignalContext } from './context.ts'
 import type { ConversationResult } from './loop/conversation-result.ts'
 import { withWatcher } from './loop/events.ts'
 import { steeredType, stopCause } from './loop/interrupts.ts'

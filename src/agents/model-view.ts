@@ -9,7 +9,7 @@ import type { SharedState, SignalContext } from './context.ts'
 import type { HistoryInput } from './history-window.ts'
 import { textLine } from './messages.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
-import { isRemoteTaskLine } from './remote/remembered-task.ts'
+import { isRemoteTaskLine } from './remote-agents.ts'
 import { defineTool, type Tool } from './tools/define-tool.ts'
 
 type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts' | 'ambient'>

@@ -1,6 +1,7 @@
 // Replies of an agent: what it returned, as a NormalizedResponse (undefined: it chose to say nothing), and the texts for runs that
 // ended otherwise.
 import {
+  type AgentReply,
   agentResponseSchema,
   type CommandForm,
   GatewayError,
@@ -14,7 +15,6 @@ import {
 import { isPlainObject } from '../lib/index.ts'
 import { questionPart } from './approvals/approval-messages.ts'
 import type { PendingAction } from './approvals/pending-action.ts'
-import type { AgentReply } from './context.ts'
 import type { ConversationResult, OutcomeStatus } from './loop/conversation-result.ts'
 import type { StopCause } from './loop/interrupts.ts'
 import { type EffectAccount, nothingDone } from './steps.ts'

@@ -1,8 +1,15 @@
 // ctx.step: an effect that happens once, journaled. Started is committed before it, finished after it.
-import { GatewayError, isGatewayError, type Json, type StoreWithRetry } from '../contract/index.ts'
+import {
+  GatewayError,
+  isGatewayError,
+  type Json,
+  type StepContext,
+  type StepOptions,
+  type StoreWithRetry,
+} from '../contract/index.ts'
 import type { JournalStore, RecordedStep, StepAddress, StepEnd, StepState } from '../db/journal.ts'
 import { asFields, sortedJson } from '../lib/index.ts'
-import type { AgentContext, StepContext, StepOptions } from './context.ts'
+import type { AgentContext } from './context.ts'
 
 export type StepDeps = {
   readonly journal: JournalStore

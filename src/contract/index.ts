@@ -227,6 +227,18 @@ export type {
 export { probeOwnAddress, probeReport, probeState, unreachableAddress, worstProblem, wrongAnswer } from './probe.ts'
 export { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
 export type { ChannelRecord, ProtocolReply, RecordFacts, Records, RecordWrite } from './records.ts'
+export type {
+  AgentFiles,
+  AgentReply,
+  RemoteAccess,
+  RemoteAgent,
+  RemoteCallContext,
+  RemoteHop,
+  RemoteMemory,
+  RunContext,
+  StepContext,
+  StepOptions,
+} from './remote-agent.ts'
 export type { ClientFacts, ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
 export { agentResponseSchema, normalizedResponseSchema } from './response.ts'
 export type {

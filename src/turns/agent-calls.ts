@@ -4,7 +4,7 @@
 import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agents/agent-calls.ts'
 import type { ApprovalWish, AskedApproval, Pauses } from '../agents/approvals/pauses.ts'
 import type { Agent, AgentContext, Signal } from '../agents/define-agent.ts'
-import { isRemoteTaskLine, waitingTaskLines } from '../agents/remote/remembered-task.ts'
+import { isRemoteTaskLine, waitingTaskLines } from '../agents/remote-agents.ts'
 import { completeReply } from '../agents/reply.ts'
 import {
   type Envelope,

@@ -25,10 +25,12 @@ export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: 
   await Promise.all(
     calls.map(async ({ prefix, opened, asked }) => {
       const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
-      if (agent?.recall === undefined) return
+      if (agent?.cancelRemote === undefined) return
       const standing = { agent: agent.slug, chain: scene.chain, root: turn.id }
-      const elsewhere = createRemoteAgentCaller(deps, scene.lease, standing)
-      const isTold = await agent.recall({ opened, asked }, { elsewhere, signal }).then(
+      const { fetch, guarded, next } = createRemoteAgentCaller(deps, scene.lease, standing)
+      const hop = await next()
+      const access = { fetch, guarded, headers: hop.ok ? hop.headers : {}, signal }
+      const isTold = await agent.cancelRemote({ opened, asked }, access).then(
         () => true,
         () => false,
       )

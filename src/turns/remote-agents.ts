@@ -1,6 +1,6 @@
 // Access to remote agents for one turn: a fetch under this turn's lease, and our place in the call chain as the next agent is
 // told it.
-import type { NextHop, RemoteAccess } from '../agents/context.ts'
+import type { NextHop, RemoteCaller } from '../agents/context.ts'
 import { type CallerContext, parseAddress, type SafeFetch } from '../contract/index.ts'
 import { callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
@@ -23,7 +23,7 @@ export function createRemoteAgentCaller(
   deps: RemoteAgentDeps,
   lease: TurnLease,
   standing: ChainPosition,
-): RemoteAccess {
+): RemoteCaller {
   return {
     fetch: leasedFetch(lease, deps.fenceFetch(lease.isHeld)),
     guarded: fetchWhileLeased(deps.guardedFetch, lease),
@@ -39,9 +39,9 @@ export function createRemoteAgentCaller(
 /** The same for another agent of ours that was asked in between: one place further. */
 export function remoteCallerForAgent(
   deps: Pick<GatewayDeps, 'host'>,
-  given: RemoteAccess,
+  given: RemoteCaller,
   standing: ChainPosition,
-): RemoteAccess {
+): RemoteCaller {
   return { ...given, next: (address) => resolveNextHop(deps.host, standing, address) }
 }
 

@@ -1,6 +1,7 @@
 // Files of a turn: downloaded from the platform before the agent runs, stored, and given to the agent with signed URLs.
-import type { AgentContext, AgentFiles } from '../agents/context.ts'
+import type { AgentContext } from '../agents/context.ts'
 import {
+  type AgentFiles,
   GatewayError,
   type HistoricalMessage,
   type InboundEvent,

@@ -1,9 +1,9 @@
 // The agent of the crash tests `steps` and `cancel`: a model with tools that act on the tool stub: one takes keys, one does not,
 // one is asked about first.
 import * as z from 'zod'
+import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
-import { a2aAgent } from '../../src/agents/remote/remote-agent.ts'
 import { defineTool, type Tool } from '../../src/agents/tools/define-tool.ts'
 import type { EffectBody } from './tool-stub.ts'
 

@@ -1,8 +1,8 @@
 // An agent that does what the words of a message say, for tests of the ways to see its work.
 
-import type { AgentContext, AgentReply } from '../../src/agents/context.ts'
+import type { AgentContext } from '../../src/agents/context.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
-import { type NormalizedMessage, textOf, textPart } from '../../src/contract/index.ts'
+import { type AgentReply, type NormalizedMessage, textOf, textPart } from '../../src/contract/index.ts'
 
 export type ObedientAgent = {
   readonly agent: Agent

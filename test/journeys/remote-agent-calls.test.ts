@@ -1,8 +1,8 @@
 // An agent elsewhere as the sibling of one here: asked by call and by tool, once, within the chain of agents (CH-02 to CH-08).
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import type { Model } from '../../src/agents/models/model.ts'
-import { a2aAgent } from '../../src/agents/remote/remote-agent.ts'
 import { isGatewayError, textOf } from '../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'
 import { carriedChain, payloadWithChain } from '../../src/turns/call-chain.ts'

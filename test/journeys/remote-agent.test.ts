@@ -2,9 +2,9 @@
 // asked twice.
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { A2aAgentOptions } from '../../adapters/a2a/client/options.ts'
+import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import type { A2aAgentOptions } from '../../src/agents/remote/options.ts'
-import { a2aAgent } from '../../src/agents/remote/remote-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { statement } from '../../src/db/client.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'

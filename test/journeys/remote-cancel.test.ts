@@ -1,7 +1,7 @@
 // A run is stopped, and its process dies before the agent elsewhere is told: whoever takes the turn up calls the task off.
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
-import { a2aAgent } from '../../src/agents/remote/remote-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { type RemotePeerStub, startRemotePeer, taskOf, withResult, withStream } from '../doubles/remote-peer.ts'

@@ -1,8 +1,8 @@
 // Our client beside the SDK's own server (OU-02): both versions, both bindings, with streams and without.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { A2aAgentOptions } from '../../../adapters/a2a/client/options.ts'
+import { a2aAgent } from '../../../adapters/a2a/client/remote-agent.ts'
 import { type Agent, defineAgent } from '../../../src/agents/define-agent.ts'
-import type { A2aAgentOptions } from '../../../src/agents/remote/options.ts'
-import { a2aAgent } from '../../../src/agents/remote/remote-agent.ts'
 import type { Database } from '../../../src/db/client.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../../doubles/test-gateway.ts'

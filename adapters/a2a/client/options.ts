@@ -1,5 +1,5 @@
 // Options of a remote agent, checked when the configuration is read.
-import { formatAddress, GatewayError, parseAddress, type Secret, secret } from '../../contract/index.ts'
+import { formatAddress, GatewayError, parseAddress, type Secret, secret } from '../../../src/contract/index.ts'
 import { type CardTrust, readTarget, type Target } from './agent-card.ts'
 import type { EgressPolicy, OriginHeaders } from './client.ts'
 import { defaultLimits, type RemoteLimits } from './read-body.ts'

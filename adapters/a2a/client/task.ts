@@ -1,5 +1,5 @@
 // Tasks, messages and events of a remote agent, in our own words. No wire name gets in here.
-import type { Json } from '../../contract/index.ts'
+import type { Json } from '../../../src/contract/index.ts'
 
 /** `unknown` is a state from the future: it is waited out like one that works. */
 export type RemoteState =

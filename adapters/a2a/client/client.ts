@@ -1,8 +1,7 @@
 // The client of a remote agent: the operations of one of its interfaces. Answers are values, whatever else is a RemoteFault.
 
-import type { SafeFetchResult, Secret } from '../../contract/index.ts'
-import { createUnpinnedFetch } from '../../lib/index.ts'
-import type { RemoteAccess } from '../context.ts'
+import type { RemoteAccess, SafeFetchResult, Secret } from '../../../src/contract/index.ts'
+import { createUnpinnedFetch } from '../../../src/lib/index.ts'
 import { type FaultCode, isRemoteFault, RemoteFault } from './fault.ts'
 import { type Allowance, isEventStream, type RemoteLimits, readFrames, readRemoteJson } from './read-body.ts'
 import { httpFault, readEvent, readRemoteTask, readSent, readTasks, rpcResult } from './read-wire.ts'

@@ -1,6 +1,6 @@
 // Reads the body of a remote agent's answer within bounds of size and time: as JSON, or as the events of a stream.
-import type { Fields } from '../../contract/index.ts'
-import { parseBoundedJson } from '../../lib/index.ts'
+import type { Fields } from '../../../src/contract/index.ts'
+import { parseBoundedJson } from '../../../src/lib/index.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
 import { malformedAnswer } from './read-wire.ts'
 

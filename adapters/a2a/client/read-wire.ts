@@ -1,7 +1,7 @@
 // Parses A2A answers. One tolerant reader for both versions and both bindings; whatever does not fit is malformed, from every
 // peer.
-import type { Fields, Json } from '../../contract/index.ts'
-import { asFields, isPlainObject, ownField, toJson } from '../../lib/index.ts'
+import type { Fields, Json } from '../../../src/contract/index.ts'
+import { asFields, isPlainObject, ownField, toJson } from '../../../src/lib/index.ts'
 import { type FaultCode, RemoteFault } from './fault.ts'
 import {
   chainRefusals,

@@ -1,8 +1,8 @@
 // A card is trusted when an issuer the operator named has signed it, in either reading of the section on signing (CD-11 to CD-13).
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isSignedBy } from '../../../../src/agents/remote/agent-card.ts'
-import type { Fields } from '../../../../src/contract/index.ts'
+import { isSignedBy } from '../../../../../adapters/a2a/client/agent-card.ts'
+import type { Fields } from '../../../../../src/contract/index.ts'
 
 const card: Fields = {
   version: '1',

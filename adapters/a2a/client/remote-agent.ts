@@ -1,14 +1,13 @@
 // An agent outside this gateway, spoken to over A2A: found by its card, asked once, followed until its task rests. What a crash
 // must not lose is a step of the journal: whom we ask under which ids, the task that came of it, and its answer.
-import type { NormalizedMessage } from '../../contract/index.ts'
-import { isPlainObject } from '../../lib/index.ts'
-import type { AgentContext, AgentReply, RemoteAccess } from '../context.ts'
+import type { AgentReply, NormalizedMessage, RemoteAgent, RemoteCallContext } from '../../../src/contract/index.ts'
+import { isPlainObject } from '../../../src/lib/index.ts'
 import type { CardCache } from './agent-card.ts'
 import { answerStep, askStep, type Opened, openCall, openStep, type RemoteCall } from './call.ts'
 import { createEgress, createRemoteClient } from './client.ts'
 import { type A2aAgentOptions, type RemotePeer, readPeer } from './options.ts'
-import { remoteTaskLine } from './remembered-task.ts'
-import { chainReply, type Outcome, replyFromOutcome } from './reply.ts'
+import { rememberTask } from './remembered-task.ts'
+import { type Outcome, replyFromOutcome } from './reply.ts'
 import { findSentTask, type Plan } from './send-and-follow.ts'
 import { waitFingerprint } from './task.ts'
 import type { RemoteInterface } from './wire.ts'
@@ -20,31 +19,28 @@ import type { RemoteInterface } from './wire.ts'
 export function a2aAgent(target: string, options: A2aAgentOptions = {}): RemoteAgent {
   const peer = readPeer(target, options)
   const shelf: CardCache = {}
-  const runRemote = (message: NormalizedMessage, context: AgentContext) =>
-    callRemoteAgent(peer, shelf, message, context)
-  const cancelRemote: CancelRemoteTask = (left, means) => cancelRemoteTask(peer, left, means)
-  return Object.assign(runRemote, { isAgent: true as const, recall: cancelRemote })
+  return {
+    isAgent: true,
+    ...(peer.target.kind === 'address' ? { address: peer.target.address } : {}),
+    run: (message, context) => callRemoteAgent(peer, shelf, message, context),
+    cancel: (left, access) => cancelRemoteTask(peer, left, access),
+  }
 }
 
 async function callRemoteAgent(
   peer: RemotePeer,
   shelf: CardCache,
   message: NormalizedMessage,
-  context: AgentContext,
+  context: RemoteCallContext,
 ): Promise<AgentReply> {
-  const next = await context.elsewhere.next(peer.target.kind === 'address' ? peer.target.address : undefined)
-  if (!next.ok) {
-    context.emit('remote_refused', { code: next.code })
-    return chainReply(next.code)
-  }
-  if (context.budgets?.spent() !== undefined)
+  if (context.isSpent?.() === true)
     return replyFromOutcome({ kind: 'failed', code: 'budget_exceeded' }, plainTextAuthor(context))
-  const call = openCall(peer, context, next)
+  const call = openCall(peer, context)
   try {
     const opened = await openStep(call, shelf, message)
-    if (opened.kind === 'failed') return rememberAndReply(call, opened, opened)
+    if (opened.kind === 'failed') return reportAndReply(call, opened, opened)
     const outcome = await askAndReply(call, opened, message)
-    return rememberAndReply(call, opened, outcome)
+    return reportAndReply(call, opened, outcome)
   } catch (error) {
     await call.stopRemote()
     throw error
@@ -63,7 +59,7 @@ async function askAndReply(
   const { plan } = opened
   if (asked.said.kind === 'message') {
     const contextId = asked.said.message.contextId ?? plan.contextId
-    call.context.record([remoteTaskLine(call.context.agent, { at: asked.at, contextId, state: 'completed' })])
+    call.context.remember(rememberTask({ at: asked.at, contextId, state: 'completed' }))
     return asked.said
   }
   const { task } = asked.said
@@ -73,11 +69,11 @@ async function askAndReply(
     outcome.kind === 'task'
       ? { state: outcome.task.state, wait: waitFingerprint(outcome.task) }
       : { state: 'failed' as const }
-  call.context.record([remoteTaskLine(call.context.agent, { at: asked.at, contextId, taskId: task.id, ...reached })])
+  call.context.remember(rememberTask({ at: asked.at, contextId, taskId: task.id, ...reached }))
   return outcome
 }
 
-function rememberAndReply({ context }: RemoteCall, opened: Opened, outcome: Outcome): AgentReply {
+function reportAndReply({ context }: RemoteCall, opened: Opened, outcome: Outcome): AgentReply {
   const state = outcome.kind === 'task' ? { task: outcome.task.id, state: outcome.task.state } : {}
   const code = outcome.kind === 'failed' ? { code: outcome.code } : {}
   context.emit('remote_answered', { kind: outcome.kind, ...state, ...code })
@@ -85,41 +81,22 @@ function rememberAndReply({ context }: RemoteCall, opened: Opened, outcome: Outc
   return replyFromOutcome(outcome, { ...plainTextAuthor(context), writesMarkdown })
 }
 
-function plainTextAuthor({ agent }: AgentContext): { readonly agent: string; readonly writesMarkdown: boolean } {
+function plainTextAuthor({ agent }: RemoteCallContext): { readonly agent: string; readonly writesMarkdown: boolean } {
   return { agent, writesMarkdown: false }
-}
-
-// The loop asks whether an agent is remote or a model; both are functions.
-
-export type RemoteAgent = ((message: NormalizedMessage, context: AgentContext) => Promise<AgentReply>) & {
-  /** It is an agent by itself and no model for the loop. */
-  readonly isAgent: true
-  readonly recall: CancelRemoteTask
-}
-
-export function isRemoteAgent(model: unknown): model is RemoteAgent {
-  return typeof model === 'function' && 'isAgent' in model && model.isAgent === true
 }
 
 // Cancels a remote task whose run was stopped while no process was there to tell the peer: found by what the journal kept.
 
-/** The results of the first two steps of a remote call, as the journal has them; the second is undefined where it has no end. */
-export type JournaledCall = { readonly opened: unknown; readonly asked: unknown }
-
-export type CancelDeps = { readonly elsewhere: RemoteAccess; readonly signal: AbortSignal }
-
-/** Fails where the peer cannot be told. One that never heard of it has nothing to be told. */
-export type CancelRemoteTask = (left: JournaledCall, means: CancelDeps) => Promise<void>
-
 const maxBytes = 4 * 1024 * 1024
 
-async function cancelRemoteTask(peer: RemotePeer, { opened, asked }: JournaledCall, means: CancelDeps): Promise<void> {
-  const { elsewhere, signal } = means
+async function cancelRemoteTask(
+  peer: RemotePeer,
+  { opened, asked }: Parameters<RemoteAgent['cancel']>[0],
+  { headers, signal, ...access }: Parameters<RemoteAgent['cancel']>[1],
+): Promise<void> {
   const plan = journaledPlan(opened)
   if (plan === undefined) return
-  const next = await elsewhere.next()
-  const egress = createEgress(peer.egress, elsewhere)
-  const headers = next.ok ? next.headers : {}
+  const egress = createEgress(peer.egress, access)
   const cancelClient = (at: RemoteInterface) =>
     createRemoteClient({ egress, limits: peer.limits, headers, signal, allowance: { bytes: maxBytes, events: 1 } }, at)
   const known = journaledTask(asked)

@@ -1,16 +1,17 @@
 // The result of a remote agent as a reply, and parts to and from it. Its answers are passed on as its words; of its faults the
 // person hears only a sentence of ours.
 import {
+  type AgentFiles,
+  type AgentReply,
   isKnownPart,
   maxInlineBytes,
   maxTextLength,
   type NormalizedResponse,
   type Part,
   textPart,
-} from '../../contract/index.ts'
-import { encodeBase64 } from '../../lib/index.ts'
-import { partsText } from '../../markdown/index.ts'
-import type { AgentFiles, AgentReply } from '../context.ts'
+} from '../../../src/contract/index.ts'
+import { encodeBase64 } from '../../../src/lib/index.ts'
+import { partsText } from '../../../src/markdown/index.ts'
 import type { FaultCode } from './fault.ts'
 import {
   artifactsText,
@@ -138,16 +139,6 @@ const endings: Readonly<Record<ChainRefusal, string>> = {
 /** The chain ended further on: the first caller is told why, through every agent in between. */
 function endedReply(code: ChainRefusal): AgentReply {
   const message = endings[code]
-  return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
-}
-
-const chainSentences: Readonly<Record<string, string>> = {
-  'gw:agent_loop': 'I do not pass this on: it comes from the agent I would have to ask.',
-}
-
-/** Why no agent was asked: the chain of agents is at its end, or goes in circles. A plain answer, so that no caller tries again. */
-export function chainReply(code: string): AgentReply {
-  const message = chainSentences[code] ?? 'I do not pass this on: the chain of agents it came through is at its end.'
   return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
 }
 

@@ -1,7 +1,7 @@
 // What an operator says about an agent elsewhere is checked when the configuration is read.
 import { describe, expect, test } from 'vitest'
-import { defineAgent } from '../../../../src/agents/define-agent.ts'
-import { a2aAgent } from '../../../../src/agents/remote/remote-agent.ts'
+import { a2aAgent } from '../../../../../adapters/a2a/client/remote-agent.ts'
+import { defineAgent } from '../../../../../src/agents/define-agent.ts'
 
 describe('an agent elsewhere', () => {
   test.each([
@@ -29,6 +29,6 @@ describe('an agent elsewhere', () => {
   test('has instructions and tools of its own', () => {
     const model = a2aAgent('https://example.org')
     expect(() => defineAgent({ slug: 'far', model, instructions: 'Be kind.' })).toThrow('unknown key "instructions"')
-    expect(defineAgent({ slug: 'far', model }).run).toBe(model)
+    expect(defineAgent({ slug: 'far', model }).cancelRemote).toBe(model.cancel)
   })
 })

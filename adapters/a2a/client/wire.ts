@@ -1,5 +1,5 @@
 // Builds A2A requests (A2A 1.0.1 and 0.3, JSON-RPC and HTTP+JSON). The protocol's names stay in here and in read-wire.ts.
-import type { Json, JsonObject } from '../../contract/index.ts'
+import type { Json, JsonObject } from '../../../src/contract/index.ts'
 import type { RemotePart } from './task.ts'
 
 export type Dialect = '1.0' | '0.3'

@@ -1,8 +1,14 @@
 // One call of a remote agent: what may be read for it, until when, its journaled steps, and how it is cancelled.
 
-import { isGatewayError, type Json, type JsonObject, type NormalizedMessage, type Part } from '../../contract/index.ts'
-import { isPlainObject, sha256OfJson } from '../../lib/index.ts'
-import type { AgentContext, NextHop } from '../context.ts'
+import {
+  isGatewayError,
+  type Json,
+  type JsonObject,
+  type NormalizedMessage,
+  type Part,
+  type RemoteCallContext,
+} from '../../../src/contract/index.ts'
+import { isPlainObject, sha256OfJson } from '../../../src/lib/index.ts'
 import { type CardCache, chooseInterface, discoverCard, type RemoteCard } from './agent-card.ts'
 import { createEgress, createRemoteClient, type Egress, type RemoteClient } from './client.ts'
 import { isRemoteFault, remoteUnavailable } from './fault.ts'
@@ -16,8 +22,7 @@ import type { RemoteInterface } from './wire.ts'
 
 export type RemoteCall = {
   readonly peer: RemotePeer
-  readonly context: AgentContext
-  readonly next: Extract<NextHop, { ok: true }>
+  readonly context: RemoteCallContext
   readonly egress: Egress
   /** Aborts with the turn, with a stop of the run, and when the time for this answer is over. */
   readonly signal: AbortSignal
@@ -39,25 +44,24 @@ const cancelMs = 5_000
 const budgetEveryMs = 1_000
 const namingMs = 2_000
 
-export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<NextHop, { ok: true }>): RemoteCall {
+export function openCall(peer: RemotePeer, context: RemoteCallContext): RemoteCall {
   const { limits } = peer
   const egress = createEgress(peer.egress, context.elsewhere)
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), limits.timeoutMs)
   const watch = setInterval(() => {
-    if (context.budgets?.spent() !== undefined) late.abort()
+    if (context.isSpent?.() === true) late.abort()
   }, budgetEveryMs)
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, context.stop, late.signal, over.signal])
   const naming = createGraceSignal(signal, context.stop, namingMs)
   const allowance = { bytes: limits.maxBytes, events: limits.maxEvents }
   const client = (at: RemoteInterface, means: { signal: AbortSignal; allowance: Allowance }) =>
-    createRemoteClient({ egress, limits, headers: next.headers, ...means }, at)
+    createRemoteClient({ egress, limits, headers: context.hop.headers, ...means }, at)
   let cancel: Parameters<RemoteCall['onStop']>[0] | undefined
   return {
     peer,
     context,
-    next,
     egress,
     signal,
     allowance,
@@ -138,7 +142,7 @@ export type Opened = Failed | { readonly kind: 'plan'; readonly plan: Plan; read
 export async function openStep(call: RemoteCall, shelf: CardCache, message: NormalizedMessage): Promise<Opened> {
   const { context, peer, egress, signal } = call
   const { trust, allows03 } = peer
-  const remembered = rememberedTask(context.transcript, context.agent)
+  const remembered = rememberedTask(context.remembered)
   let isMadeNow = false
   const openWork = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
     isMadeNow = true
@@ -203,10 +207,10 @@ export async function askStep(
   opened: Extract<Opened, { kind: 'plan' }>,
   message: NormalizedMessage,
 ): Promise<AskedTask> {
-  const { context, sendingClientOf, peer, next } = call
+  const { context, sendingClientOf, peer } = call
   const { plan } = opened
   let live: Asked['live']
-  const metadata = forwardedMetadata(message, next.chain, await attestEvidence(call, plan))
+  const metadata = forwardedMetadata(message, context.hop.chain, await attestEvidence(call, plan))
   const asking = {
     plan,
     isAgain: opened.isAgain,
@@ -299,7 +303,7 @@ async function remoteFailure(call: RemoteCall, error: unknown): Promise<Failed> 
   }
   if (call.isLate()) {
     await call.stopRemote()
-    return { kind: 'failed', code: context.budgets?.spent() === undefined ? 'remote_timeout' : 'budget_exceeded' }
+    return { kind: 'failed', code: context.isSpent?.() === true ? 'budget_exceeded' : 'remote_timeout' }
   }
   if (isGatewayError(error) || !isRemoteFault(error)) throw error
   if (error.code !== 'remote_unreachable') context.report(error, { source: 'remote_agent' })

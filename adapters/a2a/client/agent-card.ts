@@ -1,9 +1,14 @@
 // Agent cards: found by a card's URL, the base of an agent, or an address such as @agent@host; read, and their signatures checked.
 
 import { base64url, createLocalJWKSet, flattenedVerify, type JSONWebKeySet, type JWK } from 'jose'
-import { type Fields, formatAddress, GatewayError, parseAddress } from '../../contract/index.ts'
-import { asFields, isPlainObject, stableStringify } from '../../lib/index.ts'
-import type { RemoteAccess } from '../context.ts'
+import {
+  type Fields,
+  formatAddress,
+  GatewayError,
+  parseAddress,
+  type RemoteAccess,
+} from '../../../src/contract/index.ts'
+import { asFields, isPlainObject, stableStringify } from '../../../src/lib/index.ts'
 import type { Egress } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
 import { maxCardBytes, readRemoteJson } from './read-body.ts'
