@@ -1,6 +1,6 @@
 // The layers of the tree as data: which file may not import what. Types count.
 //   lib, contract <- db, markdown, files, identity, sessions, tasks, agents <- inbound, turns, outbound, observability
-//   <- gateway, config, channels <- api, client, console <- cli, node, worker; adapters see contract, lib and markdown alone.
+//   <- gateway, config, channels <- api, client, console <- cli, node, worker, testing; adapters see contract, lib and markdown alone.
 import { cycles, danglingImports, type ImportEdge, importGraph, orphans } from './import-graph.ts'
 import type { SourceTree, Violation } from './source-tree.ts'
 
@@ -12,7 +12,7 @@ const layers: readonly (readonly string[])[] = [
   ['inbound', 'turns', 'outbound', 'observability'],
   ['gateway', 'config', 'channels', 'index'],
   ['api', 'client', 'console'],
-  ['cli', 'node', 'worker'],
+  ['cli', 'node', 'worker', 'testing'],
 ]
 const adapterPattern = /^adapters\/([^/]+)\//
 const purePattern = /^adapters\/[^/]+\/(normalize|render)(\.ts$|\/)/
@@ -25,7 +25,7 @@ const testPackages = /^(vitest|fast-check|@vitest\/.+)$/
 
 /** Files besides the edges, the command line and the Node-only drivers that may use Node's own modules. */
 const filesThatNeedNode: readonly string[] = []
-const nodePattern = /^src\/(node\.ts$|node\/|cli\/|db\/postgres)/
+const nodePattern = /^src\/(node\.ts$|node\/|cli\/|testing\/|db\/postgres)/
 const httpPattern = /^src\/(api|console|node)\/|^src\/(node|worker)\.ts$/
 
 // The schema is the entry point of the migration generator; what runs in a thread is loaded there by its address.
@@ -33,6 +33,7 @@ const entryPoints = [
   'src/cli/main.ts',
   'src/node.ts',
   'src/index.ts',
+  'src/testing.ts',
   'src/client.ts',
   'src/worker.ts',
   'src/db/schema.ts',
@@ -100,11 +101,16 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     name: 'edges-are-leaves',
-    forbids: ({ from, to }) => /^src\/(node|worker)\.ts$/.test(to) && !isInside('src/cli', from),
+    forbids: ({ from, to }) =>
+      (/^src\/(node|worker)\.ts$/.test(to) && !isInside('src/cli', from)) ||
+      (/^src\/testing[./]/.test(to) && /^(src\/(?!testing[./])|adapters\/)/.test(from)),
   },
   {
     name: 'production-knows-no-tests',
-    forbids: ({ to, kind }) => (kind === 'package' && testPackages.test(to)) || isInside('test', to),
+    // The adapter kit brings the generator of its payloads along.
+    forbids: ({ from, to, kind }) =>
+      (kind === 'package' && testPackages.test(to) && !(to === 'fast-check' && isInside('src/testing', from))) ||
+      isInside('test', to),
   },
 ]
 

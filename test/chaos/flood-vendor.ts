@@ -1,6 +1,6 @@
 // The vendor of the flood: refuses for the moment, with or without saying for how long, and loses answers, half of them
 // after it did what was asked. Its faults depend on the seed, the text and the number of the try, not on who comes first.
-import type { Fault, VendorRequest } from '../doubles/scripted-server.ts'
+import type { Fault, VendorRequest } from '../../src/testing/scripted-server.ts'
 import type { VendorStub } from '../doubles/vendor-stub.ts'
 import { seededRandom } from './seeded-random.ts'
 

@@ -1,5 +1,5 @@
 // Effects of a holder that was frozen longer than its lease, arriving after its successor's first effect.
-import type { RecordedCall } from '../doubles/scripted-server.ts'
+import type { RecordedCall } from '../../src/testing/scripted-server.ts'
 import type { Effect } from './tool-stub.ts'
 
 /** When a process was frozen, by our clock. */

@@ -5,7 +5,7 @@ import {
   startScriptedServer,
   type VendorReply,
   type VendorRequest,
-} from './scripted-server.ts'
+} from '../../src/testing/scripted-server.ts'
 
 export type SlackPost = {
   readonly ts: string

@@ -1,5 +1,10 @@
 // Stands in for the two calls of an install: codes are good once, refresh tokens are good once, as with Slack.
-import { type Fault, type RecordedCall, startScriptedServer, type VendorReply } from './scripted-server.ts'
+import {
+  type Fault,
+  type RecordedCall,
+  startScriptedServer,
+  type VendorReply,
+} from '../../src/testing/scripted-server.ts'
 
 /** Who says yes in the browser, and what the app gets. */
 export type Grant = {

@@ -10,7 +10,7 @@ import type {
   RawRequest,
 } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/lib/index.ts'
-import { attemptAt, replySaying } from '../unit/contract/adapter-contract-outbound.ts'
+import { attemptAt, replySaying } from '../../src/testing/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'
 import { memoryNotes } from './memory-ttl-store.ts'
 

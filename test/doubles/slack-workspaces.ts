@@ -1,5 +1,5 @@
 // Several workspaces behind one Slack: every call is filed under the token it was made with, and files are there to be fetched.
-import { type RecordedCall, startScriptedServer } from './scripted-server.ts'
+import { type RecordedCall, startScriptedServer } from '../../src/testing/scripted-server.ts'
 
 export type WorkspaceCall = {
   readonly method: string

@@ -5,7 +5,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
   type VendorReply,
-} from './scripted-server.ts'
+} from '../../src/testing/scripted-server.ts'
 
 export type SentMessage = {
   readonly message_id: number

@@ -1,6 +1,6 @@
 // Somebody who issues tokens, on 127.0.0.1: publishes keys, says where they are, and answers what a token is.
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
-import { type ScriptedServer, startScriptedServer, type VendorRequest } from './scripted-server.ts'
+import { type ScriptedServer, startScriptedServer, type VendorRequest } from '../../src/testing/scripted-server.ts'
 
 export type SigningKey = {
   readonly kid: string

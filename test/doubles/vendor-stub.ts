@@ -1,5 +1,10 @@
 // The platform behind the loopback channel: takes messages, forgets repeated client ids, can look up and edit.
-import { type ScriptedServer, startScriptedServer, type VendorReply, type VendorRequest } from './scripted-server.ts'
+import {
+  type ScriptedServer,
+  startScriptedServer,
+  type VendorReply,
+  type VendorRequest,
+} from '../../src/testing/scripted-server.ts'
 
 export type VendorMessage = {
   readonly id: string

@@ -3,8 +3,8 @@
 import { WebClient } from '@slack/web-api'
 import { expect } from 'vitest'
 import type { Adapter } from '../../../src/contract/index.ts'
+import { idleDoor } from '../../../src/testing/serve-context.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../doubles/memory-installations.ts'
-import { idleDoor } from '../../doubles/serve-context.ts'
 import {
   answered,
   form,

@@ -1,8 +1,8 @@
 // Replies that grow. Un-awaited deltas (S81) do not reach an adapter: the gateway shows one frame after the other.
 import type { Adapter, JsonObject, LiveFrame } from '../../../src/contract/index.ts'
+import { attemptAt, replySaying } from '../../../src/testing/adapter-contract-outbound.ts'
 import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
-import { attemptAt, replySaying } from '../../unit/contract/adapter-contract-outbound.ts'
 import type { Case } from '../conform.ts'
 import { place, withApi } from './slack-setup.ts'
 

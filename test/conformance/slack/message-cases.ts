@@ -1,6 +1,7 @@
 // Slack as the message model sees it.
+
+import { replySaying } from '../../../src/testing/adapter-contract-outbound.ts'
 import { fixtures } from '../../fixtures/slack/index.ts'
-import { replySaying } from '../../unit/contract/adapter-contract-outbound.ts'
 import type { Case } from '../conform.ts'
 import {
   ada,

@@ -3,10 +3,10 @@
 import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
 import type { Adapter, JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import type { ActionLine, Resolution } from '../../../src/db/pending-actions.ts'
+import { attemptAt, replySaying } from '../../../src/testing/adapter-contract-outbound.ts'
 import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
 import type { SignOptions } from '../../fixtures/slack/index.ts'
-import { attemptAt, replySaying } from '../../unit/contract/adapter-contract-outbound.ts'
 import type { Case } from '../conform.ts'
 import { adapterWith, place, read, receive, withApi } from './slack-setup.ts'
 

@@ -9,9 +9,9 @@ import type {
   ReceiveResult,
 } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
+import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
 import { fixtures, type SignOptions } from '../../fixtures/slack/index.ts'
-import { type AdapterFixtures, adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 
 export const kit: AdapterFixtures = fixtures
 export const { now } = fixtures

@@ -4,8 +4,8 @@ import { resolutionSentence } from '../../../src/agents/approvals/approval-messa
 import { failureAnswer, webhookAnswer } from '../../../src/api/http-answers.ts'
 import type { ErrorCode } from '../../../src/contract/index.ts'
 import { dedupeKey } from '../../../src/inbound/accept.ts'
+import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
-import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import type { Case } from '../conform.ts'
 import { arrivals, calls, kit, parts, saying } from './telegram-setup.ts'
 

@@ -1,9 +1,9 @@
 // Telegram cases that concern buttons, answers to clicks, guests and fallbacks, against a stand-in for the Bot API.
 
 import type { Adapter, ControlFacts, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
+import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
-import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import type { Case } from '../conform.ts'
 import { attemptAt, calls, kit, parts, question, saying } from './telegram-setup.ts'
 

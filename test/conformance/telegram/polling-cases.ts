@@ -1,5 +1,6 @@
 // Polling: the cursor moves only after the commit, against a stand-in for the Bot API.
 import type { Adapter, SourceBatch } from '../../../src/contract/index.ts'
+import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import {
   apiFault,
   htmlBadGateway,
@@ -7,7 +8,6 @@ import {
   startTelegramApi,
   type TelegramApi,
 } from '../../doubles/telegram-api.ts'
-import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import { type Case, refusal } from '../conform.ts'
 import { kit, message } from './telegram-setup.ts'
 

@@ -1,10 +1,10 @@
 // What the Telegram cases share: an adapter, updates written after the Bot API's documentation, and what becomes of them.
 
 import type { Adapter, InboundEvent, InboundMessage, JsonObject } from '../../../src/contract/index.ts'
+import { bytesOf } from '../../../src/testing/adapter-contract.ts'
+import { attemptAt } from '../../../src/testing/adapter-contract-outbound.ts'
+import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
-import { bytesOf } from '../../unit/contract/adapter-contract.ts'
-import { attemptAt } from '../../unit/contract/adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 
 export const kit: AdapterFixtures = fixtures
 const adapter: Adapter = adapterFor(kit)

@@ -1,6 +1,6 @@
 // What the adapter kit needs to know about the loopback channels.
 import type { JsonObject, RawRequest } from '../../../src/contract/index.ts'
-import type { AdapterFixtures } from '../../unit/contract/adapter-fixtures.ts'
+import type { AdapterFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone, signLoopback } from './index.ts'
 import { ownSender } from './normalize.ts'
 import type { LoopbackEvent } from './wire.ts'

@@ -2,8 +2,8 @@
 // not. What stands in the list must differ, so that it never outlives its reason.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { textOf } from '../../../src/contract/index.ts'
+import { type ScriptedServer, startScriptedServer } from '../../../src/testing/scripted-server.ts'
 import { bot, bytesOf, receive } from '../../conformance/slack/slack-setup.ts'
-import { type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
 import { fixtures } from '../../fixtures/slack/index.ts'
 import { chatSdk, type Reading, readByChatSdk, silent } from '../chat-sdk.ts'
 import { describeBeside } from '../peer.ts'

@@ -1,9 +1,10 @@
 // Every channel keeps the adapter contract. Folders are found by pattern, so a copied adapter is under test at once.
 /// <reference types="vite/client" />
 import { describe, expect, test } from 'vitest'
+import { adapterContract } from '../../../src/testing/adapter-contract.ts'
+import type { AdapterFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { loopbackFixtures } from '../../doubles/loopback/fixtures.ts'
-import { adapterContract } from '../contract/adapter-contract.ts'
-import type { AdapterFixtures } from '../contract/adapter-fixtures.ts'
+import { scaled } from '../../setup/scale.ts'
 
 /** `variants`: other ways in to the same channel. */
 type Found = { readonly fixtures: AdapterFixtures; readonly variants?: readonly AdapterFixtures[] }
@@ -18,5 +19,6 @@ describe('the adapter folders', () => {
   })
 })
 
-for (const { fixtures, variants = [] } of Object.values(found)) [fixtures, ...variants].forEach(adapterContract)
-for (const fixtures of loopbackFixtures) adapterContract(fixtures)
+const every = Object.values(found).flatMap(({ fixtures, variants = [] }) => [fixtures, ...variants])
+for (const fixtures of [...every, ...loopbackFixtures])
+  adapterContract(fixtures, { describe, test, payloads: scaled(300) })

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Adapter, ChannelDefinition, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
+import { attemptAt } from '../../../src/testing/adapter-contract-outbound.ts'
 import { loopbackArrival, loopbackSecret } from '../../doubles/loopback/fixtures.ts'
 import {
   type LoopbackEvent,
@@ -12,7 +13,6 @@ import {
   loopbackNone,
 } from '../../doubles/loopback/index.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
-import { attemptAt } from '../contract/adapter-contract-outbound.ts'
 
 const connection = { tenant: 'default', id: 'loop', agent: 'demo', domain: 'parley.localhost' }
 const call: JsonObject = { conversation: 'c1', text: 'hello' }

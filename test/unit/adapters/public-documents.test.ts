@@ -5,11 +5,11 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { emailChannel } from '../../../adapters/email/index.ts'
 import type { ChannelDeps, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
 import { formatConnectionState } from '../../../src/observability/connection-health.ts'
+import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { freePort } from '../../doubles/free-port.ts'
 import { fixtures as a2aFixtures } from '../../fixtures/a2a/index.ts'
 import { fixtures as activitypubFixtures } from '../../fixtures/activitypub/index.ts'
 import { fixtures as aguiFixtures } from '../../fixtures/agui/index.ts'
-import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
 
 const servers: Server[] = []
 afterEach(() => {

@@ -13,8 +13,8 @@ import {
   type TaskSnapshot,
 } from '../../../../src/contract/index.ts'
 import { createUnpinnedFetch, webHmac } from '../../../../src/lib/index.ts'
-import { noTasks } from '../../../doubles/no-tasks.ts'
-import { idleDoor } from '../../../doubles/serve-context.ts'
+import { noTasks } from '../../../../src/testing/no-tasks.ts'
+import { idleDoor } from '../../../../src/testing/serve-context.ts'
 import { fixtures } from '../../../fixtures/a2a/index.ts'
 
 const snapshot: TaskSnapshot = {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { activitypubSettingsSchema } from '../../../../adapters/activitypub/config.ts'
 import { activitypub, activitypubChannel } from '../../../../adapters/activitypub/index.ts'
+import { adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/activitypub/index.ts'
-import { adapterFor } from '../../contract/adapter-fixtures.ts'
 
 const read = (env: Readonly<Record<string, string>>) => activitypubChannel.fromEnvironment(env)
 const settingsOf = (more: Readonly<Record<string, string>>) => {

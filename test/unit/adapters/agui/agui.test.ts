@@ -12,10 +12,10 @@ import type {
   WatchResult,
 } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
+import { bytesOf } from '../../../../src/testing/adapter-contract.ts'
+import { attemptAt, replySaying } from '../../../../src/testing/adapter-contract-outbound.ts'
+import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/agui/index.ts'
-import { bytesOf } from '../../contract/adapter-contract.ts'
-import { attemptAt, replySaying } from '../../contract/adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor } from '../../contract/adapter-fixtures.ts'
 
 const kit: AdapterFixtures = fixtures
 const adapter = adapterFor(kit)

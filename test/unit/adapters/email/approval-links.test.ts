@@ -4,9 +4,9 @@ import { createDecisionLinks } from '../../../../adapters/email/approval-links/l
 import { decisionEndpoints, serveDecision } from '../../../../adapters/email/approval-links/serve.ts'
 import { renderMailReply } from '../../../../adapters/email/render/reply.ts'
 import type { AcceptResult, InboundMessage, ServeContext } from '../../../../src/contract/index.ts'
+import { idleDoor } from '../../../../src/testing/serve-context.ts'
 import * as out from '../../../doubles/mailer-deps.ts'
 import { type MemoryNotes, memoryNotes } from '../../../doubles/memory-ttl-store.ts'
-import { idleDoor } from '../../../doubles/serve-context.ts'
 
 let clock = out.now
 let notes: MemoryNotes

@@ -4,7 +4,7 @@ import { slackChannel } from '../../../../adapters/slack/index.ts'
 import { botScopes, slackCommands } from '../../../../adapters/slack/setup.ts'
 import type { Adapter, ChannelDeps, CommandContext } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
-import type { Fault } from '../../../doubles/scripted-server.ts'
+import type { Fault } from '../../../../src/testing/scripted-server.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../../doubles/slack-api.ts'
 import { type SocketPeer, startSlackSocket } from '../../../doubles/slack-socket.ts'
 

@@ -6,6 +6,7 @@ import { slack, slackChannel } from '../../../../adapters/slack/index.ts'
 import { endRemovedInstallation } from '../../../../adapters/slack/oauth/installations.ts'
 import { renderSlack } from '../../../../adapters/slack/render/reply.ts'
 import { type Installations, type JsonObject, secret } from '../../../../src/contract/index.ts'
+import { attemptAt, replySaying } from '../../../../src/testing/adapter-contract-outbound.ts'
 import {
   ada,
   adapterWith,
@@ -20,7 +21,6 @@ import {
 } from '../../../conformance/slack/slack-setup.ts'
 import { apiError, startSlackApi } from '../../../doubles/slack-api.ts'
 import { fixtures } from '../../../fixtures/slack/index.ts'
-import { attemptAt, replySaying } from '../../contract/adapter-contract-outbound.ts'
 
 const appFacts = {
   botUserId: undefined,

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { telegramChannel } from '../../../../adapters/telegram/index.ts'
 import { telegramCommands } from '../../../../adapters/telegram/setup.ts'
 import type { Adapter, CommandContext, JsonObject } from '../../../../src/contract/index.ts'
+import { attemptAt } from '../../../../src/testing/adapter-contract-outbound.ts'
 import { fixtures } from '../../../fixtures/telegram/index.ts'
-import { attemptAt } from '../../contract/adapter-contract-outbound.ts'
 
 const { connection, now } = fixtures
 const secretPart = fc.string({ minLength: 35, maxLength: 35, unit: fc.constantFrom(...'ABCDEFabcdef0123456789_-') })

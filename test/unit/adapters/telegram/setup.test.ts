@@ -11,7 +11,7 @@ import type {
   ProbeRequest,
 } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
-import type { Fault } from '../../../doubles/scripted-server.ts'
+import type { Fault } from '../../../../src/testing/scripted-server.ts'
 import {
   apiFault,
   htmlBadGateway,

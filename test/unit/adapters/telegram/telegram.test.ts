@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../../../adapters/telegram/index.ts'
 import type { InboundEvent, InboundMessage, RawRequest, ReceiveResult } from '../../../../src/contract/index.ts'
+import { bytesOf } from '../../../../src/testing/adapter-contract.ts'
+import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/telegram/index.ts'
-import { bytesOf } from '../../contract/adapter-contract.ts'
-import { type AdapterFixtures, adapterFor } from '../../contract/adapter-fixtures.ts'
 
 const kit: AdapterFixtures = fixtures
 const adapter = adapterFor(kit)

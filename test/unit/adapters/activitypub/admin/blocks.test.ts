@@ -5,7 +5,7 @@ import { blockOperations } from '../../../../../adapters/activitypub/admin/block
 import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
 import { createBlocks } from '../../../../../adapters/activitypub/moderation.ts'
 import type { JsonObject } from '../../../../../src/contract/index.ts'
-import { type MemoryRecords, memoryRecords } from '../../../../doubles/memory-records.ts'
+import { type MemoryRecords, memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { origin } from '../render/reply-setup.ts'
 import { operated } from './run-operation.ts'
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { encodeMultibase } from '../../../../../adapters/activitypub/signatures/key-material.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
-import { memoryRecords } from '../../../../doubles/memory-records.ts'
+import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { type TestKeys, testKeys } from '../own-keys.ts'
 import { demo, drafts, replyTo, saying } from '../render/reply-setup.ts'
 import { deliveryScene, plainCall, startedAt } from './delivery-setup.ts'

@@ -7,7 +7,7 @@ import { createDocumentUrls } from '../../../../../adapters/activitypub/document
 import type { ActivityPubCall, InboxCall } from '../../../../../adapters/activitypub/wire/delivery.ts'
 import type { Attempt, DeliveryOutcome, JsonObject, RenderedCall } from '../../../../../src/contract/index.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
-import { type MemoryRecords, memoryRecords } from '../../../../doubles/memory-records.ts'
+import { type MemoryRecords, memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { memoryNotes } from '../../../../doubles/memory-ttl-store.ts'
 import { type Outcome, operated } from '../admin/run-operation.ts'
 import type { TestKeys } from '../own-keys.ts'

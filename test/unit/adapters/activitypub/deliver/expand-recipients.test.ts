@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createRecipientExpander } from '../../../../../adapters/activitypub/deliver/expand-recipients.ts'
 import type { InboxCall } from '../../../../../adapters/activitypub/wire/delivery.ts'
 import type { JsonObject, RenderedCall } from '../../../../../src/contract/index.ts'
-import { type MemoryRecords, memoryRecords } from '../../../../doubles/memory-records.ts'
+import { type MemoryRecords, memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { alice, carol, demo, drafts, origin, replyTo, saying } from '../render/reply-setup.ts'
 import { plainCall } from './delivery-setup.ts'
 

@@ -8,7 +8,7 @@ import { instanceOwner } from '../../../../../adapters/activitypub/documents/act
 import { createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
 import { createSignGet } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
 import type { JsonObject } from '../../../../../src/contract/index.ts'
-import { memoryRecords } from '../../../../doubles/memory-records.ts'
+import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { type DocumentScene, openDocuments, origin } from './documents-setup.ts'
 
 let scene: DocumentScene

@@ -16,8 +16,8 @@ import type {
   RawRequest,
   Records,
 } from '../../../../../src/contract/index.ts'
-import { memoryRecords } from '../../../../doubles/memory-records.ts'
-import { idleDoor } from '../../../../doubles/serve-context.ts'
+import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
+import { idleDoor } from '../../../../../src/testing/serve-context.ts'
 
 const publicIri = 'https://www.w3.org/ns/activitystreams#Public'
 export const origin = 'https://agents.example.com'

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { classifySlackError, type ErrorClass, knownErrors } from '../../../../../adapters/slack/deliver/outcome.ts'
 import type { DeliveryOutcome } from '../../../../../src/contract/index.ts'
+import { attemptAt } from '../../../../../src/testing/adapter-contract-outbound.ts'
 import { adapterWith } from '../../../../conformance/slack/slack-setup.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../../../doubles/slack-api.ts'
 import { commonErrors, errorsOf } from '../../../../doubles/slack-errors.ts'
-import { attemptAt } from '../../../contract/adapter-contract-outbound.ts'
 
 const documented = [...new Set([...commonErrors, ...Object.values(errorsOf).flat()])]
 

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { serveInstall } from '../../../../../adapters/slack/oauth/installations.ts'
 import { secret, type TtlStore } from '../../../../../src/contract/index.ts'
+import type { Fault } from '../../../../../src/testing/scripted-server.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../../../doubles/memory-installations.ts'
 import { type MemoryNotes, memoryNotes } from '../../../../doubles/memory-ttl-store.ts'
-import type { Fault } from '../../../../doubles/scripted-server.ts'
 import { type SlackOauth, startSlackOauth } from '../../../../doubles/slack-oauth.ts'
 
 const hook = 'https://bots.example.org/hooks/slack/default'

@@ -2,7 +2,9 @@
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DeliveryOutcome, JsonObject } from '../../../../../src/contract/index.ts'
-import type { Fault } from '../../../../doubles/scripted-server.ts'
+import { attemptAt, replySaying } from '../../../../../src/testing/adapter-contract-outbound.ts'
+import { type AdapterFixtures, adapterFor } from '../../../../../src/testing/adapter-fixtures.ts'
+import type { Fault } from '../../../../../src/testing/scripted-server.ts'
 import {
   apiFault,
   htmlBadGateway,
@@ -12,8 +14,6 @@ import {
   testBotToken,
 } from '../../../../doubles/telegram-api.ts'
 import { fixtures } from '../../../../fixtures/telegram/index.ts'
-import { attemptAt, replySaying } from '../../../contract/adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor } from '../../../contract/adapter-fixtures.ts'
 
 const kit: AdapterFixtures = fixtures
 const token = testBotToken

@@ -1,5 +1,5 @@
 // The door beside a request for adapters whose answers take nothing in.
-import type { ServeContext } from '../../src/contract/index.ts'
+import type { ServeContext } from '../contract/index.ts'
 
 export const idleDoor: ServeContext = {
   from: 'local',

@@ -1,10 +1,10 @@
 // The adapter kit for whom a reply goes to, where agents are found, and what an operator may ask. Where there is no such verb there is nothing to keep.
-import { expect } from 'vitest'
-import { isGatewayError, isOrderKey, type JsonObject } from '../../../src/contract/index.ts'
-import { areStorable } from '../../../src/db/records.ts'
-import { agentJrd } from '../../../src/identity/webfinger.ts'
+import { isGatewayError, isOrderKey, type JsonObject } from '../contract/index.ts'
+import { areStorable } from '../db/records.ts'
+import { agentJrd } from '../identity/webfinger.ts'
 import { replySaying } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
+import { expect } from './expect.ts'
 
 const strangers = ['', 'nobody', '../demo', 'de mo', 'demo\u0000', '%64emo', 'x'.repeat(10_000)]
 const elsewhere = [

@@ -1,6 +1,5 @@
 // The adapter kit's second half: render, deliver and the optional verbs, against a real server that answers as told.
 import * as fc from 'fast-check'
-import { expect } from 'vitest'
 import type {
   AcceptResult,
   Adapter,
@@ -8,10 +7,11 @@ import type {
   DeliveryOutcome,
   JsonObject,
   NormalizedResponse,
-} from '../../../src/contract/index.ts'
-import { type Fault, type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
-import { idleDoor } from '../../doubles/serve-context.ts'
+} from '../contract/index.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause, type VendorAnswer } from './adapter-fixtures.ts'
+import { expect } from './expect.ts'
+import { type Fault, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
+import { idleDoor } from './serve-context.ts'
 
 export function declareOutboundClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   declareRenderClauses(fixtures, clause)

@@ -1,6 +1,5 @@
 // The adapter kit: the clauses every channel keeps, as plain functions that declare tests.
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
 import {
   type Adapter,
   assuranceClasses,
@@ -14,16 +13,37 @@ import {
   type ReceiveResult,
   type Sender,
   validateMessage,
-} from '../../../src/contract/index.ts'
-import { checkEvidence } from '../../../src/identity/evidence.ts'
-import { scaled } from '../../setup/scale.ts'
+} from '../contract/index.ts'
+import { checkEvidence } from '../identity/evidence.ts'
 import { declareFileClauses } from './adapter-contract-files.ts'
 import { declareOutboundClauses } from './adapter-contract-outbound.ts'
 import { declareRecipientClauses } from './adapter-contract-recipients.ts'
 import { type AdapterFixtures, adapterFor, type Clause, clauses, type DeclareClause } from './adapter-fixtures.ts'
+import { expect } from './expect.ts'
 
-/** Declares every clause for one channel; a clause is left out only with a written reason. */
-export function adapterContract(fixtures: AdapterFixtures): void {
+/** What declares tests: `{ describe, test }` of vitest, or of `node:test`. */
+export type TestRunner = {
+  readonly describe: (name: string, declare: () => void) => unknown
+  readonly test: DeclareTest & { readonly skip: DeclareTest }
+  /** How many generated payloads `normalize` is given. */
+  readonly payloads?: number
+}
+
+type DeclareTest = (name: string, run: () => void | Promise<void>) => unknown
+
+/**
+ * Declares a test for every clause of the contract; a clause is left out only with a written reason.
+ *
+ * @example
+ * ```ts
+ * import { describe, test } from 'node:test'
+ * import { adapterContract } from 'parley-gateway/testing'
+ * import { fixtures } from './fixtures.ts'
+ *
+ * adapterContract(fixtures, { describe, test })
+ * ```
+ */
+export function adapterContract(fixtures: AdapterFixtures, { describe, test, payloads = 300 }: TestRunner): void {
   const way = fixtures.variant === undefined ? '' : ` ${fixtures.variant}`
   describe(`the ${fixtures.definition.channel} adapter${way}`, () => {
     const declared = new Set<Clause>()
@@ -36,7 +56,7 @@ export function adapterContract(fixtures: AdapterFixtures): void {
     }
     declareVerifyClauses(fixtures, clause)
     declareConfigClauses(fixtures, clause)
-    declareNormalizeClauses(fixtures, clause)
+    declareNormalizeClauses(fixtures, clause, payloads)
     declareEvidenceClauses(fixtures, clause)
     declareOutboundClauses(fixtures, clause)
     declareFileClauses(fixtures, clause)
@@ -164,7 +184,7 @@ function declareConfigClauses(fixtures: AdapterFixtures, clause: DeclareClause):
   })
 }
 
-function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClause, payloads: number): void {
   const { captured } = fixtures
   clause('normalize: captured payloads equal their twins', async () => {
     expect(captured.length).toBeGreaterThanOrEqual(3)
@@ -201,7 +221,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
           expect(validate(fixtures, arrived)).toMatchObject({ ok: true })
         }
       }),
-      { numRuns: scaled(300) },
+      { numRuns: payloads },
     )
   })
   clause('normalize: a redelivery yields the same key, two messages yield two', async () => {

@@ -1,5 +1,5 @@
 // A desk at which nobody has ever asked for anything.
-import type { TaskService } from '../../src/contract/index.ts'
+import type { TaskService } from '../contract/index.ts'
 
 export const noTasks: TaskService = {
   ofMessage: async () => undefined,

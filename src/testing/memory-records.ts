@@ -1,5 +1,5 @@
 // Records of a connection in memory, for adapters that are asked without a database.
-import type { ChannelRecord, JsonObject, Records } from '../../src/contract/index.ts'
+import type { ChannelRecord, JsonObject, Records } from '../contract/index.ts'
 
 type Row = ChannelRecord & { readonly family: string; readonly agent: string | undefined }
 

@@ -1,16 +1,16 @@
 // The adapter kit about what is not in a message: files that a platform holds for us or a reply brings, and what is answered.
 import { inspect } from 'node:util'
-import { expect } from 'vitest'
 import {
   channelContextSchema,
   type FileSource,
   type JsonObject,
   type OpenedFile,
   type Part,
-} from '../../../src/contract/index.ts'
-import { type Fault, type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
+} from '../contract/index.ts'
 import { attemptAt, replySaying } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
+import { expect } from './expect.ts'
+import { type Fault, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
 
 const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'agent-files', path: 'a/b.txt' }
 

@@ -1,4 +1,4 @@
-// What the adapter kit needs to know about a channel. Adapters may not import tests, so they match this shape by structure.
+// What the adapter kit needs to know about a channel, and the clauses it has.
 
 import type {
   Adapter,
@@ -10,10 +10,10 @@ import type {
   JsonObject,
   RawRequest,
   RunLog,
-} from '../../../src/contract/index.ts'
-import { createUnpinnedFetch, webHmac } from '../../../src/lib/index.ts'
-import { memoryRecords } from '../../doubles/memory-records.ts'
-import { noTasks } from '../../doubles/no-tasks.ts'
+} from '../contract/index.ts'
+import { createUnpinnedFetch, webHmac } from '../lib/index.ts'
+import { memoryRecords } from './memory-records.ts'
+import { noTasks } from './no-tasks.ts'
 
 export const clauses = [
   'verify: accepts a genuine arrival',
