@@ -22,13 +22,13 @@ import type { Resubmission } from './db/receipts.ts'
 import type { RunStore } from './db/runs.ts'
 import type { ToolRequestStore } from './db/tool-requests.ts'
 import type { FullSlots, HeldLane } from './db/turn-rows.ts'
-import { pairingWelcome } from './identity/pairing.ts'
 import { type Asked, type Done, operate } from './inbound/channel-operations.ts'
 import { acceptMessages, logRejectedRequest, type Received, receive } from './inbound/receive.ts'
 import { type RequestTrace, startRequestTrace } from './inbound/request-context.ts'
 import { resubmit } from './inbound/resubmit.ts'
 import { createSenderLimits } from './inbound/sender-limits.ts'
 import { waitForAnswer } from './inbound/wait-for-answer.ts'
+import { say } from './locales/say.ts'
 import { isStandstill, type SlotUse } from './observability/process-metrics.ts'
 import { dispatchLane } from './outbound/deliver.ts'
 import type { GatewayConnection, GatewayDeps, People } from './turns/deps.ts'
@@ -277,7 +277,7 @@ function sendWorker(deps: GatewayDeps, shared: Shared): WorkerLoop<Slotted<Param
     leaseMs: deps.turnPolicy.leaseMs,
     adapterFor: findAdapterByConnection(deps),
     outcomeWords,
-    welcomeWords: pairingWelcome,
+    welcomeWords: say('pairing.welcomed'),
   }
   return {
     ...shared,

@@ -1,4 +1,5 @@
 // Remote agents: run under this gateway's place in the chain of agents, and remembered by the conversation in lines of its transcript.
+
 import {
   type AgentReply,
   type Envelope,
@@ -11,6 +12,7 @@ import {
   textPart,
 } from '../contract/index.ts'
 import { isPlainObject } from '../lib/index.ts'
+import { say } from '../locales/say.ts'
 import type { AgentContext } from './context.ts'
 
 export function isRemoteAgent(model: unknown): model is RemoteAgent {
@@ -38,13 +40,9 @@ export async function runRemoteAgent(
   })
 }
 
-const chainEnds: Readonly<Record<string, string>> = {
-  'gw:agent_loop': 'I do not pass this on: it comes from the agent I would have to ask.',
-}
-
 /** Why no agent was asked. A plain answer, so that no caller tries again. */
 export function chainEndReply(code: string): AgentReply {
-  const message = chainEnds[code] ?? 'I do not pass this on: the chain of agents it came through is at its end.'
+  const message = say(code === 'gw:agent_loop' ? 'chain.loops' : 'chain.ended')
   return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
 }
 

@@ -13,6 +13,7 @@ import {
   writeCommand,
 } from '../contract/index.ts'
 import { isPlainObject } from '../lib/index.ts'
+import { joinSentences, type Sentence, say } from '../locales/say.ts'
 import { questionPart } from './approvals/approval-messages.ts'
 import type { PendingAction } from './approvals/pending-action.ts'
 import type { ConversationResult, OutcomeStatus } from './loop/conversation-result.ts'
@@ -86,7 +87,7 @@ export function apology(
   reference: string,
   account: EffectAccount = nothingDone,
 ): NormalizedResponse {
-  const text = `${apologyWords(reason, account)} (ref ${reference})`
+  const text = say('run.referred', { text: apologyWords(reason, account), reference })
   return {
     thread_id: facts.threadId,
     in_reply_to: facts.inReplyTo,
@@ -97,24 +98,18 @@ export function apology(
   }
 }
 
-function apologyWords(reason: string, { done, unknown }: EffectAccount): string {
+function apologyWords(reason: string, { done, unknown }: EffectAccount): Sentence {
   const effects = [
-    ...(done.length === 0 ? [] : [`Done: ${done.join(', ')}.`]),
-    ...(unknown.length === 0 ? [] : [`I cannot tell whether this took effect: ${unknown.join(', ')}.`]),
+    ...(done.length === 0 ? [] : [say('run.effects_done', { list: done.join(', ') })]),
+    ...(unknown.length === 0 ? [] : [say('run.effects_unknown', { list: unknown.join(', ') })]),
   ]
   if (reason === 'reply_too_long')
-    return [
-      'Sorry, my answer was too long to be sent.',
-      ...effects,
-      'Please ask for a part of it, or for a summary.',
-    ].join(' ')
-  if (effects.length > 0) {
-    const advice = unknown.length === 0 ? '' : ' Please check before asking again.'
-    return `Sorry, I was interrupted and could not finish. ${effects.join(' ')} The rest was not done.${advice}`
-  }
-  return reason === 'tool_outcome_unknown'
-    ? 'I was interrupted while acting on your message and cannot tell whether it took effect. Please check before asking again.'
-    : 'Sorry, I could not answer your message. It is kept, and my operator can see why.'
+    return joinSentences([say('reply.too_long'), ...effects, say('reply.ask_for_part')], ' ')
+  if (effects.length > 0)
+    return say(unknown.length === 0 ? 'run.died_after_effects' : 'run.died_effects_unknown', {
+      effects: effects.join(' '),
+    })
+  return say(reason === 'tool_outcome_unknown' ? 'run.died_while_acting' : 'run.died')
 }
 
 function isBlankReply(reply: NormalizedResponse): boolean {
@@ -163,14 +158,11 @@ function shownStatus(status: OutcomeStatus, cause: StopCause | undefined): Outco
 /** The same for a run that was no loop's. */
 export function stoppedReply(cause: StopCause): Told {
   const status = cause === 'stop' ? 'cancelled' : 'interrupted'
-  const note = stoppedNotes[status]
+  const note = say(stoppedKeys[status])
   return { parts: [textPart(note)], status: 'cancelled', error: { code: status, message: note, retryable: false } }
 }
 
-const stoppedNotes = {
-  cancelled: 'Stopped. Nothing more is done about this message; write again when you want me to go on.',
-  interrupted: 'Stopped: you wrote again, and your new message comes next.',
-} as const
+const stoppedKeys = { cancelled: 'run.stopped', interrupted: 'run.stopped_by_message' } as const
 
 const responseStatus: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, NormalizedResponse['status']>> = {
   failed: 'failed',
@@ -185,19 +177,17 @@ const responseStatus: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, Norma
 }
 
 const notes: Readonly<
-  Record<Exclude<OutcomeStatus, 'completed'>, (result: ConversationResult, form?: CommandForm) => string>
+  Record<Exclude<OutcomeStatus, 'completed'>, (result: ConversationResult, form?: CommandForm) => Sentence>
 > = {
   failed: (result, form) => failureNote(String(result.failure?.['type'] ?? ''), form),
-  runtime_tool_pending: (_result, form) =>
-    `I am waiting for an answer from your side before I can go on; ${writeCommand(form, 'stop')} ends it.`,
-  approval_required: () => 'I need an approval before I do this.',
-  budget_exceeded: () =>
-    'I stopped here because I had used up the steps I may take for one message. Ask me to go on, or narrow the question.',
-  stalled: () => 'I stopped because I was going in circles. Please put it differently, or give me one more detail.',
-  cancelled: () => stoppedNotes.cancelled,
-  interrupted: () => stoppedNotes.interrupted,
-  contention: () => 'I am still busy with an earlier message here. Please send it again in a moment.',
-  incomplete: () => 'I could not finish this. Please ask again.',
+  runtime_tool_pending: (_result, form) => say('tool.waits_or_stop', { command: writeCommand(form, 'stop') }),
+  approval_required: () => say('approval.needed'),
+  budget_exceeded: () => say('run.steps_spent'),
+  stalled: () => say('run.stalled'),
+  cancelled: () => say(stoppedKeys.cancelled),
+  interrupted: () => say(stoppedKeys.interrupted),
+  contention: () => say('run.busy'),
+  incomplete: () => say('run.incomplete'),
 }
 
 /** The action as the transcript shows it: what it would be executed with is not in there. */
@@ -214,31 +204,31 @@ function clientToolPart({
   runtime_tool_pending: request,
 }: ConversationResult): ReturnType<typeof questionPart> | undefined {
   if (request === undefined) return undefined
-  const message = 'I am waiting for an answer from your side before I can go on.'
+  const message = say('tool.waits')
   const { request_id, tool_name, declared_name, tool_call_id, parameters, timeout_at } = request
   const own = declared_name === undefined ? {} : { declared_name }
   const asked = { request_id, tool_name, ...own, tool_call_id, parameters, timeout_at }
   return { kind: 'policy', policy: { kind: 'runtime_tool_pending', message, ...asked } }
 }
 
-function failureNote(type: string, form: CommandForm | undefined): string {
+function failureNote(type: string, form: CommandForm | undefined): Sentence {
   switch (type) {
     case 'context_length':
-      return `Our conversation has grown too long for me. Send ${writeCommand(form, 'new')} to start a fresh one.`
+      return say('model.conversation_too_long', { command: writeCommand(form, 'new') })
     // Why is for operators: the run's events and its log say it.
     case 'authentication':
     case 'quota':
     case 'not_found':
-      return 'I cannot answer right now. My operator has to look at it; please try again later.'
+      return say('model.unavailable')
     case 'content_filter':
-      return 'My model declined to answer this. Please put it differently.'
+      return say('model.declined')
     case 'invalid_request':
-      return 'My model refused this request. Please put it differently; my operator can see why.'
+      return say('model.refused')
     case 'structured_output_invalid_json':
     case 'structured_output_schema_mismatch':
-      return 'I could not bring my answer into the form it must have. Please put it differently.'
+      return say('model.wrong_form')
     default:
-      return 'Something went wrong on my side. Please try again later; my operator can see why.'
+      return say('run.failed')
   }
 }
 

@@ -20,6 +20,8 @@ export { errorLogFields, sanitizeLogFields } from '../lib/log.ts'
 export type { FetchRefusal, SafeFetch, SafeFetchOptions, SafeFetchResult } from '../lib/safe-fetch-port.ts'
 export type { Secret } from '../lib/secret.ts'
 export { redactSecrets, secret, secretQuery, secretValue } from '../lib/secret.ts'
+export type { Say, Sentence, Sentences } from '../locales/say.ts'
+export { createSay, say } from '../locales/say.ts'
 export type {
   AccessEntry,
   AccessRule,

@@ -1,6 +1,7 @@
 // Pairing: the short code a stranger reads out to an operator, and what strangers are told. Nearly forty random bits: enough that
 // another person's code cannot be guessed.
 import type { JsonObject, OmittedContent } from '../contract/index.ts'
+import { type Sentence, say } from '../locales/say.ts'
 import type { RefusalReason } from './access-policy.ts'
 
 /** No vowels, so no words; nothing that looks like something else. */
@@ -36,63 +37,54 @@ export function readPairingCode(text: string): string | undefined {
 
 // Texts for people who are not admitted yet are useful to them alone: no rule, no name, no setting.
 
-export function pairingPrompt(code: string): string {
-  return [
-    "Hi! I can't chat with you yet. Your message is kept, and I'll answer it once you have access.",
-    `Ask an admin to approve this code: ${formatPairingCode(code)}`,
-  ].join('\n')
+/** `isRead`: in a room where other people would read the code. */
+export function pairingPrompt(code: string, isRead: boolean): Sentence {
+  return isRead ? say('pairing.asked_in_room') : say('pairing.asked', { code: formatPairingCode(code) })
 }
-
-/** The same in a room where other people would read the code. */
-export function pairingHint(): string {
-  return "Hi! I can't chat with you yet. Write to me privately, and I'll tell you how to get access."
-}
-
-/** Said once they are let in, where nothing of theirs is left to be answered. */
-export const pairingWelcome = "You're in! Write me something, and I'll answer."
 
 /** Said once they are let in. Undefined: nothing was left out. */
-export function resendNotice(leftOut: readonly OmittedContent[]): string | undefined {
+export function resendNotice(leftOut: readonly OmittedContent[]): Sentence | undefined {
   const files = [...new Set(leftOut.flatMap((each) => each.files))]
   const more = leftOut.reduce((sum, each) => sum + each.more_files, 0)
   const named = files.slice(0, maxFiles)
   const others = more + files.length - named.length
-  const text = leftOut.some((each) => each.is_text_cut) ? ['the rest of your long message'] : []
-  const all = [...named, ...(others === 0 ? [] : [others === 1 ? 'one more file' : `${others} more files`]), ...text]
+  const text = leftOut.some((each) => each.is_text_cut) ? [say('content.rest_of_message')] : []
+  const all = [...named, ...(others === 0 ? [] : [say('content.more_files', { count: others })]), ...text]
   if (all.length === 0) return undefined
   const last = all.at(-1) ?? ''
-  const list = all.length === 1 ? last : `${all.slice(0, -1).join(', ')} and ${last}`
-  return `I could not keep ${list} while I did not know you yet; please send ${all.length === 1 ? 'it' : 'them'} again.`
+  const list = all.length === 1 ? last : say('list.last', { list: all.slice(0, -1).join(', '), last })
+  return say('content.resend', { list, count: all.length })
 }
 
 const maxFiles = 10
 
 /** A person wrote more in a while than is answered. */
-export function rateLimitNotice(freeInMs: number): string {
+export function rateLimitNotice(freeInMs: number): Sentence {
   const minutes = Math.max(1, Math.ceil(freeInMs / 60_000))
   const hours = Math.ceil(minutes / 60)
-  const when = minutes < 90 ? (minutes === 1 ? 'a minute' : `${minutes} minutes`) : `${hours} hours`
-  return `That was a lot in a short time. I'll be able to answer again in ${when}; please write to me again then.`
+  if (minutes >= 90) return say('limit.reached', { time: say('time.hours', { count: hours }) })
+  const time = minutes === 1 ? say('time.one_minute') : say('time.minutes', { count: minutes })
+  return say('limit.reached', { time })
 }
 
 /** Undefined: nothing is said. An unverified sender is never answered: the address may be a victim's. */
-export function accessDeniedNotice(reason: RefusalReason | string, subject: string | null): string | undefined {
+export function accessDeniedNotice(reason: RefusalReason | string, subject: string | null): Sentence | undefined {
   if (subject === null) return undefined
   switch (reason) {
     case 'decision_not_allowed':
-      return 'Only people who have access here can decide this.'
+      return say('decision.not_allowed')
     case 'connection_closed':
     case 'agent_closed':
-      return 'I am not taking messages here at the moment. Please try again later, or ask an admin.'
+      return say('access.closed')
     case 'not_on_allow_list':
-      return `I am not allowed to talk with you here. If you think I should be, ask an admin to let you in, as ${subject}`
+      return say('access.not_listed', { subject })
     case 'denied_by_rule':
     case 'blocked':
-      return 'I am not allowed to talk with you here.'
+      return say('access.denied')
     case 'gw:hop_limit':
-      return 'This has already passed through as many agents as it may. Please ask me directly.'
+      return say('chain.too_long')
     case 'gw:agent_loop':
-      return 'I have already answered here, and there is nothing new since then.'
+      return say('chain.answered_before')
     default:
       return undefined
   }

@@ -1,5 +1,7 @@
 // A reply as one tree: every kind of part in reading order, then what its status says.
+
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
+import { say } from '../locales/say.ts'
 import { isBlankBlock } from './chunk-size.ts'
 import { htmlToText } from './html-to-text/html-to-text.ts'
 import { safeUrl } from './links.ts'
@@ -85,7 +87,7 @@ function policyTree(policy: Policy): readonly Block[] {
 function linkNode(address: string, title: string | undefined): Inline {
   const url = safeUrl(address)
   const label = title === undefined ? '' : collapseWhitespace(cleanShownText(title))
-  if (url === undefined) return { type: 'text', value: label === '' ? '[link]' : label }
+  if (url === undefined) return { type: 'text', value: label === '' ? say('link.shown') : label }
   return { type: 'link', url, children: [{ type: 'text', value: label === '' ? url : label }] }
 }
 
@@ -104,10 +106,10 @@ function textParagraph(words: string): Block {
 export type FilePart = Extract<KnownPart, { readonly kind: 'file' | 'artifact' }>
 
 export function fileLine(part: FilePart): string {
-  if (part.kind === 'file') return `[file${suffix(part.name ?? part.mime, part.size)}]`
+  if (part.kind === 'file') return say('file.shown', { about: suffix(part.name ?? part.mime, part.size) })
   const { name, artifact_type: type, mime } = part
   const known = name === undefined ? (type ?? mime) : [name, ...(type === undefined ? [] : [type])].join(', ')
-  return `[artifact${suffix(known)}]`
+  return say('artifact.shown', { about: suffix(known) })
 }
 
 /** What stands behind a link about what it leads to; nothing if nothing is said. */
@@ -117,7 +119,7 @@ export function linkDescription(description: string | undefined): string {
 }
 
 export function placeholderLine({ kind }: Part): string {
-  return `[unsupported content: ${collapseWhitespace(String(kind)).slice(0, 64)}]`
+  return say('content.unsupported', { kind: collapseWhitespace(String(kind)).slice(0, 64) })
 }
 
 export function collapseWhitespace(text: string): string {
@@ -165,26 +167,16 @@ export function policyText(value: unknown): string {
 type Status = NormalizedResponse['status']
 
 /** Said after the agent's own words, so that a reader sees that this is not a plain answer. */
-const labels: Readonly<Record<Status, string>> = {
-  completed: '',
-  input_required: "I'm waiting for your reply.",
-  refused: "I can't do more about this.",
-  failed: 'I could not finish this. Please try again later.',
-  cancelled: 'I stopped here.',
-}
-
-/** Said where the agent left no words. */
-const sentences: Readonly<Record<Status, string>> = {
-  completed: 'Done.',
-  input_required: 'I need to know more to go on. Please reply with details.',
-  refused: "I can't help with this.",
-  failed: 'Something went wrong, and I could not finish this. Please try again later.',
-  cancelled: 'I stopped here. Write again when you want me to go on.',
-}
+const labelKeys = {
+  input_required: 'status.waits_for_reply',
+  refused: 'status.refused_after_words',
+  failed: 'status.failed_after_words',
+  cancelled: 'status.cancelled_after_words',
+} as const satisfies Readonly<Record<Exclude<Status, 'completed'>, string>>
 
 /** What stands after the agent's words, or instead of them; may be empty. Codes are for machines: they stay in `error`. */
 export function statusWords(reply: NormalizedResponse, hasWords: boolean): string {
-  return hasWords ? statusLabel(reply) : sentences[reply.status]
+  return hasWords ? statusLabel(reply) : say(`status.${reply.status}`)
 }
 
 /** A question says itself what it waits for, and so do words that tell what went wrong. */
@@ -192,5 +184,5 @@ function statusLabel({ status, parts, error }: NormalizedResponse): string {
   const isAsked = status === 'input_required' && parts.some((part) => part.kind === 'policy')
   const last = parts.at(-1)
   const isTold = last?.kind === 'text' && error !== undefined && error.message === last['content']
-  return isAsked || isTold ? '' : labels[status]
+  return isAsked || isTold || status === 'completed' ? '' : say(labelKeys[status])
 }

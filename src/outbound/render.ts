@@ -1,4 +1,5 @@
 // Renders a reply into vendor calls as data, one row each, in order, before the commit that ends the turn.
+
 import {
   type Adapter,
   type CallQuestion,
@@ -18,6 +19,7 @@ import {
   textPart,
 } from '../contract/index.ts'
 import { withTimeout } from '../lib/time.ts'
+import { type Sentence, say } from '../locales/say.ts'
 
 export type Outgoing = {
   readonly reply: NormalizedResponse
@@ -289,10 +291,10 @@ function truncateReply(reply: NormalizedResponse, limit: number, whole: WholeRep
   return { ...reply, parts }
 }
 
-function cutNotice(whole: WholeReply | undefined): string {
-  if (whole === undefined) return '*This answer is longer than can be sent here; the rest was left out.*'
-  if ('file' in whole) return '*This answer is longer than fits here. All of it is in the file that comes with it.*'
-  return `*This answer is longer than fits here.* [Read all of it](${whole.url})`
+function cutNotice(whole: WholeReply | undefined): Sentence {
+  if (whole === undefined) return say('reply.cut')
+  if ('file' in whole) return say('reply.cut_with_file')
+  return say('reply.cut_with_link', { url: whole.url })
 }
 
 /** At the end of a line or a word where there is one near; a code block that was open is closed. */

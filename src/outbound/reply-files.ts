@@ -1,4 +1,5 @@
 // Files of a reply are stored before rendering, so that rows hold ids and never bytes, and are checked to be the agent's to send.
+
 import type { AgentContext } from '../agents/context.ts'
 import {
   errorLogFields,
@@ -10,6 +11,7 @@ import {
   type Part,
 } from '../contract/index.ts'
 import type { IncomingFile, StoreOutcome } from '../files/attachment.ts'
+import { say } from '../locales/say.ts'
 import type { GatewayDeps } from '../turns/deps.ts'
 import {
   deriveAttachmentId,
@@ -98,7 +100,10 @@ async function keepInline(
       origin: { receivedVia: 'agent', nativeId: null },
     })
     if (stored.kind === 'stored') return storedPart(part, stored.descriptor) as Json
-    return missingPart(part, stored.code === undefined ? 'not available' : `not sent, ${stored.code}`) as Json
+    return missingPart(
+      part,
+      stored.code === undefined ? say('file.unavailable') : say('file.refused', { code: stored.code }),
+    ) as Json
   }
   // The journal gives back the part that was put into it.
   return (await scene.step('parley/reply-file', keepReplyFile, { effect: false, args: id })) as KnownPart
@@ -133,7 +138,7 @@ async function claimOrLink(scene: ReplyFileContext, part: FilePart, url: string)
 
 function refuseReplyFile({ emit }: ReplyFileContext, part: FilePart, reason: string): Part {
   emit('reply_file_refused', { reason })
-  return missingPart(part, 'not available')
+  return missingPart(part, say('file.unavailable'))
 }
 
 // A reply that is too long to be sent message by message is stored as a file, and sent as one or behind a link.

@@ -1,4 +1,5 @@
 // Settles a delivery: what a call's outcome means for its row. Pure; decided by capability, never by channel.
+
 import {
   type Adapter,
   type Capabilities,
@@ -9,6 +10,7 @@ import {
   textPart,
 } from '../contract/index.ts'
 import type { HeldSendLane, OpenCall, Settlement } from '../db/outbox.ts'
+import { say } from '../locales/say.ts'
 import { renderCalls } from './render.ts'
 
 export type SettlePolicy = {
@@ -205,7 +207,7 @@ export async function withNotice(
 ): Promise<Settlement> {
   const isBroken = settlement.cancelLater && call.hasLaterParts && call.purpose === 'reply' && call.replyTo !== null
   if (!isBroken || call.replyTo === null) return settlement
-  const message = 'The rest of my answer could not be delivered. Please ask me for it again.'
+  const message = say('reply.not_delivered')
   const reply: NormalizedResponse = {
     thread_id: lane.orderKey,
     in_reply_to: call.id,

@@ -6,11 +6,11 @@ import {
   accessDeniedNotice,
   type NewPairing,
   newPairingCode,
-  pairingHint,
   pairingPrompt,
   rateLimitNotice,
 } from '../identity/pairing.ts'
 import { isGroupRoom } from '../identity/reply-policy.ts'
+import type { Sentence } from '../locales/say.ts'
 import { isDirectMessage, mayReplyToUnproven, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
 import { admitOrHold, isWatched, pairingQuota } from './admit.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
@@ -76,7 +76,7 @@ async function heldEnd(
   const name = admission.pairing === null ? await askSenderName(ready.at, row) : row.message.sender.display_name
   const pairing = newPairing(deps, ready.at, admission, name ?? '')
   const isRead = isGroupRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
-  const words = isRead ? pairingHint() : pairingPrompt(pairing.code)
+  const words = pairingPrompt(pairing.code, isRead)
   // A request that waits for its answer is given the code as one.
   return {
     ...emptyEnd(ready),
@@ -110,13 +110,13 @@ function newPairing(
   }
 }
 
-function notice(ready: ReadyTurn, words: string): NormalizedResponse | undefined {
+function notice(ready: ReadyTurn, words: Sentence): NormalizedResponse | undefined {
   const reply = completeReply(words, replyFacts(ready))
   return reply === undefined ? undefined : { ...reply, control: { about: 'access_challenge' } }
 }
 
 /** The agent that passed it on must be able to tell its own caller why a chain of agents ended here. */
-function refusedNotice(ready: ReadyTurn, words: string, reason: string): NormalizedResponse | undefined {
+function refusedNotice(ready: ReadyTurn, words: Sentence, reason: string): NormalizedResponse | undefined {
   const told = notice(ready, words)
   if (told === undefined || !reason.startsWith('gw:')) return told
   return { ...told, error: { code: reason, message: words, retryable: false } }
@@ -126,7 +126,7 @@ async function noticeCalls(
   deps: GatewayDeps,
   ready: ReadyTurn,
   row: WaitingMessage,
-  words: string | undefined,
+  words: Sentence | undefined,
 ): Promise<TurnEnd['calls']> {
   const reply = words === undefined ? undefined : notice(ready, words)
   if (reply === undefined || !(await mayReplyToUnproven(deps, ready.at, ready.lane, row))) return []

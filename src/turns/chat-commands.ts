@@ -12,83 +12,88 @@ import type { RunsAtAGlance } from '../db/runs.ts'
 import { type ConsentOperation, consentOperations } from '../identity/consent.ts'
 import { formatPairingCode, readPairingCode } from '../identity/pairing.ts'
 import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
+import { joinSentences, type Sentence, say } from '../locales/say.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { createConsentContext } from './retention-decision.ts'
 
 // /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator.
 
-async function answerStop({ deps, glance, principal, isOperator, agent }: ChatCommandContext): Promise<string> {
+async function answerStop({ deps, glance, principal, isOperator, agent }: ChatCommandContext): Promise<Sentence> {
   const runs = [...(glance?.running === null ? [] : [glance?.running]), ...(glance?.paused ?? [])].filter(
     (run) => run !== undefined,
   )
-  if (runs.length === 0) return 'Nothing is running here. Write to me when you want something done.'
+  if (runs.length === 0) return say('stop.nothing_runs')
   const own = runs.filter((run) => isOperator || run.owner === principal)
   if (own.length === 0) {
     const attempt = { action: 'run.cancel', outcome: 'refused', code: 'not_the_owner', subject: principal, agent }
     for (const run of runs) await deps.audit.record({ ...attempt, objectId: run.id })
-    return 'What runs here was started by another person. They can stop it, and so can my operator.'
+    return say('stop.not_yours')
   }
   const outcomes = await Promise.all(own.map((run) => deps.runs.cancel(run.id, principal)))
-  if (outcomes.some((outcome) => outcome?.kind === 'stopping'))
-    return 'Stopping. What has begun is finished, nothing new begins; I will tell you when it is done.'
-  if (outcomes.some((outcome) => outcome?.kind === 'cancelled'))
-    return 'Stopped. What I was waiting for is withdrawn. Write again when you want me to go on.'
-  return 'It was already done; there was nothing left to stop.'
+  if (outcomes.some((outcome) => outcome?.kind === 'stopping')) return say('stop.stopping')
+  return say(outcomes.some((outcome) => outcome?.kind === 'cancelled') ? 'stop.withdrawn' : 'stop.done_before')
 }
 
 // /status: what runs here, since when, what it is at, what waits. In words for a person; no ids, no names of tools.
 
-function answerStatus({ glance, write }: ChatCommandContext): string {
-  if (glance === undefined)
-    return 'Nothing is running here, and nothing waits. Write to me when you want something done.'
+function answerStatus({ glance, write }: ChatCommandContext): Sentence {
+  if (glance === undefined) return say('status.nothing_here')
   const { running, paused, queued, sessionMs } = glance
   const lines = [
     running === null ? idleLine(paused.length) : runningLine(running, write('stop')),
-    ...(queued === 0 ? [] : [`${pluralize(queued, 'message')} ${queued === 1 ? 'waits' : 'wait'} behind it.`]),
+    ...(queued === 0 ? [] : [say('status.queued', { count: queued })]),
     ...pausedRunLines(paused),
-    ...(sessionMs === null ? [] : [`This session began ${span(sessionMs)} ago; ${write('new')} starts a fresh one.`]),
+    ...(sessionMs === null ? [] : [say('status.session', { time: span(sessionMs), command: write('new') })]),
   ]
-  return lines.join('\n')
+  return joinSentences(lines)
 }
 
-function idleLine(paused: number): string {
-  return paused === 0 ? 'Nothing is running here.' : 'Nothing is running; I am waiting for an answer.'
+function idleLine(paused: number): Sentence {
+  return say(paused === 0 ? 'status.idle' : 'status.waits_for_answer')
 }
 
-function runningLine({ runningMs, isStopping, activity }: NonNullable<RunsAtAGlance['running']>, stop: string): string {
-  const doing = isStopping ? 'I am stopping' : (activityWords[activity ?? ''] ?? 'I am working')
-  return `${doing}; your message was taken up ${span(runningMs)} ago.${isStopping ? '' : ` ${stop} ends it.`}`
+function runningLine(
+  { runningMs, isStopping, activity }: NonNullable<RunsAtAGlance['running']>,
+  stop: string,
+): Sentence {
+  const time = span(runningMs)
+  if (isStopping) return say('status.stopping', { time })
+  return say('status.running', { activity: say(activityKey(activity)), time, command: stop })
 }
 
 /** By the latest event of its log. */
-const activityWords: Readonly<Record<string, string>> = {
-  turn_started: 'I am thinking',
-  text_delta: 'I am writing the answer',
-  tool_call: 'I am using a tool',
-  tool_result: 'I am thinking about what a tool found',
-  provider_retry: 'My model is slow to answer, I am trying again',
+function activityKey(activity: string | null) {
+  switch (activity) {
+    case 'turn_started':
+      return 'activity.thinking'
+    case 'text_delta':
+      return 'activity.writing'
+    case 'tool_call':
+      return 'activity.using_tool'
+    case 'tool_result':
+      return 'activity.reading_result'
+    case 'provider_retry':
+      return 'activity.retrying'
+    default:
+      return 'activity.working'
+  }
 }
 
-function pausedRunLines(paused: RunsAtAGlance['paused']): readonly string[] {
+function pausedRunLines(paused: RunsAtAGlance['paused']): readonly Sentence[] {
   const approvals = paused.filter((run) => run.status === 'approval_required').length
   const tools = paused.length - approvals
   return [
-    ...(approvals === 0
-      ? []
-      : [`${pluralize(approvals, 'approval')} ${approvals === 1 ? 'waits' : 'wait'} for a decision.`]),
-    ...(tools === 0 ? [] : ['I am waiting for an answer from your side.']),
+    ...(approvals === 0 ? [] : [say('status.approvals', { count: approvals })]),
+    ...(tools === 0 ? [] : [say('status.tools')]),
   ]
 }
 
-function pluralize(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
-}
-
-function span(ms: number): string {
+function span(ms: number): Sentence {
   const seconds = Math.max(0, Math.round(ms / 1000))
-  if (seconds < 60) return `${seconds} s`
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min`
-  return seconds < 86_400 ? `${Math.round(seconds / 3600)} h` : pluralize(Math.round(seconds / 86_400), 'day')
+  if (seconds < 60) return say('time.seconds_short', { count: seconds })
+  if (seconds < 3600) return say('time.minutes_short', { count: Math.round(seconds / 60) })
+  if (seconds < 86_400) return say('time.hours_short', { count: Math.round(seconds / 3600) })
+  return say('time.days', { count: Math.round(seconds / 86_400) })
 }
 
 // /approve and /reject in a chat: the sender decides, about what waits in this very conversation.
@@ -180,20 +185,16 @@ async function noteRefusal(
 }
 
 function noApprovalNotice(code: string | undefined): Told {
-  const says =
-    code === undefined
-      ? 'Nothing waits for an approval here.'
-      : `Nothing with the code ${code} waits for an approval here. It may have been decided, or it has expired.`
+  const says = code === undefined ? say('approval.none_waits') : say('approval.none_has_code', { code })
   return { says, decision: 'not_found' }
 }
 
 function chooseApprovalNotice(lines: readonly string[]): Told {
-  return { says: ['Several things wait for an approval here. Which one?', ...lines].join('\n'), decision: 'unclear' }
+  return { says: joinSentences([say('approval.several_wait'), ...lines]), decision: 'unclear' }
 }
 
 function approvalCodeNotice(lines: readonly string[]): Told {
-  const how = 'Nothing was decided: say which request you mean, by the code in my question. Answer with this line:'
-  return { says: [how, ...lines].join('\n'), decision: 'unclear' }
+  return { says: joinSentences([say('approval.code_needed'), ...lines]), decision: 'unclear' }
 }
 
 function choices(
@@ -206,24 +207,22 @@ function choices(
 
 // /agents: who answers on this connection and how to write to them; and the reply to a message for an unknown agent.
 
-function answerAgents({ deps, at, agent }: ChatCommandContext): string {
+function answerAgents({ deps, at, agent }: ChatCommandContext): Sentence {
   const current = deps.agents.get(agent)
   if (!at.isShared)
-    return current === undefined ? 'No agent answers here.' : `Only ${describeAgent(current)} answers here.`
+    return current === undefined ? say('agents.none') : say('agents.only', { agent: describeAgent(current) })
   const { agent: defaultAgent } = at.connection
-  return [
-    'Begin a message with a name to write to that agent; it then answers whatever follows.',
+  return joinSentences([
+    say('agents.how_to_address'),
     ...listAgentAddresses(deps),
-    `Until you name an agent, @${defaultAgent} answers. You are talking with @${agent}.`,
-  ].join('\n')
+    say('agents.current', { default: defaultAgent, agent }),
+  ])
 }
 
 /** No other agent answers in its place: none of them was meant. */
 export function unknownAgentReply(deps: Pick<GatewayDeps, 'agents'>, at: GatewayConnection): AgentReply {
   const { domain } = at.connection
-  const text = [`There is no agent with that name at ${domain}. You can write to:`, ...listAgentAddresses(deps)].join(
-    '\n',
-  )
+  const text = joinSentences([say('agents.unknown', { domain }), ...listAgentAddresses(deps)])
   const error = { code: 'agent_unknown', message: 'there is no agent of that name', retryable: false }
   return { parts: [textPart(text)], status: 'refused', error }
 }
@@ -238,11 +237,10 @@ function describeAgent({ slug, label, description }: Agent): string {
 
 // /pair CODE: an admin approves a pairing in a chat. Other senders learn nothing, not even whether there is such a code.
 
-async function answerPair({ deps, command, principal, adminGrants, write }: ChatCommandContext): Promise<string> {
-  if (adminGrants.length === 0) return 'Only my admins can let people in.'
+async function answerPair({ deps, command, principal, adminGrants, write }: ChatCommandContext): Promise<Sentence> {
+  if (adminGrants.length === 0) return say('pairing.admins_only')
   const code = readPairingCode(command.args)
-  if (code === undefined)
-    return `Tell me whom to let in, by the code they were given: ${write('pair')} and the code, such as BCDF-2345`
+  if (code === undefined) return say('pairing.code_needed', { command: write('pair') })
   const { pairings } = deps.people
   const pairing = await pairings.find(code)
   const grant = adminGrants.find((each) => pairing !== undefined && grantCoversPairing(each, pairing))
@@ -259,19 +257,20 @@ function grantCoversPairing({ connection, agent }: StoredGrant, pairing: Pairing
   return (connection === null || connection === pairing.connection) && (agent === null || agent === wanted)
 }
 
-function pairingDecisionNotice(code: string, decision: PairingDecision, principal: string): string {
+function pairingDecisionNotice(code: string, decision: PairingDecision, principal: string): Sentence {
   if (decision.kind === 'unknown') return unknownPairingNotice(code)
   const { pairing } = decision
-  const who = pairing.shownName === null ? pairing.subject : `${pairing.subject}, who goes by “${pairing.shownName}”`
+  const { subject, shownName: name, status } = pairing
+  const who = name === null ? subject : say('pairing.who', { subject, name })
   // After a crash the same command finds what it decided before.
-  const isOurs = decision.kind === 'decided' || (pairing.status === 'approved' && pairing.decidedBy === principal)
-  const held = decision.kind === 'decided' && decision.messages === 0 ? 'Nothing of theirs was waiting.' : undefined
-  if (isOurs) return `Let in: ${who}. ${held ?? 'What they wrote is being answered now.'}`
-  return `${formatPairingCode(code)} has been decided already: it is ${pairing.status}.`
+  const isOurs = decision.kind === 'decided' || (status === 'approved' && pairing.decidedBy === principal)
+  if (!isOurs) return say('pairing.decided_before', { code: formatPairingCode(code), status })
+  const isNothingHeld = decision.kind === 'decided' && decision.messages === 0
+  return say(isNothingHeld ? 'pairing.approved_nothing_held' : 'pairing.approved', { who })
 }
 
-function unknownPairingNotice(code: string): string {
-  return `No one is waiting with the code ${formatPairingCode(code)}. It may have been decided, or it has expired.`
+function unknownPairingNotice(code: string): Sentence {
+  return say('pairing.unknown', { code: formatPairingCode(code) })
 }
 
 // /consent: what a person agreed to, and how they change it. Stored under who they are; what they said last counts.
@@ -285,18 +284,9 @@ export const consentKeywords: Readonly<Record<ConsentOperation, string>> = {
   escalate_to_human: 'handover',
 }
 
-const meanings: Readonly<Record<ConsentOperation, string>> = {
-  store_memory: 'remember things about you from one session to the next',
-  use_memory: 'use what is remembered about you',
-  store_transcript: 'keep what was said after a session has ended',
-  share_transcript: 'give a copy of what was said to another person',
-  escalate_to_human: 'let a person take over this conversation',
-}
-
-async function answerConsent(scene: ChatCommandContext): Promise<string> {
+async function answerConsent(scene: ChatCommandContext): Promise<Sentence> {
   const { deps, command, principal, at, agent, turn } = scene
-  if (at.adapter.capabilities.isInteractive !== true || principal === '')
-    return 'Consent is given by a person in a chat. No person can be asked on this connection, so nothing is agreed to here.'
+  if (at.adapter.capabilities.isInteractive !== true || principal === '') return say('consent.no_person')
   const [verb = '', operation = ''] = command.args.trim().toLowerCase().split(/\s+/)
   if (verb === '') return consentListNotice(scene)
   const isAllowed = { allow: true, withdraw: false }[verb]
@@ -304,47 +294,54 @@ async function answerConsent(scene: ChatCommandContext): Promise<string> {
   if (isAllowed === undefined || known === undefined) return consentUsageNotice(scene)
   const word = { id: turn.id, operation: known, isAllowed, principal, connection: at.key, agent }
   await deps.consents.recordWord(word)
-  return `${isAllowed ? 'Agreed' : 'Taken back'}: ${meanings[known]}.${consequence(known, isAllowed, scene)}`
+  const told = say(isAllowed ? 'consent.agreed' : 'consent.withdrawn', { meaning: say(`consent.${known}`) })
+  return joinSentences([told, ...consequence(known, isAllowed, scene)], ' ')
 }
 
-function consequence(operation: ConsentOperation, isAllowed: boolean, { at, write }: ChatCommandContext): string {
-  if (operation !== 'store_transcript')
-    return isAllowed ? ` ${write('consent', `withdraw ${consentKeywords[operation]}`)} takes it back.` : ''
-  if (at.transcriptBasis !== undefined)
-    return ` It is kept here all the same; the operator says why: ${at.transcriptBasis}`
-  return isAllowed
-    ? ` It counts from your next session on; ${write('new')} starts one.`
-    : ' What was kept because you had agreed is erased, this session when it ends.'
+function consequence(operation: ConsentOperation, isAllowed: boolean, { at, write }: ChatCommandContext): Sentence[] {
+  if (operation !== 'store_transcript') {
+    const command = write('consent', `withdraw ${consentKeywords[operation]}`)
+    return isAllowed ? [say('consent.how_to_withdraw', { command })] : []
+  }
+  if (at.transcriptBasis !== undefined) return [say('consent.kept_anyway', { reason: at.transcriptBasis })]
+  return [isAllowed ? say('consent.from_next_session', { command: write('new') }) : say('consent.erased')]
 }
 
-async function consentListNotice(scene: ChatCommandContext): Promise<string> {
+async function consentListNotice(scene: ChatCommandContext): Promise<Sentence> {
   const { deps, principal, at, agent } = scene
   const asked = { ...createConsentContext(at, agent), consent: await deps.consents.given(principal) }
   const lines = consentOperations.map((operation) => {
     const { allowed, reason } = deps.consent(operation, asked)
-    const why = reason === 'operator_grant' ? ` (the operator says why: ${at.transcriptBasis ?? ''})` : ''
-    return `${consentKeywords[operation]}: ${allowed ? 'yes' : 'no'} - ${meanings[operation]}${why}`
+    const meaning = say(`consent.${operation}`)
+    const line = say(allowed ? 'consent.allowed' : 'consent.not_allowed', { name: consentKeywords[operation], meaning })
+    if (reason !== 'operator_grant') return line
+    return `${line} ${say('consent.operator_grant', { reason: at.transcriptBasis ?? '' })}`
   })
-  return ['What I may do with what you say:', ...lines, '', consentUsageNotice(scene)].join('\n')
+  return joinSentences([say('consent.list'), ...lines, '', consentUsageNotice(scene)])
 }
 
-function consentUsageNotice({ write }: ChatCommandContext): string {
-  const example = [write('consent', 'allow share'), write('consent', 'withdraw share')]
-  return `Change it with ${example.join(' or ')}; ${write('consent')} shows the list.`
+function consentUsageNotice({ write }: ChatCommandContext): Sentence {
+  return say('consent.how_to_change', {
+    allow: write('consent', 'allow share'),
+    withdraw: write('consent', 'withdraw share'),
+    list: write('consent'),
+  })
 }
 
-const commands: Readonly<Record<string, Command>> = {
-  stop: { help: 'stop what I am doing for you', answer: answerStop },
-  status: { help: 'what I am doing, and what waits', answer: answerStatus },
-  approve: { help: 'approve what I asked about', answer: answerDecision },
-  reject: { help: 'decline what I asked about', answer: answerDecision },
-  agents: { help: 'who answers here, and how to write to them', answer: answerAgents },
-  pair: { help: 'let a person in by the code they were given (admins only)', answer: answerPair },
-  consent: { help: 'what I may do with what you say', answer: answerConsent },
-  help: { help: 'this list', answer: answerHelp },
-}
+const commands = {
+  stop: answerStop,
+  status: answerStatus,
+  approve: answerDecision,
+  reject: answerDecision,
+  agents: answerAgents,
+  pair: answerPair,
+  consent: answerConsent,
+  help: answerHelp,
+} as const satisfies Readonly<Record<string, Command>>
 
-export const controlNames: ReadonlySet<string> = new Set(Object.keys(commands))
+const commandNames = Object.keys(commands) as readonly (keyof typeof commands)[]
+
+export const controlNames: ReadonlySet<string> = new Set(commandNames)
 
 export function parseKnownCommand(message: Pick<NormalizedMessage, 'channel' | 'parts'>): ControlCommand | undefined {
   return parseChatCommand(message, controlNames)
@@ -354,18 +351,19 @@ export function isControl(message: Pick<NormalizedMessage, 'channel' | 'parts'>)
   return parseKnownCommand(message) !== undefined
 }
 
-export async function answerCommand(scene: ChatCommandContext): Promise<string | Told> {
-  const command = commands[scene.command.name] ?? { answer: answerHelp }
-  return command.answer(scene)
+export async function answerCommand(scene: ChatCommandContext): Promise<Sentence | Told> {
+  const known: Readonly<Record<string, Command>> = commands
+  return (known[scene.command.name] ?? answerHelp)(scene)
 }
 
 /** The agent's own words, then what works whatever the agent is. */
-function answerHelp({ deps, agent, write }: ChatCommandContext): string {
+function answerHelp({ deps, agent, write }: ChatCommandContext): Sentence {
   const facts = deps.agents.get(agent)
   const about = facts?.help ?? facts?.description
-  const own = Object.entries(commands).map(([name, { help }]) => `${write(name)} - ${help}`)
-  const rotation = deps.turnPolicy.rotateCommands.slice(0, 1).map((name) => `${write(name)} - start a fresh session`)
-  return [...(about === undefined ? [] : [about, '']), 'Always:', ...own, ...rotation].join('\n')
+  const helpLine = (command: string, help: Sentence) => say('command.listed', { command: write(command), help })
+  const own = commandNames.map((name) => helpLine(name, say(`help.${name}`)))
+  const rotation = deps.turnPolicy.rotateCommands.slice(0, 1).map((name) => helpLine(name, say('help.new')))
+  return joinSentences([...(about === undefined ? [] : [about, '']), say('command.always'), ...own, ...rotation])
 }
 
 // A gateway command returns a text, rendered like any reply, and what it means for the turn.
@@ -396,15 +394,12 @@ type ChatCommandContext = {
   readonly glance: RunsAtAGlance | undefined
 }
 
-type Command = {
-  /** One line of /help. */
-  readonly help: string
-  readonly answer: (scene: ChatCommandContext) => Promise<string | Told> | string | Told
-}
+/** What it is for stands in the catalogue (`help.stop`). */
+type Command = (scene: ChatCommandContext) => Promise<Sentence | Told> | Sentence | Told
 
 /** Words about a decision, which one, and about what if something was decided. */
 export type Told = {
-  readonly says: string
+  readonly says: Sentence
   readonly decision: NonNullable<ControlFacts['decision']>
   readonly actionId?: string
 }

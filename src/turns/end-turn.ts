@@ -7,6 +7,7 @@ import { type Envelope, isGatewayError, type QueuedCall, textPart } from '../con
 import { endsPause } from '../db/signals.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'
 import { resendNotice } from '../identity/pairing.ts'
+import { say } from '../locales/say.ts'
 import { type MentionContext, mentionable } from '../outbound/mention-policy.ts'
 import { type Outgoing, renderCalls } from '../outbound/render.ts'
 import { keepWholeReply } from '../outbound/reply-files.ts'
@@ -130,7 +131,7 @@ function withUnaskedReply(
 /** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */
 function left(ready: ReadyTurn): readonly Outgoing[] {
   if (ready.live === undefined) return []
-  const reply = completeReply(ready.live.text || 'There is no answer to this.', replyFacts(ready))
+  const reply = completeReply(ready.live.text || say('run.unanswered'), replyFacts(ready))
   return reply === undefined ? [] : [{ reply, purpose: 'notice' }]
 }
 

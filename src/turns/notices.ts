@@ -1,8 +1,10 @@
 // Notices about a turn while it runs, not counted as answers: once per turn and kind, on channels that can show them and replace
 // them by the answer. A channel without live messages shows none; a task's log holds them for clients that watch it.
+
 import { type JsonObject, type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { WaitNotice } from '../db/live.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
+import { type Sentence, say } from '../locales/say.ts'
 import { renderCalls } from '../outbound/render.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Admission } from './plan-turn.ts'
@@ -11,22 +13,10 @@ import { tellProgress } from './run-end.ts'
 import type { RunRecorder } from './run-log.ts'
 import { ownersMessages } from './steer.ts'
 
-const stillTrying = 'This is taking longer than usual. I am still trying, and will answer here.'
-
-const startsAfresh = 'OK. I finish this first, then we start afresh.'
-
 /** To those who watch the run, and to those whose message waits behind it. */
-const receiptWords = {
-  steer: {
-    notice: 'message_added',
-    text: 'I have your new message too, and take it into what I am doing.',
-    own: 'I have your message, and take it into what I am doing.',
-  },
-  queue: {
-    notice: 'message_next',
-    text: 'I have your new message too. I get to it after this; /stop ends what I am doing.',
-    own: 'I have your message. I finish what I am doing first, then I get to it.',
-  },
+const receiptKeys = {
+  steer: { notice: 'message_added', text: 'message.joins_run', own: 'message.joins_run_own' },
+  queue: { notice: 'message_next', text: 'message.comes_next', own: 'message.comes_next_own' },
 } as const
 
 /** More of a burst are not marked one by one. */
@@ -48,12 +38,12 @@ export function createReceipts(
   const told = new Set<string>()
   let isRotationTold = false
   let notBefore = 0
-  const { notice, text, own } = receiptWords[how.busy]
+  const { notice, text, own } = receiptKeys[how.busy]
   const acknowledge = async (): Promise<void> => {
     const { waiting, messages, decided } = await ownersMessages(deps, ready)
     const rotation = isRotationTold ? undefined : messages.find((row) => isAdmittedRotation(deps, row, decided))
     const fresh = how.isMarking ? waiting.filter(({ id }) => !told.has(id)).slice(0, maxReceipts - told.size) : []
-    if (fresh.length > 0 && told.size === 0) how.emit('notice', { notice, text })
+    if (fresh.length > 0 && told.size === 0) how.emit('notice', { notice, text: say(text) })
     for (const { id, replyTo, message } of fresh) {
       told.add(id)
       const messageId = message.channel?.external_message_id ?? undefined
@@ -62,8 +52,8 @@ export function createReceipts(
     const inTasks = fresh.filter((row) => row.taskId !== null && row !== rotation)
     if (rotation === undefined && inTasks.length === 0) return
     const notices = await Promise.all([
-      ...(rotation === undefined ? [] : [waitNotice(deps, ready, rotation, startsAfresh)]),
-      ...inTasks.map((row) => waitNotice(deps, ready, row, own)),
+      ...(rotation === undefined ? [] : [waitNotice(deps, ready, rotation, say('session.starts_after'))]),
+      ...inTasks.map((row) => waitNotice(deps, ready, row, say(own))),
     ])
     if ((await deps.live.tellWaiting(ready.lane, ready.turn.id, notices)) > 0) deps.bells.sends.ring()
     for (const { taskId } of notices) if (taskId !== null) deps.watchers.tellProgress(taskId)
@@ -91,7 +81,7 @@ async function waitNotice(
   deps: GatewayDeps,
   { at, lane }: ReadyTurn,
   { id, taskId, replyTo, message }: WaitingMessage,
-  text: string,
+  text: Sentence,
 ): Promise<WaitNotice> {
   const said: NormalizedResponse = {
     thread_id: message.thread_id,
@@ -123,11 +113,12 @@ type Scene = Pick<ReadyTurn, 'at' | 'lane' | 'turn'>
 export async function tellStillTrying(deps: GatewayDeps, { at, lane, turn }: Scene): Promise<void> {
   if (turn.kind !== 'messages' && turn.kind !== 'signal') return
   try {
-    const event: JsonObject = { type: 'notice', metadata: { notice: 'still_trying', text: stillTrying } }
+    const text = say('run.waiting')
+    const event: JsonObject = { type: 'notice', metadata: { notice: 'still_trying', text } }
     await deps.runs.append(lane, turn.id, turn.attempt, [{ key: 'notice:still_trying', event }])
     deps.bells.events.ring()
     tellProgress(deps, { turn })
-    const call = at.adapter.live?.open(lane.replyTo, stillTrying)
+    const call = at.adapter.live?.open(lane.replyTo, text)
     if (call === undefined) return
     const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
     if ((await deps.live.open(lane, row)) === 'opened') deps.bells.sends.ring()

@@ -1,10 +1,12 @@
 // Operator takeover of a session: exporting its transcript, taking it over, speaking in it, giving it back. Export and takeover
 // need the consent of those who take part; the decision is stored beside the act.
+
 import { type Envelope, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { OperatorMessage, SessionReader, SessionRoom } from '../db/session-reader.ts'
 import type { SessionStore, TranscriptLine } from '../db/sessions.ts'
 import type { ConsentOperation } from '../identity/consent.ts'
 import { newTraceId } from '../inbound/request-context.ts'
+import { say } from '../locales/say.ts'
 import { renderCalls } from '../outbound/render.ts'
 import { assistantEnvelope } from '../sessions/transcript.ts'
 import { consentKeywords } from './chat-commands.ts'
@@ -21,9 +23,6 @@ export type SessionTakeover = {
 
 type Stores = { readonly sessions: Pick<SessionStore, 'transcript'>; readonly desk: SessionReader }
 
-const takenOverNotice = 'A person has taken over this conversation and will answer you from now on.'
-const handedBackNotice =
-  'The person has left. I am answering again, starting with what you have written in the meantime.'
 const pageLines = 500
 
 export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Stores): SessionTakeover {
@@ -53,10 +52,10 @@ export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Sto
       const place = await findCurrentRoom(sessionId)
       if (!place.isCurrent || place.mode !== 'active') throw takeoverConflict(place, 'active')
       await requireConsent(deps, place, 'escalate_to_human', { sessionId, actor, action: 'session.take_over' })
-      await speak(sessionId, takenOverNotice, 'active', 'operator')
+      await speak(sessionId, say('session.taken_over'), 'active', 'operator')
     },
     async giveBack(sessionId) {
-      await speak(sessionId, handedBackNotice, 'operator', 'active')
+      await speak(sessionId, say('session.given_back'), 'operator', 'active')
       deps.bells.turns.ring()
     },
     say: (sessionId, text) => speak(sessionId, text, 'operator', 'operator'),

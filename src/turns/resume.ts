@@ -10,6 +10,7 @@ import type { StoredAction } from '../db/pending-actions.ts'
 import { endsApproval, pauseSignals } from '../db/signals.ts'
 import type { ToolRequestLine } from '../db/tool-requests.ts'
 import type { WaitingSignal } from '../db/turn-rows.ts'
+import { type Sentence, say } from '../locales/say.ts'
 import { carriedChain, type TurnChain } from './call-chain.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
@@ -119,11 +120,11 @@ export async function answeredRequest(
   deps: Pick<GatewayDeps, 'toolRequests'>,
   { lane, turn }: ReadyTurn,
   reported: Reported,
-): Promise<{ readonly id: string } | { readonly refusal: string }> {
+): Promise<{ readonly id: string } | { readonly refusal: Sentence }> {
   const principal = turn.principal ?? ''
   const scope = { tenant: lane.tenant, owner: principal, conversationId: lane.conversationId }
   const request = await deps.toolRequests.findByCall(scope, reported.tool_call_id)
-  if (request === undefined) return { refusal: 'No tool waits for this result here.' }
+  if (request === undefined) return { refusal: say('tool.not_waiting') }
   const metadata = { origin: turn.id }
   const answer = submittedResult(
     reported.error === undefined
@@ -131,9 +132,9 @@ export async function answeredRequest(
       : { error: reported.error.slice(0, 2000), metadata },
   )
   const answered = await deps.toolRequests.answer(scope, request.id, { ...answer, isTakenOn: true }, principal)
-  if (answered.kind === 'refused') return { refusal: 'This result came too late: I have gone on without it.' }
+  if (answered.kind === 'refused') return { refusal: say('tool.too_late') }
   if (answered.isDuplicate && toolResultOrigin(answered.request) !== turn.id)
-    return { refusal: 'This tool was answered before; the first answer stays.' }
+    return { refusal: say('tool.answered_before') }
   return { id: request.id }
 }
 

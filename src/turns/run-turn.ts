@@ -1,4 +1,5 @@
 // Runs the agent of a prepared turn with its context, to a reply, a pause or an error that says when to try again.
+
 import type { Agent, AgentContext, AgentReply } from '../agents/define-agent.ts'
 import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
 import { createSteps, type Steps } from '../agents/steps.ts'
@@ -12,6 +13,7 @@ import {
 } from '../contract/index.ts'
 import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
 import { unknownAgent } from '../inbound/route-to-agent.ts'
+import { say } from '../locales/say.ts'
 import { keepReplyFiles, type ReplyFileContext } from '../outbound/reply-files.ts'
 import { type Participant, readParticipant, toHistoricalMessage } from '../sessions/transcript.ts'
 import { resolveSpeaker } from './admit.ts'
@@ -89,8 +91,7 @@ export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, means: RunMe
   if (lead?.row.obligation === unknownAgent)
     return { ...nothing, reply: completeReply(unknownAgentReply(deps, ready.at), replyFacts(ready)), run: naturalEnd }
   if (lead !== undefined && isRotation(deps, lead.message)) {
-    const text = 'Started a new session. What came before is no longer in my memory.'
-    return { ...nothing, reply: completeReply(text, replyFacts(ready)), run: naturalEnd }
+    return { ...nothing, reply: completeReply(say('session.started'), replyFacts(ready)), run: naturalEnd }
   }
   const occasion = await resolveTrigger(deps, ready)
   if (occasion.kind === 'gateway')

@@ -1,4 +1,5 @@
 // Takes one held lane from the claim to the commit that ends its turn: prepare, run, render, complete.
+
 import { createStepLog } from '../agents/steps.ts'
 import {
   type ChannelEvent,
@@ -19,6 +20,7 @@ import {
   type WaitingMessage,
 } from '../db/turn-rows.ts'
 import { newTraceId } from '../inbound/request-context.ts'
+import { say } from '../locales/say.ts'
 import { giveBackNotice } from '../outbound/reply-limits.ts'
 import { backoffMs } from '../outbound/settle.ts'
 import { showTurnPresence } from '../outbound/show-presence.ts'
@@ -408,8 +410,6 @@ function errorCodeOrInternal(error: unknown): string {
 // A turn that is split, so that its messages run one by one from now on. A live message that it had opened says so, and grows no
 // more.
 
-const words = 'I was interrupted, and answer your messages one by one.'
-
 async function splitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: number, code: string): Promise<boolean> {
   const live = ready.at.adapter.live === undefined ? undefined : (ready.live ?? (await createLiveEnd(deps, ready, '')))
   if (live === undefined) return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code })
@@ -419,7 +419,7 @@ async function splitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: number, c
     in_reply_to: inReplyTo,
     agent,
     status: 'completed',
-    parts: [textPart(words)],
+    parts: [textPart(say('run.interrupted_and_split'))],
   }
   const calls = await renderOutgoing(deps, { ...ready, live }, [{ reply, purpose: 'notice' }])
   return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code, calls })

@@ -1,8 +1,10 @@
 // The trigger of a turn: a message came, a timer fired, what a paused run waited for is there; or it is the gateway's own to
 // answer and no agent runs.
+
 import type { Signal } from '../agents/define-agent.ts'
 import { GatewayError } from '../contract/index.ts'
 import { endsPause, pauseSignals } from '../db/signals.ts'
+import type { Sentence } from '../locales/say.ts'
 import { carriedChain, type TurnChain } from './call-chain.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
@@ -23,7 +25,7 @@ export type TurnTrigger =
       /** It runs again as it began, with what was decided meanwhile. */
       readonly rerun?: Rerun | undefined
     }
-  | { readonly kind: 'gateway'; readonly says: string | undefined }
+  | { readonly kind: 'gateway'; readonly says: Sentence | undefined }
 
 export async function resolveTrigger(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnTrigger> {
   const { signal } = ready

@@ -1,5 +1,5 @@
 // The layers of the tree as data: which file may not import what. Types count.
-//   lib, contract <- db, markdown, files, identity, sessions, tasks, agents <- inbound, turns, outbound, observability
+//   lib, locales, contract <- db, markdown, files, identity, sessions, tasks, agents <- inbound, turns, outbound, observability
 //   <- gateway, config, channels <- api, client, console <- cli, node, worker, testing; adapters see contract, lib and markdown alone.
 import { cycles, danglingImports, type ImportEdge, importGraph, orphans } from './import-graph.ts'
 import type { SourceTree, Violation } from './source-tree.ts'

@@ -1,5 +1,6 @@
 // The result of a remote agent as a reply, and parts to and from it. Its answers are passed on as its words; of its faults the
 // person hears only a sentence of ours.
+
 import {
   type AgentFiles,
   type AgentReply,
@@ -8,6 +9,7 @@ import {
   maxTextLength,
   type NormalizedResponse,
   type Part,
+  say,
   textPart,
 } from '../../../src/contract/index.ts'
 import { encodeBase64 } from '../../../src/lib/index.ts'
@@ -48,8 +50,7 @@ function taskReply(task: RemoteTask, by: SaidBy): AgentReply {
     case 'completed':
       return { parts: partsOrDone(parts), status: 'completed' }
     case 'input_required': {
-      const asked =
-        parts.length > 0 ? parts : [textPart(`${by.agent} needs one more answer from you before it can go on.`)]
+      const asked = parts.length > 0 ? parts : [textPart(say('remote.needs_answer', { agent: by.agent }))]
       return { parts: asked, status: 'input_required' }
     }
     case 'auth_required':
@@ -89,36 +90,34 @@ function joinTextParts(parts: readonly RemotePart[]): readonly RemotePart[] {
 }
 
 function partsOrDone(parts: readonly Part[]): Part[] {
-  return parts.length > 0 ? parts.slice(0, maxReplyParts) : [textPart('Done.')]
+  return parts.length > 0 ? parts.slice(0, maxReplyParts) : [textPart(say('status.completed'))]
 }
 
 /** The state itself authorizes nothing: a person who signed in elsewhere says so here, and the task goes on. */
 function signInPart({ agent }: SaidBy): Part {
-  const message = `${agent} needs you to sign in before it can go on. Write here when you have done so.`
+  const message = say('remote.needs_sign_in', { agent })
   return { kind: 'policy', policy: { kind: 'unauthorized', message } }
 }
 
-const operators = 'My operator has to look at it.'
-
-const sentences: Readonly<Record<Extract<Outcome, { kind: 'failed' }>['code'], string>> = {
-  remote_unreachable: 'I could not reach the agent that answers this. Please try again later.',
-  remote_address_refused: `The agent that answers this is at a place I may not go to. ${operators}`,
-  remote_card_invalid: `I could not find the agent that answers this. ${operators}`,
-  remote_card_unsigned: `The agent that answers this did not prove who it is. ${operators}`,
-  remote_no_interface: `The agent that answers this speaks no language I know. ${operators}`,
-  remote_version_refused: `The agent that answers this speaks no language I know. ${operators}`,
-  remote_unauthorized: `The agent that answers this does not let me in. ${operators}`,
-  remote_refused: 'The agent that answers this did not take your message. Please put it differently.',
-  remote_unsupported: `The agent that answers this cannot do what I asked of it. ${operators}`,
-  remote_task_lost: 'The agent that answers this has lost your request. Please ask again.',
-  remote_malformed: `The agent that answers this said something I could not read. ${operators}`,
-  remote_too_much: 'The agent that answers this said more than I may take. Please narrow the question.',
-  remote_timeout: 'The agent that answers this took too long, and I asked it to stop. Please try again later.',
-  remote_failed: 'The agent that answers this could not do it. Please try again later, or put it differently.',
-  remote_rejected: 'The agent that answers this declined to do it.',
-  remote_cancelled: 'The agent that answers this stopped before it was done.',
-  budget_exceeded: 'I stopped here because I had used up what I may use for one message.',
-}
+const sentenceKeys = {
+  remote_unreachable: 'remote.unreachable',
+  remote_address_refused: 'remote.address_refused',
+  remote_card_invalid: 'remote.not_found',
+  remote_card_unsigned: 'remote.not_proven',
+  remote_no_interface: 'remote.no_interface',
+  remote_version_refused: 'remote.no_interface',
+  remote_unauthorized: 'remote.unauthorized',
+  remote_refused: 'remote.refused',
+  remote_unsupported: 'remote.unsupported',
+  remote_task_lost: 'remote.task_lost',
+  remote_malformed: 'remote.malformed',
+  remote_too_much: 'remote.too_much',
+  remote_timeout: 'remote.timeout',
+  remote_failed: 'remote.failed',
+  remote_rejected: 'remote.declined',
+  remote_cancelled: 'remote.cancelled',
+  budget_exceeded: 'run.budget_spent',
+} as const satisfies Readonly<Record<Extract<Outcome, { kind: 'failed' }>['code'], string>>
 
 const statuses: Readonly<Partial<Record<string, NormalizedResponse['status']>>> = {
   remote_rejected: 'refused',
@@ -126,19 +125,13 @@ const statuses: Readonly<Partial<Record<string, NormalizedResponse['status']>>> 
 }
 
 function failedReply(code: Extract<Outcome, { kind: 'failed' }>['code']): AgentReply {
-  const message = sentences[code]
+  const message = say(sentenceKeys[code])
   return { parts: [textPart(message)], status: statuses[code] ?? 'failed', error: { code, message, retryable: false } }
-}
-
-const endings: Readonly<Record<ChainRefusal, string>> = {
-  'gw:hop_limit':
-    'I passed this on, and got no answer: it went through as many agents as it may, each asking the next.',
-  'gw:agent_loop': 'I passed this on, and got no answer: the agents behind me ask each other in a circle.',
 }
 
 /** The chain ended further on: the first caller is told why, through every agent in between. */
 function endedReply(code: ChainRefusal): AgentReply {
-  const message = endings[code]
+  const message = say(code === 'gw:hop_limit' ? 'chain.ended_further_on' : 'chain.loops_further_on')
   return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
 }
 
@@ -210,7 +203,7 @@ function textMime(mediaType: string | undefined, { writesMarkdown }: ReadAs): 't
 
 function inlineFilePart(base64: string, name: string | undefined, mime: string | undefined): Part {
   const shown = name ?? 'file'
-  if (!fitsInline(base64)) return textPart(`[file ${shown}: too large to be passed on]`)
+  if (!fitsInline(base64)) return textPart(say('file.too_large_to_pass_on', { name: shown }))
   return {
     kind: 'file',
     bytes_ref: { kind: 'inline', data_base64: base64 },
@@ -221,14 +214,14 @@ function inlineFilePart(base64: string, name: string | undefined, mime: string |
 
 function remoteLinkPart(url: string, title: string | undefined): Part {
   const isShown = URL.canParse(url) && new URL(url).protocol === 'https:'
-  if (!isShown) return textPart(`[file ${title ?? 'elsewhere'}: cannot be fetched]`)
+  if (!isShown) return textPart(say('file.unreachable', { name: title ?? 'elsewhere' }))
   return { kind: 'link', url, ...(title === undefined ? {} : { title }) }
 }
 
 function dataFilePart(data: unknown, name: string | undefined): Part {
   const base64 = encodeBase64(new TextEncoder().encode(JSON.stringify(data, null, 2)))
   const shown = `${name ?? 'data'}.json`.replace(/\.json\.json$/, '.json')
-  if (!fitsInline(base64)) return textPart(`[file ${shown}: too large to be passed on]`)
+  if (!fitsInline(base64)) return textPart(say('file.too_large_to_pass_on', { name: shown }))
   const bytes_ref = { kind: 'inline', data_base64: base64 } as const
   return { kind: 'artifact', bytes_ref, artifact_type: 'data', mime: 'application/json', name: shown }
 }

@@ -13,6 +13,7 @@ import {
 } from '../../contract/index.ts'
 import type { ActionLine, RefusedResolution, Resolution } from '../../db/pending-actions.ts'
 import { isPlainObject } from '../../lib/index.ts'
+import { joinSentences, type Sentence, say } from '../../locales/say.ts'
 import type { PendingAction } from './pending-action.ts'
 import { approverWords } from './terms.ts'
 
@@ -26,15 +27,18 @@ export function approvalCode(actionId: string): string {
 }
 
 /** `form`: how commands are written where it is asked. The same action gives the same words, whenever it is asked. */
-export function questionText(action: Asked, form?: CommandForm): string {
+export function questionText(action: Asked, form?: CommandForm): Sentence {
   const code = approvalCode(action.action_id)
-  const reply = `Reply ${writeCommand(form, 'approve', code)} or ${writeCommand(form, 'reject', code)}.`
-  return [...questionLines(action), [reply, ...expiryWords(action)].join(' ')].join('\n')
+  const reply = say('approval.how_to_reply', {
+    approve: writeCommand(form, 'approve', code),
+    reject: writeCommand(form, 'reject', code),
+  })
+  return joinSentences([...questionLines(action), [reply, ...expiryWords(action)].join(' ')])
 }
 
 /** The same for buttons to stand below: it says nothing about what to reply. */
-function buttonQuestion(action: Asked): string {
-  return [...questionLines(action), ...expiryWords(action)].join('\n')
+function buttonQuestion(action: Asked): Sentence {
+  return joinSentences([...questionLines(action), ...expiryWords(action)])
 }
 
 function questionLines(action: Asked): readonly string[] {
@@ -42,28 +46,27 @@ function questionLines(action: Asked): readonly string[] {
 }
 
 /** An agent that another one asked is a stranger to the person: it is named, with the tool it wants to use. */
-function approvalOpening({ summary, metadata }: Asked): string {
+function approvalOpening({ summary, metadata }: Asked): Sentence {
   const agent = metadata?.['asked_by']
   const tool = metadata?.['tool_name']
-  if (typeof agent !== 'string') return `I need an approval before I do this: ${summary}`
-  const asks = `The agent ${agent} needs an approval before it`
-  if (typeof tool !== 'string') return `${asks} does this: ${summary}`
+  if (typeof agent !== 'string') return say('approval.asked', { summary })
+  if (typeof tool !== 'string') return say('approval.asked_by_agent', { agent, summary })
   // A tool without words of its own is named once.
-  return summary === `run ${tool}` ? `${asks} uses ${tool}.` : `${asks} uses ${tool}: ${summary}`
+  if (summary === `run ${tool}`) return say('approval.asked_for_tool', { agent, tool })
+  return say('approval.asked_for_tool_call', { agent, tool, summary })
 }
 
 function expiryWords({ created_at, expires_at }: Asked): readonly string[] {
   if (expires_at === null) return []
-  return [`It expires in ${timeWords(Date.parse(expires_at) - Date.parse(created_at))}.`]
+  return [say('approval.expires', { time: timeWords(Date.parse(expires_at) - Date.parse(created_at)) })]
 }
 
 /** How long, in the largest unit that says it: `30 minutes`, `2 hours`. */
-function timeWords(ms: number): string {
+function timeWords(ms: number): Sentence {
   const minutes = Math.max(1, Math.round(ms / 60_000))
-  const [count, unit] =
-    minutes < 120 ? [minutes, 'minute'] : minutes < 48 * 60 ? [minutes / 60, 'hour'] : [minutes / 1440, 'day']
-  const whole = Math.round(count)
-  return `${whole} ${unit}${whole === 1 ? '' : 's'}`
+  if (minutes < 120) return say('time.minutes', { count: minutes })
+  if (minutes < 48 * 60) return say('time.hours', { count: Math.round(minutes / 60) })
+  return say('time.days', { count: Math.round(minutes / 1440) })
 }
 
 /** A channel with buttons finds the facts and `question`, any other one the words. */
@@ -94,7 +97,7 @@ type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'created_
 /** Who may decide, where it is not simply the person it is for. */
 function approverLines({ metadata }: Asked): readonly string[] {
   const words = metadata?.['approvers']
-  return typeof words === 'string' ? [`Who may decide: ${words}.`] : []
+  return typeof words === 'string' ? [say('approval.approvers', { who: words })] : []
 }
 
 /**
@@ -133,7 +136,9 @@ function shownValues(preview: Json): readonly string[] {
   if (!isPlainObject(preview)) return [`- ${printValue(preview)}`]
   const entries = Object.entries(preview)
   const lines = entries.slice(0, maxValues).map(([key, value]) => `- ${previewLine(key)}: ${printValue(value)}`)
-  return entries.length > maxValues ? [...lines, `- and ${entries.length - maxValues} more`] : lines
+  return entries.length > maxValues
+    ? [...lines, say('approval.more_values', { count: entries.length - maxValues })]
+    : lines
 }
 
 /** The values are a model's: they must not look like further lines of the question. */
@@ -153,7 +158,7 @@ export function resolutionSentence(
   resolution: Resolution,
   by: string | null = null,
 ): {
-  readonly says: string
+  readonly says: Sentence
   readonly decision: NonNullable<ControlFacts['decision']>
   readonly actionId?: string
 } {
@@ -174,27 +179,25 @@ type Outcome = {
 }
 
 /** What a question says in the end. */
-export function outcomeWords({ status, summary, by = null }: Outcome): string {
+export function outcomeWords({ status, summary, by = null }: Outcome): Sentence {
   switch (status) {
     case 'accepted':
-      return by === null ? `Approved: ${summary}. I go on with it.` : `Approved by ${by}: ${summary}.`
+      return by === null ? say('approval.approved', { summary }) : say('approval.approved_by', { by, summary })
     case 'rejected':
-      return by === null ? `Rejected: ${summary}. I will not do it.` : `Rejected by ${by}: ${summary}.`
+      return by === null ? say('approval.rejected', { summary }) : say('approval.rejected_by', { by, summary })
     case 'deleted':
-      return `Withdrawn: ${summary}. No approval is needed any more.`
+      return say('approval.withdrawn', { summary })
     default:
-      return `Expired: ${summary}. Ask again if it is still wanted.`
+      return say('approval.expired', { summary })
   }
 }
 
-const refusals: Readonly<Record<RefusedResolution, (action: ActionLine | null) => string>> = {
-  not_found: () => 'There is no such request for approval here. Check the code in the question.',
-  already_resolved: (action) =>
-    `This was already decided: it is ${action?.status ?? 'over'}. Nothing happens a second time.`,
-  expired: () => 'This request for approval has expired. Ask again if it is still wanted.',
-  changed: () =>
-    'This is no longer the action that was shown to you. Look at it again, then decide with its present hash.',
-  not_allowed: (action) => `You cannot decide this. It takes ${approverWords(action?.resolvers ?? 'operator')}.`,
+const refusals: Readonly<Record<RefusedResolution, (action: ActionLine | null) => Sentence>> = {
+  not_found: () => say('approval.unknown'),
+  already_resolved: (action) => say('approval.decided_before', { status: action?.status ?? 'over' }),
+  expired: () => say('approval.too_late'),
+  changed: () => say('approval.changed'),
+  not_allowed: (action) => say('approval.not_allowed', { who: approverWords(action?.resolvers ?? 'operator') }),
 }
 
 /** The action, or why nothing was decided. */

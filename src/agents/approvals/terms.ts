@@ -1,6 +1,7 @@
 // Approval terms: until when, who may decide, in what words.
 import { type AssuranceClass, assuranceClasses, type Fields } from '../../contract/index.ts'
 import { isPlainObject } from '../../lib/index.ts'
+import { joinSentences, type Sentence, say } from '../../locales/say.ts'
 
 /** Roles that a stored grant gives, weakest first. */
 export const approverRoles = ['viewer', 'operator', 'admin'] as const
@@ -57,26 +58,26 @@ export function effectiveApprovers(by: Resolvers | undefined, hasRequester: bool
 }
 
 /** Who may decide, in words that go on "It takes …". */
-export function approverWords(by: Resolvers): string {
+export function approverWords(by: Resolvers): Sentence {
   switch (by) {
     case 'requester':
-      return 'the person it is for'
+      return say('approver.requester')
     case 'anyone':
-      return 'anyone in this conversation'
+      return say('approver.anyone')
     case 'other':
-      return 'another person than the one it is for'
+      return say('approver.other')
     case 'operator':
-      return 'an operator'
+      return say('approver.operator')
   }
   const { requester, principals, role, assurance } = by
   const who = [
-    ...(requester === true ? ['the person it is for'] : []),
-    ...(requester === false ? ['another person than the one it is for'] : []),
-    ...(principals === undefined ? [] : ['a person who was named for it']),
-    ...(role === undefined ? [] : [`the role ${role}`]),
-    ...(assurance === undefined ? [] : [`an account proven by ${assurance} or better`]),
+    ...(requester === true ? [say('approver.requester')] : []),
+    ...(requester === false ? [say('approver.other')] : []),
+    ...(principals === undefined ? [] : [say('approver.named')]),
+    ...(role === undefined ? [] : [say('approver.role', { role })]),
+    ...(assurance === undefined ? [] : [say('approver.assurance', { assurance })]),
   ]
-  return who.join(', ')
+  return joinSentences(who, ', ')
 }
 
 function isSubjects(value: unknown): boolean {
