@@ -1,6 +1,7 @@
 // Gateway events that a host application can observe (`onEvent` of the configuration): messages, runs and client tools; and the
 // envelope of a transcript line they carry.
-import type { Json, JsonObject } from '../lib/json-value.ts'
+import * as z from 'zod'
+import { type Json, type JsonObject, jsonSchema } from '../lib/json-value.ts'
 
 /** Where it happened. */
 type Place = {
@@ -74,3 +75,17 @@ export type Envelope = {
   readonly created_at?: string
   readonly updated_at?: string
 }
+
+/** The same for programs that read a transcript without this code: `docs/spec/envelope.v1.schema.json` is made from it. */
+export const envelopeSchema: z.ZodType<Envelope> = z.object({
+  schema: z.literal(envelopeSchemaId),
+  version: z.literal(envelopeVersion),
+  type: z.enum(envelopeTypes),
+  role: z.string().min(1),
+  content: z.union([z.string(), z.array(jsonSchema), z.record(z.string(), jsonSchema)]),
+  payload: z.record(z.string(), z.unknown()),
+  metadata: z.record(z.string(), z.unknown()),
+  id: z.exactOptional(z.string()),
+  created_at: z.exactOptional(z.string()),
+  updated_at: z.exactOptional(z.string()),
+})
