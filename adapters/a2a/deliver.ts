@@ -12,7 +12,7 @@ import type {
   TaskSnapshot,
 } from '../../src/contract/index.ts'
 import { sha256Hex } from '../../src/lib/index.ts'
-import type { OwnKey } from './agent-card/signing.ts'
+import type { OwnKey } from './protocol/card-signature.ts'
 import { downgradeResult } from './protocol/legacy.ts'
 import { type A2aCall, type PushCall, stateName } from './protocol/objects.ts'
 import { renderTask } from './render.ts'

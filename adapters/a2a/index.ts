@@ -17,17 +17,18 @@ import {
   wrongAnswer,
 } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, readOwnDocument } from '../../src/lib/index.ts'
-import { createPublishedCards } from './agent-card/card.ts'
-import { gatewayKeys, gatewayTokens } from './agent-card/security-schemes.ts'
-import { createCardKeys, keysPath } from './agent-card/signing.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendReply, deliverPush } from './deliver.ts'
 import { normalizeA2a } from './normalize.ts'
 import type { A2aPayload } from './protocol/caller.ts'
+import { createCardKeys, keysPath } from './protocol/card-signature.ts'
 import type { A2aCall, PushCall } from './protocol/objects.ts'
+import { documentPaths } from './protocol/operations.ts'
 import { renderA2a } from './render.ts'
+import { createPublishedCards } from './server/agent-card.ts'
 import { createPageTokens } from './server/call.ts'
-import { createA2aServer, createA2aWebFinger, rootPaths } from './server/serve.ts'
+import { gatewayKeys, gatewayTokens } from './server/security-schemes.ts'
+import { createA2aServer, createA2aWebFinger } from './server/serve.ts'
 import { verifyA2a } from './verify.ts'
 
 export type { A2aAgentOptions } from './client/options.ts'
@@ -104,7 +105,8 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     now,
     publicUrl,
   })
-  const roots = settings.path === defaultPath ? [rootPaths.card, rootPaths.early, `${rootPaths.addresses}/*`] : []
+  const roots =
+    settings.path === defaultPath ? [documentPaths.card, documentPaths.early, `${documentPaths.addresses}/*`] : []
   const paths = [settings.path, `${settings.path}/*`, ...roots]
   const urls = publicUrl === undefined ? [] : [`${publicUrl}${settings.path}`]
   const hub = { agent: connection.agent, isNamed: false, urls, anonymous: settings.anonymous, keyHeader: apiKeyHeader }
@@ -137,7 +139,7 @@ function createA2aProbe(
       const found = await probeOwnAddress(request, address)
       return { ...found, summary: `${url}, cards for callers with a token` }
     }
-    const cardUrl = path === defaultPath ? `${new URL(url).origin}${rootPaths.card}` : `${url}${rootPaths.card}`
+    const cardUrl = path === defaultPath ? `${new URL(url).origin}${documentPaths.card}` : `${url}${documentPaths.card}`
     const headers = { accept: 'application/json', 'a2a-version': '1.0' }
     const found = await readOwnDocument(fetch, cardUrl, { headers, signal: request.signal })
     const summary = `${url}, public card`

@@ -7,7 +7,7 @@ import {
   normalizedResponseSchema,
   type Secret,
 } from '../contract/index.ts'
-import { toHex, webHmac } from '../lib/index.ts'
+import { readServerSentEvents, toHex, webHmac } from '../lib/index.ts'
 import type { AgentContext } from './context.ts'
 import { chainEndReply } from './remote-agents.ts'
 
@@ -97,7 +97,8 @@ async function readAgentStream(
   maxBytes: number,
   context: AgentContext,
 ): Promise<NormalizedResponse> {
-  for await (const chunk of readEvents(response, maxBytes)) {
+  for await (const { data } of readServerSentEvents(readWithin(response, maxBytes))) {
+    const chunk: unknown = JSON.parse(data)
     if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformedAgentAnswer()
     if (chunk.t === 'done' && 'response' in chunk) return parseAgentResponse(chunk.response)
     if (chunk.t === 'error') throw new GatewayError('agent_failed', '[agent] the remote agent failed on the message')
@@ -140,28 +141,13 @@ function malformedAgentAnswer(): GatewayError {
   return new GatewayError('agent_failed', '[agent] the remote agent answered with no valid response')
 }
 
-// Server-sent events, one parsed `data` at a time, within a bound.
-
-async function* readEvents(response: Response, maxBytes: number): AsyncGenerator<unknown> {
-  const decoder = new TextDecoder()
-  let buffer = ''
+async function* readWithin(response: Response, maxBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
     if (size > maxBytes) throw agentAnswerTooLarge()
-    buffer += decoder.decode(chunk, { stream: true })
-    const events = buffer.split(/\r?\n\r?\n/)
-    buffer = events.pop() ?? ''
-    for (const event of events) {
-      const data = eventData(event)
-      if (data !== undefined) yield JSON.parse(data)
-    }
+    yield chunk
   }
-}
-
-function eventData(event: string): string | undefined {
-  const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'))
-  return lines.length === 0 ? undefined : lines.map((line) => line.slice(5).trimStart()).join('\n')
 }
 
 function agentAnswerTooLarge(): GatewayError {

@@ -1,5 +1,6 @@
 // One request to a gateway: the token, JSON both ways, and errors that say what to do.
 import type { Problem } from '../api/schemas.ts'
+import { readServerSentEvents, type ServerSentEvent } from '../lib/sse.ts'
 
 export type ClientOptions = {
   /** Where the gateway is, such as https://bot.example.org. */
@@ -80,68 +81,22 @@ async function readParleyError(response: Response): Promise<ParleyError> {
   return new ParleyError(response.status, problem, Number.isFinite(seconds) ? seconds : undefined)
 }
 
-// Server-sent events over fetch: bytes in, events out (WHATWG HTML 9.2.6).
+export type ServerEvent = ServerSentEvent
 
-export type ServerEvent = {
-  /** Where to go on from; empty until the stream names one. */
-  readonly id: string
-  readonly event: string
-  readonly data: string
+export function readEventStream(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+  return readServerSentEvents(readChunks(body))
 }
 
-export async function* readEventStream(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
-  const decoder = new TextDecoder()
+/** Not every browser iterates over a stream. */
+async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = body.getReader()
-  const lines = createEventLineSplitter()
-  const fields = createEventFieldReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      // An event the stream breaks off in the middle of is dropped: a client that reconnects is sent it again.
       if (done) return
-      for (const line of lines.take(decoder.decode(value, { stream: true }))) {
-        const event = fields.take(line)
-        if (event !== undefined) yield event
-      }
+      yield value
     }
   } finally {
     await reader.cancel().catch(() => {})
-  }
-}
-
-/** Lines end in CR, LF or both; a CR at the end of a chunk may have its LF in the next. */
-function createEventLineSplitter() {
-  let rest = ''
-  let isAfterCr = false
-  return {
-    take(chunk: string): readonly string[] {
-      const text = isAfterCr && chunk.startsWith('\n') ? chunk.slice(1) : chunk
-      if (chunk !== '') isAfterCr = chunk.endsWith('\r')
-      const lines = (rest + text).split(/\r\n|\r|\n/)
-      rest = lines.pop() ?? ''
-      return lines
-    },
-  }
-}
-
-function createEventFieldReader() {
-  let id = ''
-  let event = ''
-  let data: string[] = []
-  return {
-    take(line: string): ServerEvent | undefined {
-      if (line === '') {
-        const found =
-          data.length === 0 ? undefined : { id, event: event === '' ? 'message' : event, data: data.join('\n') }
-        event = ''
-        data = []
-        return found
-      }
-      const [, name, value = ''] = /^([^:]*)(?:: ?([\s\S]*))?$/.exec(line) ?? []
-      if (name === 'data') data.push(value)
-      if (name === 'event') event = value
-      if (name === 'id' && !value.includes('\0')) id = value
-      return undefined
-    },
   }
 }

@@ -39,8 +39,9 @@ export { readOwnDocument } from './public-url-document.ts'
 export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
 export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
+export { readServerSentEvents } from './sse.ts'
 export { splitCommaList } from './text.ts'
-export { abortable, sleep } from './time.ts'
+export { abortable, sleep, withTimeout } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'
 export {
   misfit,

@@ -8,7 +8,7 @@ const optional = ['wire', 'live', 'files', 'presence', 'thread-ancestors', 'bot-
 const own: Readonly<Record<string, readonly string[]>> = {
   slack: ['oauth', 'socket-mode', 'thread-state'],
   telegram: ['polling'],
-  a2a: ['protocol', 'agent-card', 'server', 'client', 'push'],
+  a2a: ['protocol', 'server', 'client', 'push'],
   activitypub: ['signatures', 'vocab', 'actors', 'documents', 'moderation'],
   email: [
     'ingress',

@@ -1,7 +1,7 @@
 // A chain of agents that ended further on: whoever asked first is told by which rule, and nothing else of what was said there.
 import { expect, test } from 'vitest'
-import { readRemoteTask } from '../../adapters/a2a/client/read-wire.ts'
 import { replyFromOutcome } from '../../adapters/a2a/client/reply.ts'
+import { readRemoteTask } from '../../adapters/a2a/client/wire.ts'
 import { renderMessage } from '../../adapters/a2a/render.ts'
 import { type NormalizedResponse, textPart } from '../../src/contract/index.ts'
 

@@ -7,19 +7,17 @@ import {
   type NormalizedMessage,
   type Part,
   type RemoteCallContext,
+  type RemoteMemory,
 } from '../../../src/contract/index.ts'
-import { isPlainObject, sha256OfJson } from '../../../src/lib/index.ts'
+import { asFields, isPlainObject, sha256OfJson } from '../../../src/lib/index.ts'
 import { type CardCache, chooseInterface, discoverCard, type RemoteCard } from './agent-card.ts'
-import { createEgress, createRemoteClient, type Egress, type RemoteClient } from './client.ts'
+import { type Allowance, createEgress, createRemoteClient, type Egress, type RemoteClient } from './client.ts'
 import { isRemoteFault, remoteUnavailable } from './fault.ts'
 import type { RemotePeer } from './options.ts'
-import type { Allowance } from './read-body.ts'
-import { type RememberedTask, rememberedTask } from './remembered-task.ts'
 import { type Outcome, outboundParts } from './reply.ts'
 import { type Asked, askRemoteAgent, findSentTask, followTask, type Plan } from './send-and-follow.ts'
-import { artifactsText, isTaskWaiting, type RemoteTask } from './task.ts'
+import { artifactsText, isTaskWaiting, type RemoteState, type RemoteTask } from './task.ts'
 import type { RemoteInterface } from './wire.ts'
-
 export type RemoteCall = {
   readonly peer: RemotePeer
   readonly context: RemoteCallContext
@@ -192,7 +190,7 @@ async function planCall(card: RemoteCard, { remembered, key, allows03 }: Grounds
   }
 }
 
-export type AskedTask =
+type AskedTask =
   | Failed
   | {
       readonly kind: 'asked'
@@ -351,4 +349,29 @@ function isSameInterface(listed: RemoteInterface, used: RemoteInterface, allows0
 async function deriveId(key: string, what: string): Promise<string> {
   const hex = (await sha256OfJson([what, key])).slice('sha256:'.length)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+// What a conversation remembers of a remote agent: its task and context, and where they are.
+
+type RememberedTask = {
+  readonly at: RemoteInterface
+  readonly contextId: string
+  /** Absent where it answered without a task. */
+  readonly taskId?: string
+  readonly state: RemoteState
+  /** Which of its waits the next message ends. */
+  readonly wait?: string
+}
+
+export function rememberTask({ at, ...task }: RememberedTask): RemoteMemory {
+  return { ...task, at: { ...at }, isWaiting: isTaskWaiting(task.state) }
+}
+
+function rememberedTask(memory: JsonObject | undefined): RememberedTask | undefined {
+  const { at, contextId, state } = asFields(memory)
+  const { url, binding, dialect } = asFields(at)
+  if (typeof url !== 'string' || typeof binding !== 'string' || typeof dialect !== 'string') return undefined
+  if (typeof contextId !== 'string' || typeof state !== 'string') return undefined
+  // Written above, by this release or one before it.
+  return memory as unknown as RememberedTask
 }

@@ -1,13 +1,29 @@
 // The client of a remote agent: the operations of one of its interfaces. Answers are values, whatever else is a RemoteFault.
 
-import type { RemoteAccess, SafeFetchResult, Secret } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch } from '../../../src/lib/index.ts'
+import type { Fields, RemoteAccess, SafeFetchResult, Secret } from '../../../src/contract/index.ts'
+import {
+  abortable,
+  createUnpinnedFetch,
+  parseBoundedJson,
+  readServerSentEvents,
+  withTimeout,
+} from '../../../src/lib/index.ts'
 import { type FaultCode, isRemoteFault, RemoteFault } from './fault.ts'
-import { type Allowance, isEventStream, type RemoteLimits, readFrames, readRemoteJson } from './read-body.ts'
-import { httpFault, readEvent, readRemoteTask, readSent, readTasks, rpcResult } from './read-wire.ts'
 import type { RemoteEvent, RemoteTask } from './task.ts'
-import { type Operation, type OutboundMessage, type RemoteInterface, type WireRequest, wireRequest } from './wire.ts'
-
+import {
+  httpFault,
+  malformedAnswer,
+  type Operation,
+  type OutboundMessage,
+  type RemoteInterface,
+  readEvent,
+  readRemoteTask,
+  readSent,
+  readTasks,
+  rpcResult,
+  type WireRequest,
+  wireRequest,
+} from './wire.ts'
 export type StreamedEvent = { readonly event: RemoteEvent; readonly id: string | undefined }
 
 export interface RemoteClient {
@@ -21,7 +37,7 @@ export interface RemoteClient {
   list(contextId: string): Promise<readonly RemoteTask[]>
 }
 
-export type ClientDeps = {
+type ClientDeps = {
   readonly egress: Egress
   readonly limits: RemoteLimits
   /** Said with every request: where we stand in a chain of agents. */
@@ -133,9 +149,9 @@ export type EgressPolicy = {
   readonly credentials: OriginHeaders
 }
 
-export type EgressDeps = Pick<RemoteAccess, 'fetch' | 'guarded'>
+type EgressDeps = Pick<RemoteAccess, 'fetch' | 'guarded'>
 
-export type EgressOptions = {
+type EgressOptions = {
   readonly maxBytes: number
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -172,4 +188,115 @@ function requireAnswered(outcome: SafeFetchResult): Response {
 function faultOfRefusal(reason: Extract<SafeFetchResult, { kind: 'refused' }>['reason']): FaultCode {
   if (reason === 'too_large') return 'remote_too_much'
   return reason === 'encoding' ? 'remote_malformed' : 'remote_address_refused'
+}
+
+// Reads the body of a remote agent's answer within bounds of size and time: as JSON, or as the events of a stream.
+
+/** What may still be read for one message. */
+export type Allowance = { bytes: number; events: number }
+
+type Frame = { readonly fields: Fields; readonly id: string | undefined; readonly isError: boolean }
+
+export async function readRemoteJson(response: Response, allowance: Allowance, signal: AbortSignal): Promise<Fields> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  for await (const chunk of readChunks(response, { signal, silenceMs: undefined })) {
+    allowance.bytes -= chunk.byteLength
+    if (allowance.bytes < 0) throw new RemoteFault('remote_too_much')
+    chunks.push(chunk)
+  }
+  return parseJsonFields(new Uint8Array(await new Blob(chunks).arrayBuffer()))
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+}
+
+/** Ends where the other side ends it. Throws `remote_unreachable` where it was cut, or nothing came for too long. */
+async function* readFrames(
+  response: Response,
+  limits: Pick<RemoteLimits, 'maxEventBytes' | 'silenceMs'>,
+  allowance: Allowance,
+  signal: AbortSignal,
+): AsyncGenerator<Frame> {
+  const tooMuch = () => new RemoteFault('remote_too_much')
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of readChunks(response, { signal, silenceMs: limits.silenceMs })) {
+      allowance.bytes -= chunk.byteLength
+      if (allowance.bytes < 0) throw tooMuch()
+      yield chunk
+    }
+  }
+  const bounds = { maxEventLength: limits.maxEventBytes, tooLong: tooMuch }
+  for await (const { id, event, data } of readServerSentEvents(counted(), bounds)) {
+    const fields = parseJsonFields(new TextEncoder().encode(data))
+    allowance.events -= 1
+    if (allowance.events < 0) throw tooMuch()
+    yield { fields, id: id === '' || id.length > 512 ? undefined : id, isError: event === 'error' }
+  }
+}
+
+function parseJsonFields(bytes: Uint8Array): Fields {
+  const read = parseBoundedJson(bytes)
+  if (!read.ok) throw malformedAnswer()
+  return read.value
+}
+
+/** Every wait is bounded: by the signal, and where silence counts, by that. */
+async function* readChunks(
+  { body }: Response,
+  { signal, silenceMs }: { readonly signal: AbortSignal; readonly silenceMs: number | undefined },
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  if (body === null) return
+  const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> = body.getReader()
+  try {
+    for (;;) {
+      const read = await withSilenceLimit(reader.read(), signal, silenceMs)
+      if (read.done) return
+      yield read.value
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined)
+  }
+}
+
+function withSilenceLimit<T>(work: Promise<T>, signal: AbortSignal, silenceMs: number | undefined): Promise<T> {
+  const told = work.catch((error: unknown) => {
+    throw new RemoteFault(isTooLarge(error) ? 'remote_too_much' : 'remote_unreachable')
+  })
+  const silent = () => new RemoteFault('remote_unreachable')
+  return abortable(silenceMs === undefined ? told : withTimeout(told, silenceMs, silent), signal)
+}
+
+/** The guard's own limit, told as an error of the stream. */
+function isTooLarge(error: unknown): boolean {
+  return (
+    isRemoteFault(error, 'remote_too_much') ||
+    (error instanceof Error && 'code' in error && error.code === 'bad_request')
+  )
+}
+
+export type RemoteLimits = {
+  /** For the whole answer; a task that takes longer is cancelled. */
+  readonly timeoutMs: number
+  /** Without a byte, not even a heartbeat: then the stream counts as cut. */
+  readonly silenceMs: number
+  /** Until the headers of an answer are there. */
+  readonly headersMs: number
+  /** Of everything that is read for one message. */
+  readonly maxBytes: number
+  readonly maxEventBytes: number
+  readonly maxEvents: number
+  readonly maxArtifacts: number
+}
+
+export const maxCardBytes = 256 * 1024
+
+export const defaultLimits: RemoteLimits = {
+  timeoutMs: 5 * 60_000,
+  silenceMs: 60_000,
+  headersMs: 30_000,
+  maxBytes: 16 * 1024 * 1024,
+  maxEventBytes: 4 * 1024 * 1024,
+  maxEvents: 10_000,
+  maxArtifacts: 64,
 }

@@ -1,9 +1,8 @@
 // Options of a remote agent, checked when the configuration is read.
 import { formatAddress, GatewayError, parseAddress, type Secret, secret } from '../../../src/contract/index.ts'
-import { type CardTrust, readTarget, type Target } from './agent-card.ts'
-import type { EgressPolicy, OriginHeaders } from './client.ts'
-import { defaultLimits, type RemoteLimits } from './read-body.ts'
-
+import type { CardTrust } from '../protocol/card-signature.ts'
+import { readTarget, type Target } from './agent-card.ts'
+import { defaultLimits, type EgressPolicy, type OriginHeaders, type RemoteLimits } from './client.ts'
 export type A2aAgentOptions = {
   /** Sent as `Authorization: Bearer` to the origin of the URL, and to no other. */
   readonly token?: string | Secret

@@ -14,15 +14,9 @@ import {
 } from '../../../src/contract/index.ts'
 import { encodeBase64 } from '../../../src/lib/index.ts'
 import { partsText } from '../../../src/markdown/index.ts'
+import type { A2aPart } from '../protocol/objects.ts'
 import type { FaultCode } from './fault.ts'
-import {
-  artifactsText,
-  type ChainRefusal,
-  type RemoteMessage,
-  type RemotePart,
-  type RemoteTask,
-  remotePartsText,
-} from './task.ts'
+import { artifactsText, type ChainRefusal, type RemoteMessage, type RemoteTask, remotePartsText } from './task.ts'
 
 export type Outcome =
   | { readonly kind: 'task'; readonly task: RemoteTask }
@@ -71,19 +65,19 @@ function remoteResultParts(task: RemoteTask, by: SaidBy): Part[] {
   const words = artifactsText(task)
   const isNew =
     said !== undefined &&
-    !(said.parts.every((part) => part.kind === 'text') && words.includes(remotePartsText(said.parts)))
+    !(said.parts.every(({ text }) => text !== undefined) && words.includes(remotePartsText(said.parts)))
   const last = isNew || results.length > 0 ? undefined : history.findLast(({ isFromAgent }) => isFromAgent)
   const spoken = isNew ? said.parts : (last?.parts ?? [])
   return [...results, ...inboundParts(spoken, by)].slice(0, maxReplyParts)
 }
 
 /** Chunks of one stream are no paragraphs, also where they are told apart afterwards. */
-function joinTextParts(parts: readonly RemotePart[]): readonly RemotePart[] {
-  const pieces: RemotePart[] = []
+function joinTextParts(parts: readonly A2aPart[]): readonly A2aPart[] {
+  const pieces: A2aPart[] = []
   for (const part of parts) {
     const last = pieces.at(-1)
-    const isOn = last?.kind === 'text' && part.kind === 'text' && last.mediaType === part.mediaType
-    if (isOn) pieces[pieces.length - 1] = { ...last, text: last.text + part.text }
+    const isOn = last?.text !== undefined && part.text !== undefined && last.mediaType === part.mediaType
+    if (isOn) pieces[pieces.length - 1] = { ...last, text: `${last.text}${part.text}` }
     else pieces.push(part)
   }
   return pieces
@@ -141,8 +135,8 @@ const maxFileBytes = 5 * 1024 * 1024
 const maxBytesTogether = 8 * 1024 * 1024
 
 /** What cannot be sent is named. */
-export async function outboundParts(parts: readonly Part[], files: AgentFiles): Promise<readonly RemotePart[]> {
-  const sent: RemotePart[] = []
+export async function outboundParts(parts: readonly Part[], files: AgentFiles): Promise<readonly A2aPart[]> {
+  const sent: A2aPart[] = []
   let left = maxBytesTogether
   for (const part of parts) {
     const file = await fileBytes(part, files, Math.min(maxFileBytes, left))
@@ -153,47 +147,44 @@ export async function outboundParts(parts: readonly Part[], files: AgentFiles): 
     }
     const text = partsText([part])
     const mediaType = isKnownPart(part) && part.kind === 'text' && part.mime !== 'text/html' ? part.mime : 'text/plain'
-    if (text !== '') sent.push({ kind: 'text', text, mediaType })
+    if (text !== '') sent.push({ text, mediaType })
   }
-  return sent.length > 0 ? sent : [{ kind: 'text', text: '(no words)', mediaType: 'text/plain' }]
+  return sent.length > 0 ? sent : [{ text: '(no words)', mediaType: 'text/plain' }]
 }
 
 async function fileBytes(
   part: Part,
   files: AgentFiles,
   maxBytes: number,
-): Promise<{ readonly part: RemotePart; readonly size: number } | undefined> {
+): Promise<{ readonly part: A2aPart; readonly size: number } | undefined> {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
   const { bytes_ref: ref, attachment, name, mime } = part
-  const shown = { ...(name === undefined ? {} : { name }), ...(mime === undefined ? {} : { mediaType: mime }) }
+  const shown = {
+    ...(name === undefined ? {} : { filename: name }),
+    ...(mime === undefined ? {} : { mediaType: mime }),
+  }
   if (attachment === undefined) {
     if (ref.kind !== 'inline' || ref.data_base64.length > maxBytes) return undefined
-    return { part: { kind: 'bytes', base64: ref.data_base64, ...shown }, size: ref.data_base64.length }
+    return { part: { raw: ref.data_base64, ...shown }, size: ref.data_base64.length }
   }
   // Larger ones throw: they are named like any that cannot be had.
   const bytes = await files.bytes(attachment.id, maxBytes).catch(() => undefined)
   if (bytes === undefined) return undefined
-  return { part: { kind: 'bytes', base64: encodeBase64(bytes), ...shown }, size: bytes.byteLength }
+  return { part: { raw: encodeBase64(bytes), ...shown }, size: bytes.byteLength }
 }
 
 export type ReadAs = { readonly writesMarkdown: boolean; readonly name?: string | undefined }
 
 /** A stranger's words, files and links, as ours can be shown. Links are shown and never fetched. */
-function inboundParts(parts: readonly RemotePart[], as: ReadAs): readonly Part[] {
+function inboundParts(parts: readonly A2aPart[], as: ReadAs): readonly Part[] {
   return parts.flatMap((part) => inboundPart(part, as))
 }
 
-function inboundPart(part: RemotePart, as: ReadAs): readonly Part[] {
-  switch (part.kind) {
-    case 'text':
-      return part.text === '' ? [] : [textPart(part.text.slice(0, maxTextLength), textMime(part.mediaType, as))]
-    case 'bytes':
-      return [inlineFilePart(part.base64, part.name ?? as.name, part.mediaType)]
-    case 'url':
-      return [remoteLinkPart(part.url, part.name ?? as.name)]
-    case 'data':
-      return [dataFilePart(part.data, as.name)]
-  }
+function inboundPart(part: A2aPart, as: ReadAs): readonly Part[] {
+  const { text, raw, url, data, mediaType, filename = as.name } = part
+  if (text !== undefined) return text === '' ? [] : [textPart(text.slice(0, maxTextLength), textMime(mediaType, as))]
+  if (raw !== undefined) return [inlineFilePart(raw, filename, mediaType)]
+  return [url === undefined ? dataFilePart(data, as.name) : remoteLinkPart(url, filename)]
 }
 
 function textMime(mediaType: string | undefined, { writesMarkdown }: ReadAs): 'text/plain' | 'text/markdown' {

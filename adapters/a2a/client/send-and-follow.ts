@@ -1,9 +1,9 @@
 // Sends one message to a remote agent, once, and follows its task. Whether an earlier try arrived is asked before it is sent
 // again; where that cannot be told, it is not repeated.
 import { GatewayError } from '../../../src/contract/index.ts'
-import type { RemoteClient, StreamedEvent } from './client.ts'
+import { sleep } from '../../../src/lib/index.ts'
+import type { RemoteClient, RemoteLimits, StreamedEvent } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
-import type { RemoteLimits } from './read-body.ts'
 import {
   artifactsText,
   isTaskAtRest,
@@ -173,7 +173,7 @@ export async function followTask(followed: FollowDeps, first: RemoteTask): Promi
   if (followed.live !== undefined) await consumeEvents(followed, pursuit, followed.live)
   for (let round = 0; !isSettled(followed, pursuit); round += 1) {
     signal.throwIfAborted()
-    await pauseBetweenPolls(Math.min(firstPauseMs * 2 ** Math.min(round, 8), longestPauseMs), signal)
+    await sleep(Math.min(firstPauseMs * 2 ** Math.min(round, 8), longestPauseMs), signal)
     if (pursuit.canSubscribe) await consumeEvents(followed, pursuit, resumeTaskStream(followed, pursuit))
     if (!isSettled(followed, pursuit)) await pollTask(followed, pursuit)
   }
@@ -241,17 +241,4 @@ function showProgress({ show }: FollowDeps, pursuit: FollowState): void {
   if (words.length <= pursuit.shown.length || !words.startsWith(pursuit.shown)) return
   show(words.slice(pursuit.shown.length))
   pursuit.shown = words
-}
-
-function pauseBetweenPolls(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const endPollPause = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', endPollPause)
-      resolve()
-    }
-    const timer = setTimeout(endPollPause, ms)
-    signal.addEventListener('abort', endPollPause, { once: true })
-    if (signal.aborted) endPollPause()
-  })
 }

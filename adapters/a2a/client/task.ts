@@ -1,29 +1,15 @@
 // Tasks, messages and events of a remote agent, in our own words. No wire name gets in here.
-import type { Json } from '../../../src/contract/index.ts'
+import type { TaskState } from '../../../src/contract/index.ts'
+import type { A2aPart } from '../protocol/objects.ts'
 
 /** `unknown` is a state from the future: it is waited out like one that works. */
-export type RemoteState =
-  | 'submitted'
-  | 'working'
-  | 'input_required'
-  | 'auth_required'
-  | 'completed'
-  | 'failed'
-  | 'cancelled'
-  | 'rejected'
-  | 'unknown'
-
-export type RemotePart =
-  | { readonly kind: 'text'; readonly text: string; readonly mediaType?: string }
-  | { readonly kind: 'bytes'; readonly base64: string; readonly mediaType?: string; readonly name?: string }
-  | { readonly kind: 'url'; readonly url: string; readonly mediaType?: string; readonly name?: string }
-  | { readonly kind: 'data'; readonly data: Json }
+export type RemoteState = TaskState | 'unknown'
 
 export type RemoteMessage = {
   readonly messageId: string
   readonly contextId?: string
   readonly isFromAgent: boolean
-  readonly parts: readonly RemotePart[]
+  readonly parts: readonly A2aPart[]
   /** By which rule a chain of agents ended there, where it is one we know. */
   readonly refusal?: ChainRefusal
 }
@@ -31,7 +17,7 @@ export type RemoteMessage = {
 export const chainRefusals = ['gw:hop_limit', 'gw:agent_loop'] as const
 export type ChainRefusal = (typeof chainRefusals)[number]
 
-export type RemoteArtifact = { readonly id: string; readonly name?: string; readonly parts: readonly RemotePart[] }
+export type RemoteArtifact = { readonly id: string; readonly name?: string; readonly parts: readonly A2aPart[] }
 
 export type RemoteTask = {
   readonly id: string
@@ -130,6 +116,6 @@ export function artifactsText({ artifacts }: RemoteTask): string {
   return artifacts.map(({ parts }) => remotePartsText(parts)).join('\n\n')
 }
 
-export function remotePartsText(parts: readonly RemotePart[]): string {
-  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+export function remotePartsText(parts: readonly A2aPart[]): string {
+  return parts.map(({ text }) => text ?? '').join('')
 }

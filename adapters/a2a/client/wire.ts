@@ -1,8 +1,20 @@
-// Builds A2A requests (A2A 1.0.1 and 0.3, JSON-RPC and HTTP+JSON). The protocol's names stay in here and in read-wire.ts.
-import type { Json, JsonObject } from '../../../src/contract/index.ts'
-import type { RemotePart } from './task.ts'
+// Requests to remote agents: one operation as what goes over the wire, in either version and binding.
+import type { Fields, JsonObject } from '../../../src/contract/index.ts'
+import { asFields, isPlainObject, toJson } from '../../../src/lib/index.ts'
+import { type FaultName, findFault } from '../protocol/faults.ts'
+import { downgradeSendParams, type LegacyForm, upgradePart } from '../protocol/legacy.ts'
+import { type A2aMessage, type A2aPart, standardBase64 } from '../protocol/objects.ts'
+import { type Dialect, operations, writeRest } from '../protocol/operations.ts'
+import { type FaultCode, RemoteFault } from './fault.ts'
+import {
+  chainRefusals,
+  type RemoteArtifact,
+  type RemoteEvent,
+  type RemoteMessage,
+  type RemoteState,
+  type RemoteTask,
+} from './task.ts'
 
-export type Dialect = '1.0' | '0.3'
 export type Binding = 'JSONRPC' | 'HTTP+JSON'
 
 /** One way to reach an agent, as its card lists it. */
@@ -14,13 +26,7 @@ export type RemoteInterface = {
   readonly tenant?: string
 }
 
-export type OutboundMessage = {
-  readonly messageId: string
-  readonly contextId: string
-  readonly taskId?: string
-  readonly parts: readonly RemotePart[]
-  readonly metadata: JsonObject
-}
+export type OutboundMessage = Omit<A2aMessage, 'role'> & { readonly contextId: string }
 
 export type Operation =
   | { readonly kind: 'send' | 'stream'; readonly message: OutboundMessage }
@@ -34,169 +40,316 @@ export type WireRequest = {
   readonly body?: string
 }
 
-export const cardPath = '.well-known/agent-card.json'
-export const legacyCardPath = '.well-known/agent.json'
 /** What we read, in both spellings of JSON that the protocol has. */
 export const jsonTypes = 'application/json, application/a2a+json'
-const versionHeader = 'a2a-version'
-const pageSize = '20'
 
 /** Undefined: the dialect has no such operation. */
 export function wireRequest(at: RemoteInterface, operation: Operation): WireRequest | undefined {
-  if (at.dialect === '0.3' && operation.kind === 'list') return undefined
-  const isStream = operation.kind === 'stream' || operation.kind === 'subscribe'
-  const headers = {
-    [versionHeader]: at.dialect,
-    accept: isStream ? 'text/event-stream' : jsonTypes,
-  }
-  return at.binding === 'JSONRPC' ? rpcRequest(at, operation, headers) : restRequest(at, operation, headers)
+  const { dialect, url, tenant } = at
+  const { rpc, legacyRpc, isStream } = operations[operation.kind]
+  const method = dialect === '1.0' ? rpc : legacyRpc
+  if (method === undefined) return undefined
+  const headers = { 'a2a-version': dialect, accept: isStream === true ? 'text/event-stream' : jsonTypes }
+  const params = operationParams(at, operation)
+  if (at.binding === 'HTTP+JSON') return restRequest(at, operation, params, headers)
+  const body = { jsonrpc: '2.0', id: 1, method, params: { ...(tenant === undefined ? {} : { tenant }), ...params } }
+  return postRequest(url, headers, body)
 }
 
-const rpcMethods: Readonly<Record<Dialect, Readonly<Record<Operation['kind'], string>>>> = {
-  '1.0': {
-    send: 'SendMessage',
-    stream: 'SendStreamingMessage',
-    get: 'GetTask',
-    cancel: 'CancelTask',
-    subscribe: 'SubscribeToTask',
-    list: 'ListTasks',
-  },
-  '0.3': {
-    send: 'message/send',
-    stream: 'message/stream',
-    get: 'tasks/get',
-    cancel: 'tasks/cancel',
-    subscribe: 'tasks/resubscribe',
-    list: '',
-  },
+function restRequest(
+  { dialect, url, tenant }: RemoteInterface,
+  operation: Operation,
+  params: JsonObject,
+  headers: WireRequest['headers'],
+): WireRequest | undefined {
+  const route = writeRest(operation.kind, dialect, 'taskId' in operation ? { id: operation.taskId } : {})
+  if (route === undefined) return undefined
+  const at = tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`
+  const place = `${url.replace(/\/+$/, '')}${at}${dialect === '0.3' ? '/v1' : ''}${route.path}`
+  if (route.method === 'POST') return postRequest(place, headers, 'taskId' in operation ? {} : params)
+  const members = 'taskId' in operation ? [] : Object.entries(params).map(([name, value]) => [name, String(value)])
+  const query = new URLSearchParams(members).toString()
+  return { method: 'GET', url: query === '' ? place : `${place}?${query}`, headers }
 }
 
-function rpcRequest(at: RemoteInterface, operation: Operation, headers: WireRequest['headers']): WireRequest {
-  const tenant = at.tenant === undefined ? {} : { tenant: at.tenant }
-  const params = { ...tenant, ...operationParams(at, operation) }
-  const call = { jsonrpc: '2.0', id: 1, method: rpcMethods[at.dialect][operation.kind], params }
+function postRequest(url: string, headers: WireRequest['headers'], body: JsonObject): WireRequest {
   return {
     method: 'POST',
-    url: at.url,
+    url,
     headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(call),
+    body: JSON.stringify(body),
   }
 }
 
 function operationParams(at: RemoteInterface, operation: Operation): JsonObject {
   switch (operation.kind) {
     case 'send':
-    case 'stream':
-      return sendMessageParams(at, operation.message)
+    case 'stream': {
+      // It never has to answer before it is done: the task is followed under its id.
+      const message: A2aMessage = { ...operation.message, role: 'ROLE_USER' }
+      if (at.dialect === '0.3') return downgradeSendParams(message, legacyForm(at))
+      // Plain JSON with the protocol's own names.
+      return { message: message as unknown as JsonObject, configuration: { returnImmediately: true } }
+    }
     case 'get':
     case 'cancel':
     case 'subscribe':
       return { id: operation.taskId }
-    case 'list':
-      return {
-        contextId: operation.contextId,
-        pageSize: Number(pageSize),
-        historyLength: 50,
-        ...(operation.pageToken === undefined ? {} : { pageToken: operation.pageToken }),
-      }
-  }
-}
-
-function restRequest(at: RemoteInterface, operation: Operation, headers: WireRequest['headers']): WireRequest {
-  const tenant = at.tenant === undefined ? '' : `/${encodeURIComponent(at.tenant)}`
-  const base = `${at.url.replace(/\/+$/, '')}${tenant}${at.dialect === '0.3' ? '/v1' : ''}`
-  switch (operation.kind) {
-    case 'send':
-    case 'stream':
-      return {
-        method: 'POST',
-        url: `${base}/message:${operation.kind}`,
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(sendMessageParams(at, operation.message)),
-      }
-    case 'get':
-      return { method: 'GET', url: `${base}/tasks/${encodeURIComponent(operation.taskId)}`, headers }
-    case 'subscribe':
-      return { method: 'GET', url: `${base}/tasks/${encodeURIComponent(operation.taskId)}:subscribe`, headers }
-    case 'cancel':
-      return {
-        method: 'POST',
-        url: `${base}/tasks/${encodeURIComponent(operation.taskId)}:cancel`,
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: '{}',
-      }
     case 'list': {
-      const query = new URLSearchParams({ contextId: operation.contextId, pageSize, historyLength: '50' })
-      if (operation.pageToken !== undefined) query.set('pageToken', operation.pageToken)
-      return { method: 'GET', url: `${base}/tasks?${query}`, headers }
+      const { contextId, pageToken } = operation
+      return { contextId, pageSize: 20, historyLength: 50, ...(pageToken === undefined ? {} : { pageToken }) }
     }
   }
 }
 
-/** It never has to answer before it is done: the task is followed under its id. */
-function sendMessageParams({ dialect, binding }: RemoteInterface, message: OutboundMessage): JsonObject {
-  const { messageId, contextId, taskId, metadata } = message
-  const ids = { messageId, contextId, ...(taskId === undefined ? {} : { taskId }) }
-  if (dialect === '1.0') {
-    const parts = message.parts.map(toWirePart)
-    return { message: { ...ids, role: 'ROLE_USER', parts, metadata }, configuration: { returnImmediately: true } }
-  }
-  const configuration = { blocking: false }
-  if (binding === 'JSONRPC') {
-    const parts = message.parts.map(legacyRpcPart)
-    return { message: { kind: 'message', ...ids, role: 'user', parts, metadata }, configuration }
-  }
-  const content = message.parts.map(legacyRestPart)
-  return { request: { ...ids, role: 'ROLE_USER', content, metadata }, configuration }
+function legacyForm({ binding }: Pick<RemoteInterface, 'binding'>): LegacyForm {
+  return binding === 'JSONRPC' ? 'rpc' : 'rest'
 }
 
-function toWirePart(part: RemotePart): Json {
-  switch (part.kind) {
-    case 'text':
-      return { text: part.text, ...mediaTypeField(part) }
-    case 'bytes':
-      return { raw: part.base64, ...filenameField(part), ...mediaTypeField(part) }
-    case 'url':
-      return { url: part.url, ...filenameField(part), ...mediaTypeField(part) }
-    case 'data':
-      return { data: part.data }
-  }
+// Parses A2A answers. One tolerant reader for both versions and both bindings; whatever does not fit is malformed, from every
+// peer.
+
+type Reads = Pick<RemoteInterface, 'dialect' | 'binding'>
+
+const maxParts = 256
+const maxHistory = 500
+const maxIdLength = 512
+
+/** What a task or a message was sent back as. */
+export function readSent(at: Reads, result: unknown): RemoteEvent {
+  const event = readEvent(at, result)
+  if (event.kind !== 'task' && event.kind !== 'message') throw malformedAnswer()
+  return event
 }
 
-function legacyRpcPart(part: RemotePart): Json {
-  switch (part.kind) {
-    case 'text':
-      return { kind: 'text', text: part.text }
-    case 'bytes':
-      return { kind: 'file', file: { bytes: part.base64, ...legacyFileFields(part) } }
-    case 'url':
-      return { kind: 'file', file: { uri: part.url, ...legacyFileFields(part) } }
-    case 'data':
-      return { kind: 'data', data: part.data }
-  }
+/** One event of a stream: wrapped under its name in 1.0, marked with its kind in 0.3. */
+export function readEvent(at: Reads, input: unknown): RemoteEvent {
+  const fields = requireWireFields(input)
+  if (at.dialect === '0.3' && at.binding === 'JSONRPC') return readKindedEvent(at, fields)
+  if (isPlainObject(fields['task'])) return { kind: 'task', task: readRemoteTask(at, fields['task']) }
+  const message = fields['message'] ?? fields['msg']
+  if (isPlainObject(message)) return { kind: 'message', message: readRemoteMessage(at, message) }
+  if (isPlainObject(fields['statusUpdate'])) return readStatusUpdate(at, fields['statusUpdate'])
+  if (isPlainObject(fields['artifactUpdate'])) return readArtifactUpdate(at, fields['artifactUpdate'])
+  throw malformedAnswer()
 }
 
-function legacyRestPart(part: RemotePart): Json {
-  switch (part.kind) {
-    case 'text':
-      return { text: part.text }
-    case 'bytes':
-      return { file: { fileWithBytes: part.base64, ...legacyFileFields(part) } }
-    case 'url':
-      return { file: { fileWithUri: part.url, ...legacyFileFields(part) } }
-    case 'data':
-      return { data: { data: part.data } }
+function readKindedEvent(at: Reads, fields: Fields): RemoteEvent {
+  switch (fields['kind']) {
+    case 'task':
+      return { kind: 'task', task: readRemoteTask(at, fields) }
+    case 'message':
+      return { kind: 'message', message: readRemoteMessage(at, fields) }
+    case 'status-update':
+      return readStatusUpdate(at, fields)
+    case 'artifact-update':
+      return readArtifactUpdate(at, fields)
+    default:
+      throw malformedAnswer()
   }
 }
 
-function mediaTypeField({ mediaType }: { readonly mediaType?: string }): JsonObject {
-  return mediaType === undefined ? {} : { mediaType }
+export function readRemoteTask(at: Reads, input: unknown): RemoteTask {
+  const fields = requireWireFields(input)
+  const status = requireWireFields(fields['status'])
+  return {
+    id: requireWireText(fields['id']),
+    ...readContextId(fields),
+    ...readRemoteStatus(at, status),
+    artifacts: requireList(fields['artifacts'], maxParts).map((artifact) => readArtifact(at, artifact)),
+    history: requireList(fields['history'], maxHistory).map((message) => readRemoteMessage(at, message)),
+  }
 }
 
-function filenameField({ name }: { readonly name?: string }): JsonObject {
-  return name === undefined ? {} : { filename: name }
+/** One page of tasks, and the token of the next one. */
+export function readTasks(at: Reads, input: unknown): { tasks: readonly RemoteTask[]; next: string | undefined } {
+  const fields = requireWireFields(input)
+  const next = fields['nextPageToken']
+  return {
+    tasks: requireList(fields['tasks'], 100).map((task) => readRemoteTask(at, task)),
+    next: typeof next === 'string' && next !== '' ? next : undefined,
+  }
 }
 
-function legacyFileFields({ name, mediaType }: { readonly name?: string; readonly mediaType?: string }): JsonObject {
-  return { ...(name === undefined ? {} : { name }), ...(mediaType === undefined ? {} : { mimeType: mediaType }) }
+function readStatusUpdate(at: Reads, fields: Fields): RemoteEvent {
+  const status = requireWireFields(fields['status'])
+  return {
+    kind: 'status',
+    taskId: requireWireText(fields['taskId']),
+    ...readContextId(fields),
+    ...readRemoteStatus(at, status),
+  }
+}
+
+function readArtifactUpdate(at: Reads, fields: Fields): RemoteEvent {
+  return {
+    kind: 'artifact',
+    taskId: requireWireText(fields['taskId']),
+    ...readContextId(fields),
+    artifact: readArtifact(at, fields['artifact']),
+    isAppended: fields['append'] === true,
+  }
+}
+
+function readRemoteStatus(at: Reads, status: Fields): Pick<RemoteTask, 'state' | 'stateAt' | 'said'> {
+  const message = status['message'] ?? status['update']
+  const { timestamp } = status
+  return {
+    state: readTaskState(status['state']),
+    ...(typeof timestamp === 'string' ? { stateAt: timestamp.slice(0, 64) } : {}),
+    ...(isPlainObject(message) ? { said: readRemoteMessage(at, message) } : {}),
+  }
+}
+
+function readRemoteMessage(at: Reads, input: unknown): RemoteMessage {
+  const fields = requireWireFields(input)
+  const role = String(fields['role'] ?? '').toLowerCase()
+  return {
+    messageId: requireWireText(fields['messageId']),
+    ...readContextId(fields),
+    isFromAgent: role === 'agent' || role === 'role_agent',
+    parts: readRemoteParts(at, fields['parts'] ?? fields['content']),
+    ...readChainRefusal(fields['metadata']),
+  }
+}
+
+/** Its own words about a refusal are not passed on; a code that we know is. */
+function readChainRefusal(metadata: unknown): Pick<RemoteMessage, 'refusal'> {
+  const own = isPlainObject(metadata) ? metadata['mentionable'] : undefined
+  const refusal = chainRefusals.find((code) => isPlainObject(own) && own['refusal'] === code)
+  return refusal === undefined ? {} : { refusal }
+}
+
+function readArtifact(at: Reads, input: unknown): RemoteArtifact {
+  const fields = requireWireFields(input)
+  const { name } = fields
+  return {
+    id: requireWireText(fields['artifactId']),
+    ...(typeof name === 'string' && name !== '' ? { name: name.slice(0, 200) } : {}),
+    parts: readRemoteParts(at, fields['parts']),
+  }
+}
+
+function readRemoteParts(at: Reads, input: unknown): readonly A2aPart[] {
+  return requireList(input, maxParts).map((part) => readRemotePart(at, requireWireFields(part)))
+}
+
+function readRemotePart(at: Reads, given: Fields): A2aPart {
+  const fields = at.dialect === '1.0' ? given : upgradeRemotePart(at, given)
+  const { text, raw, url } = fields
+  const about = {
+    ...readPartText(fields, 'mediaType', /^[\w.+-]+\/[\w.+-]+/),
+    ...readPartText(fields, 'filename', /./),
+  }
+  if (typeof text === 'string') return { text, ...about }
+  if (typeof raw === 'string') return { raw: standardBase64(raw) ?? refuseAnswer(), ...about }
+  if (typeof url === 'string' && url !== '') return { url, ...about }
+  if (!Object.hasOwn(fields, 'data')) throw malformedAnswer()
+  return { data: toJson(fields['data']) ?? null, ...about }
+}
+
+/** Not every peer names the kind of a part. */
+function upgradeRemotePart(at: Reads, part: Fields): Fields {
+  const kind = ['text', 'file', 'data'].find((name) => Object.hasOwn(part, name))
+  return asFields(upgradePart({ ...part, kind }, legacyForm(at)))
+}
+
+const states: ReadonlySet<string> = new Set([
+  'submitted',
+  'working',
+  'input_required',
+  'auth_required',
+  'completed',
+  'failed',
+  'cancelled',
+  'rejected',
+])
+
+/** `TASK_STATE_INPUT_REQUIRED`, `input-required`: one state. `canceled` is spelled in two ways. */
+function readTaskState(input: unknown): RemoteState {
+  if (typeof input !== 'string') throw malformedAnswer()
+  const plain = input
+    .replace(/^TASK_STATE_/, '')
+    .toLowerCase()
+    .replaceAll('-', '_')
+    .replace(/^canceled$/, 'cancelled')
+  // Checked against the list right here.
+  return states.has(plain) ? (plain as RemoteState) : 'unknown'
+}
+
+const remoteFaults: Readonly<Partial<Record<FaultName, FaultCode>>> = {
+  task_not_found: 'remote_task_lost',
+  task_not_cancelable: 'remote_unsupported',
+  unsupported_operation: 'remote_unsupported',
+  method_not_found: 'remote_unsupported',
+  version_not_supported: 'remote_version_refused',
+  internal_error: 'remote_failed',
+  invalid_agent_response: 'remote_failed',
+}
+
+/** The result of a JSON-RPC answer; its error is thrown as ours. */
+export function rpcResult(answer: unknown): unknown {
+  const fields = requireWireFields(answer)
+  const { error } = fields
+  if (isPlainObject(error)) throw new RemoteFault(readFaultReason(fields) ?? 'remote_refused')
+  if (!Object.hasOwn(fields, 'result')) throw malformedAnswer()
+  return fields['result']
+}
+
+/** What an answer says that is no success; `body` is what could be read of it. */
+export function httpFault(status: number, body: unknown, retryAfter: string | null): RemoteFault {
+  if (status === 401 || status === 403) return new RemoteFault('remote_unauthorized')
+  const known = readFaultReason(body)
+  if (known !== undefined) return new RemoteFault(known)
+  if (status === 429 || status >= 500) return new RemoteFault('remote_unreachable', retryAfterSeconds(retryAfter))
+  if (status === 404) return new RemoteFault('remote_task_lost')
+  return new RemoteFault(status === 405 ? 'remote_unsupported' : 'remote_refused')
+}
+
+/** By its reason in 1.0; by its code in 0.3, and in a JSON-RPC body that came with an error's status. */
+function readFaultReason(body: unknown): FaultCode | undefined {
+  const fields = asFields(body)
+  const error = isPlainObject(fields['error']) ? fields['error'] : fields
+  const details = Array.isArray(error['details']) ? error['details'] : []
+  const reason = details.map((detail) => asFields(detail)['reason']).find((each) => typeof each === 'string')
+  const known = findFault(reason, error['code'])
+  return known === undefined ? undefined : remoteFaults[known]
+}
+
+function retryAfterSeconds(retryAfter: string | null): number | undefined {
+  return retryAfter !== null && /^\d{1,6}$/.test(retryAfter.trim()) ? Number(retryAfter) : undefined
+}
+
+export function malformedAnswer(): RemoteFault {
+  return new RemoteFault('remote_malformed')
+}
+
+function requireWireFields(input: unknown): Fields {
+  if (!isPlainObject(input)) throw malformedAnswer()
+  return input
+}
+
+function requireList(input: unknown, most: number): readonly unknown[] {
+  if (input === undefined || input === null) return []
+  if (!Array.isArray(input)) throw malformedAnswer()
+  if (input.length > most) throw new RemoteFault('remote_too_much')
+  return input
+}
+
+function requireWireText(input: unknown): string {
+  if (typeof input !== 'string' || input === '' || input.length > maxIdLength) throw malformedAnswer()
+  return input
+}
+
+function readContextId({ contextId }: Fields): { readonly contextId?: string } {
+  return typeof contextId === 'string' && contextId !== '' ? { contextId: requireWireText(contextId) } : {}
+}
+
+function readPartText(fields: Fields, name: string, pattern: RegExp): JsonObject {
+  const value = fields[name]
+  return typeof value === 'string' && pattern.test(value) ? { [name]: value.slice(0, 200) } : {}
+}
+
+function refuseAnswer(): never {
+  throw malformedAnswer()
 }

@@ -100,6 +100,13 @@ const numbers: Readonly<Record<FaultName, Numbers>> = {
   unavailable: { code: -32603, http: 503, status: 'UNAVAILABLE', isHttp: true },
 }
 
+/** The first that has this JSON-RPC code or, better, this reason. */
+export function findFault(reason: unknown, code: unknown): FaultName | undefined {
+  const all = Object.entries(numbers) as readonly (readonly [FaultName, Numbers])[]
+  const byReason = all.find(([, each]) => reason !== undefined && each.reason === reason)
+  return (byReason ?? all.find(([, each]) => String(each.code) === String(code)))?.[0]
+}
+
 const detailTypes = {
   info: 'type.googleapis.com/google.rpc.ErrorInfo',
   badRequest: 'type.googleapis.com/google.rpc.BadRequest',

@@ -92,7 +92,7 @@ function upgradeRole(role: unknown): unknown {
   return role === 'user' ? 'ROLE_USER' : role === 'agent' ? 'ROLE_AGENT' : role
 }
 
-function upgradePart(part: unknown, form: LegacyForm): unknown {
+export function upgradePart(part: unknown, form: LegacyForm): unknown {
   if (!isPlainObject(part)) return part
   const kind = form === 'rpc' ? part['kind'] : ['text', 'file', 'data'].find((name) => name in part)
   const metadata = getMember(part, 'metadata')
@@ -192,6 +192,12 @@ export function downgradeResult(name: OperationName, result: JsonObject, form: L
     default:
       return result
   }
+}
+
+/** A send, as a client of ours writes it: it never waits for the task. */
+export function downgradeSendParams(message: A2aMessage, form: LegacyForm): JsonObject {
+  const member = form === 'rpc' ? 'message' : 'request'
+  return { [member]: downgradeMessage(message, form), configuration: { blocking: false } }
 }
 
 /** `isLast`: nothing comes after it on this stream. */

@@ -13,6 +13,16 @@ export type A2aPart = {
   readonly mediaType?: string
 }
 
+/** Either alphabet, padded or not: a reader of ProtoJSON takes them all. Undefined: it is no base64. */
+export function standardBase64(text: string): string | undefined {
+  const digits = text
+    .replace(/={1,2}$/, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+  if (!/^[A-Za-z0-9+/]*$/.test(digits) || digits.length % 4 === 1) return undefined
+  return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=')
+}
+
 export type Role = 'ROLE_USER' | 'ROLE_AGENT'
 
 export type A2aMessage = {

@@ -164,6 +164,19 @@ function matchPattern(
   return params
 }
 
+/** How a client asks for it over REST: method and path, with the members of the path filled in. */
+export function writeRest(
+  name: OperationName,
+  dialect: Dialect,
+  members: Readonly<Record<string, string>>,
+): { readonly method: string; readonly path: string } | undefined {
+  const { rest, legacyRest } = operations[name]
+  const [method, path] = (dialect === '1.0' ? rest : legacyRest)?.[0]?.split(' ') ?? []
+  if (method === undefined || path === undefined) return undefined
+  const filled = path.replace(/\{(\w+)\}/g, (_, member: string) => encodeURIComponent(members[member] ?? ''))
+  return { method, path: filled }
+}
+
 // Extensions that this gateway knows, by their URIs.
 
 /** Frames carry ids, and a stream that is opened again with the last one goes on behind it. */
@@ -181,3 +194,11 @@ export const knownExtensions: Readonly<Record<string, string>> = {
   [signedPushExtension]:
     'Push notifications to receivers of scheme Bearer without credentials carry a JWT signed by us',
 }
+
+// Public documents, below the origin or the base of an agent.
+
+export const documentPaths = {
+  card: '/.well-known/agent-card.json',
+  early: '/.well-known/agent.json',
+  addresses: '/.well-known/agent-card',
+} as const

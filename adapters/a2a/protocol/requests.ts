@@ -24,7 +24,7 @@ import {
   readTextsField,
   reportViolation,
 } from './field-reader.ts'
-import { type A2aMessage, type A2aPart, type A2aPushConfig, parseState } from './objects.ts'
+import { type A2aMessage, type A2aPart, type A2aPushConfig, parseState, standardBase64 } from './objects.ts'
 
 export type SendRequest = {
   readonly message: A2aMessage
@@ -166,8 +166,6 @@ function readInstant(scope: FieldScope, name: string): string | undefined {
 
 const maxParts = 64
 const contents = ['text', 'raw', 'url', 'data'] as const
-/** Either alphabet, padded or not: a reader of ProtoJSON takes them all. */
-const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
 function readA2aMessage(scope: FieldScope): A2aMessage | undefined {
   const messageId = readTextField(scope, 'messageId', { isRequired: true })
@@ -229,12 +227,11 @@ function readContent(scope: FieldScope, kind: (typeof contents)[number]): A2aPar
 }
 
 function readRawPart(scope: FieldScope, value: string): A2aPart | undefined {
-  const digits = value.replace(/=+$/, '')
-  if (!base64.test(value) || digits.length % 4 === 1) return reportViolation(scope, 'raw', 'must be base64')
-  if (digits.length * 3 > maxInlineBytes * 4)
+  const raw = standardBase64(value)
+  if (raw === undefined) return reportViolation(scope, 'raw', 'must be base64')
+  if (raw.replace(/=+$/, '').length * 3 > maxInlineBytes * 4)
     return reportViolation(scope, 'raw', `must have at most ${maxInlineBytes} bytes; send a url to a larger file`)
-  const standard = digits.replaceAll('-', '+').replaceAll('_', '/')
-  return { raw: standard.padEnd(Math.ceil(standard.length / 4) * 4, '=') }
+  return { raw }
 }
 
 function isBlankPart({ text }: A2aPart): boolean {

@@ -1,7 +1,8 @@
 // Serves everything below this channel's paths: the public documents, and both bindings of every agent.
 import type { AgentProfile, DiscoveryVerbs, ServeContext } from '../../../src/contract/index.ts'
-import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from '../agent-card/card.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
+import { documentPaths } from '../protocol/operations.ts'
+import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from './agent-card.ts'
 import type { A2aDeps } from './call.ts'
 import { type BindingRequest, serveRpc } from './json-rpc.ts'
 import { faultResponse, type ResponseFormat } from './responses.ts'
@@ -104,19 +105,14 @@ type Route =
   | { readonly kind: 'nothing' }
 
 /** Where the documents of the whole host lie. */
-export const rootPaths = {
-  card: '/.well-known/agent-card.json',
-  early: '/.well-known/agent.json',
-  addresses: '/.well-known/agent-card',
-} as const
 
 /** First words of paths that the hub itself answers; an agent of such a name is reached there, by naming it as the tenant. */
 const hubWords = new Set(['message:send', 'message:stream', 'tasks', 'extendedAgentCard', 'v1', '.well-known'])
 
 function routePath(pathname: string, base: string, agents: readonly string[]): Route {
-  if (pathname === rootPaths.card) return { kind: 'root_card' }
-  if (pathname === rootPaths.early) return { kind: 'early_card' }
-  const slug = segmentsBelow(pathname, rootPaths.addresses)
+  if (pathname === documentPaths.card) return { kind: 'root_card' }
+  if (pathname === documentPaths.early) return { kind: 'early_card' }
+  const slug = segmentsBelow(pathname, documentPaths.addresses)
   if (slug !== undefined) return slug.length === 1 ? { kind: 'address_card', slug: slug[0] ?? '' } : { kind: 'nothing' }
   const segments = segmentsBelow(pathname, base)
   if (segments === undefined) return { kind: 'nothing' }
@@ -151,7 +147,9 @@ export function createA2aWebFinger(
   return {
     async places(agent) {
       const isKnown = agents().some(({ slug }) => slug === agent)
-      return publicUrl === undefined || !isKnown ? undefined : { card: `${publicUrl}${rootPaths.addresses}/${agent}` }
+      return publicUrl === undefined || !isKnown
+        ? undefined
+        : { card: `${publicUrl}${documentPaths.addresses}/${agent}` }
     },
   }
 }

@@ -1,10 +1,10 @@
 // Cards and how they are found.
 import { createLocalJWKSet, flattenedVerify, generateKeyPair } from 'jose'
 import { expect } from 'vitest'
-import { createDocumentCache } from '../../../adapters/a2a/agent-card/card.ts'
-import { hybridSchemes, type SchemeFacts, securitySchemes } from '../../../adapters/a2a/agent-card/security-schemes.ts'
-import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/agent-card/signing.ts'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
+import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/protocol/card-signature.ts'
+import { createDocumentCache } from '../../../adapters/a2a/server/agent-card.ts'
+import { hybridSchemes, type SchemeFacts, securitySchemes } from '../../../adapters/a2a/server/security-schemes.ts'
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/lib/index.ts'
 import { aMessage, type Body } from '../../doubles/a2a-peer.ts'

@@ -1,7 +1,7 @@
 // A card is trusted when an issuer the operator named has signed it, in either reading of the section on signing (CD-11 to CD-13).
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isSignedBy } from '../../../../../adapters/a2a/client/agent-card.ts'
+import { isSignedBy } from '../../../../../adapters/a2a/protocol/card-signature.ts'
 import type { Fields } from '../../../../../src/contract/index.ts'
 
 const card: Fields = {

@@ -9,6 +9,7 @@ import {
 } from '../../../src/contract/index.ts'
 import { canonicalJson, LruMap, sha256Hex } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
+import { keysPath, type OwnCardKeys, type OwnKey } from '../protocol/card-signature.ts'
 import { createFault } from '../protocol/faults.ts'
 import { agentsExtension, type Dialect, knownExtensions, signedPushExtension } from '../protocol/operations.ts'
 import {
@@ -19,7 +20,6 @@ import {
   securityRequirements,
   securitySchemes,
 } from './security-schemes.ts'
-import { keysPath, type OwnCardKeys, type OwnKey } from './signing.ts'
 
 /** The reader of a card: by which origin it asks, and whether over the socket, where no credential is needed. */
 export type CardReader = { readonly origin: string; readonly isLocal: boolean }
