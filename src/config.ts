@@ -120,7 +120,7 @@ export type ConfiguredConnection = {
   readonly strangers: StrangerLimits
   readonly replyParts: number | undefined
   readonly mentionHumans: MentionHumans
-  readonly attention: ReplyPolicy
+  readonly replyPolicy: ReplyPolicy
   readonly consent: ConsentGrant | undefined
   readonly channel: ChannelDefinition
   readonly settings: unknown
@@ -313,7 +313,7 @@ function readConnections(
         strangers: strangerLimits(each.strangers, access),
         replyParts: each.replyParts,
         mentionHumans: each.mentionHumans ?? 'participants',
-        attention: readReplyPolicy(each, problems, channel.defaultAttention),
+        replyPolicy: readReplyPolicy(each, problems, channel.defaultReplyMode),
         consent: each.consent,
         channel,
         settings: each.settings,
@@ -351,9 +351,9 @@ function readConnectionsFromEnvironment(
     } else {
       const access = reading.access === undefined ? {} : { access: reading.access }
       // An unknown word is told by the schema that reads it.
-      const attention = reading.attention === undefined ? {} : { attention: reading.attention }
+      const replyPolicy = reading.replyPolicy === undefined ? {} : { replyPolicy: reading.replyPolicy }
       const own = { channel: channel.channel, id: channel.defaultConnectionId, settings: reading.settings }
-      found.push({ ...own, ...access, ...attention })
+      found.push({ ...own, ...access, ...replyPolicy })
     }
   }
   return found

@@ -41,7 +41,7 @@ import { createQuiet, runWorkerLoop, type WorkerLoop } from './turns/worker-loop
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]
   /** `isPulled`: the gateway fetched it itself. */
-  readonly receive: (at: GatewayConnection, arrival: RawRequest, isPulled?: boolean) => Promise<Received>
+  readonly receive: (at: GatewayConnection, request: RawRequest, isPulled?: boolean) => Promise<Received>
   /** The same in pieces, for channels that answer their own requests. */
   readonly enter: (traceparent: string | undefined) => RequestTrace
   readonly take: (
@@ -49,7 +49,7 @@ export type Gateway = {
     messages: readonly InboundMessage[],
     entry: RequestTrace,
   ) => Promise<readonly AcceptResult[]>
-  readonly turnAway: (at: GatewayConnection, reason: RejectReason, entry: RequestTrace) => void
+  readonly logRejection: (at: GatewayConnection, reason: RejectReason, entry: RequestTrace) => void
   /** Waits for what becomes of a stored message. A caller that goes away loses nothing. */
   readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
   readonly runs: RunStore
@@ -72,7 +72,7 @@ export type Gateway = {
   /** Who holds the slots of this process. */
   readonly slots: () => SlotUse
   /** Milliseconds since each worker loop's last round; null before its first one. */
-  readonly pumpAges: () => Readonly<Record<WorkerLoopName, number | null>>
+  readonly workerAges: () => Readonly<Record<WorkerLoopName, number | null>>
 }
 
 export type Waits = {
@@ -93,22 +93,22 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const shares = slotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
   const slots = createSlots(deps.turnPolicy.slots, shares, deps.monotonicMs)
   const rounds = new Map<WorkerLoopName, number>()
-  const receiving = { ...deps, arrivals: createSenderLimits(deps) }
-  const recordRound = (pump: WorkerLoopName) => () => void rounds.set(pump, deps.monotonicMs())
-  const msSinceRound = (pump: WorkerLoopName): number | null => {
-    const at = rounds.get(pump)
+  const receiving = { ...deps, senderLimits: createSenderLimits(deps) }
+  const recordRound = (loop: WorkerLoopName) => () => void rounds.set(loop, deps.monotonicMs())
+  const msSinceRound = (loop: WorkerLoopName): number | null => {
+    const at = rounds.get(loop)
     return at === undefined ? null : Math.max(0, deps.monotonicMs() - at)
   }
   return {
     connections: deps.connections,
-    receive: (at, arrival, isPulled) => receive(receiving, at, arrival, isPulled),
+    receive: (at, request, isPulled) => receive(receiving, at, request, isPulled),
     enter: (traceparent) => startRequestTrace(deps, traceparent),
     take: (at, messages, entry) => acceptMessages(receiving, at, messages, entry),
-    turnAway: (at, reason, entry) => logRejectedRequest(deps, at, reason, entry),
+    logRejection: (at, reason, entry) => logRejectedRequest(deps, at, reason, entry),
     watch: (inboxId, timeoutMs) => waitForAnswer(deps, inboxId, timeoutMs),
     runs: deps.runs,
     connectorCard: deps.attestor.card,
-    waitForEvents: deps.bells.events.wait,
+    waitForEvents: deps.wakeups.events.wait,
     resubmit: (inboxId, by, how) => resubmit(deps, inboxId, by, how),
     operate: (at, asked) => operate(deps, at, asked),
     waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },
@@ -116,40 +116,40 @@ export function createGateway(deps: GatewayDeps): Gateway {
     drain: (options) => drainQueues(deps, slots, options, recordRound),
     slots: slots.use,
     nextDueMs: deps.nextDueMs,
-    pumpAges: () => ({ turns: msSinceRound('turns'), sends: msSinceRound('sends'), timers: msSinceRound('timers') }),
+    workerAges: () => ({ turns: msSinceRound('turns'), sends: msSinceRound('sends'), timers: msSinceRound('timers') }),
   }
 }
 
 /** A presence update that is under way when everything else is done. */
-const signPatienceMs = 2_000
+const presenceTimeoutMs = 2_000
 
 async function drainQueues(
   deps: GatewayDeps,
   slots: Slots,
   { deadline, untilIdle = false, suspects }: DrainOptions,
-  onRound: (pump: WorkerLoopName) => () => void,
+  onRound: (loop: WorkerLoopName) => () => void,
 ): Promise<void> {
   const isStopping = (): boolean => deadline.aborted
   const shared = { isStopping, ...workerPacing(deps), batch: 32, onError: logWorkerError(deps) }
-  const pumps = untilIdle ? { ...shared, untilQuiet: createQuiet(suspects === undefined ? 3 : 1) } : shared
+  const loops = untilIdle ? { ...shared, untilQuiet: createQuiet(suspects === undefined ? 3 : 1) } : shared
   const wakeAllLoops = (): void => {
-    for (const bell of Object.values(deps.bells)) bell.ring()
+    for (const wakeup of Object.values(deps.wakeups)) wakeup.notify()
   }
   deadline.addEventListener('abort', wakeAllLoops)
   try {
     const onTurns = warnWhenSlotsAreStuck(deps, slots, onRound('turns'))
-    const turns = runWorkerLoop({ ...turnWorker(deps, slots, pumps, suspects), onRound: onTurns })
+    const turns = runWorkerLoop({ ...turnWorker(deps, slots, loops, suspects), onRound: onTurns })
     const running =
       suspects === undefined
         ? [
-            runWorkerLoop({ ...timerWorker(deps, pumps), onRound: onRound('timers') }),
+            runWorkerLoop({ ...timerWorker(deps, loops), onRound: onRound('timers') }),
             turns,
-            runWorkerLoop({ ...sendWorker(deps, pumps), onRound: onRound('sends') }),
+            runWorkerLoop({ ...sendWorker(deps, loops), onRound: onRound('sends') }),
           ]
         : [turns]
     // The first to find everything quiet ends; the others wake and find the same.
     await Promise.all(running.map((each) => each.finally(wakeAllLoops)))
-    await deps.signs.rest(signPatienceMs)
+    await deps.presence.rest(presenceTimeoutMs)
   } finally {
     deadline.removeEventListener('abort', wakeAllLoops)
   }
@@ -184,8 +184,8 @@ function turnWorker(
   return {
     ...shared,
     slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
-    bell: deps.bells.turns,
-    claim: createSharedClaim(deps, slots, { pump: 'turns', claim: share.claim }),
+    wakeup: deps.wakeups.turns,
+    claim: createSharedClaim(deps, slots, { loop: 'turns', claim: share.claim }),
     // A gateway full of long runs is where a person wants to say stop.
     ...(suspects === undefined ? { claimUrgent } : {}),
     run: ({ leaveSlot, ...claimed }) => share.run(() => takeTurn(deps, claimed, shared.isStopping)).finally(leaveSlot),
@@ -196,7 +196,7 @@ function turnWorker(
 const restFactor = 4
 
 type SharedClaim<Lane> = {
-  readonly pump: 'turns' | 'sends'
+  readonly loop: 'turns' | 'sends'
   readonly claim: (limit: number, full: FullSlots) => Promise<readonly Lane[]>
 }
 
@@ -207,16 +207,16 @@ type SharedClaim<Lane> = {
 function createSharedClaim<Lane extends SlotLane>(
   deps: GatewayDeps,
   slots: Slots,
-  { pump, claim }: SharedClaim<Lane>,
+  { loop, claim }: SharedClaim<Lane>,
 ): WorkerLoop<Slotted<Lane>>['claim'] {
   let restUntil = 0
-  let isRingDue = false
+  let isNotifyDue = false
   const notifyAfter = (ms: number): void => {
-    if (isRingDue) return
-    isRingDue = true
+    if (isNotifyDue) return
+    isNotifyDue = true
     setTimeout(() => {
-      isRingDue = false
-      deps.bells[pump].ring()
+      isNotifyDue = false
+      deps.wakeups[loop].notify()
     }, ms)
   }
   return async (limit) => {
@@ -238,7 +238,7 @@ function createSharedClaim<Lane extends SlotLane>(
       isMore = lanes.length === asked
       if (isAnyFull && !isMore) restUntil = deps.monotonicMs() + restFactor * (deps.monotonicMs() - claimedAt)
     }
-    deps.meter.claimed(pump, held.length)
+    deps.meter.claimed(loop, held.length)
     return held
   }
 }
@@ -249,16 +249,16 @@ function holdSlot<Lane extends SlotLane>(slots: Slots, claimed: ClaimedLane<Lane
 
 /** Says once that nothing goes on, and who holds the slots. */
 function warnWhenSlotsAreStuck(deps: GatewayDeps, slots: Slots, onRound: () => void): () => void {
-  let isTold = false
+  let isReported = false
   return () => {
     onRound()
     const use = slots.use()
     const [most] = use.holders
-    if (isStandstill(use) && !isTold && most !== undefined) {
+    if (isStandstill(use) && !isReported && most !== undefined) {
       const { agent, connection, used, oldestMs } = most
       deps.log.warn('slots_full', { agent, connection, held: used, count: use.slots, ms: Math.round(oldestMs) })
     }
-    isTold = isStandstill(use)
+    isReported = isStandstill(use)
   }
 }
 
@@ -282,15 +282,15 @@ function sendWorker(deps: GatewayDeps, shared: Shared): WorkerLoop<Slotted<Param
   return {
     ...shared,
     slots: deps.turnPolicy.sendSlots,
-    bell: deps.bells.sends,
+    wakeup: deps.wakeups.sends,
     claim: createSharedClaim(deps, createSendSlots(deps), {
-      pump: 'sends',
+      loop: 'sends',
       claim: (limit, { connections }) => deps.outbox.claim(limit, connections),
     }),
     async run({ lane, claimedAt, leaveSlot }) {
       await dispatchLane(dispatch, lane, claimedAt).finally(leaveSlot)
-      deps.bells.ends.ring()
-      deps.bells.live.ring()
+      deps.wakeups.ends.notify()
+      deps.wakeups.live.notify()
     },
   }
 }
@@ -300,14 +300,14 @@ function timerWorker(deps: GatewayDeps, shared: Shared): WorkerLoop<never> {
   return {
     ...shared,
     slots: shared.batch,
-    bell: deps.bells.timers,
+    wakeup: deps.wakeups.timers,
     async claim(limit) {
       for (let fired = limit; fired === limit && !shared.isStopping(); ) {
         fired = await deps.signals.fireDue(limit)
         deps.meter.claimed('timers', fired)
         if (fired === 0) break
         shared.untilQuiet?.stir()
-        deps.bells.turns.ring()
+        deps.wakeups.turns.notify()
       }
       return []
     },
@@ -318,13 +318,13 @@ function timerWorker(deps: GatewayDeps, shared: Shared): WorkerLoop<never> {
 /** A lease counts from before it was asked for: what the claim itself took is already spent. */
 function claimWithTime<Lane>(
   deps: GatewayDeps,
-  pump: WorkerLoopName,
+  loop: WorkerLoopName,
   claim: (limit: number) => Promise<readonly Lane[]>,
 ) {
   return async (limit: number) => {
     const claimedAt = deps.monotonicMs()
     const lanes = await claim(limit)
-    deps.meter.claimed(pump, lanes.length)
+    deps.meter.claimed(loop, lanes.length)
     return lanes.map((lane) => ({ lane, claimedAt }))
   }
 }

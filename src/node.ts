@@ -66,9 +66,9 @@ export type StartOptions = {
   /** In place of our own way to open one; the bench counts and replaces statements here. */
   readonly openDatabase?: typeof openDatabase
   /** Told to a person who waits for the start. */
-  readonly tell?: (line: string) => void
+  readonly report?: (line: string) => void
   /** For so long `probed` is told to a person who sees the log too, and the log does not repeat it. */
-  readonly toldWithinMs?: number
+  readonly reportWithinMs?: number
   /** Starts a process for turns on which one died. Without it they run in this one, one at a time and nothing beside them. */
   readonly forkSuspects?: ForkSuspects
 }
@@ -90,9 +90,9 @@ export type RunningGateway = {
 }
 
 const watchMs = 50_000
-const signsFreshMs = 1_000
+const samplesFreshMs = 1_000
 /** A little more than the statement's own deadline, for connections that hang. */
-const signsLateMs = 2_500
+const samplesTimeoutMs = 2_500
 const portsLateMs = 5_000
 
 export async function startNode(given: StartOptions): Promise<RunningGateway> {
@@ -112,7 +112,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     fetch,
     monotonicMs: () => performance.now(),
   })
-  const { listener, open: openDoors } = createHttpListener(createRequestSource(config), address.answer)
+  const { listener, open: startServing } = createHttpListener(createRequestSource(config), address.answer)
   const lockServer = createServer(listener)
   trustSocketsOfServer(lockServer)
   const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
@@ -121,7 +121,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
   const isolation = createIsolation(options.forkSuspects)
   const pool = createWorkerPool(options)
   let assembled: Assembled | undefined
-  let waysIn: NodeIngress
+  let ingress: NodeIngress
   try {
     const meter = createNodeMeter()
     // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
@@ -139,19 +139,28 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
       offload: pool.offload,
     })
     const rejections = createRejections()
-    const vitals = createHealthStore(opened.database, config.tenant, config.retention)
-    const readSigns = cachePromise(signsFreshMs, assembled.deps.monotonicMs, () =>
-      withDatabaseTimeout(signsLateMs, vitals.read()),
+    const healthStore = createHealthStore(opened.database, config.tenant, config.retention)
+    const readHealthSamples = cachePromise(samplesFreshMs, assembled.deps.monotonicMs, () =>
+      withDatabaseTimeout(samplesTimeoutMs, healthStore.read()),
     )
-    waysIn = createNodeIngress(assembled, rejections, {
+    ingress = createNodeIngress(assembled, rejections, {
       everyMs: config.probeMs,
       agents: config.agents,
-      inboundAges: async () => lastInboundAges(await readSigns()),
+      inboundAges: async () => lastInboundAges(await readHealthSamples()),
       publicUrl: address.settled,
-      ...(options.toldWithinMs === undefined ? {} : { toldWithinMs: options.toldWithinMs }),
+      ...(options.reportWithinMs === undefined ? {} : { reportWithinMs: options.reportWithinMs }),
     })
-    const parts = { meter, pool, rejections, probe, edge, readSigns, ...waysIn.signs, publicUrl: address.read }
-    openDoors({ ...createAppDeps(options, assembled, opened.database, parts), adminToken })
+    const parts = {
+      meter,
+      pool,
+      rejections,
+      probe,
+      edge,
+      readHealthSamples,
+      ...ingress.states,
+      publicUrl: address.read,
+    }
+    startServing({ ...createAppDeps(options, assembled, opened.database, parts), adminToken })
   } catch (error) {
     // What was begun would keep the process alive without serving.
     assembled?.stop()
@@ -170,23 +179,23 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
   // In the background: whatever stands between us and the public address, the start does not wait for it.
   address.read()
   // A client that is told that we are up may use every port; a slow one is shown later, and delays no client.
-  await withDatabaseTimeout(portsLateMs, waysIn.start()).catch(() => {})
+  await withDatabaseTimeout(portsLateMs, ingress.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
   log.info('gateway_started', { count: config.connections.length })
   for (const problem of config.warnings) log.warn('config_doubtful', { problem })
   return {
     url: listeningUrl(server, config),
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
-    listeners: waysIn.signs.listeners,
-    notices: waysIn.notices,
-    localOnly: waysIn.localOnly,
-    probed: waysIn.probed(),
+    listeners: ingress.states.listeners,
+    notices: ingress.notices,
+    localOnly: ingress.localOnly,
+    probed: ingress.probed(),
     async stop(graceMs) {
       address.stop()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       // While turns still end: clients at a port get their answer, and what they brought is stored.
-      await withDatabaseTimeout(graceMs, waysIn.stop()).catch(() => {})
+      await withDatabaseTimeout(graceMs, ingress.stop()).catch(() => {})
       pool.close()
       await background.stop(graceMs)
       server.closeAllConnections()
@@ -219,14 +228,15 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const probe = createDatabaseProbe(opened.database, config.tenant)
     const assembled = assembleGateway(config, opened.database, { ...(await createNodeRuntime(options, probe)), files })
     // A process that may open the database acts as its operator; there is no other caller.
-    const vitals = createHealthStore(opened.database, config.tenant, config.retention)
-    const readSigns = (): ReturnType<typeof vitals.read> => withDatabaseTimeout(signsLateMs, vitals.read())
+    const healthStore = createHealthStore(opened.database, config.tenant, config.retention)
+    const readHealthSamples = (): ReturnType<typeof healthStore.read> =>
+      withDatabaseTimeout(samplesTimeoutMs, healthStore.read())
     const app = createApp({
       ...createAppDeps(options, assembled, opened.database, {
         meter,
         rejections: createRejections(),
         probe,
-        readSigns,
+        readHealthSamples,
       }),
       adminToken,
       sourceOf: () => 'local',
@@ -251,20 +261,23 @@ type AppParts = {
   readonly pool?: WorkerPool | undefined
   readonly edge?: HttpServer | undefined
 } & Pick<AppDeps, 'rejections'> &
-  Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns' | 'publicUrl'>
+  Pick<
+    ReadinessDeps,
+    'probe' | 'readHealthSamples' | 'sources' | 'listeners' | 'connectionProbes' | 'modelProbes' | 'publicUrl'
+  >
 
 function createAppDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
-  { meter, pool, edge, rejections, ...signs }: AppParts,
+  { meter, pool, edge, rejections, ...states }: AppParts,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
   const tokens = createTokenStore(database, config.tenant)
   const sessions = createSessionStore(database, config.tenant)
-  const { readSigns } = signs
-  const readiness = createNodeReadiness(assembled, { ...signs, database })
+  const { readHealthSamples } = states
+  const readiness = createNodeReadiness(assembled, { ...states, database })
   const sourceOf = createRequestSource(config)
   return {
     gateway,
@@ -279,7 +292,7 @@ function createAppDeps(
     meter: deps.meter,
     newTrace: () => newTraceId(deps),
     tokens,
-    findWeakSettings: async () => readConfigFindings(config, await tokens.list(), signs.publicUrl?.()),
+    findWeakSettings: async () => readConfigFindings(config, await tokens.list(), states.publicUrl?.()),
     audit: deps.audit,
     forget: createEraseStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
@@ -293,8 +306,8 @@ function createAppDeps(
     readReadiness: () => readReadiness(readiness),
     metrics: {
       access: config.metrics,
-      readSigns,
-      readProcess: createProcessMetrics(meter, assembled, { pool, edge, ...signs }),
+      readHealthSamples,
+      readProcess: createProcessMetrics(meter, assembled, { pool, edge, ...states }),
     },
     sourceOf: (context) => {
       const incoming = getIncomingMessage(context)
@@ -319,12 +332,12 @@ function createAppDeps(
 function createProcessMetrics(
   meter: NodeMeter,
   { gateway: { slots }, deps: { toolServers } }: Assembled,
-  { pool, edge, connectionSigns }: Pick<AppParts, 'pool' | 'edge' | 'connectionSigns'>,
+  { pool, edge, connectionProbes }: Pick<AppParts, 'pool' | 'edge' | 'connectionProbes'>,
 ): () => Promise<string> {
   const jobs = () => (pool === undefined ? [] : jobMetrics(pool.use()))
   const ofEdge = () => (edge === undefined ? [] : httpListenerMetrics(edge.use()))
   const ofTools = () => toolServerMetrics(toolServers?.states() ?? [])
-  const ofConnections = () => connectionMetrics(connectionSigns?.() ?? [])
+  const ofConnections = () => connectionMetrics(connectionProbes?.() ?? [])
   return async () =>
     (await meter.read()) +
     formatPrometheus([...slotMetrics(slots()), ...jobs(), ...ofEdge(), ...ofTools(), ...ofConnections()])

@@ -69,8 +69,8 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
 
   const openInvocationFor = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
     const { config } = settingsOf(env)
-    const means = { ...readWorkerBindings(env, config), maxConnections, issuerMemory, ...hooks, log }
-    return openInvocation(config, onWork === undefined ? means : { ...means, onWork })
+    const parts = { ...readWorkerBindings(env, config), maxConnections, issuerMemory, ...hooks, log }
+    return openInvocation(config, onWork === undefined ? parts : { ...parts, onWork })
   }
   const openWakingInvocation = (env: WorkerEnv, context: Waiting): Invocation =>
     openInvocationFor(env, 1, createQueueWakeup({ queue: env.WAKE, waitUntil: (work) => context.waitUntil(work), log }))
@@ -105,13 +105,13 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     env: WorkerEnv,
     context: Waiting,
     deadlineMs: number,
-    means: BatchDrainOptions = {},
+    parts: BatchDrainOptions = {},
   ): Promise<void> => {
     const invocation = openInvocationFor(env, databaseConnections)
     try {
       await requireKnownSchema(invocation)
-      await invocation.gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true, ...means.share })
-      await means.after?.(invocation, settingsOf(env))
+      await invocation.gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true, ...parts.share })
+      await parts.after?.(invocation, settingsOf(env))
       await scheduleNextWakeup(invocation, env)
     } finally {
       context.waitUntil(invocation.end())
@@ -174,17 +174,17 @@ const logMailNotTaken =
 function readWorkerBindings(
   env: WorkerEnv,
   config: Config,
-): Pick<InvocationOptions, 'connectionString' | 'files' | 'carrier'> {
+): Pick<InvocationOptions, 'connectionString' | 'files' | 'mailer'> {
   const { connectionString } = env.HYPERDRIVE
-  return { connectionString, files: createWorkerFiles(config, env), carrier: createMailerFromBinding(env) }
+  return { connectionString, files: createWorkerFiles(config, env), mailer: createMailerFromBinding(env) }
 }
 
 /** Thrown on, so that it comes again; said here, because the platform shows no more than a name. */
-async function logAndRethrow(work: Promise<void>, tell: (problem: string) => void): Promise<void> {
+async function logAndRethrow(work: Promise<void>, report: (problem: string) => void): Promise<void> {
   try {
     await work
   } catch (error) {
-    tell(isGatewayError(error) ? error.message : 'unknown')
+    report(isGatewayError(error) ? error.message : 'unknown')
     throw error
   }
 }

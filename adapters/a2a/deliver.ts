@@ -40,7 +40,7 @@ export async function deliverPush(
   { push: { taskId, configId, state, at } }: PushCall,
   attempt: Attempt,
 ): Promise<DeliveryOutcome> {
-  const [receiver, snapshot] = await Promise.all([deps.push.receiver(taskId, configId), deps.push.told(taskId)])
+  const [receiver, snapshot] = await Promise.all([deps.push.receiver(taskId, configId), deps.push.reported(taskId)])
   if (receiver === undefined || snapshot === undefined) return { kind: 'refused', reason: 'push_nobody_to_tell' }
   const origins = allowedOrigins(receiver.url, deps.allow)
   const through = origins.length === 0 ? deps.guardedFetch : deps.ownFetch

@@ -101,7 +101,7 @@ export function email(options: EmailOptions = {}): ConnectionConfig {
 
 function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
   const { hmac, now, notes, originals, connection } = deps
-  const settings = withPublicHost(given, connection.domain, deps.carrier)
+  const settings = withPublicHost(given, connection.domain, deps.mailer)
   const secrets = createMailSecrets(deps)
   const secret = secrets.current
   const tokens = createReplyTokens(hmac, secrets)
@@ -176,11 +176,11 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
       normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
     render: (reply, to, mayNotify) =>
       renderMailReply(reply, to, mayNotify, (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label),
-    deliver: deliverMail(deliverySettings(settings, deps.carrier), { ...deps, tokens: async () => tokens, secret }),
+    deliver: deliverMail(deliverySettings(settings, deps.mailer), { ...deps, tokens: async () => tokens, secret }),
     openFile: openMailFile(originals, offload === undefined ? undefined : offloadFindPart(offload)),
     ...(smtp === undefined ? {} : { listen: listenAfterTest(tested, listenSmtp(smtp, incoming)) }),
     ...(imap === undefined ? {} : { source: imapSource(imap, incoming) }),
-    probe: createEmailProbe(settings, deps.carrier),
+    probe: createEmailProbe(settings, deps.mailer),
     isLocalOnly: isLocalMailOnly(settings),
     takeHanded: onEmailEvent({ ...incoming, requireSecret: secret }),
   })
@@ -188,14 +188,14 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
 
 function emailCapabilities(
   settings: EmailSettings,
-  { carrier }: Pick<ChannelDeps, 'carrier'>,
+  { mailer }: Pick<ChannelDeps, 'mailer'>,
   isDecidedHere: boolean,
 ): Capabilities {
   return {
     // One reply is one mail.
     maxTextLength: Number.MAX_SAFE_INTEGER,
     // Every try carries the same Message-ID, by which a recipient who gets it twice recognises it; unless the provider gives the ids.
-    idempotentSend: carrier === undefined ? 'client-id' : 'none',
+    idempotentSend: mailer === undefined ? 'client-id' : 'none',
     callTimeoutMs: settings.callTimeoutMs,
     horizonMs,
     limits: settings.limits,

@@ -2,9 +2,9 @@
 import * as z from 'zod'
 import {
   type AccessRule,
-  type AttentionMode,
   type EnvironmentReading,
   limitsSchema,
+  type ReplyMode,
   secret,
   secretSchema,
 } from '../../src/contract/index.ts'
@@ -157,7 +157,7 @@ export function slackFromEnvironment(
     },
     ...(access === undefined ? {} : { access }),
     // Checked with the connection it is for.
-    ...(env['SLACK_ATTENTION'] ? { attention: { mode: env['SLACK_ATTENTION'] as AttentionMode } } : {}),
+    ...(env['SLACK_REPLY_POLICY'] ? { replyPolicy: { mode: env['SLACK_REPLY_POLICY'] as ReplyMode } } : {}),
   }
 }
 

@@ -47,7 +47,7 @@ export const slackChannel: ChannelDefinition = {
   defaultConnectionId: 'default',
   defaultAccess: { mode: 'pairing', allow: [] },
   // People who were answered in a thread go on in it.
-  defaultAttention: 'thread',
+  defaultReplyMode: 'thread',
   settingsSchema: slackSettingsSchema,
   variables: [
     'SLACK_BOT_TOKEN',
@@ -57,7 +57,7 @@ export const slackChannel: ChannelDefinition = {
     'SLACK_CLIENT_SECRET',
     'SLACK_REDIRECT_URL',
     'SLACK_ALLOW',
-    'SLACK_ATTENTION',
+    'SLACK_REPLY_POLICY',
     'SLACK_API_URL',
   ],
   fromEnvironment: slackFromEnvironment,

@@ -2,9 +2,9 @@
 import * as z from 'zod'
 import {
   type AccessRule,
-  type AttentionMode,
   type EnvironmentReading,
   limitsSchema,
+  type ReplyMode,
   secret,
   secretSchema,
 } from '../../src/contract/index.ts'
@@ -110,7 +110,7 @@ export function telegramFromEnvironment(
     },
     ...(access === undefined ? {} : { access }),
     // Checked with the connection it is for.
-    ...(env['TELEGRAM_ATTENTION'] ? { attention: { mode: env['TELEGRAM_ATTENTION'] as AttentionMode } } : {}),
+    ...(env['TELEGRAM_REPLY_POLICY'] ? { replyPolicy: { mode: env['TELEGRAM_REPLY_POLICY'] as ReplyMode } } : {}),
   }
 }
 

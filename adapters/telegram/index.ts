@@ -49,7 +49,7 @@ export const telegramChannel: ChannelDefinition = {
     'TELEGRAM_STREAMING',
     'TELEGRAM_RICH_MESSAGES',
     'TELEGRAM_ALLOW',
-    'TELEGRAM_ATTENTION',
+    'TELEGRAM_REPLY_POLICY',
     'TELEGRAM_API_ROOT',
     'TELEGRAM_BOT_USERNAME',
   ],

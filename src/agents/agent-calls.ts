@@ -42,12 +42,12 @@ const parameters = z.object({
 })
 
 /** `within`: what the run that asks may still use. */
-export function agentCallTools(siblings: AgentCalls, within: () => SharedBudgets | undefined): readonly Tool[] {
-  return siblings.list().map((line) => agentCallTool(siblings, line, within))
+export function agentCallTools(calls: AgentCalls, within: () => SharedBudgets | undefined): readonly Tool[] {
+  return calls.list().map((line) => agentCallTool(calls, line, within))
 }
 
 function agentCallTool(
-  siblings: AgentCalls,
+  calls: AgentCalls,
   { slug, description }: CallableAgent,
   within: () => SharedBudgets | undefined,
 ): Tool {
@@ -57,7 +57,7 @@ function agentCallTool(
     parameters,
     async execute({ message }) {
       try {
-        return agentCallResult(await siblings.call(slug, message, { within: within() }))
+        return agentCallResult(await calls.call(slug, message, { within: within() }))
       } catch (error) {
         if (isGatewayError(error, 'agent_call_denied'))
           throw new ToolError(error.message, String(error.details['reason'] ?? 'agent_call_denied'))

@@ -32,7 +32,7 @@ export type AgentFacts = {
   /** What it can be asked for, as directories of agents list it. Without it: one per tool. */
   readonly skills?: readonly AgentSkill[]
   /** Slugs of the agents it may ask. Without it a function may ask all of them, a model none. */
-  readonly siblings?: readonly string[]
+  readonly agentCalls?: readonly string[]
 }
 
 const busyPolicies = ['queue', 'steer', 'interrupt'] as const
@@ -74,7 +74,7 @@ const factsSchema = z.object({
       }),
     )
     .optional(),
-  siblings: z.array(z.string(), 'must be a list of slugs').optional(),
+  agentCalls: z.array(z.string(), 'must be a list of slugs').optional(),
 })
 
 // A new fact that is forgotten here does not compile.
@@ -89,7 +89,7 @@ const factKeys = Object.keys({
   access: 1,
   provenance: 1,
   skills: 1,
-  siblings: 1,
+  agentCalls: 1,
 } satisfies Record<keyof AgentFacts, 1>)
 
 /** Throws `config_invalid` with everything that is wrong; `ownKeys` are those of this kind of agent. */
@@ -113,7 +113,7 @@ export function invalidAgent(slug: string, problems: readonly string[]): Gateway
 }
 
 /** An agent as a list shows it, in the field names of agents-api. Nothing secret, nothing of what it says. */
-export function agentLine({ slug, label, description, busy, access, provenance, siblings }: AgentFacts) {
+export function agentLine({ slug, label, description, busy, access, provenance, agentCalls }: AgentFacts) {
   const { sourceType, sourcePackage, sourceVersion, sourceRef } = provenance ?? {}
   return {
     slug,
@@ -125,6 +125,6 @@ export function agentLine({ slug, label, description, busy, access, provenance, 
     source_package: sourcePackage ?? null,
     source_version: sourceVersion ?? null,
     source_ref: sourceRef ?? null,
-    siblings: siblings ?? null,
+    agent_calls: agentCalls ?? null,
   }
 }

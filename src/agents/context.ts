@@ -88,7 +88,7 @@ export type AgentContext = RunContext & {
   /** The other agents of this gateway. */
   readonly agents: AgentCalls
   /** For agents that pass work on to one outside this gateway. */
-  readonly elsewhere: RemoteCaller
+  readonly remoteCaller: RemoteCaller
   /** What the agent that asked this one lets it use; absent where a person did. */
   readonly budgets?: SharedBudgets
   /** The MCP servers of this process; absent where there can be none. */

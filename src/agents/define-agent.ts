@@ -66,8 +66,8 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
   const facts = readAgentFacts(definition, modelAgentKeys)
   const problems = [
     ...modelAgentProblems(definition),
-    ...(definition.output !== undefined && (facts.siblings ?? []).length > 0
-      ? ['output goes with no siblings either; make it an agent of its own']
+    ...(definition.output !== undefined && (facts.agentCalls ?? []).length > 0
+      ? ['output goes with no agentCalls either; make it an agent of its own']
       : []),
   ]
   if (problems.length > 0) throw invalidAgent(facts.slug, problems)
@@ -75,7 +75,7 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
   return Object.freeze({
     ...facts,
     // A model asks whom it was told of; what a function asks is written in its code.
-    siblings: facts.siblings ?? [],
+    agentCalls: facts.agentCalls ?? [],
     ...(mcpServers.length === 0 ? {} : { mcpServers }),
     ...actingTools(definition),
     toolFacts: (definition.tools ?? []).map(({ declaration: { name, description } }) => ({

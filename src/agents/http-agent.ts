@@ -26,7 +26,7 @@ const hmac = webHmac()
 export function httpAgent(url: string, options: HttpAgentOptions) {
   const { timeoutMs = 60_000, maxBytes = 4 * 1024 * 1024 } = options
   return async (message: NormalizedMessage, context: AgentContext): Promise<AgentReply> => {
-    const next = await context.elsewhere.next(undefined)
+    const next = await context.remoteCaller.next(undefined)
     if (!next.ok) {
       context.emit('remote_refused', { code: next.code })
       return chainEndReply(next.code)

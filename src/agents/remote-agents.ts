@@ -26,7 +26,7 @@ export async function runRemoteAgent(
   context: AgentContext,
 ): Promise<AgentReply> {
   const { agent, budgets, transcript, record } = context
-  const hop = await context.elsewhere.next(remote.address)
+  const hop = await context.remoteCaller.next(remote.address)
   if (!hop.ok) {
     context.emit('remote_refused', { code: hop.code })
     return chainEndReply(hop.code)

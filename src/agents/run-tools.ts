@@ -282,9 +282,9 @@ export async function gatherRunTools(
 ): Promise<RunToolset> {
   const { tools, rejected } = await offerTools(servers, context)
   const purse = createBudgetHolder()
-  const siblings = agentCallTools(context.agents, purse.open)
+  const calls = agentCallTools(context.agents, purse.open)
   const shared = options.sharedState === true ? [sharedStateTool(context.state)] : []
-  return { ...options, tools: [...(options.tools ?? []), ...shared, ...tools, ...siblings], rejected, purse }
+  return { ...options, tools: [...(options.tools ?? []), ...shared, ...tools, ...calls], rejected, purse }
 }
 
 /** One budget for a run, the agents it asks, and the agent that asked it. */

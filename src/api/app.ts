@@ -200,8 +200,8 @@ function createServeContext(deps: AppDeps, at: GatewayConnection, context: Conte
       if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
       return answer
     },
-    turnAway(reason) {
-      deps.gateway.turnAway(at, reason, entry)
+    logRejection(reason) {
+      deps.gateway.logRejection(at, reason, entry)
       const { trace } = entry
       deps.rejections.add({ at: receivedAt, connection: at.key, isLocal: from !== 'remote', bytes: 0, reason, trace })
       return trace

@@ -21,7 +21,7 @@ export function addAttachmentRoutes(app: Hono, deps: AppDeps): void {
 
 async function uploadAttachment(deps: AppDeps, context: Context): Promise<Response> {
   const { body } = context.req.raw
-  const rest = createBodyDrain(body, deps.files.desk.maxBytes)
+  const rest = createBodyDrain(body, deps.files.service.maxBytes)
   try {
     const found = await identifyApiCaller(deps, context)
     if (found instanceof Response) return await rest.respondAfterDrain(found)
@@ -40,7 +40,7 @@ async function receiveForm(
   { at, subject }: ApiCaller,
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
 ): Promise<Response> {
-  const { desk } = deps.files
+  const { service: desk } = deps.files
   const boundary = formBoundary(context.req.header('content-type'))
   if (boundary === undefined || reader === undefined) return toResponse(unsupportedTypeAnswer())
   if (Number(context.req.header('content-length') ?? 0) > desk.maxBytes + formBytes)
@@ -72,7 +72,7 @@ async function answerSignedUrl(deps: AppDeps, context: Context): Promise<Respons
   const own = (await deps.files.byAddress(bucket, path)).find((each) => isServedToCaller(each, found))
   if (own === undefined)
     throw new GatewayError('not_found', 'no such file of yours; ask with the bucket and path of an upload of your own')
-  const { url } = await deps.files.desk.handle(own, { principal: own.owner.principal, kind: 'person' })
+  const { url } = await deps.files.service.handle(own, { principal: own.owner.principal, kind: 'person' })
   return context.json({ bucket, path, url }, { headers: { 'cache-control': 'private, no-store' } })
 }
 
@@ -230,7 +230,7 @@ async function drainReader(reader: ReadableStreamDefaultReader<Uint8Array>, maxB
 export function addAdminAttachmentRoutes(app: Hono, deps: Pick<AppDeps, 'files' | 'audit'>): void {
   app.get('/admin/attachments', async (context) => {
     const page = readIdPage(context)
-    const found = await deps.files.desk.list(page)
+    const found = await deps.files.service.list(page)
     return context.json({ attachments: found, next: nextPageMark(found, page.limit, (each) => each.id) })
   })
   app.post('/admin/attachments/rotate-key', async (context) => {
@@ -238,13 +238,13 @@ export function addAdminAttachmentRoutes(app: Hono, deps: Pick<AppDeps, 'files' 
     return context.json({ ok: true })
   })
   app.get('/admin/attachments/:id', async (context) => {
-    const [attachment] = await deps.files.desk.find([idParam(context)])
+    const [attachment] = await deps.files.service.find([idParam(context)])
     if (attachment === undefined) throw attachmentNotFound()
     return context.json({ attachment })
   })
   app.delete('/admin/attachments/:id', async (context) => {
     const id = idParam(context)
-    if (await deps.files.desk.remove(id, actorName(context))) return context.json({ ok: true })
+    if (await deps.files.service.remove(id, actorName(context))) return context.json({ ok: true })
     await recordAct(deps, context, { action: 'attachment.delete', outcome: 'refused', code: 'not_found', objectId: id })
     throw attachmentNotFound()
   })
@@ -261,8 +261,8 @@ type Deps = Pick<AppDeps, 'files' | 'rawUrlOf'>
 export function addStorageRoutes(app: Hono, deps: Deps): void {
   app.get('/storage/v1/object/sign/*', async (context) => {
     // Not the path as the router decoded it: whether it was resolved or escaped is part of what is judged.
-    const redeemed = await deps.files.desk.redeem(deps.rawUrlOf?.(context) ?? context.req.url)
-    if (redeemed.kind === 'refused') return toResponse(fileRefusedAnswer(redeemed, deps.files.desk.maxBytes))
-    return serveFile(deps.files.desk, context.req.raw, redeemed.descriptor)
+    const redeemed = await deps.files.service.redeem(deps.rawUrlOf?.(context) ?? context.req.url)
+    if (redeemed.kind === 'refused') return toResponse(fileRefusedAnswer(redeemed, deps.files.service.maxBytes))
+    return serveFile(deps.files.service, context.req.raw, redeemed.descriptor)
   })
 }

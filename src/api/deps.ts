@@ -59,7 +59,7 @@ export type AppDeps = {
   readonly readReadiness: () => Promise<Readiness>
   readonly metrics: {
     readonly access: Config['metrics']
-    readonly readSigns: () => Promise<readonly HealthSample[]>
+    readonly readHealthSamples: () => Promise<readonly HealthSample[]>
     /** What this process counted, in the same text format; absent where a process says nothing about the whole. */
     readonly readProcess?: () => Promise<string>
   }

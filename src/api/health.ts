@@ -38,7 +38,7 @@ async function answerReadyz(deps: AppDeps, context: Context): Promise<Response> 
 }
 
 async function answerMetrics(deps: AppDeps, context: Context): Promise<Response> {
-  const { access, readSigns, readProcess } = deps.metrics
+  const { access, readHealthSamples, readProcess } = deps.metrics
   if (access === 'off') throw new GatewayError('not_found', 'metrics are switched off; unset PARLEY_METRICS')
   if (access !== 'public' && !(await maySeeDetails(deps, context))) {
     throw new GatewayError(
@@ -48,7 +48,7 @@ async function answerMetrics(deps: AppDeps, context: Context): Promise<Response>
   }
   const connections = deps.gateway.connections.map((each) => each.key)
   // Without the database there is still a process to look at.
-  const [signs, own] = await Promise.all([readSigns().catch(() => undefined), readProcess?.() ?? ''])
+  const [signs, own] = await Promise.all([readHealthSamples().catch(() => undefined), readProcess?.() ?? ''])
   const body = own + formatPrometheus(healthMetrics(signs, connections))
   return uncachedResponse({ status: 200, headers: { 'content-type': prometheusContentType }, body })
 }

@@ -104,7 +104,7 @@ async function messagesWithParts(
     return turn === undefined ? [] : [{ ...turn, id: threadLineId(line), line }]
   })
   const wanted = turns.flatMap(({ parts }) => parts.filter(isFileOrArtifact))
-  const found = await files.desk.find(wanted.flatMap(({ attachment }) => attachment?.id ?? []))
+  const found = await files.service.find(wanted.flatMap(({ attachment }) => attachment?.id ?? []))
   const known = new Map(found.map((each) => [each.id, each]))
   return Promise.all(
     turns.map(async ({ id, role, parts, line }) => {
@@ -192,10 +192,10 @@ async function fileContentPart({ files, caller, known }: FileContext, part: File
   if (!isServedToCaller(descriptor, caller)) return unavailableFile('not_available')
   try {
     // One byte: a URL to an object that is not there any more would be a promise that breaks later.
-    const probe = await files.desk.open(descriptor, { start: 0, end: 0 })
+    const probe = await files.service.open(descriptor, { start: 0, end: 0 })
     if (probe === undefined) return unavailableFile('gone')
     await probe.cancel()
-    const { url } = await files.desk.handle(descriptor, { principal: descriptor.owner.principal, kind: 'person' })
+    const { url } = await files.service.handle(descriptor, { principal: descriptor.owner.principal, kind: 'person' })
     return { type: 'binary', mimeType, url }
   } catch {
     return unavailableFile('not_available')

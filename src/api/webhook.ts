@@ -34,7 +34,7 @@ export function screenWebhook(
   const entry = deps.gateway.enter(head.headers['traceparent'])
   const { reason } = screened
   const { trace } = entry
-  deps.gateway.turnAway(at, reason, entry)
+  deps.gateway.logRejection(at, reason, entry)
   deps.rejections.add({
     at: head.receivedAt,
     connection: at.key,

@@ -277,7 +277,7 @@ export const migrateCommand = defineCommand({
         config,
         migrationsFolder,
         lockServer: createStartingServer(),
-        tell: printRemark,
+        report: printRemark,
       })
       await opened.close()
     })

@@ -17,7 +17,7 @@ import { printRemark } from './output.ts'
 
 const graceMs = 10_000
 /** How long the start waits to tell how connections stand. The gateway is up meanwhile. */
-const toldWithinMs = 5_000
+const reportWithinMs = 5_000
 
 export const startCommand = defineCommand({
   name: 'start',
@@ -42,8 +42,8 @@ export const startCommand = defineCommand({
       config,
       migrationsFolder,
       log,
-      tell: printRemark,
-      toldWithinMs: process.stdout.isTTY && process.stderr.isTTY ? toldWithinMs : 0,
+      report: printRemark,
+      reportWithinMs: process.stdout.isTTY && process.stderr.isTTY ? reportWithinMs : 0,
       forkSuspects: () => forkSuspects(given),
     })
     // Standard output is the log's.
@@ -75,7 +75,7 @@ function printWelcome(running: RunningGateway, config: Config): string {
 
 /** Each as soon as it is known; a platform that takes long is told later, in the log. */
 async function printConnections({ probed }: RunningGateway): Promise<void> {
-  const late = new Promise<void>((resolve) => setTimeout(resolve, toldWithinMs).unref())
+  const late = new Promise<void>((resolve) => setTimeout(resolve, reportWithinMs).unref())
   const lines = [...probed].map(async ([connection, first]) => {
     const sign = await Promise.race([first, late])
     printRemark(formatConnectionState(sign ?? { connection, state: 'checking', since: '', summary: '', problems: [] }))

@@ -70,12 +70,12 @@ function readFallbackModel(env: Environment, firstUrl: string, problems: string[
 
 export function agentCallProblems(agents: readonly Agent[]): readonly string[] {
   const slugs = new Set(agents.map(({ slug }) => slug))
-  return agents.flatMap(({ slug, siblings = [] }) =>
-    siblings
-      .filter((sibling) => sibling === slug || !slugs.has(sibling))
+  return agents.flatMap(({ slug, agentCalls = [] }) =>
+    agentCalls
+      .filter((callee) => callee === slug || !slugs.has(callee))
       .map(
-        (sibling) =>
-          `agent "${slug}": siblings names "${sibling}", which is ${sibling === slug ? 'itself' : 'no agent'}`,
+        (callee) =>
+          `agent "${slug}": agentCalls names "${callee}", which is ${callee === slug ? 'itself' : 'no agent'}`,
       ),
   )
 }

@@ -1,6 +1,6 @@
 // Settings of one connection: their problems in words, and the reply policy in rooms.
 import * as z from 'zod'
-import { type AttentionMode, type ConnectionConfig, strangerProblems } from '../contract/index.ts'
+import { type ConnectionConfig, type ReplyMode, strangerProblems } from '../contract/index.ts'
 import { maxAmbientMessages, type ReplyPolicy } from '../identity/reply-policy.ts'
 
 const consentSchema = z.strictObject({ storeTranscript: z.string().trim().min(1).max(500) }).optional()
@@ -32,26 +32,28 @@ const memorySchema = z.strictObject({
   bytes: integerUpToSchema(256 * 1024).default(16 * 1024),
 })
 
-const attentionSchema = z.strictObject({
+const replyPolicySchema = z.strictObject({
   mode: modeSchema.optional(),
-  places: z.record(z.string().min(1), modeSchema).default({}),
+  rooms: z.record(z.string().min(1), modeSchema).default({}),
   remember: z
     .union([z.literal(false), memorySchema], 'must be false, or how much: messages, minutes, bytes')
     .default(() => memorySchema.parse({})),
 })
 
 export function readReplyPolicy(
-  { id, attention }: Pick<ConnectionConfig, 'id' | 'attention'>,
+  { id, replyPolicy }: Pick<ConnectionConfig, 'id' | 'replyPolicy'>,
   problems: string[],
-  usual: AttentionMode = 'mention',
+  usual: ReplyMode = 'mention',
 ): ReplyPolicy {
-  const parsed = attentionSchema.safeParse(attention ?? {})
+  const parsed = replyPolicySchema.safeParse(
+    typeof replyPolicy === 'string' ? { mode: replyPolicy } : (replyPolicy ?? {}),
+  )
   for (const { path, message } of parsed.error?.issues ?? [])
-    problems.push(`connection "${id}": ${['attention', ...path].join('.')}: ${message}`)
-  const { mode, places, remember } = parsed.data ?? attentionSchema.parse({})
+    problems.push(`connection "${id}": ${['replyPolicy', ...path].join('.')}: ${message}`)
+  const { mode, rooms, remember } = parsed.data ?? replyPolicySchema.parse({})
   return {
     mode: mode ?? usual,
-    places: new Map(Object.entries(places)),
+    rooms: new Map(Object.entries(rooms)),
     remember: remember === false ? null : remember,
   }
 }

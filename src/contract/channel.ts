@@ -15,15 +15,15 @@ import type { TaskService } from './tasks.ts'
 /** Which people a reply may notify by naming them. */
 export type MentionHumans = 'nobody' | 'participants' | 'anyone'
 
-/** When an agent answers in a room (docs/attention.md). */
-export type AttentionMode = 'always' | 'mention' | 'thread' | 'ambient'
+/** When an agent answers in a room (docs/reply-policy.md). */
+export type ReplyMode = 'always' | 'mention' | 'thread' | 'ambient'
 
 /** How an agent listens in rooms; what is said to it alone it always answers. */
-export type AttentionSettings = {
+export type ReplyPolicySettings = {
   /** Without it: `mention`, on Slack `thread`. */
-  readonly mode?: AttentionMode
+  readonly mode?: ReplyMode
   /** Rooms with a mode of their own, by the platform's id of the room. */
-  readonly places?: Readonly<Record<string, AttentionMode>>
+  readonly rooms?: Readonly<Record<string, ReplyMode>>
   /** Ambient context: what is said in the room and not to it, kept for a while for the next time it is asked. False: nothing. */
   readonly remember?: RoomMemory | false
 }
@@ -47,7 +47,7 @@ export type ConnectionConfig = {
   readonly access?: AccessRule
   /** Without it: people who are in the conversation already. */
   readonly mentionHumans?: MentionHumans
-  readonly attention?: AttentionSettings
+  readonly replyPolicy?: ReplyMode | ReplyPolicySettings
   readonly consent?: ConsentGrant
   /** Limits for strangers. */
   readonly strangers?: StrangerSettings
@@ -235,7 +235,7 @@ export type ChannelDeps = {
   /** Longest time one call may take here. */
   readonly maxCallMs?: number
   /** For channels whose protocol the runtime itself speaks. */
-  readonly carrier?: Mailer
+  readonly mailer?: Mailer
   /** For channels that sign something of their own. */
   readonly ownKeys?: ChannelKeys
   /** For channels that compute much over what strangers send. */
@@ -244,7 +244,7 @@ export type ChannelDeps = {
 
 /** What the environment says about a channel: settings to be checked by its schema, or the variables still missing. */
 export type EnvironmentReading =
-  | { readonly settings: unknown; readonly access?: AccessRule; readonly attention?: AttentionSettings }
+  | { readonly settings: unknown; readonly access?: AccessRule; readonly replyPolicy?: ReplyMode | ReplyPolicySettings }
   | { readonly missing: readonly string[] }
 
 /** A channel that can be switched on. `create` checks the settings again, so nothing unchecked becomes an adapter. */
@@ -255,7 +255,7 @@ export interface ChannelDefinition {
   /** Used where the operator states no access rule. */
   readonly defaultAccess: AccessRule
   /** How agents listen in its rooms where the operator does not say it; where it is left out: `mention`. */
-  readonly defaultAttention?: AttentionMode
+  readonly defaultReplyMode?: ReplyMode
   /** Callers on a port of this machine may speak there without a credential, where the gateway has no other address. */
   readonly takesGuests?: true
   readonly settingsSchema: z.ZodType
@@ -320,7 +320,7 @@ export function connectionConfig(channel: string, options: ConnectionOptions): C
     agent,
     access,
     mentionHumans,
-    attention,
+    replyPolicy,
     consent,
     strangers,
     replyParts,
@@ -332,7 +332,7 @@ export function connectionConfig(channel: string, options: ConnectionOptions): C
     ...(agent === undefined ? {} : { agent }),
     ...(access === undefined ? {} : { access }),
     ...(mentionHumans === undefined ? {} : { mentionHumans }),
-    ...(attention === undefined ? {} : { attention }),
+    ...(replyPolicy === undefined ? {} : { replyPolicy }),
     ...(consent === undefined ? {} : { consent }),
     ...(strangers === undefined ? {} : { strangers }),
     ...(replyParts === undefined ? {} : { replyParts }),

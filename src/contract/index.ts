@@ -92,8 +92,6 @@ export { mentionRelaySchema, writeCommand } from './capabilities.ts'
 export type {
   AgentProfile,
   AgentSkill,
-  AttentionMode,
-  AttentionSettings,
   ChannelDefinition,
   ChannelDeps,
   ChannelKeys,
@@ -115,6 +113,8 @@ export type {
   OffloadCall,
   OffloadFailure,
   RawBlobs,
+  ReplyMode,
+  ReplyPolicySettings,
   RoomMemory,
   RunLog,
   SourcedFile,

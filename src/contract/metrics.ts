@@ -38,7 +38,7 @@ export type WorkerLoopName = 'turns' | 'sends' | 'timers'
 
 /** Counts; whatever it does with them must neither throw nor take time. */
 export interface Meter {
-  arrived(connection: string, outcome: InboundOutcome, reason: string): void
+  received(connection: string, outcome: InboundOutcome, reason: string): void
   /** From the moment an inbound event was looked at until its commit. */
   committed(connection: string, ms: number): void
   claimed(pump: WorkerLoopName, count: number): void
@@ -54,7 +54,7 @@ export interface Meter {
 }
 
 export const noMeter: Meter = {
-  arrived() {},
+  received() {},
   committed() {},
   claimed() {},
   turnEnded() {},

@@ -52,7 +52,7 @@ export interface ServeContext {
   /** Verify, normalize and accept, as for a webhook: for a request whose body is an inbound event. Resolves when what was taken is committed. */
   receive(arrival: RawRequest): Promise<ListenResult>
   /** A rejected caller gets a trace id to ask by; nothing else of theirs is kept. */
-  turnAway(reason: RejectReason): string
+  logRejection(reason: RejectReason): string
   /** Something broke: it is written down, and the caller is given a trace id to ask by and nothing else. */
   fail(error: unknown): string
   /** Work that outlives the answer: an open stream. Until it is over the process does not end by itself. */

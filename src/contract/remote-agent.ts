@@ -103,7 +103,7 @@ export type RemoteMemory = { readonly [key: string]: Json; readonly isWaiting: b
 
 /** What a remote agent is given for one call, which comes only where the chain of agents may go on. */
 export type RemoteCallContext = RunContext & {
-  readonly elsewhere: RemoteAccess
+  readonly remoteCaller: RemoteAccess
   readonly hop: RemoteHop
   /** The newest memory of this agent here. */
   readonly remembered: JsonObject | undefined

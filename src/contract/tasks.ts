@@ -170,7 +170,7 @@ export interface PushConfigService {
   /** For notifying the receiver, whichever caller asked for it. Undefined: it was removed or disabled. */
   receiver(taskId: string, id: string): Promise<PushConfig | undefined>
   /** The task as its receivers are told about it. */
-  told(taskId: string): Promise<TaskSnapshot | undefined>
+  reported(taskId: string): Promise<TaskSnapshot | undefined>
   /** The receiver is gone: nothing is sent there any more. */
   disable(taskId: string, id: string): Promise<void>
 }

@@ -52,7 +52,7 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
       const [row] = await queryOwnTask<TaskRecord>(readTask, id, owner)
       return row
     },
-    async toTell(id) {
+    async toReport(id) {
       const [row] = await queryOwnTask<TaskRecord>(readTaskToTell, id)
       return row
     },

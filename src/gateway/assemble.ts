@@ -59,7 +59,7 @@ export type Runtime = {
   /** Without it: WebCrypto. */
   readonly hmac?: Hmac
   /** Sends for channels whose protocol this runtime speaks itself. */
-  readonly carrier?: Mailer
+  readonly mailer?: Mailer
   /** Computes for channels away from the event loop. Without it: in this thread. */
   readonly offload?: Offload
   /** No other machine gets to this gateway. Without it: others may. */
@@ -132,10 +132,10 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
   const newId = createIdSource(runtime.now, fillRandom)
   const files = assembleAttachments(config, database, { ...runtime, newId, fillRandom })
-  const bells = createWakeups(runtime.onWork)
-  const watching = { watchers: createTaskWatchers(), wake: () => notifyAllWorkers(bells) }
-  const means = { ...runtime, ...watching, ...files.forChannels, fetch, newId }
-  const connections = createConnections(config, database, means, turnPolicy)
+  const wakeups = createWakeups(runtime.onWork)
+  const watching = { watchers: createTaskWatchers(), wake: () => notifyAllWorkers(wakeups) }
+  const parts = { ...runtime, ...watching, ...files.forChannels, fetch, newId }
+  const connections = createConnections(config, database, parts, turnPolicy)
   const tools = createToolServersOrThrow(config, { ...runtime, fetch })
   const { tenant } = config
   const lease = {
@@ -158,7 +158,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
     committer: (runtime.committer ?? createGroupCommit)(createInboxStore(database)),
     ...stores,
-    attachments: files.desk,
+    attachments: files.service,
     turns,
     runWatch,
     ...identityPorts(config),
@@ -168,8 +168,8 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     ...keepers,
     turnPolicy,
     ...settleAndValidationRules(config, turnPolicy, connections),
-    bells,
-    signs: createPresenceService(),
+    wakeups,
+    presence: createPresenceService(),
     ...watching,
     notify: safeObserver(config.onEvent, runtime.log),
     ...tools,
@@ -182,7 +182,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     deps,
     files,
     sources: createSourceStore(database, lease),
-    wake: (work) => (work === undefined ? notifyAllWorkers(bells) : bells[work].ring()),
+    wake: (work) => (work === undefined ? notifyAllWorkers(wakeups) : wakeups[work].notify()),
     stop() {
       keepers.leases.stop()
       runWatch.stop()
@@ -254,25 +254,25 @@ function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, Ide
 function remoteGatewayPorts(
   config: Config,
   database: Database,
-  means: Parameters<typeof createOwnAttestor>[2],
+  parts: Parameters<typeof createOwnAttestor>[2],
 ): Pick<GatewayDeps, 'attestor' | 'chains' | 'host' | 'speakerMarks'> {
   return {
-    attestor: createOwnAttestor(config, database, means),
+    attestor: createOwnAttestor(config, database, parts),
     chains: createChainStore(database, config.tenant),
     host: createOwnHost(config, database),
-    speakerMarks: createSpeakerMarks(config, database, means),
+    speakerMarks: createSpeakerMarks(config, database, parts),
   }
 }
 
 /** A server out of reach is told at the start and by name, instead of in the middle of a message. */
 function createToolServersOrThrow({ agents }: Config, runtime: Runtime): Pick<GatewayDeps, 'toolServers'> {
   if (runtime.createToolServers !== undefined) return { toolServers: runtime.createToolServers(runtime) }
-  const far = agents.find((agent) => agent.mcpServers !== undefined)
-  if (far === undefined) return {}
+  const unreachable = agents.find((agent) => agent.mcpServers !== undefined)
+  if (unreachable === undefined) return {}
   const advice = 'run the gateway there, or remove it from mcpServers'
   throw new GatewayError(
     'config_invalid',
-    `[agent] "${far.slug}": the MCP server "${far.mcpServers?.[0]?.name}" can be reached from Node only; ${advice}`,
+    `[agent] "${unreachable.slug}": the MCP server "${unreachable.mcpServers?.[0]?.name}" can be reached from Node only; ${advice}`,
   )
 }
 
@@ -301,8 +301,8 @@ function safeObserver(observer: Observer | undefined, log: Log): Observer {
   if (observer === undefined) return () => {}
   return (event) => {
     const logObserverFailure = (error: unknown): void => {
-      const place = { hook: event.type, connection: event.connection }
-      log.warn('observer_failed', { ...place, ...errorLogFields(error, 'observer_failed') }, describeError(error))
+      const origin = { hook: event.type, connection: event.connection }
+      log.warn('observer_failed', { ...origin, ...errorLogFields(error, 'observer_failed') }, describeError(error))
     }
     try {
       // An observer may turn out to be asynchronous; its failures come later and matter as little.
@@ -313,7 +313,7 @@ function safeObserver(observer: Observer | undefined, log: Log): Observer {
   }
 }
 
-function createWakeups(onWork: Runtime['onWork']): GatewayDeps['bells'] {
+function createWakeups(onWork: Runtime['onWork']): GatewayDeps['wakeups'] {
   return {
     turns: announceWakeups(createWakeup(), onWork),
     sends: createWakeup(),
@@ -324,15 +324,15 @@ function createWakeups(onWork: Runtime['onWork']): GatewayDeps['bells'] {
   }
 }
 
-function announceWakeups(bell: Wakeup, onWork: (() => void) | undefined): Wakeup {
-  if (onWork === undefined) return bell
-  const ring = (isUrgent?: boolean): void => {
-    bell.ring(isUrgent)
+function announceWakeups(wakeup: Wakeup, onWork: (() => void) | undefined): Wakeup {
+  if (onWork === undefined) return wakeup
+  const notify = (isUrgent?: boolean): void => {
+    wakeup.notify(isUrgent)
     onWork()
   }
-  return { ...bell, ring }
+  return { ...wakeup, notify }
 }
 
-function notifyAllWorkers(bells: Readonly<Record<string, Wakeup>>): void {
-  for (const bell of Object.values(bells)) bell.ring()
+function notifyAllWorkers(wakeups: Readonly<Record<string, Wakeup>>): void {
+  for (const wakeup of Object.values(wakeups)) wakeup.notify()
 }

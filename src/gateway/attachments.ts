@@ -36,7 +36,7 @@ export type ChannelFiles = {
 }
 
 export type AssembledFiles = {
-  readonly desk: AttachmentService
+  readonly service: AttachmentService
   /** Every descriptor of one object, by the names that handles call it. */
   readonly byAddress: (bucket: string, path: string) => Promise<readonly AttachmentDescriptor[]>
   readonly rotateKey: (actor: string) => Promise<void>
@@ -59,7 +59,7 @@ export function assembleAttachments(config: Config, database: Database, deps: Fi
   const attachments = createAttachmentStore(database, tenant)
   const seal = createSeal(deps.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const keys = createSigningKeys(database, { ...deps, tenant, seal })
-  const desk = createAttachmentService({
+  const service = createAttachmentService({
     ...deps,
     tenant,
     attachments,
@@ -76,30 +76,30 @@ export function assembleAttachments(config: Config, database: Database, deps: Fi
     },
   })
   return {
-    desk,
+    service,
     async byAddress(bucket, path) {
       const store = stores.find((each) => each.bucket === bucket)
       return store === undefined ? [] : attachments.byAddress({ store: store.name, bucket, path })
     },
     rotateKey: keys.rotate,
     forChannels: {
-      files: createFileSource(desk),
+      files: createFileSource(service),
       originalsOf:
         deps.files &&
         ((connection) =>
-          createRawBlobs({ ...deps, attachments, blobs: stores[0], open: desk.open, tenant, connection })),
+          createRawBlobs({ ...deps, attachments, blobs: stores[0], open: service.open, tenant, connection })),
     },
   }
 }
 
 /** A store the operator named, or one the host application brought. */
-export function openBlobStore(place: AttachmentPlace | BlobStore, fetch: typeof globalThis.fetch): BlobStore {
-  if (!('kind' in place)) return place
-  switch (place.kind) {
+export function openBlobStore(location: AttachmentPlace | BlobStore, fetch: typeof globalThis.fetch): BlobStore {
+  if (!('kind' in location)) return location
+  switch (location.kind) {
     case 's3':
-      return createS3Store({ ...place, fetch })
+      return createS3Store({ ...location, fetch })
     case 'supabase':
-      return createSupabaseStore({ projectUrl: place.url, key: place.serviceKey, bucket: place.bucket, fetch })
+      return createSupabaseStore({ projectUrl: location.url, key: location.serviceKey, bucket: location.bucket, fetch })
   }
 }
 

@@ -41,7 +41,7 @@ type ConnectionDeps = CallerServiceDeps &
     /** Without it: WebCrypto. */
     readonly hmac?: Hmac
     /** Without it: nothing is sent but by fetch and by sockets. */
-    readonly carrier?: Mailer
+    readonly mailer?: Mailer
     /** Without it: channels compute in this thread. */
     readonly offload?: Offload
     /** No other machine gets to this gateway. */
@@ -59,14 +59,14 @@ type ConnectionDeps = CallerServiceDeps &
 export function createConnections(
   config: Config,
   database: Database,
-  means: ConnectionDeps,
+  parts: ConnectionDeps,
   policy: TurnPolicy,
 ): readonly GatewayConnection[] {
-  const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
-  const desks = createCallerServices(config, database, means)
+  const seal = createSeal(parts.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
+  const services = createCallerServices(config, database, parts)
   const maxCallMs = Math.floor(policy.leaseMs / 3)
   const connections = config.connections.map((each) =>
-    createConnection(config, each, database, { ...means, seal, callers: desks(each), maxCallMs }),
+    createConnection(config, each, database, { ...parts, seal, callers: services(each), maxCallMs }),
   )
   requireCallsShorterThanLease(connections, policy)
   return connections
@@ -76,24 +76,24 @@ function createConnection(
   config: Config,
   each: Config['connections'][number],
   database: Database,
-  means: ConnectionDeps & { readonly seal: Seal; readonly callers: CallerVerifier; readonly maxCallMs: number },
+  parts: ConnectionDeps & { readonly seal: Seal; readonly callers: CallerVerifier; readonly maxCallMs: number },
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
-  const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch), callers } = means
+  const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch), callers } = parts
   const runLog = createRunLog(database)
   const key = `${each.channel.channel}/${each.id}`
   const { tenant } = config
-  const own = { tenant, connection: key, agent: each.agent, seal: means.seal }
+  const own = { tenant, connection: key, agent: each.agent, seal: parts.seal }
   const installations = createInstallations(database, own)
   const ownKeys = createOwnKeyStore(database, own)
-  const places = createRoomStore(database, { tenant, connection: key })
-  const notes = createTtlStore(database, { tenant, connection: key, seal: means.seal })
+  const rooms = createRoomStore(database, { tenant, connection: key })
+  const notes = createTtlStore(database, { tenant, connection: key, seal: parts.seal })
   const records = createRecords(database, { tenant, connection: key })
   const people = createPeople(database, { tenant, connection: key })
-  const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
-  const tasks = createTaskService({ ...means, store })
-  const stores = { installations, ownKeys, places, tasks, notes, people, records }
-  const originals = means.originalsOf?.(key)
+  const store = createTaskStore(database, { tenant, connection: key, seal: parts.seal })
+  const tasks = createTaskService({ ...parts, store })
+  const stores = { installations, ownKeys, rooms, tasks, notes, people, records }
+  const originals = parts.originalsOf?.(key)
   const channelDeps = {
     connection,
     fetch,
@@ -105,11 +105,11 @@ function createConnection(
     files,
     ...stores,
     ...(originals === undefined ? {} : { originals }),
-    ...(means.carrier === undefined ? {} : { carrier: means.carrier }),
-    ...(means.offload === undefined ? {} : { offload: means.offload }),
-    ...(means.isLocalOnly === undefined ? {} : { isLocalOnly: means.isLocalOnly }),
-    newId: means.newId,
-    maxCallMs: means.maxCallMs,
+    ...(parts.mailer === undefined ? {} : { mailer: parts.mailer }),
+    ...(parts.offload === undefined ? {} : { offload: parts.offload }),
+    ...(parts.isLocalOnly === undefined ? {} : { isLocalOnly: parts.isLocalOnly }),
+    newId: parts.newId,
+    maxCallMs: parts.maxCallMs,
     agents: () => agentProfilesForConnection(config, each),
     ...(config.publicUrl === undefined ? {} : { publicUrl: new URL(config.publicUrl).origin }),
   }
@@ -118,14 +118,14 @@ function createConnection(
     connection,
     isShared: each.isShared,
     adapter: each.channel.create(each.settings, channelDeps),
-    notePlace: places.note,
+    noteRoomStatus: rooms.note,
     ...(originals === undefined ? {} : { originals }),
     tasks,
     access: each.access,
     strangers: each.strangers,
     ...(each.replyParts === undefined ? {} : { replyParts: each.replyParts }),
     mentionHumans: each.mentionHumans,
-    attention: each.attention,
+    replyPolicy: each.replyPolicy,
     ...(each.consent === undefined ? {} : { transcriptBasis: each.consent.storeTranscript.trim() }),
   }
 }
@@ -169,15 +169,15 @@ type CallerServiceDeps = {
 function createCallerServices(
   config: Config,
   database: Database,
-  means: CallerServiceDeps,
+  parts: CallerServiceDeps,
 ): (connection: { readonly isShared: boolean }) => CallerVerifier {
   const { tokenIssuers, tenant, publicUrl } = config
   const tokens = createTokenStore(database, tenant)
   const isOpen = hasTokenIssuers(tokenIssuers)
-  const outside = isOpen ? { outside: createOutsideTokenCheck(config, database, means) } : {}
+  const outside = isOpen ? { outside: createOutsideTokenCheck(config, database, parts) } : {}
   const metadata =
     isOpen && publicUrl !== undefined ? { metadataUrl: (resource?: string) => metadataUrl(publicUrl, resource) } : {}
-  const first = means.firstToken ?? config.adminToken
+  const first = parts.firstToken ?? config.adminToken
   const isFirstAdminToken = (token: string): boolean =>
     first !== undefined && equalInConstantTime(token, first.reveal())
   const agents = config.agents.map(({ slug }) => slug)
@@ -196,17 +196,17 @@ function createCallerServices(
 function createOutsideTokenCheck(
   { tokenIssuers, tenant }: Config,
   database: Database,
-  means: CallerServiceDeps,
+  parts: CallerServiceDeps,
 ): ExternalTokenVerifier {
-  const own = createUnpinnedFetch(means.fetch)
+  const own = createUnpinnedFetch(parts.fetch)
   return createExternalTokenVerifier({
     issuers: tokenIssuers,
-    fetch: { own, guarded: means.guardedFetch ?? own },
-    memory: means.issuerMemory ?? createIssuerCache(),
+    fetch: { own, guarded: parts.guardedFetch ?? own },
+    memory: parts.issuerMemory ?? createIssuerCache(),
     used: createUsedTokens(database, tenant),
     hash: sha256Hex,
-    now: means.now,
-    log: means.log,
+    now: parts.now,
+    log: parts.log,
   })
 }
 

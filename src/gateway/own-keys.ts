@@ -14,12 +14,12 @@ const formerKeysMs = 48 * 60 * 60 * 1000
 
 type OwnAttestorDeps = { readonly sealKeys?: SealKeys; readonly newId: () => string; readonly now: () => number }
 
-export function createOwnAttestor(config: Config, database: Database, means: OwnAttestorDeps): Attestor {
+export function createOwnAttestor(config: Config, database: Database, parts: OwnAttestorDeps): Attestor {
   const { tenant, domain: issuer } = config
-  const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
+  const seal = createSeal(parts.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const keys = createOwnKeyStore(database, { tenant, connection: 'gateway', agent: '', seal })
   const readAttestationKeys = () => keys.ring('attestations', makeAttestationKey, formerKeysMs)
-  return createAttestor({ issuer, readKeys: readAttestationKeys, newId: means.newId, now: means.now })
+  return createAttestor({ issuer, readKeys: readAttestationKeys, newId: parts.newId, now: parts.now })
 }
 
 // Our name in a call chain is our public address, else a name made once and kept for all replicas. Gateways without an address

@@ -15,14 +15,14 @@ export type SweepDeps = {
 }
 
 /** Of a round that comes every minute; what is left goes on in the next. */
-const farewellMs = 10_000
+const deletionsMs = 10_000
 
 export async function sweepRound({ config, database, deps, log }: SweepDeps): Promise<void> {
   const policy = { ...config.retention, idleMs: deps.turnPolicy.rotateAfterIdleMs }
   await sweepOnce(createSweepStore(database, config.tenant), policy, log)
   const store = createAccountDeletionStore(database, config.tenant)
-  const farewells = await processAccountDeletions({ store, monotonicMs: deps.monotonicMs }, farewellMs)
-  if (farewells > 0) log.info('erasures_completed', { count: farewells })
+  const deletions = await processAccountDeletions({ store, monotonicMs: deps.monotonicMs }, deletionsMs)
+  if (deletions > 0) log.info('erasures_completed', { count: deletions })
   const removed = await deps.attachments.sweep()
   if (removed > 0) log.info('attachments_swept', { count: removed })
 }

@@ -46,7 +46,7 @@ export type RefusalReason =
   | 'agent_closed'
 
 export interface AccessPolicy {
-  decide(sender: PolicySender, scene: AccessContext): Promise<AccessDecision> | AccessDecision
+  decide(sender: PolicySender, context: AccessContext): Promise<AccessDecision> | AccessDecision
 }
 
 export function createAccessPolicy(): AccessPolicy {
@@ -57,14 +57,14 @@ export function createAccessPolicy(): AccessPolicy {
     return known
   }
   return {
-    decide(sender, scene) {
-      const { rule, own } = scene
-      const { valid, code } = collectValidEvidence(sender, scene)
+    decide(sender, context) {
+      const { rule, own } = context
+      const { valid, code } = collectValidEvidence(sender, context)
       const [first] = valid
       if (rule.mode === 'closed')
         return { kind: 'refused', reason: 'connection_closed', rule: 'closed', evidence: first }
       if (first === undefined) return { kind: 'refused', reason: code ?? 'no_evidence', rule: rule.mode }
-      const grants = listApplicableGrants(scene)
+      const grants = listApplicableGrants(context)
       const block = grants.find((grant) => grant.effect === 'deny')
       if (block !== undefined)
         return { kind: 'refused', reason: 'blocked', rule: formatGrantRule(block), evidence: first }
@@ -142,17 +142,17 @@ function listApplicableGrants({ stored, connection, agent }: GrantContext): read
  * Grants that give a sender a role here. Only by evidence that is valid: what is carried and not trusted identifies
  * no sender. A caller that acts for another person brings no role of its own along.
  */
-export function roleGrants(sender: PolicySender, scene: AccessContext): readonly StoredGrant[] {
-  const { valid } = collectValidEvidence(sender, scene)
+export function roleGrants(sender: PolicySender, context: AccessContext): readonly StoredGrant[] {
+  const { valid } = collectValidEvidence(sender, context)
   const own = new Set(valid.filter((each) => delegatedSubjects(each).length === 0).map(({ subject }) => subject))
-  return listApplicableGrants(scene).filter(
+  return listApplicableGrants(context).filter(
     ({ effect, role, subject }) => effect === 'allow' && role !== null && own.has(subject),
   )
 }
 
 /** The strongest thing a stored grant makes of this person here; null: nothing. */
-export function strongestRole(sender: PolicySender, scene: AccessContext): StoredGrant['role'] {
-  const roles = roleGrants(sender, scene).map((grant) => grant.role)
+export function strongestRole(sender: PolicySender, context: AccessContext): StoredGrant['role'] {
+  const roles = roleGrants(sender, context).map((grant) => grant.role)
   return (['admin', 'operator', 'viewer'] as const).find((role) => roles.includes(role)) ?? null
 }
 
@@ -161,11 +161,11 @@ function collectValidEvidence(
   sender: PolicySender,
   { recipient, receivedAt }: AccessContext,
 ): { readonly valid: readonly IdentityEvidence[]; readonly code: EvidenceCode | undefined } {
-  const scene = { audience: recipient, now: Date.parse(receivedAt), origin: 'in-process' } as const
+  const context = { audience: recipient, now: Date.parse(receivedAt), origin: 'in-process' } as const
   const valid: IdentityEvidence[] = []
   let code: EvidenceCode | undefined
   for (const evidence of filterAcceptedEvidence(sender)) {
-    const checked = checkEvidence(evidence, scene)
+    const checked = checkEvidence(evidence, context)
     if (checked.ok) valid.push(checked.evidence)
     else code ??= checked.code
   }

@@ -116,14 +116,14 @@ function getOrAddBucket(table: Map<string, RuleBucket>, key: string): RuleBucket
 
 function addRule(bucket: RuleBucket, rule: EvidenceRule, id: string): void {
   const key = issuerMethodKey(rule.issuer, rule.method)
-  const verdicts = bucket.get(key) ?? {}
-  bucket.set(key, verdicts)
+  const outcomes = bucket.get(key) ?? {}
+  bucket.set(key, outcomes)
   if (rule.effect === 'deny') {
-    verdicts.denied ??= id
+    outcomes.denied ??= id
     return
   }
   const strength = rule.min_assurance === undefined ? 0 : rankAssurance(rule.min_assurance)
-  if (verdicts.allowed === undefined || strength < verdicts.allowed.strength) verdicts.allowed = { id, strength }
+  if (outcomes.allowed === undefined || strength < outcomes.allowed.strength) outcomes.allowed = { id, strength }
 }
 
 function collectRuleEffects(
@@ -140,9 +140,9 @@ function collectRuleEffects(
     issuerMethodKey(issuer, method),
   ]
   for (const key of keys) {
-    const verdicts = bucket.get(key)
-    if (verdicts?.denied !== undefined) found.denied ??= verdicts.denied
-    if (verdicts?.allowed !== undefined && strength >= verdicts.allowed.strength) found.allowed ??= verdicts.allowed
+    const outcomes = bucket.get(key)
+    if (outcomes?.denied !== undefined) found.denied ??= outcomes.denied
+    if (outcomes?.allowed !== undefined && strength >= outcomes.allowed.strength) found.allowed ??= outcomes.allowed
   }
 }
 

@@ -58,9 +58,9 @@ export function createCallerService(deps: CallerDeps): CallerVerifier {
       if (typeof held === 'string') return rejectBearer(held, wish)
       if (wish.scope !== undefined && !bearerMay(held.bearer, wish.scope))
         return rejectBearer('insufficient_scope', wish)
-      const verdict = identifyWithChain(headers, held.bearer)
-      if (verdict.kind !== 'identified') return verdict
-      return (await held.use()) ? verdict : rejectBearer('token_replayed', wish)
+      const outcome = identifyWithChain(headers, held.bearer)
+      if (outcome.kind !== 'identified') return outcome
+      return (await held.use()) ? outcome : rejectBearer('token_replayed', wish)
     },
   }
 }
@@ -75,8 +75,8 @@ async function verifyBearer(
   const isOurs = token === '' || isOwnToken(token) || deps.isOurs?.(token) === true
   if (deps.outside === undefined || isOurs) return verifyOwnToken(deps, token, agent, isOpen)
   const others = isOpen ? (deps.agents ?? []) : []
-  const verdict = await deps.outside.verify(token, { agent, audiences, others })
-  return verdict.kind === 'held' ? verdict : verdict.reason
+  const outcome = await deps.outside.verify(token, { agent, audiences, others })
+  return outcome.kind === 'held' ? outcome : outcome.reason
 }
 
 async function verifyOwnToken(

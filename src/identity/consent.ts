@@ -33,10 +33,10 @@ export type ConsentDecision = {
 }
 
 /** Port: a host may decide otherwise, and must answer the same kind of value. */
-export type ConsentPolicy = (operation: ConsentOperation, scene: ConsentContext) => ConsentDecision
+export type ConsentPolicy = (operation: ConsentOperation, context: ConsentContext) => ConsentDecision
 
-export const decideConsent: ConsentPolicy = (operation, scene) => {
-  const { reason, basis } = decideConsentReason(operation, scene)
+export const decideConsent: ConsentPolicy = (operation, context) => {
+  const { reason, basis } = decideConsentReason(operation, context)
   return {
     operation,
     allowed: reason === 'explicit_consent' || reason === 'operator_grant',
@@ -44,10 +44,10 @@ export const decideConsent: ConsentPolicy = (operation, scene) => {
     audit_metadata: {
       policy: 'default',
       operation,
-      interactive: scene.interactive,
-      mode: scene.mode ?? null,
-      agent_id: scene.agentId ?? null,
-      user_id: scene.userId ?? null,
+      interactive: context.interactive,
+      mode: context.mode ?? null,
+      agent_id: context.agentId ?? null,
+      user_id: context.userId ?? null,
       ...(basis === undefined ? {} : { basis }),
     },
   }

@@ -169,7 +169,7 @@ export interface AccountDeletionStore {
   /** The one that has waited longest, leased to this process for `leaseMs`. */
   claim(leaseMs: number): Promise<AccountDeletion | undefined>
   /** Reaches what this erasure is about, and nothing else. */
-  reach(farewell: AccountDeletion): ErasingStore
+  reach(deletion: AccountDeletion): ErasingStore
 }
 
 /** Longer than a piece takes: a process slower than that does the same work as the next holder, twice. */
@@ -183,9 +183,9 @@ export async function processAccountDeletions(
   const startedAt = monotonicMs()
   for (let count = 0; ; count += 1) {
     const left = budgetMs - (monotonicMs() - startedAt)
-    const farewell = left > 0 ? await store.claim(leaseMs) : undefined
-    if (farewell === undefined) return count
-    const wish = { principal: farewell.subject, actor: 'gateway', budgetMs: left, from: farewell.from }
-    await erasePerson({ store: store.reach(farewell), monotonicMs }, wish)
+    const deletion = left > 0 ? await store.claim(leaseMs) : undefined
+    if (deletion === undefined) return count
+    const wish = { principal: deletion.subject, actor: 'gateway', budgetMs: left, from: deletion.from }
+    await erasePerson({ store: store.reach(deletion), monotonicMs }, wish)
   }
 }

@@ -45,12 +45,12 @@ const maxLifetimeMs = 600_000
 const wordFields = ['subject', 'issuer', 'method', 'assurance'] as const
 const timeFields = ['issued_at', 'not_before', 'expires_at'] as const
 
-export function checkEvidence(input: unknown, scene: EvidenceContext): EvidenceCheck {
-  const read = readEvidence(input, scene.origin)
+export function checkEvidence(input: unknown, context: EvidenceContext): EvidenceCheck {
+  const read = readEvidence(input, context.origin)
   if (!read.ok) return read
   const { evidence } = read
-  if (![evidence.audience].flat().includes(scene.audience)) return rejectEvidence('EV_AUDIENCE')
-  const code = findEvidenceTimeFault(evidence, scene)
+  if (![evidence.audience].flat().includes(context.audience)) return rejectEvidence('EV_AUDIENCE')
+  const code = findEvidenceTimeFault(evidence, context)
   return code === undefined ? read : rejectEvidence(code)
 }
 

@@ -1,15 +1,15 @@
 // The reply policy: whether a message in a room is for the agent to answer. Decided by the kind of room and by how it was
 // addressed, never by which channel it is.
-import type { AttentionMode, ChannelContext, RoomMemory } from '../contract/index.ts'
+import type { ChannelContext, ReplyMode, RoomMemory } from '../contract/index.ts'
 
 /** So many are kept of one room at most, its threads included. */
 export const maxAmbientMessages = 200
 
 /** How an agent listens on one connection. */
 export type ReplyPolicy = {
-  readonly mode: AttentionMode
+  readonly mode: ReplyMode
   /** By the platform's id of the room. */
-  readonly places: ReadonlyMap<string, AttentionMode>
+  readonly rooms: ReadonlyMap<string, ReplyMode>
   /** Ambient context: what is said in the room and not to the agent. Null: nothing of it is kept. */
   readonly remember: Required<RoomMemory> | null
 }
@@ -35,11 +35,11 @@ export type RoomMessageFacts = {
 
 /** Undefined: it is for the agent. */
 export function findUnansweredReason(
-  attention: ReplyPolicy,
+  replyPolicy: ReplyPolicy,
   { channel, isClaimed, takesPart, isForAnother }: RoomMessageFacts,
 ): UnansweredReason | undefined {
   if (!isGroupRoom(channel)) return undefined
-  const mode = replyModeForRoom(attention, channel)
+  const mode = replyModeForRoom(replyPolicy, channel)
   switch (mode) {
     case 'always':
       return undefined
@@ -69,6 +69,6 @@ export function isGroupRoom(channel: RoomMessageFacts['channel']): channel is Ch
   return channel?.room_kind === 'group' || channel?.room_kind === 'channel'
 }
 
-function replyModeForRoom({ mode, places }: ReplyPolicy, { external_conversation_id: place }: Channel): AttentionMode {
-  return (place === null ? undefined : places.get(place)) ?? mode
+function replyModeForRoom({ mode, rooms }: ReplyPolicy, { external_conversation_id: place }: Channel): ReplyMode {
+  return (place === null ? undefined : rooms.get(place)) ?? mode
 }

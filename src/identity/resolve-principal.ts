@@ -27,23 +27,23 @@ export type ResolvedPrincipal = { readonly id: string; readonly principal: Execu
 export interface PrincipalResolver {
   resolve(
     sender: PolicySender,
-    scene: ResolutionContext & ProvenSender,
+    context: ResolutionContext & ProvenSender,
   ): Promise<ResolvedPrincipal | undefined> | ResolvedPrincipal | undefined
 }
 
 export function createEvidenceResolver(): PrincipalResolver {
   return {
-    resolve(_sender, { evidence, links, ...scene }) {
+    resolve(_sender, { evidence, links, ...context }) {
       const linked = links.find((link) => link.subject === evidence.subject)
-      const principal = bearerPrincipal(evidence, scene.agent) ?? externalPerson(evidence, scene)
+      const principal = bearerPrincipal(evidence, context.agent) ?? externalPerson(evidence, context)
       return { id: linked?.principal ?? evidence.subject, principal }
     },
   }
 }
 
 /** Connection ids are slugs, so the first colon ends them: no two people on any two connections share a key. */
-export function externalPerson(evidence: IdentityEvidence, scene: ResolutionContext): ExecutionPrincipal {
-  const { agent, connector, provider, workspace } = scene
+export function externalPerson(evidence: IdentityEvidence, context: ResolutionContext): ExecutionPrincipal {
+  const { agent, connector, provider, workspace } = context
   const audience = {
     id: `${provider}:${workspace}`,
     ownerKey: `${connector}:${evidence.subject}`,

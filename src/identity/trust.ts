@@ -64,8 +64,8 @@ async function admitForwardedEvidence(
   if (!read.ok) return read.code
   const judgement = checkTrust(issuers(), read.evidence, now())
   if (judgement.trusted === undefined) return judgement.code
-  const scene: EvidenceContext = { audience, now: now(), origin: 'wire' }
-  const checked = checkEvidence(carried, scene)
+  const context: EvidenceContext = { audience, now: now(), origin: 'wire' }
+  const checked = checkEvidence(carried, context)
   if (!checked.ok) return checked.code
   let code: ForwardedCode = 'TR_UNTRUSTED_ISSUER'
   for (const issuer of judgement.trusted) {
@@ -73,7 +73,7 @@ async function admitForwardedEvidence(
       ? 'EV_TTL'
       : ((await findSignatureFault(attestations, carried, { issuer, audience, messageId })) ??
         // The look-up may have taken its time: what expired meanwhile is expired.
-        evidenceFault(checkEvidence(carried, { ...scene, now: now() })))
+        evidenceFault(checkEvidence(carried, { ...context, now: now() })))
     if (fault === undefined) return stripSignatureAndDelegation(checked.evidence, issuer)
     code = fault
   }

@@ -107,28 +107,32 @@ export type KeptEventFacts = Pick<IgnoredEvent, 'reason' | 'deliveryId' | 'raw' 
 /** An inbound event that asks for nothing, or that could not be read, kept so that it can be found and replayed. */
 export function createRejectedEventDraft(
   deps: Pick<AcceptDeps, 'newId'>,
-  remains: KeptEventFacts,
+  rejected: KeptEventFacts,
   context: AcceptContext,
 ): InboxDraft {
   return {
     ...emptyDraft(deps, context),
     kind: 'rejected_event',
-    state: remains.state,
-    reason: remains.reason,
-    subject: remains.subject,
-    dedupe: rejectedEventKey(remains.key ?? remains.deliveryId),
-    content: cleanText(remains.content),
-    deliveryId: cleanText(remains.deliveryId).slice(0, 512),
+    state: rejected.state,
+    reason: rejected.reason,
+    subject: rejected.subject,
+    dedupe: rejectedEventKey(rejected.key ?? rejected.deliveryId),
+    content: cleanText(rejected.content),
+    deliveryId: cleanText(rejected.deliveryId).slice(0, 512),
     // The names of a thread that got another one: the statement gives its conversations that name too.
-    candidates: remains.renamed === undefined ? [] : [remains.renamed.from, remains.renamed.to],
-    raw: remains.raw === null ? null : redactRaw(remains.raw),
-    bounce: remains.bounce === undefined ? null : plainBounce(remains.bounce),
-    effects: remains.effects ?? [],
-    sends: (remains.sends ?? []).map((send) => ({ ...send, id: deps.newId(), orderKey: recipientLane(send.orderKey) })),
-    cancels: remains.cancels === undefined ? null : recipientLane(remains.cancels.orderKeyPrefix),
-    isFarewell: remains.isFarewell === true,
-    once: storableClaims(remains.once),
-    bytes: JSON.stringify([remains.raw, remains.effects, remains.sends]).length,
+    candidates: rejected.renamed === undefined ? [] : [rejected.renamed.from, rejected.renamed.to],
+    raw: rejected.raw === null ? null : redactRaw(rejected.raw),
+    bounce: rejected.bounce === undefined ? null : plainBounce(rejected.bounce),
+    effects: rejected.effects ?? [],
+    sends: (rejected.sends ?? []).map((send) => ({
+      ...send,
+      id: deps.newId(),
+      orderKey: recipientLane(send.orderKey),
+    })),
+    cancels: rejected.cancels === undefined ? null : recipientLane(rejected.cancels.orderKeyPrefix),
+    isFarewell: rejected.isFarewell === true,
+    once: storableClaims(rejected.once),
+    bytes: JSON.stringify([rejected.raw, rejected.effects, rejected.sends]).length,
   }
 }
 
@@ -169,50 +173,50 @@ function toAcceptResult(outcome: InboxOutcome): AcceptResult {
 
 export function messageDraft(
   deps: Pick<AcceptDeps, 'newId'>,
-  arrived: InboundMessage,
+  event: InboundMessage,
   context: AcceptContext,
   route?: Route,
 ): InboxDraft {
-  const { raw, ...message } = arrived.message
-  const { channel } = arrived.message
+  const { raw, ...message } = event.message
+  const { channel } = event.message
   // A deletion may quote what it takes back.
   const kept = channel?.event === 'delete' ? null : redactRaw(raw)
-  const isControl = parseChatCommand(arrived.message, context.controlNames) !== undefined
-  const named = plainThread(arrived.thread)
+  const isControl = parseChatCommand(event.message, context.controlNames) !== undefined
+  const named = plainThread(event.thread)
   const thread = isControl ? besideThread(named) : named
-  const obligation = route?.obligation ?? arrived.obligation ?? (isControl ? 'command' : null)
+  const obligation = route?.obligation ?? event.obligation ?? (isControl ? 'command' : null)
   return {
     ...emptyDraft(deps, context),
-    agent: route?.agent ?? arrived.agent,
+    agent: route?.agent ?? event.agent,
     kind: obligation ?? 'message',
-    dedupe: dedupeKey(arrived),
-    content: contentKey(arrived),
+    dedupe: dedupeKey(event),
+    content: contentKey(event),
     recipient: message.recipient,
-    subject: arrived.subject ?? null,
+    subject: event.subject ?? null,
     obligation,
     messageId: message.id,
-    deliveryId: arrived.deliveryId ?? null,
+    deliveryId: event.deliveryId ?? null,
     event: channel?.event ?? 'new',
     editOf: channel?.target_id ?? null,
-    message: storedMessage(message, arrived),
+    message: storedMessage(message, event),
     raw: kept,
-    replyTo: arrived.replyTo,
-    bytes: approximateBytes(arrived),
-    platformAt: arrived.platformAt ?? null,
+    replyTo: event.replyTo,
+    bytes: approximateBytes(event),
+    platformAt: event.platformAt ?? null,
     candidates: thread.candidates,
     isVouched: thread.vouched,
     fresh: thread.fresh,
     replyToken: thread.replyToken ?? null,
-    isExclusive: !isControl && (arrived.isExclusive ?? false),
+    isExclusive: !isControl && (event.isExclusive ?? false),
     isControl,
-    settleMs: isControl ? 0 : (arrived.settleMs ?? 0),
-    routing: route === undefined ? null : draftRouting(arrived, route),
-    task: arrived.task === undefined ? null : draftTask(arrived.task),
+    settleMs: isControl ? 0 : (event.settleMs ?? 0),
+    routing: route === undefined ? null : draftRouting(event, route),
+    task: event.task === undefined ? null : draftTask(event.task),
     // What a command is answered with is no part of the conversation it is about.
     also: isControl ? [] : (thread.also ?? []),
-    originals: (arrived.originals ?? []).filter((ref) => uuid.test(ref)),
-    effects: arrived.effects ?? [],
-    once: storableClaims(arrived.once),
+    originals: (event.originals ?? []).filter((ref) => uuid.test(ref)),
+    effects: event.effects ?? [],
+    once: storableClaims(event.once),
   }
 }
 
@@ -227,13 +231,13 @@ function storableClaims(once: readonly OnceClaim[] = []): readonly OnceClaim[] {
 /** Nothing proves who sent it: it is in no conversation and no lane, and its row is its end. */
 export function refusedDraft(
   deps: Pick<AcceptDeps, 'newId'>,
-  arrived: InboundMessage,
+  event: InboundMessage,
   context: AcceptContext,
   reason: string,
 ): InboxDraft {
   const nowhere = { candidates: [], also: [], originals: [], effects: [], once: [] }
   const nothing = { routing: null, task: null, replyTo: null }
-  return { ...messageDraft(deps, arrived, context), ...nowhere, ...nothing, state: 'refused', reason }
+  return { ...messageDraft(deps, event, context), ...nowhere, ...nothing, state: 'refused', reason }
 }
 
 /** What a task was asked with goes where the message goes, and is erased with it. */
@@ -341,25 +345,25 @@ function plainBounce({ clientId, kind, reason, at }: Bounce): Bounce {
 }
 
 /** Near enough for limits, and cheaper than serializing twice. */
-function approximateBytes(arrived: InboundMessage): number {
+function approximateBytes(event: InboundMessage): number {
   let bytes = 512
-  for (const part of arrived.message.parts) bytes += 'content' in part ? String(part.content).length : 256
+  for (const part of event.message.parts) bytes += 'content' in part ? String(part.content).length : 256
   return bytes
 }
 
 // Dedupe keys: what makes two deliveries the same message, and a hash of what the message says.
 
 /** Structured, not joined by a separator: no id can imitate another one's key. */
-export function dedupeKey(arrived: InboundMessage): string {
-  const { channel } = arrived.message
+export function dedupeKey(event: InboundMessage): string {
+  const { channel } = event.message
   return JSON.stringify([
-    arrived.isIdForAllAgents === true ? null : arrived.agent,
+    event.isIdForAllAgents === true ? null : event.agent,
     // An unauthenticated event never occupies an authenticated sender's key.
-    arrived.message.sender.verified,
-    arrived.isSenderChosenId ? (arrived.subject ?? null) : null,
+    event.message.sender.verified,
+    event.isSenderChosenId ? (event.subject ?? null) : null,
     channel?.event ?? 'new',
-    arrived.semanticId,
-    arrived.version,
+    event.semanticId,
+    event.version,
   ])
 }
 
@@ -382,9 +386,9 @@ export function operationKey(deliveryId: string): string {
 }
 
 /** What the message says, for telling a redelivery from another body under the same id. */
-function contentKey(arrived: InboundMessage): string {
-  if (arrived.isOnceById === true) return 'by its id'
-  return JSON.stringify([arrived.subject ?? null, arrived.message.parts, arrived.message.channel?.command ?? null])
+function contentKey(event: InboundMessage): string {
+  if (event.isOnceById === true) return 'by its id'
+  return JSON.stringify([event.subject ?? null, event.message.parts, event.message.channel?.command ?? null])
 }
 
 // HTML is reduced to a safe subset before it is stored.

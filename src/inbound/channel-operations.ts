@@ -59,14 +59,14 @@ async function acceptOperation(
   if (!areStorable(change, maxChanges))
     throw new GatewayError('bad_request', 'a name or a text in it is too long to be kept; shorten it')
   // Not in the commit, and so before it: an operator who asks again says it again, and that changes nothing.
-  if (reach !== undefined) await at.notePlace(reach, subject)
+  if (reach !== undefined) await at.noteRoomStatus(reach, subject)
   const entry = startRequestTrace(deps, undefined)
   const context = acceptContext(at, entry)
   const raw = { operation: name, by, input }
   const draft = createRejectedEventDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
   // Of a kind of its own: it is no inbound event, and is never read again as one.
   const acceptance = await acceptWhole(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
-  if (acceptance.kind === 'accepted' && (change.sends ?? []).length > 0) deps.bells.sends.ring()
+  if (acceptance.kind === 'accepted' && (change.sends ?? []).length > 0) deps.wakeups.sends.notify()
   return createAcceptReporter(deps, context, entry)('ignored', reason, acceptance)
 }
 

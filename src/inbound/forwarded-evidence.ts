@@ -13,9 +13,9 @@ import type { GatewayDeps } from '../turns/deps.ts'
 type ForwardedDeps = Pick<GatewayDeps, 'trustedIssuers' | 'attestations' | 'now'>
 
 /** What is believed joins what the adapter proved itself; of the rest the codes stay, for operators who ask why. */
-export async function withForwarded(deps: ForwardedDeps, arrived: InboundMessage): Promise<InboundMessage> {
-  const { forwarded, relay, ...rest } = arrived
-  if (forwarded === undefined) return arrived
+export async function withForwarded(deps: ForwardedDeps, event: InboundMessage): Promise<InboundMessage> {
+  const { forwarded, relay, ...rest } = event
+  if (forwarded === undefined) return event
   const { message } = rest
   const { trustedIssuers, attestations, now } = deps
   const { admitted, dropped } = await admitForwarded({ issuers: () => trustedIssuers, attestations, now }, forwarded, {

@@ -145,24 +145,24 @@ function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
 
   const countWeight = (weight: Weight, by: 1 | -1): void => {
     bytes += by * weight.bytes
-    const left = (perConnection.get(weight.place) ?? 0) + by * weight.rows
-    if (left > 0) perConnection.set(weight.place, left)
-    else perConnection.delete(weight.place)
+    const left = (perConnection.get(weight.connectionKey) ?? 0) + by * weight.rows
+    if (left > 0) perConnection.set(weight.connectionKey, left)
+    else perConnection.delete(weight.connectionKey)
   }
   const isQueueFull = (weight: Weight): boolean =>
     bytes + weight.bytes > limits.maxWaitingBytes ||
-    (perConnection.get(weight.place) ?? 0) + weight.rows > limits.maxWaitingPerConnection
+    (perConnection.get(weight.connectionKey) ?? 0) + weight.rows > limits.maxWaitingPerConnection
 
   return {
     size: () => waiting.size,
     add(drafts) {
       const [first] = drafts
       if (first === undefined) return Promise.resolve([])
-      const weight = { ...measureDrafts(drafts), place: JSON.stringify([first.tenant, first.connection]) }
+      const weight = { ...measureDrafts(drafts), connectionKey: JSON.stringify([first.tenant, first.connection]) }
       if (isQueueFull(weight)) return Promise.reject(overloaded())
       countWeight(weight, 1)
       return rejectAtDeadline(limits.deadlineMs, (asker) => {
-        const key = `${weight.place}${drafts.length === 1 ? draftKey(first) : JSON.stringify(drafts.map(draftKey))}`
+        const key = `${weight.connectionKey}${drafts.length === 1 ? draftKey(first) : JSON.stringify(drafts.map(draftKey))}`
         const rows = waiting.get(key) ?? { drafts, askers: [] }
         waiting.set(key, rows)
         rows.askers.push(asker)
@@ -191,7 +191,7 @@ function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
   }
 }
 
-type Weight = { readonly place: string; readonly rows: number; readonly bytes: number }
+type Weight = { readonly connectionKey: string; readonly rows: number; readonly bytes: number }
 
 function measureDrafts(drafts: readonly InboxDraft[]): Pick<Weight, 'rows' | 'bytes'> {
   let bytes = 0

@@ -17,7 +17,7 @@ export type ListenerState = {
 }
 
 export type RunningListeners = {
-  readonly signs: () => readonly ListenerState[]
+  readonly states: () => readonly ListenerState[]
   /** Resolves when every port was tried once: open, or known not to be. */
   readonly tried: Promise<void>
   /** Takes no new callers, and resolves when those that were connected have been answered. */
@@ -25,26 +25,26 @@ export type RunningListeners = {
 }
 
 export type ListenersDeps = Pick<GatewayDeps, 'connections' | 'random' | 'log'> & {
-  readonly doorOf: (at: GatewayConnection) => IngressContext
+  readonly ingressFor: (at: GatewayConnection) => IngressContext
 }
 
 const backoff = { firstMs: 500, maxMs: 30_000 } as const
 
 export function runListeners(deps: ListenersDeps): RunningListeners {
   const stopping = new AbortController()
-  const signs = new Map<string, ListenerState>()
+  const states = new Map<string, ListenerState>()
   const tried = Promise.withResolvers<void>()
   const listening = deps.connections.filter((at) => at.adapter.listen !== undefined)
-  const reportListener = (at: GatewayConnection, sign: ListenerState): void => {
-    signs.set(at.key, sign)
-    if (signs.size === listening.length) tried.resolve()
+  const reportListener = (at: GatewayConnection, state: ListenerState): void => {
+    states.set(at.key, state)
+    if (states.size === listening.length) tried.resolve()
   }
   if (listening.length === 0) tried.resolve()
   const running = listening.map((at) =>
-    runListener(deps, at, { stop: stopping.signal, tell: (sign) => reportListener(at, sign) }),
+    runListener(deps, at, { stop: stopping.signal, report: (state) => reportListener(at, state) }),
   )
   return {
-    signs: () => [...signs.values()],
+    states: () => [...states.values()],
     tried: tried.promise,
     async stop() {
       stopping.abort()
@@ -53,12 +53,12 @@ export function runListeners(deps: ListenersDeps): RunningListeners {
   }
 }
 
-type Watch = { readonly stop: AbortSignal; readonly tell: (sign: ListenerState) => void }
+type Watch = { readonly stop: AbortSignal; readonly report: (state: ListenerState) => void }
 
-async function runListener(deps: ListenersDeps, at: GatewayConnection, { stop, tell }: Watch): Promise<void> {
-  const listening = await untilOpen(deps, at, { stop, tell })
+async function runListener(deps: ListenersDeps, at: GatewayConnection, { stop, report }: Watch): Promise<void> {
+  const listening = await untilOpen(deps, at, { stop, report })
   if (listening === undefined) return
-  tell({ connection: at.key, state: 'listening', address: listening.address })
+  report({ connection: at.key, state: 'listening', address: listening.address })
   await untilStopped(stop)
   await listening.stop()
 }
@@ -67,21 +67,21 @@ async function runListener(deps: ListenersDeps, at: GatewayConnection, { stop, t
 async function untilOpen(
   deps: ListenersDeps,
   at: GatewayConnection,
-  { stop, tell }: Watch,
+  { stop, report }: Watch,
 ): Promise<OpenListener | undefined> {
   const connection = at.key
-  let told: string | undefined
+  let reported: string | undefined
   for (let failures = 0; !stop.aborted; ) {
     try {
-      return await at.adapter.listen?.(deps.doorOf(at), stop)
+      return await at.adapter.listen?.(deps.ingressFor(at), stop)
     } catch (error) {
       if (stop.aborted) return undefined
       failures += 1
       const { code, problem, ...facts } = whyClosed(error)
       // Said once for each reason: a port that is taken may be taken for days.
-      if (told !== code) deps.log.warn('listener_failed', { connection, code, problem, ...facts })
-      told = code
-      tell({ connection, state: 'failing', code, problem })
+      if (reported !== code) deps.log.warn('listener_failed', { connection, code, problem, ...facts })
+      reported = code
+      report({ connection, state: 'failing', code, problem })
       await sleep(backoffMs(failures, backoff, deps.random), stop)
     }
   }

@@ -60,17 +60,17 @@ export type Received =
   /** Nothing was kept: people who are not admitted have had their share of the day, or there is too little room for them. */
   | (Spent & { readonly trace: string })
 
-export type ReceiveDeps = GatewayDeps & { readonly arrivals: SenderLimits }
+export type ReceiveDeps = GatewayDeps & { readonly senderLimits: SenderLimits }
 
 /** `isPulled`: we fetched it ourselves, and no sender can be told to bring it later. */
 export async function receive(
   deps: ReceiveDeps,
   at: GatewayConnection,
-  arrival: RawRequest,
+  request: RawRequest,
   isPulled = false,
 ): Promise<Received> {
-  const entry = startRequestTrace(deps, arrival.headers['traceparent'])
-  return withFailureLog(deps, at, entry, () => verifyRequest(deps, at, arrival, { entry, isPulled }))
+  const entry = startRequestTrace(deps, request.headers['traceparent'])
+  return withFailureLog(deps, at, entry, () => verifyRequest(deps, at, request, { entry, isPulled }))
 }
 
 /** Accepts for channels that answer their own requests: the adapter has verified and read what is taken here. */
@@ -81,16 +81,16 @@ export function acceptMessages(
   entry: RequestTrace,
 ): Promise<readonly AcceptResult[]> {
   return withFailureLog(deps, at, entry, async () => {
-    if ((await deps.arrivals.ask(at, messages)) !== undefined) {
-      deps.meter.arrived(at.key, 'limited', tooManyMessages)
+    if ((await deps.senderLimits.ask(at, messages)) !== undefined) {
+      deps.meter.received(at.key, 'limited', tooManyMessages)
       return [{ kind: 'refused', reason: tooManyMessages }]
     }
     const bytes = countMessageBytes(messages)
     const judged = needsJudging(at, messages, bytes) ? await judgeSenders(deps, at, messages, bytes) : undefined
-    if (judged?.kind === 'spent') return [{ kind: 'refused', reason: tellSpent(deps, at, judged, entry).reason }]
-    const claimed = await claimFiles(deps, at, judged?.arrivals ?? messages)
+    if (judged?.kind === 'spent') return [{ kind: 'refused', reason: reportSpent(deps, at, judged, entry).reason }]
+    const claimed = await claimFiles(deps, at, judged?.events ?? messages)
     if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
-    return storeEvents(deps, at, claimed.arrivals, entry)
+    return storeEvents(deps, at, claimed.events, entry)
   })
 }
 
@@ -101,8 +101,8 @@ export function logRejectedRequest(
   reason: RejectReason,
   { trace }: RequestTrace,
 ): void {
-  deps.log.warn('arrival_rejected', { connection: at.key, trace, reason })
-  deps.meter.arrived(at.key, 'rejected', reason)
+  deps.log.warn('request_rejected', { connection: at.key, trace, reason })
+  deps.meter.received(at.key, 'rejected', reason)
 }
 
 async function withFailureLog<T>(
@@ -115,68 +115,68 @@ async function withFailureLog<T>(
     return await work()
   } catch (error) {
     const facts = errorLogFields(error, 'internal')
-    deps.log.warn('arrival_failed', { connection: at.key, trace: entry.trace, ...facts })
-    deps.meter.arrived(at.key, 'failed', facts.code ?? '')
+    deps.log.warn('request_failed', { connection: at.key, trace: entry.trace, ...facts })
+    deps.meter.received(at.key, 'failed', facts.code ?? '')
     throw error
   }
 }
 
 /** Counted, and said by the log once a day: a flood does not fill the log either. */
-function tellSpent(
+function reportSpent(
   deps: GatewayDeps,
   at: GatewayConnection,
   spent: Spent,
   { trace }: RequestTrace,
 ): Extract<Received, Spent> {
-  deps.meter.arrived(at.key, 'spent', spent.reason)
+  deps.meter.received(at.key, 'spent', spent.reason)
   return { ...spent, trace }
 }
 
 async function verifyRequest(
   deps: ReceiveDeps,
   at: GatewayConnection,
-  arrival: RawRequest,
+  request: RawRequest,
   { entry, isPulled }: { readonly entry: RequestTrace; readonly isPulled: boolean },
 ): Promise<Received> {
   // For every sender: what is left of the disk is for what has been taken already.
   if (isOpen(at) && (await deps.room?.()) === 'full') {
-    deps.meter.arrived(at.key, 'later', 'storage_full')
+    deps.meter.received(at.key, 'later', 'storage_full')
     return { kind: 'later', reason: 'storage_full', trace: entry.trace }
   }
-  const reception = await at.adapter.receive(arrival, at.connection)
-  switch (reception.kind) {
+  const verified = await at.adapter.receive(request, at.connection)
+  switch (verified.kind) {
     case 'rejected':
-      logRejectedRequest(deps, at, reception.reason, entry)
-      return { ...reception, trace: entry.trace }
+      logRejectedRequest(deps, at, verified.reason, entry)
+      return { ...verified, trace: entry.trace }
     case 'handshake':
-      deps.meter.arrived(at.key, 'handshake', '')
-      return reception
+      deps.meter.received(at.key, 'handshake', '')
+      return verified
     case 'later':
-      deps.log.warn('arrival_postponed', { connection: at.key, trace: entry.trace, reason: reception.reason })
-      deps.meter.arrived(at.key, 'later', reception.reason)
-      return { ...reception, trace: entry.trace }
+      deps.log.warn('request_postponed', { connection: at.key, trace: entry.trace, reason: verified.reason })
+      deps.meter.received(at.key, 'later', verified.reason)
+      return { ...verified, trace: entry.trace }
     case 'rejected_event': {
-      const { reason, remedy } = reception
-      const who = reception.subject === undefined ? { isUnproven: true } : {}
+      const { reason, remedy } = verified
+      const who = verified.subject === undefined ? { isUnproven: true } : {}
       // It is refused for good either way: beyond the day's share it is not written down any more.
-      if ((await spentBy(deps, at, arrival, reception)) !== undefined) {
-        deps.meter.arrived(at.key, 'spent', reason)
+      if ((await spentBy(deps, at, request, verified)) !== undefined) {
+        deps.meter.received(at.key, 'spent', reason)
         return { kind: 'rejected_event', reason, remedy, acceptances: [], ...who }
       }
-      const acceptance = await storeRejectedEvent(deps, at, arrival, { reception, entry })
+      const acceptance = await storeRejectedEvent(deps, at, request, { verified, entry })
       return { kind: 'rejected_event', reason, remedy, acceptances: [acceptance], ...who }
     }
     case 'unreadable': {
-      const spent = await spentBy(deps, at, arrival, reception)
-      if (spent !== undefined) return tellSpent(deps, at, spent, entry)
-      const acceptance = await keepUnreadable(deps, at, arrival, { reception, entry })
-      const { reason, remedy } = reception
+      const spent = await spentBy(deps, at, request, verified)
+      if (spent !== undefined) return reportSpent(deps, at, spent, entry)
+      const acceptance = await keepUnreadable(deps, at, request, { verified, entry })
+      const { reason, remedy } = verified
       return { kind: 'unreadable', reason, ...(remedy === undefined ? {} : { remedy }), acceptances: [acceptance] }
     }
     case 'read':
       return (
-        (await applySenderLimits(deps, at, reception.arrivals, { entry, isPulled })) ??
-        storeVerifiedEvents(deps, at, arrival, { arrivals: reception.arrivals, entry })
+        (await applySenderLimits(deps, at, verified.arrivals, { entry, isPulled })) ??
+        storeVerifiedEvents(deps, at, request, { events: verified.arrivals, entry })
       )
   }
 }
@@ -185,16 +185,16 @@ async function verifyRequest(
 async function applySenderLimits(
   deps: ReceiveDeps,
   at: GatewayConnection,
-  arrivals: readonly InboundEvent[],
+  events: readonly InboundEvent[],
   { entry, isPulled }: { readonly entry: RequestTrace; readonly isPulled: boolean },
 ): Promise<Received | undefined> {
   const mayComeLater = at.adapter.capabilities.redelivers === true || isWatched(at)
   // What comes again by itself waits where it is fetched from: it is fetched no faster than it is taken.
   if (isPulled && mayComeLater) return undefined
-  const messages = arrivals.filter((each) => each.kind === 'message')
-  const seconds = await deps.arrivals.ask(at, messages)
+  const messages = events.filter((each) => each.kind === 'message')
+  const seconds = await deps.senderLimits.ask(at, messages)
   if (seconds === undefined) return undefined
-  deps.meter.arrived(at.key, 'limited', tooManyMessages)
+  deps.meter.received(at.key, 'limited', tooManyMessages)
   return { kind: 'limited', reason: tooManyMessages, seconds, isDropped: !mayComeLater, trace: entry.trace }
 }
 
@@ -202,34 +202,34 @@ async function applySenderLimits(
 async function storeVerifiedEvents(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrival: RawRequest,
-  { arrivals, entry }: { readonly arrivals: readonly InboundEvent[]; readonly entry: RequestTrace },
+  request: RawRequest,
+  { events, entry }: { readonly events: readonly InboundEvent[]; readonly entry: RequestTrace },
 ): Promise<Received> {
   // Most messages are small and have no file, and what needs no waiting is not waited for: each wait is a round through the
   // runtime's queue.
-  const { byteLength } = arrival.bytes
-  const judged = needsJudging(at, arrivals, byteLength)
-    ? await judgeSenders(deps, at, arrivals, byteLength)
-    : { kind: 'judged' as const, arrivals, isUnproven: false }
+  const { byteLength } = request.bytes
+  const judged = needsJudging(at, events, byteLength)
+    ? await judgeSenders(deps, at, events, byteLength)
+    : { kind: 'judged' as const, events, isUnproven: false }
   if (judged.kind === 'spent') {
-    const told = tellSpent(deps, at, judged, entry)
+    const reported = reportSpent(deps, at, judged, entry)
     // What asks for nothing need not come again.
-    const isNothing = arrivals.every(
+    const isNothing = events.every(
       (each) => each.kind === 'ignored' && each.bounce === undefined && !changesAnything(each),
     )
-    return isNothing ? { kind: 'stored', acceptances: [], isUnproven: judged.isUnproven } : told
+    return isNothing ? { kind: 'stored', acceptances: [], isUnproven: judged.isUnproven } : reported
   }
   const who = judged.isUnproven ? { isUnproven: true } : {}
-  if (!judged.arrivals.some(hasFiles))
-    return { kind: 'stored', acceptances: await storeEvents(deps, at, judged.arrivals, entry), ...who }
-  const claimed = await claimFiles(deps, at, judged.arrivals)
+  if (!judged.events.some(hasFiles))
+    return { kind: 'stored', acceptances: await storeEvents(deps, at, judged.events, entry), ...who }
+  const claimed = await claimFiles(deps, at, judged.events)
   if (claimed.kind === 'claimed')
-    return { kind: 'stored', acceptances: await storeEvents(deps, at, claimed.arrivals, entry), ...who }
+    return { kind: 'stored', acceptances: await storeEvents(deps, at, claimed.events, entry), ...who }
   const { code: reason, remedy } = claimed
   const { subject, deliveryId } = claimed.of
   const facts = { ...(subject === undefined ? {} : { subject }), ...(deliveryId === undefined ? {} : { deliveryId }) }
-  const reception: Unreadable = { kind: 'unreadable', reason, remedy, isFinal: true, ...facts }
-  const acceptance = await keepUnreadable(deps, at, arrival, { reception, entry })
+  const verified: Unreadable = { kind: 'unreadable', reason, remedy, isFinal: true, ...facts }
+  const acceptance = await keepUnreadable(deps, at, request, { verified, entry })
   return { kind: 'unreadable', reason, remedy, acceptances: [acceptance] }
 }
 
@@ -237,11 +237,11 @@ async function storeVerifiedEvents(
 async function spentBy(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrival: RawRequest,
+  request: RawRequest,
   { subject }: { readonly subject?: string | undefined },
 ): Promise<Spent | undefined> {
   if (subject !== undefined) return undefined
-  const bytes = arrival.bytes.byteLength
+  const bytes = request.bytes.byteLength
   const storedBytes = Math.min(bytes, maxStrangerBytes)
   return chargeUnprovenMessages(deps, at, { kind: 'unproven', messages: 1, bytes, storedBytes })
 }

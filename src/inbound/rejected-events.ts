@@ -12,31 +12,31 @@ type RejectedEvent = Extract<ReceiveResult, { kind: 'rejected_event' }>
 export async function storeRejectedEvent(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrival: RawRequest,
-  { reception, entry }: { readonly reception: RejectedEvent; readonly entry: RequestTrace },
+  request: RawRequest,
+  { verified, entry }: { readonly verified: RejectedEvent; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const text = keptText(arrival)
-  const { reason, subject = null, deliveryId = 'rejected_event' } = reception
+  const text = keptText(request)
+  const { reason, subject = null, deliveryId = 'rejected_event' } = verified
   const content = JSON.stringify([subject, reason, text])
   const kept = { raw: rejectedRaw(text), content, subject }
-  const remains = { state: 'ignored', reason, deliveryId, key: 'rejected_event', ...kept } as const
-  return storeRejectedDraft(deps, at, { remains, outcome: 'ignored', entry })
+  const rejected = { state: 'ignored', reason, deliveryId, key: 'rejected_event', ...kept } as const
+  return storeRejectedDraft(deps, at, { rejected, outcome: 'ignored', entry })
 }
 
 async function storeRejectedDraft(
   deps: GatewayDeps,
   at: GatewayConnection,
   {
-    remains,
+    rejected,
     outcome,
     entry,
-  }: { readonly remains: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
+  }: { readonly rejected: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
   const context = acceptContext(at, entry)
-  const [acceptance] = await acceptDrafts(deps, [createRejectedEventDraft(deps, remains, context)])
+  const [acceptance] = await acceptDrafts(deps, [createRejectedEventDraft(deps, rejected, context)])
   return createAcceptReporter(deps, context, entry)(
     outcome,
-    remains.reason,
+    rejected.reason,
     acceptance ?? { kind: 'duplicate', inboxId: '' },
   )
 }
@@ -50,16 +50,16 @@ function keptText({ bytes }: RawRequest): string {
 export async function keepUnreadable(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrival: RawRequest,
-  { reception, entry }: { readonly reception: Unreadable; readonly entry: RequestTrace },
+  request: RawRequest,
+  { verified, entry }: { readonly verified: Unreadable; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const text = keptText(arrival)
-  const { reason, subject = null, deliveryId = 'unreadable', isFinal = false, once = [] } = reception
+  const text = keptText(request)
+  const { reason, subject = null, deliveryId = 'unreadable', isFinal = false, once = [] } = verified
   // Told apart by what they say and who said it: a name its sender chose must not hide another's.
   const content = subject === null ? text : JSON.stringify([subject, reason, text])
   const raw = isFinal ? null : { text }
-  const remains = { state: 'dead', reason, deliveryId, key: 'unreadable', raw, content, subject, once } as const
-  return storeRejectedDraft(deps, at, { remains, outcome: 'unreadable', entry })
+  const rejected = { state: 'dead', reason, deliveryId, key: 'unreadable', raw, content, subject, once } as const
+  return storeRejectedDraft(deps, at, { rejected, outcome: 'unreadable', entry })
 }
 
 // A request that was rejected for good has no proof behind it: it is there to be looked at, and is never replayed.

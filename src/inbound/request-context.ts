@@ -22,18 +22,18 @@ export function acceptContext(at: GatewayConnection, { trace }: RequestTrace): A
   }
 }
 
-type Tell = (outcome: InboundOutcome, reason: string, acceptance: AcceptResult) => AcceptResult
+type Report = (outcome: InboundOutcome, reason: string, acceptance: AcceptResult) => AcceptResult
 
 /** One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds. */
-export function createAcceptReporter(deps: GatewayDeps, context: AcceptContext, { startedAt }: RequestTrace): Tell {
+export function createAcceptReporter(deps: GatewayDeps, context: AcceptContext, { startedAt }: RequestTrace): Report {
   const { connectionKey: connection, traceId: trace } = context
   return (meant, given, acceptance) => {
     const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given
     const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
     const ms = Math.round(deps.monotonicMs() - startedAt)
     const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null
-    deps.log.info('message_arrived', { connection, trace, inbox, outcome, reason: reason === '' ? null : reason, ms })
-    deps.meter.arrived(connection, outcome, reason)
+    deps.log.info('message_received', { connection, trace, inbox, outcome, reason: reason === '' ? null : reason, ms })
+    deps.meter.received(connection, outcome, reason)
     deps.meter.committed(connection, deps.monotonicMs() - startedAt)
     return acceptance
   }

@@ -9,19 +9,19 @@ import { storeEvents } from './store-events.ts'
 
 export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, how?: Resubmission): Promise<boolean> {
   if (await deps.receipts.resubmit(inboxId, by, how)) return true
-  const remains = await deps.receipts.findRemains(inboxId)
-  if (remains !== undefined && isRejectedRaw(remains.raw)) return false
-  const at = deps.connections.find((each) => each.key === remains?.connection)
+  const rejected = await deps.receipts.findRemains(inboxId)
+  if (rejected !== undefined && isRejectedRaw(rejected.raw)) return false
+  const at = deps.connections.find((each) => each.key === rejected?.connection)
   const reread = at?.adapter.reread
-  if (remains === undefined || at === undefined || reread === undefined) return false
+  if (rejected === undefined || at === undefined || reread === undefined) return false
   // Nothing is kept of an inbound event that named a chain of callers and became no message: what is here named none.
-  const reception = await reread(storedRawToRequest(remains.raw, deps.now()), at.connection, {
-    subject: remains.subject,
+  const verified = await reread(storedRawToRequest(rejected.raw, deps.now()), at.connection, {
+    subject: rejected.subject,
   })
-  if (reception?.kind !== 'read') return false
-  const claimed = await claimFiles(deps, at, reception.arrivals)
+  if (verified?.kind !== 'read') return false
+  const claimed = await claimFiles(deps, at, verified.arrivals)
   if (claimed.kind === 'refused') return false
-  const acceptances = await storeEvents(deps, at, claimed.arrivals, {
+  const acceptances = await storeEvents(deps, at, claimed.events, {
     trace: newTraceId(deps),
     startedAt: deps.monotonicMs(),
   })

@@ -15,20 +15,20 @@ export const unknownAgent = 'unknown_agent'
 export function routeToAgent(
   deps: Pick<GatewayDeps, 'agents'>,
   at: GatewayConnection,
-  arrived: InboundMessage,
+  event: InboundMessage,
 ): Route | undefined {
   if (!at.isShared) return undefined
   const { agent: defaultAgent, domain } = at.connection
   const agents = [...deps.agents.keys()]
   const sticky = { agent: defaultAgent, isSticky: true, isAddressed: false, agents }
   // An amendment belongs to the agent that has what it amends; where several have it, to the one it was sent to.
-  if ((arrived.message.channel?.event ?? 'new') !== 'new')
-    return arrived.isAddressed === true ? { ...sticky, agent: arrived.agent } : sticky
+  if ((event.message.channel?.event ?? 'new') !== 'new')
+    return event.isAddressed === true ? { ...sticky, agent: event.agent } : sticky
   // The adapter knows it from the envelope.
-  if (arrived.isAddressed === true || arrived.agent !== defaultAgent)
-    return { ...sticky, agent: arrived.agent, isSticky: false, isAddressed: true }
-  const isControl = parseChatCommand(arrived.message, controlNames) !== undefined
-  const mentions = addressing(arrived.message)
+  if (event.isAddressed === true || event.agent !== defaultAgent)
+    return { ...sticky, agent: event.agent, isSticky: false, isAddressed: true }
+  const isControl = parseChatCommand(event.message, controlNames) !== undefined
+  const mentions = addressing(event.message)
   if (mentions.length === 0) return sticky
   const routed = routeAgent({ mentions, defaultAgent, agents: new Set(agents), domains: new Set([domain]) })
   // A command is about that agent's work; the talk goes on with whom it was.

@@ -26,7 +26,7 @@ export type JudgedMessage = InboundMessage & { readonly refusal?: string }
 export type Judged =
   | {
       readonly kind: 'judged'
-      readonly arrivals: readonly (JudgedMessage | IgnoredEvent)[]
+      readonly events: readonly (JudgedMessage | IgnoredEvent)[]
       readonly isUnproven: boolean
     }
   | Spent
@@ -43,32 +43,32 @@ export type Spent = {
 const roomSeconds = 600
 
 /** What is light, on a connection where a platform verifies people, is stored as it is: a turn decides about it. */
-export function needsJudging(at: GatewayConnection, arrivals: readonly InboundEvent[], bytes: number): boolean {
-  return isOpen(at) || arrivals.some((each) => each.kind === 'message' && isHeavy(each, bytes))
+export function needsJudging(at: GatewayConnection, events: readonly InboundEvent[], bytes: number): boolean {
+  return isOpen(at) || events.some((each) => each.kind === 'message' && isHeavy(each, bytes))
 }
 
 export async function judgeSenders(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrivals: readonly InboundEvent[],
+  events: readonly InboundEvent[],
   bytes: number,
 ): Promise<Judged> {
   const judged: SenderStanding[] = []
-  for (const arrived of arrivals)
-    judged.push(arrived.kind === 'message' ? await judgeMessage(deps, at, arrived, bytes) : judgeNothing(at, arrived))
+  for (const event of events)
+    judged.push(event.kind === 'message' ? await judgeMessage(deps, at, event, bytes) : judgeNothing(at, event))
   const kind = commonUnprovenKind(judged)
-  const small = judged.map(({ arrived }) => arrived)
+  const small = judged.map(({ event }) => event)
   const storedBytes = kind === undefined ? 0 : JSON.stringify(small).length
-  const messages = judged.filter(({ stranger }) => stranger !== undefined).length
+  const messages = judged.filter(({ unprovenKind }) => unprovenKind !== undefined).length
   const spent =
     kind === undefined ? undefined : await chargeUnprovenMessages(deps, at, { kind, messages, bytes, storedBytes })
   if (spent !== undefined) return spent
-  for (const { arrived, stranger } of judged)
-    if (stranger === undefined && arrived.kind === 'message' && arrived.toKeep !== undefined) {
-      const { bytes: original, id, mime } = arrived.toKeep
+  for (const { event, unprovenKind } of judged)
+    if (unprovenKind === undefined && event.kind === 'message' && event.toKeep !== undefined) {
+      const { bytes: original, id, mime } = event.toKeep
       await at.originals?.keep(original, { id, mime })
     }
-  return { kind: 'judged', arrivals: small, isUnproven: kind === 'unproven' }
+  return { kind: 'judged', events: small, isUnproven: kind === 'unproven' }
 }
 
 /** Undefined: it is within the day's share, or strangers are not counted there. */
@@ -117,8 +117,8 @@ function partWeight(part: Part): number {
 
 /** `stranger`: who is not admitted, and is kept small; undefined: admitted, or not asked. */
 type SenderStanding = {
-  readonly arrived: JudgedMessage | IgnoredEvent
-  readonly stranger?: UnprovenSenderKind | undefined
+  readonly event: JudgedMessage | IgnoredEvent
+  readonly unprovenKind?: UnprovenSenderKind | undefined
   /** It counts in no sender's share. */
   readonly isExempt?: boolean
 }
@@ -129,45 +129,41 @@ async function judgeMessage(
   given: InboundMessage,
   bytes: number,
 ): Promise<SenderStanding> {
-  const arrived = given.forwarded === undefined ? given : await withForwarded(deps, given)
-  const { sender } = arrived.message
-  const scene = senderAccessContext(deps, at, arrived)
-  const first = await deps.access.decide(sender, scene)
+  const event = given.forwarded === undefined ? given : await withForwarded(deps, given)
+  const { sender } = event.message
+  const context = senderAccessContext(deps, at, event)
+  const first = await deps.access.decide(sender, context)
   const kind = unprovenSenderKind(first)
-  if (kind === 'unproven') return judgeUnprovenMessage(at, arrived, first)
-  const isAsked = isHeavy(arrived, bytes) || arrived.toKeep !== undefined || (kind !== undefined && isOpen(at))
-  if (!isAsked) return { arrived }
+  if (kind === 'unproven') return judgeUnprovenMessage(at, event, first)
+  const isAsked = isHeavy(event, bytes) || event.toKeep !== undefined || (kind !== undefined && isOpen(at))
+  if (!isAsked) return { event: event }
   const stored = await deps.readAccess(sender, at.key)
-  const decided = unprovenSenderKind(await deps.access.decide(sender, { ...scene, stored }))
-  return decided === undefined ? { arrived } : { arrived: trimStrangerMessage(arrived), stranger: decided }
+  const decided = unprovenSenderKind(await deps.access.decide(sender, { ...context, stored }))
+  return decided === undefined ? { event: event } : { event: trimStrangerMessage(event), unprovenKind: decided }
 }
 
 /** A request that waits hears of its end from a turn; where no request waits it ends at once. */
-function judgeUnprovenMessage(
-  at: GatewayConnection,
-  arrived: InboundMessage,
-  decision: AccessDecision,
-): SenderStanding {
-  const small = trimStrangerMessage(arrived)
-  if (!isOpen(at) || isWatched(at) || decision.kind !== 'refused') return { arrived: small, stranger: 'unproven' }
-  const dropped = arrived.message.sender.dropped_evidence?.[0]
+function judgeUnprovenMessage(at: GatewayConnection, event: InboundMessage, decision: AccessDecision): SenderStanding {
+  const small = trimStrangerMessage(event)
+  if (!isOpen(at) || isWatched(at) || decision.kind !== 'refused') return { event: small, unprovenKind: 'unproven' }
+  const dropped = event.message.sender.dropped_evidence?.[0]
   const refusal = decision.reason === 'no_evidence' ? (dropped ?? decision.reason) : decision.reason
-  return { arrived: { ...small, refusal }, stranger: 'unproven' }
+  return { event: { ...small, refusal }, unprovenKind: 'unproven' }
 }
 
 /** Noise leaves no row. What changes our records and says whom it is from is the channel's own to judge. */
 function judgeNothing(at: GatewayConnection, given: IgnoredEvent): SenderStanding {
-  if (!isOpen(at)) return { arrived: given }
-  const arrived = leaveOutRaw(given)
+  if (!isOpen(at)) return { event: given }
+  const event = leaveOutRaw(given)
   const isChange = given.bounce !== undefined || changesAnything(given)
-  if (given.isNoise && !isChange) return { arrived, isExempt: true }
-  if (!isChange) return { arrived, stranger: given.subject === undefined ? 'unproven' : 'unknown' }
-  return given.subject === undefined ? { arrived, stranger: 'report' } : { arrived, isExempt: true }
+  if (given.isNoise && !isChange) return { event, isExempt: true }
+  if (!isChange) return { event, unprovenKind: given.subject === undefined ? 'unproven' : 'unknown' }
+  return given.subject === undefined ? { event, unprovenKind: 'report' } : { event, isExempt: true }
 }
 
 /** Undefined: one of the senders is admitted, or none is counted. */
 function commonUnprovenKind(judged: readonly SenderStanding[]): UnprovenSenderKind | undefined {
-  const counted = judged.filter(({ isExempt }) => isExempt !== true).map(({ stranger }) => stranger)
+  const counted = judged.filter(({ isExempt }) => isExempt !== true).map(({ unprovenKind }) => unprovenKind)
   if (counted.includes(undefined)) return undefined
   return (['unknown', 'unproven', 'report'] as const).find((kind) => counted.includes(kind))
 }
@@ -178,9 +174,9 @@ function unprovenSenderKind(decision: AccessDecision): UnprovenSenderKind | unde
 }
 
 /** Of several agents the one it seems to be for: the statement that stores it may find another in its thread. */
-function senderAccessContext(deps: GatewayDeps, at: GatewayConnection, arrived: InboundMessage): AccessContext {
-  const agent = routeToAgent(deps, at, arrived)?.agent ?? arrived.agent
-  return createAccessContext(deps, at, { message: arrived.message, agent, stored: noStoredAccess })
+function senderAccessContext(deps: GatewayDeps, at: GatewayConnection, event: InboundMessage): AccessContext {
+  const agent = routeToAgent(deps, at, event)?.agent ?? event.agent
+  return createAccessContext(deps, at, { message: event.message, agent, stored: noStoredAccess })
 }
 
 // How many messages strangers may send at once, to a connection and each. Counted by this process and in memory: with several
@@ -203,7 +199,7 @@ type State = {
   readonly all: RateLimiter | undefined
   readonly each: RateLimiter | undefined
   readonly known: Map<string, Known>
-  toldAt: number
+  reportedAt: number
 }
 
 export function createSenderLimits(deps: LimitDeps): SenderLimits {
@@ -216,7 +212,7 @@ export function createSenderLimits(deps: LimitDeps): SenderLimits {
       all: createPaceFor(messages),
       each: createPaceFor(messagesPerSender),
       known: new LruMap(maxRemembered),
-      toldAt: Number.NEGATIVE_INFINITY,
+      reportedAt: Number.NEGATIVE_INFINITY,
     }
     states.set(at, state)
     return state
@@ -238,9 +234,9 @@ export function createSenderLimits(deps: LimitDeps): SenderLimits {
         return undefined
       }
       if (await isKnownSender(deps, at, state, message)) return undefined
-      if (deps.monotonicMs() - state.toldAt > knownMs) {
-        state.toldAt = deps.monotonicMs()
-        deps.log.warn('arrivals_limited', { connection: at.key, reason: tooManyMessages })
+      if (deps.monotonicMs() - state.reportedAt > knownMs) {
+        state.reportedAt = deps.monotonicMs()
+        deps.log.warn('sender_limit_reached', { connection: at.key, reason: tooManyMessages })
       }
       return seconds
     },

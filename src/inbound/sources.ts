@@ -25,7 +25,7 @@ export type SourceState = {
 }
 
 export type RunningSources = {
-  readonly signs: () => readonly SourceState[]
+  readonly states: () => readonly SourceState[]
   /** Ends the pulling and gives the holds back; what is under way is committed or comes again. */
   readonly stop: () => Promise<void>
 }
@@ -39,12 +39,12 @@ const steadyMs = 15_000
 
 export function runSources(deps: SourcesDeps): RunningSources {
   const stopping = new AbortController()
-  const signs = new Map<string, SourceState>()
+  const states = new Map<string, SourceState>()
   const running = deps.connections
     .filter((at) => at.adapter.source !== undefined)
-    .map((at) => runSource(deps, at, { stop: stopping.signal, tell: (sign) => void signs.set(at.key, sign) }))
+    .map((at) => runSource(deps, at, { stop: stopping.signal, report: (state) => void states.set(at.key, state) }))
   return {
-    signs: () => [...signs.values()],
+    states: () => [...states.values()],
     async stop() {
       stopping.abort()
       await Promise.all(running)
@@ -52,9 +52,9 @@ export function runSources(deps: SourcesDeps): RunningSources {
   }
 }
 
-type Watch = { readonly stop: AbortSignal; readonly tell: (sign: SourceState) => void }
+type Watch = { readonly stop: AbortSignal; readonly report: (state: SourceState) => void }
 
-async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell }: Watch): Promise<void> {
+async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, report }: Watch): Promise<void> {
   const connection = at.key
   let failures = 0
   let why: Pick<SourceState, 'code' | 'problem'> = {}
@@ -67,17 +67,17 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
       if (held === undefined) {
         failures = 0
         logged = undefined
-        tell({ connection, state: 'standby', failures })
+        report({ connection, state: 'standby', failures })
         await sleep(deps.turnPolicy.pollMs, stop)
         continue
       }
       // What failed before is not cleared because it is tried again.
-      tell({ connection, state: 'pulling', failures, ...(failures === 0 ? {} : why) })
+      report({ connection, state: 'pulling', failures, ...(failures === 0 ? {} : why) })
       const onBatch = (): void => {
         if (logged !== undefined) deps.log.info('source_recovered', { connection, attempt: failures })
         logged = undefined
         failures = 0
-        tell({ connection, state: 'pulling', failures })
+        report({ connection, state: 'pulling', failures })
       }
       const hold = { connection, epoch: held.epoch }
       const steady = setTimeout(onBatch, steadyMs)
@@ -98,7 +98,7 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
         // Our own words, without anything that was sent.
         ...(isGatewayError(error, 'config_invalid') ? { problem: error.message } : {}),
       }
-      tell({ connection, state: 'failing', failures, ...why })
+      report({ connection, state: 'failing', failures, ...why })
       await sleep(delayMs, stop)
     }
   }
@@ -108,7 +108,7 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
 
 /** What the edge brings: the way in, and what a transport is answered. */
 type SourceHands = {
-  readonly receive: (at: GatewayConnection, arrival: RawRequest) => Promise<Received>
+  readonly receive: (at: GatewayConnection, request: RawRequest) => Promise<Received>
   readonly answerOf: (at: GatewayConnection, received: Received) => TransportAnswer
   /** For what can never be stored: it would come again for ever and keep out all that follows. */
   readonly refusal: (error: GatewayError) => TransportAnswer
@@ -133,9 +133,9 @@ async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Pr
     for await (const batch of at.adapter.source?.(cursor, signal) ?? []) {
       const answers: TransportAnswer[] = []
       // One after the other: what was said first is stored first.
-      for (const arrival of batch.arrivals) {
+      for (const request of batch.arrivals) {
         kept.lost.throwIfAborted()
-        answers.push(await acceptPulled(deps, at, arrival))
+        answers.push(await acceptPulled(deps, at, request))
       }
       if (!(await deps.sources.advance(hold, batch.cursor))) throw holdLost()
       await batch.acknowledge?.(answers)
@@ -150,9 +150,9 @@ async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Pr
   }
 }
 
-async function acceptPulled(deps: PullDeps, at: GatewayConnection, arrival: RawRequest): Promise<TransportAnswer> {
+async function acceptPulled(deps: PullDeps, at: GatewayConnection, request: RawRequest): Promise<TransportAnswer> {
   try {
-    const received = await deps.receive(at, arrival)
+    const received = await deps.receive(at, request)
     // It comes again with all that follows it; what was stored before it is a duplicate then.
     if (received.kind === 'later') throw postponed(received.reason)
     // What is beyond the share of people who are not admitted stays where it was fetched from, and keeps out nothing that follows.
@@ -185,7 +185,7 @@ function keepHold(
 
 function postponed(reason: string): GatewayError {
   const message = `[sources] what came cannot be judged now (${reason}); it is fetched again`
-  return new GatewayError('arrival_postponed', message, { retryable: true })
+  return new GatewayError('request_postponed', message, { retryable: true })
 }
 
 function holdLost(): GatewayError {

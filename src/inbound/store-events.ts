@@ -32,22 +32,17 @@ import type { JudgedMessage } from './sender-limits.ts'
 export async function storeEvents(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrivals: readonly InboundEvent[],
+  events: readonly InboundEvent[],
   entry: RequestTrace,
 ): Promise<readonly AcceptResult[]> {
   const context = acceptContext(at, entry)
   const prepared: Prepared[] = []
-  for (const arrived of arrivals) {
+  for (const event of events) {
     // What needs no waiting is not waited for: each wait is a round through the runtime's queue.
-    if (arrived.kind === 'ignored') prepared.push(await prepareIgnoredEvent(deps, at, arrived, context))
+    if (event.kind === 'ignored') prepared.push(await prepareIgnoredEvent(deps, at, event, context))
     else
       prepared.push(
-        prepareMessage(
-          deps,
-          at,
-          arrived.forwarded === undefined ? arrived : await withForwarded(deps, arrived),
-          context,
-        ),
+        prepareMessage(deps, at, event.forwarded === undefined ? event : await withForwarded(deps, event), context),
       )
   }
   const kept = prepared.filter((each) => each.draft !== undefined)
@@ -55,12 +50,12 @@ export async function storeEvents(
     deps,
     kept.flatMap(({ draft }) => draft ?? []),
   )
-  const tell = createAcceptReporter(deps, context, entry)
+  const report = createAcceptReporter(deps, context, entry)
   for (const each of prepared) if (each.draft === undefined) each.onStored(undefined)
   return kept.map(({ outcome, reason, onStored }, index) => {
     const acceptance = acceptances[index] ?? { kind: 'duplicate', inboxId: '' }
     onStored(acceptance)
-    return tell(
+    return report(
       outcome ?? acceptance.kind,
       outcome === undefined && 'reason' in acceptance ? acceptance.reason : reason,
       acceptance,
@@ -81,28 +76,28 @@ type Prepared = {
 async function prepareIgnoredEvent(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrived: IgnoredEvent,
+  event: IgnoredEvent,
   context: AcceptContext,
 ): Promise<Prepared> {
-  const { reason, reach, bounce, subject = null } = arrived
-  const isNoise = arrived.isNoise && bounce === undefined && !changesAnything(arrived)
+  const { reason, reach, bounce, subject = null } = event
+  const isNoise = event.isNoise && bounce === undefined && !changesAnything(event)
   // Before it is acknowledged; said again it changes nothing.
-  if (reach !== undefined) await at.notePlace(reach, subject)
-  const told = { outcome: 'ignored', reason } as const
-  if (!areStorable(arrived)) return prepareUnstorableEvent(deps, arrived, context)
+  if (reach !== undefined) await at.noteRoomStatus(reach, subject)
+  const reported = { outcome: 'ignored', reason } as const
+  if (!areStorable(event)) return prepareUnstorableEvent(deps, event, context)
   if (!isNoise) {
-    const remains = { ...arrived, state: 'ignored', content: '', subject } as const
+    const rejected = { ...event, state: 'ignored', content: '', subject } as const
     return {
-      ...told,
-      draft: createRejectedEventDraft(deps, remains, context),
-      onStored: (stored) => showNew(deps, at, arrived, stored),
+      ...reported,
+      draft: createRejectedEventDraft(deps, rejected, context),
+      onStored: (stored) => showNew(deps, at, event, stored),
     }
   }
   const onIgnoredStored = (): void => {
-    deps.meter.arrived(at.key, 'ignored', reason)
-    showOpened(deps, at, arrived.opened)
+    deps.meter.received(at.key, 'ignored', reason)
+    showOpened(deps, at, event.opened)
   }
-  return { ...told, draft: undefined, onStored: onIgnoredStored }
+  return { ...reported, draft: undefined, onStored: onIgnoredStored }
 }
 
 /** Half of what it asks for is not done: it is kept as dead, for a release that can. */
@@ -112,8 +107,8 @@ function prepareUnstorableEvent(
   context: AcceptContext,
 ): Prepared {
   const reason = 'effect_invalid'
-  const remains = { raw, deliveryId, subject: subject ?? null, reason, state: 'dead', content: '', once } as const
-  return { draft: createRejectedEventDraft(deps, remains, context), outcome: 'unreadable', reason, onStored: () => {} }
+  const rejected = { raw, deliveryId, subject: subject ?? null, reason, state: 'dead', content: '', once } as const
+  return { draft: createRejectedEventDraft(deps, rejected, context), outcome: 'unreadable', reason, onStored: () => {} }
 }
 
 function showNew(
@@ -124,53 +119,53 @@ function showNew(
 ): void {
   if (stored?.kind !== 'accepted') return
   if (isForOperator) deps.log.warn('admin_action_required', { connection: at.key, inbox: stored.inboxId, reason })
-  if (sends.length > 0) deps.bells.sends.ring()
+  if (sends.length > 0) deps.wakeups.sends.notify()
   showOpened(deps, at, opened)
 }
 
 function prepareMessage(
   deps: GatewayDeps,
   at: GatewayConnection,
-  arrived: JudgedMessage,
+  event: JudgedMessage,
   context: AcceptContext,
 ): Prepared {
-  const checked = checkEvent(deps, arrived)
-  if (checked.kind === 'message' && arrived.refusal !== undefined) {
-    const { refusal } = arrived
+  const checked = checkEvent(deps, event)
+  if (checked.kind === 'message' && event.refusal !== undefined) {
+    const { refusal } = event
     return {
-      draft: refusedDraft(deps, checked.arrived, context, refusal),
+      draft: refusedDraft(deps, checked.event, context, refusal),
       outcome: 'refused',
       reason: refusal,
       onStored() {},
     }
   }
   if (checked.kind === 'message') {
-    const draft = messageDraft(deps, checked.arrived, context, routeToAgent(deps, at, checked.arrived))
+    const draft = messageDraft(deps, checked.event, context, routeToAgent(deps, at, checked.event))
     const onMessageStored = (acceptance: AcceptResult | undefined): void => {
       // A command is not to wait for a slot, even where every turn is taken.
-      if (acceptance?.kind === 'accepted') deps.bells.turns.ring(isChatCommand(checked.arrived.message))
+      if (acceptance?.kind === 'accepted') deps.wakeups.turns.notify(isChatCommand(checked.event.message))
     }
     return { draft, outcome: undefined, reason: '', onStored: onMessageStored }
   }
   const { state, reason, path } = checked
   if (path !== undefined)
     deps.log.warn('message_invalid', { connection: at.key, trace: context.traceId, code: reason, path })
-  const { semanticId: deliveryId, subject = null, once = [] } = arrived
+  const { semanticId: deliveryId, subject = null, once = [] } = event
   // The chain it named stands beside its original, which read again would be the beginning of one.
-  const raw = arrived.message.channel?.caller === undefined ? arrived.message.raw : null
-  const remains = { state, reason, deliveryId, raw, content: '', subject, once }
+  const raw = event.message.channel?.caller === undefined ? event.message.raw : null
+  const rejected = { state, reason, deliveryId, raw, content: '', subject, once }
   const outcome = state === 'dead' ? 'unreadable' : 'ignored'
-  return { draft: createRejectedEventDraft(deps, remains, context), outcome, reason, onStored: () => {} }
+  return { draft: createRejectedEventDraft(deps, rejected, context), outcome, reason, onStored: () => {} }
 }
 
 /** Not awaited: the request is answered meanwhile. */
 function showOpened(
-  deps: Pick<GatewayDeps, 'signs' | 'agents'>,
+  deps: Pick<GatewayDeps, 'presence' | 'agents'>,
   at: GatewayConnection,
   to: JsonObject | undefined,
 ): void {
   const starters = deps.agents.get(at.connection.agent)?.starters ?? []
-  if (to !== undefined) void deps.signs.show(at.adapter, to, 'opened', { starters })
+  if (to !== undefined) void deps.presence.show(at.adapter, to, 'opened', { starters })
 }
 
 function isChatCommand(message: NormalizedMessage): boolean {
@@ -180,7 +175,7 @@ function isChatCommand(message: NormalizedMessage): boolean {
 // What an adapter returned is checked before it is stored.
 
 export type CheckedEvent =
-  | { readonly kind: 'message'; readonly arrived: InboundMessage }
+  | { readonly kind: 'message'; readonly event: InboundMessage }
   /** `path`: where it is invalid. */
   | {
       readonly kind: 'rejected_event'
@@ -190,17 +185,17 @@ export type CheckedEvent =
     }
 
 /** What an adapter made of an inbound event, as the gateway takes it: valid, cleaned, and saying something. */
-export function checkEvent(deps: Pick<GatewayDeps, 'validation'>, arrived: InboundMessage): CheckedEvent {
-  const checked = validateMessage(arrived.message, deps.validation)
+export function checkEvent(deps: Pick<GatewayDeps, 'validation'>, event: InboundMessage): CheckedEvent {
+  const checked = validateMessage(event.message, deps.validation)
   if (!checked.ok) {
     return { kind: 'rejected_event', state: 'dead', reason: checked.code, path: checked.path }
   }
-  if (!areStorable(arrived)) return { kind: 'rejected_event', state: 'dead', reason: 'effect_invalid' }
-  if (saysNothing(checked.message)) return { kind: 'rejected_event', state: 'ignored', reason: 'empty_message' }
-  return { kind: 'message', arrived: { ...arrived, message: sanitizeMessage(checked.message) } }
+  if (!areStorable(event)) return { kind: 'rejected_event', state: 'dead', reason: 'effect_invalid' }
+  if (isEmptyMessage(checked.message)) return { kind: 'rejected_event', state: 'ignored', reason: 'empty_message' }
+  return { kind: 'message', event: { ...event, message: sanitizeMessage(checked.message) } }
 }
 
 /** Blank text and nothing else. A file without words is a message; so is the withdrawal of one. */
-function saysNothing({ parts, channel }: NormalizedMessage): boolean {
+function isEmptyMessage({ parts, channel }: NormalizedMessage): boolean {
   return channel?.event !== 'delete' && parts.every((part) => part.kind === 'text') && textOf(parts).trim() === ''
 }

@@ -90,9 +90,9 @@ export function isHeavy({ message }: InboundMessage, arrivedBytes: number): bool
   return arrivedBytes > maxStrangerBytes || message.parts.some(isFilePartKind)
 }
 
-export function trimStrangerMessage(arrived: InboundMessage): InboundMessage {
-  const { originals: _kept, toKeep: _bytes, ...rest } = arrived
-  const { message, task } = arrived
+export function trimStrangerMessage(event: InboundMessage): InboundMessage {
+  const { originals: _kept, toKeep: _bytes, ...rest } = event
+  const { message, task } = event
   const { parts, leftOut } = smallParts(message.parts)
   const isWhole = leftOut.files.length === 0 && !leftOut.is_text_cut
   return {
@@ -105,8 +105,8 @@ export function trimStrangerMessage(arrived: InboundMessage): InboundMessage {
 }
 
 /** What asks for nothing is kept to be looked at, where any server can send it, and only if it is small. */
-export function leaveOutRaw(arrived: IgnoredEvent): IgnoredEvent {
-  return isSmall(arrived.raw, maxStrangerBytes) ? arrived : { ...arrived, raw: omitted }
+export function leaveOutRaw(event: IgnoredEvent): IgnoredEvent {
+  return isSmall(event.raw, maxStrangerBytes) ? event : { ...event, raw: omitted }
 }
 
 const omitted = { omitted: 'larger than what is kept of it' } as const

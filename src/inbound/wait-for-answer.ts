@@ -21,6 +21,6 @@ export async function waitForAnswer(deps: GatewayDeps, inboxId: string, timeoutM
     if (hasEnded) return { kind: 'ended', state, reason: reason ?? state }
     const leftMs = until - deps.monotonicMs()
     if (leftMs <= 0) return { kind: 'pending' }
-    await deps.bells.ends.wait(Math.min(pollMs, leftMs))
+    await deps.wakeups.ends.wait(Math.min(pollMs, leftMs))
   }
 }

@@ -16,7 +16,7 @@ export type ErrorCode =
   | 'storage_overloaded'
   | 'storage_full'
   | 'storage_refused_row'
-  | 'arrival_postponed'
+  | 'request_postponed'
   | 'lease_lost'
   | 'stopping'
   | 'tool_outcome_unknown'

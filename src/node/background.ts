@@ -61,13 +61,13 @@ export type ClockWatch = { readonly stop: () => void }
 
 /** The first look is now: the clock may have gone back while no gateway ran. */
 function startClockWatch({ deps, wake }: Assembled, database: Database, log: Log): ClockWatch {
-  let isLooking = false
+  let isChecking = false
   const compareClocks = async (): Promise<void> => {
-    if (isLooking) return
-    isLooking = true
+    if (isChecking) return
+    isChecking = true
     // A database that is away is told of by those who need it.
     const step = await moveWithClock(database, deps.tenant, deps.turnPolicy.leaseMs).catch(() => undefined)
-    isLooking = false
+    isChecking = false
     if (step === undefined) return
     log.error('clock_went_back', { ms: Math.round(step.wentBackMs), rows: step.rows })
     wake()

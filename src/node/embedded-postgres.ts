@@ -38,7 +38,7 @@ export type EmbeddedPostgresOptions = {
   readonly settings?: Readonly<Record<string, string>>
   readonly log?: Log | undefined
   /** Told to a person who waits. */
-  readonly tell?: ((line: string) => void) | undefined
+  readonly report?: ((line: string) => void) | undefined
 }
 
 const slowMs = 2_000
@@ -58,7 +58,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const folder = embeddedFolder(dataDir)
   refuseOlderFolder(dataDir)
   const isNew = !clusterExists(folder)
-  if (isNew) options.tell?.(`Creating the database in ${folder} (only the first start does this) …`)
+  if (isNew) options.report?.(`Creating the database in ${folder} (only the first start does this) …`)
   const programs = await preparePrograms(dataDir, folder)
   await verifyBinaries(programs.binaries, isNew ? 'all' : 'postgres')
   if (isNew) await createCluster(programs)
@@ -66,7 +66,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const place = { ...programs, settings: options.settings ?? {} }
   const server = await tellWhenSlow(
     findOrStartServer(place, dataDir),
-    options.tell,
+    options.report,
     'Starting PostgreSQL; after a crash it first reads back its journal …',
   )
   return { url: await embeddedUrl(dataDir), stop: superviseServer(place, server, options.log) }

@@ -82,10 +82,10 @@ const tokenLiveMs = 1_000
 /** The token of the folder as it is now: it may be replaced while a gateway runs. */
 export function followAdminToken({ token }: AdminToken, dataDir: string): Secret {
   let known = token
-  let lookedAt = Date.now()
+  let checkedAt = Date.now()
   const readCurrentToken = (): string => {
-    if (Date.now() - lookedAt > tokenLiveMs) {
-      lookedAt = Date.now()
+    if (Date.now() - checkedAt > tokenLiveMs) {
+      checkedAt = Date.now()
       known = readAdminTokenSync(dataDir) ?? known
     }
     return known.reveal()

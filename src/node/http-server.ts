@@ -102,7 +102,7 @@ export function createHttpServer(listener: RequestListener, limits: HttpLimits, 
   const sweeping = setInterval(() => {
     budget.sweep()
     bounds.sweep()
-    refusals.tell()
+    refusals.report()
   }, sweepMs).unref()
   server.once('close', () => clearInterval(sweeping))
   return { server, use: () => ({ bodies: budget.use(), connections: bounds.use(), refused: refusals.counts() }) }
@@ -135,21 +135,21 @@ function parserErrorRefusal({ code = '' }: NodeJS.ErrnoException): RequestRefusa
 
 function countRefusals({ monotonicMs, log }: HttpServerDeps) {
   const counts = new Map<string, number>()
-  let untold = 0
+  let unreported = 0
   let last = ''
-  let toldAt = Number.NEGATIVE_INFINITY
+  let reportedAt = Number.NEGATIVE_INFINITY
   return {
     add(reason: string): void {
       counts.set(reason, (counts.get(reason) ?? 0) + 1)
-      untold += 1
+      unreported += 1
       last = reason
     },
     /** One line a minute, however many there were: strangers do not fill the log. */
-    tell(): void {
-      if (untold === 0 || monotonicMs() - toldAt < logEveryMs) return
-      log.warn('requests_refused', { count: untold, reason: last })
-      untold = 0
-      toldAt = monotonicMs()
+    report(): void {
+      if (unreported === 0 || monotonicMs() - reportedAt < logEveryMs) return
+      log.warn('requests_refused', { count: unreported, reason: last })
+      unreported = 0
+      reportedAt = monotonicMs()
     },
     counts: (): ReadonlyMap<string, number> => counts,
   }

@@ -19,7 +19,7 @@ export type NodeIngress = {
   readonly notices: ReadonlyMap<string, string>
   /** Connections that no other machine gets to. */
   readonly localOnly: ReadonlySet<string>
-  readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns'>>
+  readonly states: Required<Pick<ReadinessDeps, 'sources' | 'listeners' | 'connectionProbes' | 'modelProbes'>>
   /** By connection whose platform, and model whose server is asked: resolves when it is known how it stands. Empty before the start. */
   readonly probed: () => RunningProbes['first']
   readonly stop: () => Promise<void>
@@ -34,13 +34,13 @@ export type ProbeSchedule = {
   /** Where the gateway's public URL leads. */
   readonly publicUrl: NonNullable<ProbeRequest['publicUrl']>
   /** What is known so soon is told to the person who starts the gateway, and is not logged too. */
-  readonly toldWithinMs?: number
+  readonly reportWithinMs?: number
 }
 
 export function createNodeIngress(
   assembled: Assembled,
   rejections: AppDeps['rejections'],
-  { everyMs, agents, inboundAges, publicUrl, toldWithinMs = 0 }: ProbeSchedule,
+  { everyMs, agents, inboundAges, publicUrl, reportWithinMs = 0 }: ProbeSchedule,
 ): NodeIngress {
   const { gateway, deps } = assembled
   let probes: RunningProbes | undefined
@@ -56,9 +56,9 @@ export function createNodeIngress(
         ...deps,
         everyMs,
         publicUrl,
-        toldWithinMs,
+        reportWithinMs,
         probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: probeOnceOpened(adapter, opened) })),
-        seenHere: (connection) => observedProblems(connection, sources.signs(), listeners.signs()),
+        seenHere: (connection) => observedProblems(connection, sources.states(), listeners.states()),
         async lastInboundAt(connection) {
           const age = (await inboundAges()).get(connection) ?? null
           return age === null ? undefined : deps.now() - age
@@ -68,7 +68,7 @@ export function createNodeIngress(
       models ??= runProbes({
         ...deps,
         everyMs,
-        toldWithinMs,
+        reportWithinMs,
         about: 'model' as const,
         probed: [...byName.values()].map(({ name, probe }) => ({ key: `model ${name}`, probe })),
         seenHere: () => [],
@@ -83,11 +83,11 @@ export function createNodeIngress(
       ),
     ),
     localOnly: new Set(gateway.connections.flatMap(({ key, adapter }) => (adapter.isLocalOnly === true ? [key] : []))),
-    signs: {
-      sources: sources.signs,
-      listeners: listeners.signs,
-      connectionSigns: () => probes?.signs() ?? [],
-      modelSigns: () => models?.signs() ?? [],
+    states: {
+      sources: sources.states,
+      listeners: listeners.states,
+      connectionProbes: () => probes?.states() ?? [],
+      modelProbes: () => models?.states() ?? [],
     },
     async stop() {
       await Promise.all([sources.stop(), listeners.stop(), probes?.stop(), models?.stop()])
@@ -109,7 +109,7 @@ function probeOnceOpened(adapter: Adapter, opened: Promise<void>): Adapter['prob
 export type NodeListeners = {
   /** Resolves when every port was tried once. */
   readonly start: () => Promise<void>
-  readonly signs: () => readonly ListenerState[]
+  readonly states: () => readonly ListenerState[]
   readonly stop: () => Promise<void>
 }
 
@@ -118,19 +118,19 @@ export function createNodeListeners(
   rejections: AppDeps['rejections'],
 ): NodeListeners {
   let running: RunningListeners | undefined
-  const createListenDoor = (at: GatewayConnection): IngressContext => ({
-    async receive(arrival: RawRequest) {
-      const answer = await deliverInbound({ gateway, rejections }, at, arrival)
+  const createIngressContext = (at: GatewayConnection): IngressContext => ({
+    async receive(request: RawRequest) {
+      const answer = await deliverInbound({ gateway, rejections }, at, request)
       if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
       return answer
     },
   })
   return {
     start() {
-      running ??= runListeners({ ...deps, doorOf: createListenDoor })
+      running ??= runListeners({ ...deps, ingressFor: createIngressContext })
       return running.tried
     },
-    signs: () => running?.signs() ?? [],
+    states: () => running?.states() ?? [],
     stop: async () => running?.stop(),
   }
 }
@@ -139,7 +139,7 @@ export function createNodeListeners(
 
 export type NodeSources = {
   readonly start: () => void
-  readonly signs: () => readonly SourceState[]
+  readonly states: () => readonly SourceState[]
   readonly stop: () => Promise<void>
 }
 
@@ -150,12 +150,12 @@ export function createNodeSources({ gateway, deps, sources }: Assembled): NodeSo
       running ??= runSources({
         ...deps,
         sources,
-        receive: (at, arrival) => gateway.receive(at, arrival, true),
+        receive: (at, request) => gateway.receive(at, request, true),
         answerOf: receivedAnswer,
         refusal: (error) => failureAnswer(error.code, error.message),
       })
     },
-    signs: () => running?.signs() ?? [],
+    states: () => running?.states() ?? [],
     stop: async () => running?.stop(),
   }
 }

@@ -21,13 +21,13 @@ export type SuspectChildren = { readonly stop: (graceMs: number) => Promise<void
 export type NodeIsolation = Isolation & { readonly start: (deps: ChildrenDeps) => SuspectChildren | undefined }
 
 /** Suspects are looked for so often, beside being told; by an index that is almost always empty. */
-const lookMs = 1_000
+const findSuspectsEveryMs = 1_000
 /** After a child that could not start suspects run in the gateway for so long. */
 const pauseMs = 60_000
 
 export function createIsolation(fork: ForkSuspects | undefined): NodeIsolation {
   let pausedUntil = 0
-  let lookForSuspectsLater = (): void => {}
+  let findSuspectsLater = (): void => {}
   const isForkOffered = (): boolean => fork !== undefined && performance.now() >= pausedUntil
   const pauseIsolation = (): void => {
     pausedUntil = performance.now() + pauseMs
@@ -35,11 +35,11 @@ export function createIsolation(fork: ForkSuspects | undefined): NodeIsolation {
   return {
     from: 1,
     isOffered: isForkOffered,
-    wake: () => lookForSuspectsLater(),
+    wake: () => findSuspectsLater(),
     start(deps) {
       if (fork === undefined) return undefined
       const children = runSuspectChildren({ ...deps, fork, isOffered: isForkOffered, pause: pauseIsolation })
-      lookForSuspectsLater = children.look
+      findSuspectsLater = children.check
       return children
     },
   }
@@ -51,49 +51,49 @@ type SuspectChildrenDeps = ChildrenDeps & {
   readonly pause: () => void
 }
 
-function runSuspectChildren(means: SuspectChildrenDeps): SuspectChildren & { readonly look: () => void } {
+function runSuspectChildren(parts: SuspectChildrenDeps): SuspectChildren & { readonly check: () => void } {
   const children = new Map<SuspectShare, Child>()
   let isStopping = false
-  let looking: Promise<void> | undefined
+  let checking: Promise<void> | undefined
 
   const startSuspectChild = (share: SuspectShare): void => {
-    const child = forkChild(means, share)
+    const child = forkChild(parts, share)
     const ended = child.gone.then(async (isReady) => {
       // Without the database its leases run out by themselves, and count as a crash.
-      await means.suspects.bury(child.holder, isStopping ? 'ended' : 'crashed').catch(() => {})
+      await parts.suspects.bury(child.holder, isStopping ? 'ended' : 'crashed').catch(() => {})
       children.delete(share)
       if (!isReady && !isStopping) {
-        means.log.error('suspects_not_started', { pid: child.process.pid ?? 0 })
-        means.pause()
+        parts.log.error('suspects_not_started', { pid: child.process.pid ?? 0 })
+        parts.pause()
       }
-      means.wake()
-      lookForSuspects()
+      parts.wake()
+      findSuspects()
     })
     children.set(share, { ...child, ended })
   }
   const startNextSuspects = async (): Promise<void> => {
-    if (isStopping || !means.isOffered()) return
-    for (const { crashes } of await means.suspects.find()) {
-      const share = suspectShare(crashes, means.turnPolicy.maxCrashes)
+    if (isStopping || !parts.isOffered()) return
+    for (const { crashes } of await parts.suspects.find()) {
+      const share = suspectShare(crashes, parts.turnPolicy.maxCrashes)
       if (share !== undefined && !children.has(share) && !isStopping) startSuspectChild(share)
     }
   }
-  const lookForSuspects = (): void => {
-    looking ??= startNextSuspects()
+  const findSuspects = (): void => {
+    checking ??= startNextSuspects()
       // The database is away; the next look finds the same.
       .catch(() => {})
       .finally(() => {
-        looking = undefined
+        checking = undefined
       })
   }
-  const timer = setInterval(lookForSuspects, lookMs)
-  lookForSuspects()
+  const timer = setInterval(findSuspects, findSuspectsEveryMs)
+  findSuspects()
   return {
-    look: lookForSuspects,
+    check: findSuspects,
     async stop(graceMs) {
       isStopping = true
       clearInterval(timer)
-      await looking
+      await checking
       await Promise.all([...children.values()].map((child) => stopSuspectChild(child, graceMs)))
     },
   }

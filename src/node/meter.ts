@@ -17,7 +17,7 @@ export function createNodeMeter(): NodeMeter {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const { counter, histogram } = createMetricFactories(registry)
-  const arrivals = counter(
+  const inboundEvents = counter(
     'inbound_events_total',
     'Inbound events by what became of them.',
     'connection',
@@ -38,7 +38,8 @@ export function createNodeMeter(): NodeMeter {
   const toolTimes = histogram('tool_seconds', 'How long tool calls took that ran.', toolSeconds, 'tool')
   const word = createBoundedLabels()
   return {
-    arrived: (connection, outcome, reason) => arrivals.inc({ connection, outcome, reason: word('arrival', reason) }),
+    received: (connection, outcome, reason) =>
+      inboundEvents.inc({ connection, outcome, reason: word('inbound', reason) }),
     committed: (connection, ms) => commits.observe({ connection }, ms / 1000),
     claimed(loop, count) {
       claims.inc({ loop, found: count > 0 ? 'yes' : 'no' })

@@ -25,7 +25,7 @@ export type OpenOptions = {
   readonly failpoint?: Failpoint
   readonly log?: Log
   /** Told to a person who waits for the start. */
-  readonly tell?: (line: string) => void
+  readonly report?: (line: string) => void
 }
 
 /** A connection of PostgreSQL takes some five megabytes once it knows our statements. */
@@ -71,7 +71,7 @@ async function openServerOrEmbedded({
   lockServer,
   failpoint,
   log,
-  tell,
+  report,
 }: OpenOptions): Promise<OpenedDatabase> {
   const hook = failpoint === undefined ? {} : { failpoint }
   if (config.databaseUrl !== undefined) {
@@ -83,7 +83,7 @@ async function openServerOrEmbedded({
   const unlock = await lockDataDir(config.dataDir, lockServer)
   try {
     const { dataDir, postgresSettings: settings } = config
-    const server = await startEmbeddedPostgres({ dataDir, settings, log, tell })
+    const server = await startEmbeddedPostgres({ dataDir, settings, log, report })
     const database = openPostgres({ url: server.url, isShared: false, ...embeddedConnections, ...hook })
     return {
       database,

@@ -48,7 +48,7 @@ type PublicUrlCheckDeps = {
   readonly fetch: typeof fetch
   readonly monotonicMs: () => number
 }
-type Seen = Pick<PublicUrlHealth, 'forwardedBy' | 'host'> & { readonly looksNear: boolean }
+type Seen = Pick<PublicUrlHealth, 'forwardedBy' | 'host'> & { readonly isNearAddress: boolean }
 type Asked = { readonly proof: string; seen: Seen | undefined }
 
 export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }: PublicUrlCheckDeps): PublicUrlCheck {
@@ -120,7 +120,7 @@ async function fetchNonce(
   const said = await readFirstBytes(response)
   if (said === otherProcess) return { state: 'another_gateway' }
   if (said !== asked.proof || asked.seen === undefined) return { state: 'other_server' }
-  const { looksNear: isNear, ...seen } = asked.seen
+  const { isNearAddress: isNear, ...seen } = asked.seen
   return { state: isNear ? 'looks_local' : 'reached', ...seen }
 }
 
@@ -139,5 +139,5 @@ async function readFirstBytes({ body }: Response): Promise<string> {
 function observeRequest(incoming: IncomingMessage, publicUrl: string): Seen {
   const names = Object.keys(incoming.headers).filter(isForwardingHeader).slice(0, maxHeaders)
   const isPassedOn = incoming.headers.host === new URL(publicUrl).host
-  return { looksNear: isFromThisMachine(incoming), forwardedBy: names, host: isPassedOn ? 'passed_on' : 'replaced' }
+  return { isNearAddress: isFromThisMachine(incoming), forwardedBy: names, host: isPassedOn ? 'passed_on' : 'replaced' }
 }

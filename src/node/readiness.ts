@@ -39,19 +39,22 @@ export function probeAfterFailedCommit(store: InboxStore, probe: Probe): InboxSt
   }
 }
 
-type Signs = Pick<
+type HealthSources = Pick<
   ReadinessDeps,
-  'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns' | 'publicUrl'
+  'probe' | 'readHealthSamples' | 'sources' | 'listeners' | 'connectionProbes' | 'modelProbes' | 'publicUrl'
 > & {
   readonly database: Pick<Database, 'faults'>
 }
 
-export function createNodeReadiness({ deps, gateway }: Assembled, { database, ...signs }: Signs): ReadinessDeps {
+export function createNodeReadiness(
+  { deps, gateway }: Assembled,
+  { database, ...HealthSources }: HealthSources,
+): ReadinessDeps {
   return {
-    ...signs,
+    ...HealthSources,
     faults: database.faults,
     isCommitAnswered: deps.committer.isAnswered,
-    loops: () => ({ ...gateway.pumpAges(), leases: deps.leases.ageMs() }),
+    loops: () => ({ ...gateway.workerAges(), leases: deps.leases.ageMs() }),
     slots: gateway.slots,
     ...(deps.room === undefined ? {} : { room: deps.room }),
     connections: gateway.connections.map((each) => each.key),

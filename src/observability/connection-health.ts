@@ -76,19 +76,19 @@ function listenerProblems({ state, code = 'internal', problem }: ListenerHealth)
 }
 
 /** `telegram @my_bot, polling, ok`; or what is wrong, and what to do. */
-export function formatConnectionState(sign: ConnectionProbeState): string {
-  const { connection, summary, state } = sign
+export function formatConnectionState(probe: ConnectionProbeState): string {
+  const { connection, summary, state } = probe
   const name = connection.replace(/\/default$/, '')
   const who = summary === '' ? name : `${name} ${summary}`
-  const worst = worstProblem(sign)
+  const worst = worstProblem(probe)
   if (worst === undefined) return state === 'ok' ? `${who}, ok` : `${who}: no answer yet; see parley connections list`
   const { problem, remedy } = worst
   return `${who}: ${problem}. ${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`
 }
 
 /** A connection that is not known yet has no sample. */
-export function connectionMetrics(signs: readonly ConnectionProbeState[]): readonly MetricFamily[] {
-  const known = signs.filter(({ state }) => state !== 'checking')
+export function connectionMetrics(states: readonly ConnectionProbeState[]): readonly MetricFamily[] {
+  const known = states.filter(({ state }) => state !== 'checking')
   const samples = (isTrue: (state: ConnectionState) => boolean): MetricFamily['samples'] =>
     known.map(({ connection, state }) => ({ labels: { connection }, value: isTrue(state) ? 1 : 0 }))
   return [

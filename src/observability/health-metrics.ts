@@ -11,39 +11,44 @@ const sayCode = /^[\w.:-]{1,80}$/
 
 /** `connections` are shown from the start, with zeros; undefined signs mean that the database did not answer. */
 export function healthMetrics(
-  signs: readonly HealthSample[] | undefined,
+  samples: readonly HealthSample[] | undefined,
   connections: readonly string[],
 ): MetricFamily[] {
   const up: MetricFamily = {
     name: 'parley_database_up',
     help: 'Whether the database answered when this was read; the families from its rows are missing otherwise.',
     type: 'gauge',
-    samples: [{ labels: {}, value: signs === undefined ? 0 : 1 }],
+    samples: [{ labels: {}, value: samples === undefined ? 0 : 1 }],
   }
-  return signs === undefined
+  return samples === undefined
     ? [up]
-    : [up, ...currentCountFamilies(signs, connections), ...endedCountFamilies(signs), ...ageFamilies(signs)]
+    : [up, ...currentCountFamilies(samples, connections), ...endedCountFamilies(samples), ...ageFamilies(samples)]
 }
 
-function currentCountFamilies(signs: readonly HealthSample[], connections: readonly string[]): readonly MetricFamily[] {
+function currentCountFamilies(
+  samples: readonly HealthSample[],
+  connections: readonly string[],
+): readonly MetricFamily[] {
   const countByState = (kind: HealthSample['kind'], states: readonly string[]): readonly MetricSample[] => {
     const zeros = connections.flatMap((connection) =>
       states.map((state) => ({ labels: { connection, state }, value: 0 })),
     )
-    const ours = signs.filter((sign) => sign.kind === kind)
-    return sumByLabels([...zeros, ...ours.map((sign) => ({ labels: stateLabels(sign), value: sign.current }))])
+    const ours = samples.filter((sample) => sample.kind === kind)
+    return sumByLabels([...zeros, ...ours.map((sample) => ({ labels: stateLabels(sample), value: sample.current }))])
   }
   const byConnection = (kind: HealthSample['kind']): readonly MetricSample[] => [
     ...connections.map((connection) => ({ labels: { connection }, value: 0 })),
-    ...signs
-      .filter((sign) => sign.kind === kind)
+    ...samples
+      .filter((sample) => sample.kind === kind)
       .map(({ connection, current: value }) => ({ labels: { connection }, value })),
   ]
   const today = (value: 'current' | 'total'): readonly MetricSample[] =>
-    signs
-      .filter((sign) => sign.kind === 'stranger')
-      .map((sign) => ({ labels: { connection: sign.connection, kind: sign.state }, value: sign[value] }))
-  const timers = signs.filter((sign) => sign.kind === 'timer').map((sign) => ({ labels: {}, value: sign.current }))
+    samples
+      .filter((sample) => sample.kind === 'stranger')
+      .map((sample) => ({ labels: { connection: sample.connection, kind: sample.state }, value: sample[value] }))
+  const timers = samples
+    .filter((sample) => sample.kind === 'timer')
+    .map((sample) => ({ labels: {}, value: sample.current }))
   return [
     gaugeFamily(
       'parley_messages',
@@ -78,17 +83,20 @@ function currentCountFamilies(signs: readonly HealthSample[], connections: reado
 }
 
 /** Never fall, also when retention removes the rows: what a rate can be taken of. */
-function endedCountFamilies(signs: readonly HealthSample[]): readonly MetricFamily[] {
+function endedCountFamilies(samples: readonly HealthSample[]): readonly MetricFamily[] {
   const countEnded = (kind: HealthSample['kind']): readonly MetricSample[] => {
-    const ours = signs.filter((sign) => sign.kind === kind && sign.total > 0)
+    const ours = samples.filter((sample) => sample.kind === kind && sample.total > 0)
     return sumByLabels(
-      ours.map((sign) => ({ labels: { ...stateLabels(sign), reason: labelCode(sign.reason) }, value: sign.total })),
+      ours.map((sample) => ({
+        labels: { ...stateLabels(sample), reason: labelCode(sample.reason) },
+        value: sample.total,
+      })),
     )
   }
-  const crashes = signs
-    .filter((sign) => sign.kind === 'crash')
+  const crashes = samples
+    .filter((sample) => sample.kind === 'crash')
     .map(({ connection, total }) => ({ labels: { connection }, value: total }))
-  const drift = signs.filter((sign) => sign.kind === 'drift').map(driftSample)
+  const drift = samples.filter((sample) => sample.kind === 'drift').map(driftSample)
   return [
     counterFamily(
       'parley_messages_ended_total',
@@ -113,9 +121,9 @@ function endedCountFamilies(signs: readonly HealthSample[]): readonly MetricFami
   ]
 }
 
-function ageFamilies(signs: readonly HealthSample[]): readonly MetricFamily[] {
+function ageFamilies(samples: readonly HealthSample[]): readonly MetricFamily[] {
   const samplesOfKind = (kind: HealthSample['kind'], state?: string) =>
-    signs.filter((sign) => sign.kind === kind && (state === undefined || sign.state === state))
+    samples.filter((sample) => sample.kind === kind && (state === undefined || sample.state === state))
   const oldest = (found: readonly HealthSample[]) => extremeAges(found, 'oldestMs', Math.max)
   const last = (found: readonly HealthSample[]) => extremeAges(found, 'lastMs', Math.min)
   return [
@@ -162,12 +170,12 @@ function ageFamilies(signs: readonly HealthSample[]): readonly MetricFamily[] {
 
 /** One sample per connection that has such an age at all. */
 function extremeAges(
-  signs: readonly HealthSample[],
+  samples: readonly HealthSample[],
   field: 'oldestMs' | 'lastMs',
   pick: (a: number, b: number) => number,
 ): readonly MetricSample[] {
   const found = new Map<string, number>()
-  for (const { connection, [field]: ms } of signs) {
+  for (const { connection, [field]: ms } of samples) {
     if (ms === null) continue
     const before = found.get(connection)
     found.set(connection, before === undefined ? ms : pick(before, ms))

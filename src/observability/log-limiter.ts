@@ -4,8 +4,8 @@ import type { Log, LogFields } from '../contract/index.ts'
 
 /** Log lines that any host on the network can cause, as many as they send requests. */
 const refusals: ReadonlySet<string> = new Set([
-  'arrival_rejected',
-  'arrival_postponed',
+  'request_rejected',
+  'request_postponed',
   'rate_limited',
   'caller_refused',
   'request_failed',
@@ -15,7 +15,13 @@ const minuteMs = 60_000
 /** Connections, reasons and codes come from closed lists; should they ever not, lines without either are enough. */
 const maxKinds = 500
 
-type Kind = { readonly event: string; readonly facts: LogFields; readonly endsAt: number; told: number; untold: number }
+type Kind = {
+  readonly event: string
+  readonly facts: LogFields
+  readonly endsAt: number
+  reported: number
+  unreported: number
+}
 
 type LogLimiterDeps = {
   readonly monotonicMs: () => number
@@ -32,9 +38,9 @@ export type LimitedLog = Log & {
 export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiterDeps): LimitedLog {
   const kinds = new Map<string, Kind>()
   let isDue = false
-  const writeCount = (name: string, { event, facts, untold }: Kind): void => {
+  const writeCount = (name: string, { event, facts, unreported }: Kind): void => {
     kinds.delete(name)
-    if (untold > 0) inner.warn(event, { ...facts, count: untold })
+    if (unreported > 0) inner.warn(event, { ...facts, count: unreported })
   }
   const writeEndedCounts = (): void => {
     isDue = false
@@ -60,14 +66,14 @@ export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiter
       event,
       facts: name === event ? {} : { connection, reason, code },
       endsAt: monotonicMs() + minuteMs,
-      told: 0,
-      untold: 0,
+      reported: 0,
+      unreported: 0,
     }
     kinds.set(name, kind)
-    if (kind.told < perMinute) {
-      kind.told += 1
+    if (kind.reported < perMinute) {
+      kind.reported += 1
       inner.warn(event, facts)
-    } else kind.untold += 1
+    } else kind.unreported += 1
     scheduleCounts()
   }
   const flushCounts = (): void => {

@@ -29,8 +29,8 @@ export type ProbesDeps = {
   readonly publicUrl?: ProbeRequest['publicUrl']
   /** How often a connection that is well is asked about. 0: never, not at the start either. */
   readonly everyMs: number
-  /** What is known so soon after the start is told elsewhere, by `first`, and is not logged too. */
-  readonly toldWithinMs?: number
+  /** What is known so soon after the start is reported by `first`, and is not logged too. */
+  readonly reportWithinMs?: number
   readonly now: () => number
   /** Resolves after so long, or with the signal. Without it: by this machine's clock. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>
@@ -39,7 +39,7 @@ export type ProbesDeps = {
 }
 
 export type RunningProbes = {
-  readonly signs: () => readonly ConnectionProbeState[]
+  readonly states: () => readonly ConnectionProbeState[]
   /** By connection that is asked about: resolves when it is known how it stands. */
   readonly first: ReadonlyMap<string, Promise<ConnectionProbeState>>
   readonly stop: () => Promise<void>
@@ -49,26 +49,27 @@ const timeoutMs = 10_000
 /** What is wrong is perhaps being mended just now: asked again sooner, and then less and less often. */
 const firstAgainMs = 30_000
 /** So often it is looked at what this process itself sees. */
-const lookEveryMs = 5_000
+const checkEveryMs = 5_000
 
 export function runProbes(deps: ProbesDeps): RunningProbes {
   const stopping = new AbortController()
   const results = new Map<string, { readonly result: ProbeResult; readonly at: number }>()
-  const told = new Map<string, ConnectionProbeState>()
-  const toldUntil = deps.now() + (deps.toldWithinMs ?? 0)
+  const reported = new Map<string, ConnectionProbeState>()
+  const reportedUntil = deps.now() + (deps.reportWithinMs ?? 0)
   const isProbed = (each: Probed): boolean => each.probe !== undefined && deps.everyMs > 0
   const updateConnectionHealth = (each: Probed): ConnectionProbeState => {
     const known = results.get(each.key)
-    const sign = toConnectionHealth(
+    const state = toConnectionHealth(
       deps,
       each.key,
       isProbed(each) ? (known ?? 'unknown') : undefined,
-      told.get(each.key),
+      reported.get(each.key),
     )
-    const isToldElsewhere = sign.checkedAt !== undefined && !told.get(each.key)?.checkedAt && deps.now() < toldUntil
-    if (isNews(told.get(each.key), sign) && !isToldElsewhere) tellChange(deps, sign)
-    told.set(each.key, sign)
-    return sign
+    const isReportedByOther =
+      state.checkedAt !== undefined && !reported.get(each.key)?.checkedAt && deps.now() < reportedUntil
+    if (isNews(reported.get(each.key), state) && !isReportedByOther) reportChange(deps, state)
+    reported.set(each.key, state)
+    return state
   }
   for (const each of deps.probed) updateConnectionHealth(each)
   const asked = deps.probed
@@ -77,25 +78,25 @@ export function runProbes(deps: ProbesDeps): RunningProbes {
   const running = asked.map(({ each, known }) =>
     askAgain(deps, each, stopping.signal, (result) => {
       if (result.retryAfterMs === undefined) results.set(each.key, { result, at: deps.now() })
-      const sign = updateConnectionHealth(each)
-      if (sign.state !== 'checking') known.resolve(sign)
+      const state = updateConnectionHealth(each)
+      if (state.state !== 'checking') known.resolve(state)
     }),
   )
-  const looking = lookAgain(deps, stopping.signal, () => void deps.probed.map(updateConnectionHealth))
+  const checking = checkAgain(deps, stopping.signal, () => void deps.probed.map(updateConnectionHealth))
   return {
-    signs: () => deps.probed.map(updateConnectionHealth),
+    states: () => deps.probed.map(updateConnectionHealth),
     first: new Map(asked.map(({ each, known }) => [each.key, known.promise])),
     async stop() {
       stopping.abort()
-      await Promise.all([...running, looking])
+      await Promise.all([...running, checking])
     },
   }
 }
 
-async function lookAgain({ wait = sleep }: ProbesDeps, stop: AbortSignal, look: () => void): Promise<void> {
+async function checkAgain({ wait = sleep }: ProbesDeps, stop: AbortSignal, check: () => void): Promise<void> {
   while (!stop.aborted) {
-    await wait(lookEveryMs, stop)
-    if (!stop.aborted) look()
+    await wait(checkEveryMs, stop)
+    if (!stop.aborted) check()
   }
 }
 
@@ -181,10 +182,10 @@ function toConnectionHealth(
   before: ConnectionProbeState | undefined,
 ): ConnectionProbeState {
   const result = typeof known === 'object' ? known.result : undefined
-  const told = result?.problems ?? []
+  const reported = result?.problems ?? []
   // Where the platform refuses us, our own loops fail for the same reason, and know less of it.
-  const seen = probeState({ problems: told }) === 'failed' ? [] : seenHere(connection)
-  const problems = [...seen, ...told].toSorted(compareByState)
+  const seen = probeState({ problems: reported }) === 'failed' ? [] : seenHere(connection)
+  const problems = [...seen, ...reported].toSorted(compareByState)
   const state = known === 'unknown' && problems.length === 0 ? 'checking' : probeState({ problems })
   const isSame = before?.state === state && before.problems[0]?.reason === problems[0]?.reason
   return {
@@ -208,9 +209,9 @@ function isNews(before: ConnectionProbeState | undefined, now: ConnectionProbeSt
   return before.state !== now.state || before.problems[0]?.reason !== now.problems[0]?.reason
 }
 
-function tellChange({ log, about }: Pick<ProbesDeps, 'log' | 'about'>, sign: ConnectionProbeState): void {
-  const { connection, state } = sign
-  const worst = worstProblem(sign)
+function reportChange({ log, about }: Pick<ProbesDeps, 'log' | 'about'>, probe: ConnectionProbeState): void {
+  const { connection, state } = probe
+  const worst = worstProblem(probe)
   const wrong = worst === undefined ? {} : { reason: worst.reason, problem: `${worst.problem}; ${worst.remedy}` }
   if (about === 'model') {
     if (worst === undefined) log.info('model_checked', { model: connection, state })

@@ -102,7 +102,7 @@ export type ReadinessDeps = {
   /** What keeps failing in real work: accepting messages, taking turns, sending. */
   readonly faults: () => readonly StorageFault[]
   readonly isCommitAnswered: () => boolean
-  readonly readSigns: () => Promise<readonly HealthSample[]>
+  readonly readHealthSamples: () => Promise<readonly HealthSample[]>
   /** Milliseconds since the last round; null: there is no such loop here. */
   readonly loops: () => Readonly<Record<WorkerLoopName | 'leases', number | null>>
   /** What the disk has room for. Absent where nothing is kept on one. */
@@ -111,9 +111,9 @@ export type ReadinessDeps = {
   readonly slots?: () => SlotUse
   readonly connections: readonly string[]
   /** How they stand. Absent where no process stays to look. */
-  readonly connectionSigns?: () => readonly ConnectionProbeState[]
+  readonly connectionProbes?: () => readonly ConnectionProbeState[]
   /** How the models stand with their servers. */
-  readonly modelSigns?: () => readonly ConnectionProbeState[]
+  readonly modelProbes?: () => readonly ConnectionProbeState[]
   readonly sources?: () => readonly SourceHealth[]
   readonly listeners?: () => readonly ListenerHealth[]
   readonly publicUrl?: () => PublicUrlHealth | undefined
@@ -126,9 +126,9 @@ const answerMs = 1_500
 
 export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const startedAt = deps.monotonicMs()
-  const [storage, signs, room] = await Promise.all([
+  const [storage, samples, room] = await Promise.all([
     storageProblems(deps),
-    undefinedOnError(deps.readSigns()),
+    undefinedOnError(deps.readHealthSamples()),
     undefinedOnError(deps.room?.() ?? Promise.resolve(undefined)),
   ])
   const loops = deps.loops()
@@ -137,20 +137,20 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
   const slots = deps.slots?.()
   const publicUrl = deps.publicUrl?.()
-  const stands = deps.connectionSigns?.() ?? []
-  const models = deps.modelSigns?.() ?? []
+  const stands = deps.connectionProbes?.() ?? []
+  const models = deps.modelProbes?.() ?? []
   const lines = deps.connections.map((connection) => ({
-    ...connectionHealth(signs ?? [], connection),
+    ...connectionHealth(samples ?? [], connection),
     ...connectionStanding(stands.find((each) => each.connection === connection)),
   }))
   return {
-    problems: [...storage, ...stalled.map(([loop]) => stalledLoopProblem(loop)), ...slotProblems(slots, signs ?? [])],
+    problems: [...storage, ...stalled.map(([loop]) => stalledLoopProblem(loop)), ...slotProblems(slots, samples ?? [])],
     // Others are answered: a load balancer that took this process away for one account would take all of them away.
     warnings: [
       ...stands.flatMap(connectionWarnings),
       ...models.flatMap(modelWarnings),
       ...roomWarnings(room),
-      ...(signs ?? []).filter(isDayShareSpent).map(daySpentProblem),
+      ...(samples ?? []).filter(isDayShareSpent).map(daySpentProblem),
     ],
     detail: {
       database: { answers: storage.length === 0, ms: Math.round(deps.monotonicMs() - startedAt) },
@@ -173,7 +173,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       ...(listeners.length === 0 ? {} : { listeners }),
       ...(models.length === 0
         ? {}
-        : { models: models.map((sign) => ({ model: sign.connection, ...connectionStanding(sign) })) }),
+        : { models: models.map((sample) => ({ model: sample.connection, ...connectionStanding(sample) })) }),
       ...(publicUrl === undefined ? {} : { publicUrl }),
     },
   }
@@ -210,30 +210,30 @@ async function storageProblems({ isCommitAnswered, probe, faults }: ReadinessDep
       isGatewayError(error) ? error.message : 'check that the database is up and its address is right',
     ],
   )
-  const told = faults().map(
+  const reported = faults().map(
     ({ statement, sqlstate, remedy }) => `[storage] ${statement} failed (${sqlstate || 'no code'}); ${remedy}`,
   )
-  return [...new Set([...found, ...told])].map((remedy) => ({ code: 'storage_unavailable', remedy }))
+  return [...new Set([...found, ...reported])].map((remedy) => ({ code: 'storage_unavailable', remedy }))
 }
 
-function connectionWarnings(sign: ConnectionProbeState): readonly Problem[] {
-  const worst = worstProblem(sign)
+function connectionWarnings(sample: ConnectionProbeState): readonly Problem[] {
+  const worst = worstProblem(sample)
   if (worst === undefined) return []
   const code = worst.state === 'failed' ? 'connection_failed' : 'connection_degraded'
-  return [{ code, connection: sign.connection, remedy: `${worst.problem}; ${worst.remedy}` }]
+  return [{ code, connection: sample.connection, remedy: `${worst.problem}; ${worst.remedy}` }]
 }
 
-function modelWarnings(sign: ConnectionProbeState): readonly Problem[] {
-  const worst = worstProblem(sign)
+function modelWarnings(sample: ConnectionProbeState): readonly Problem[] {
+  const worst = worstProblem(sample)
   if (worst === undefined) return []
-  return [{ code: 'model_failed', remedy: `${sign.connection}: ${worst.problem}; ${worst.remedy}` }]
+  return [{ code: 'model_failed', remedy: `${sample.connection}: ${worst.problem}; ${worst.remedy}` }]
 }
 
 /** Nothing, where this process does not look. */
-function connectionStanding(sign: ConnectionProbeState | undefined): Partial<ConnectionStanding> {
-  if (sign === undefined) return {}
-  const { state, since, checkedAt, summary } = sign
-  const worst = worstProblem(sign)
+function connectionStanding(sample: ConnectionProbeState | undefined): Partial<ConnectionStanding> {
+  if (sample === undefined) return {}
+  const { state, since, checkedAt, summary } = sample
+  const worst = worstProblem(sample)
   return {
     state,
     since,
@@ -252,10 +252,10 @@ function stalledLoopProblem(loop: string): Problem {
 }
 
 /** Red only where something waits: a gateway that is full and has nothing else to do is ready for what comes. */
-function slotProblems(slots: SlotUse | undefined, signs: readonly HealthSample[]): readonly Problem[] {
+function slotProblems(slots: SlotUse | undefined, samples: readonly HealthSample[]): readonly Problem[] {
   if (slots === undefined) return []
   const isDue = ({ kind, state }: HealthSample): boolean => kind === 'lane' && (state === 'due' || state === 'expired')
-  const due = signs.filter(isDue)
+  const due = samples.filter(isDue)
   if (totalStanding(due) === 0) return []
   if (!isStandstill(slots)) return shareProblems(slots, due)
   const [most] = slots.holders
@@ -288,61 +288,61 @@ function slotHealth({ slots, used, fullMs, holders }: SlotUse): SlotHealth {
   }
 }
 
-function connectionHealth(signs: readonly HealthSample[], connection: string): ConnectionHealth {
-  const ours = signs.filter((sign) => sign.connection === connection)
-  const messages = ours.filter((sign) => sign.kind === 'message')
-  const waiting = messages.filter((sign) => sign.state === 'queued')
-  const calls = ours.filter((sign) => sign.kind === 'call')
-  const open = calls.filter((sign) => ['queued', 'sending', 'retry', 'reconciling'].includes(sign.state))
-  const delivered = calls.filter((sign) => sign.state === 'delivered')
+function connectionHealth(samples: readonly HealthSample[], connection: string): ConnectionHealth {
+  const ours = samples.filter((sample) => sample.connection === connection)
+  const messages = ours.filter((sample) => sample.kind === 'message')
+  const waiting = messages.filter((sample) => sample.state === 'queued')
+  const calls = ours.filter((sample) => sample.kind === 'call')
+  const open = calls.filter((sample) => ['queued', 'sending', 'retry', 'reconciling'].includes(sample.state))
+  const delivered = calls.filter((sample) => sample.state === 'delivered')
   return {
     connection,
     lastInboundAge: toSeconds(
       extremeAge(
         Math.min,
-        messages.map((sign) => sign.lastMs),
+        messages.map((sample) => sample.lastMs),
       ),
     ),
     lastOutboundAge: toSeconds(
       extremeAge(
         Math.min,
-        delivered.map((sign) => sign.lastMs),
+        delivered.map((sample) => sample.lastMs),
       ),
     ),
     waiting: totalStanding(waiting),
     oldestWaitingAge: toSeconds(
       extremeAge(
         Math.max,
-        waiting.map((sign) => sign.oldestMs),
+        waiting.map((sample) => sample.oldestMs),
       ),
     ),
     openCalls: totalStanding(open),
     oldestDueCallAge: toSeconds(
       extremeAge(
         Math.max,
-        open.map((sign) => sign.oldestMs),
+        open.map((sample) => sample.oldestMs),
       ),
     ),
   }
 }
 
 /** Milliseconds since the latest message of each connection. */
-export function lastInboundAges(signs: readonly HealthSample[]): ReadonlyMap<string, number | null> {
-  const messages = signs.filter((sign) => sign.kind === 'message')
+export function lastInboundAges(samples: readonly HealthSample[]): ReadonlyMap<string, number | null> {
+  const messages = samples.filter((sample) => sample.kind === 'message')
   const connections = [...new Set(messages.map(({ connection }) => connection))]
   return new Map(
     connections.map((connection) => [
       connection,
       extremeAge(
         Math.min,
-        messages.filter((sign) => sign.connection === connection).map((sign) => sign.lastMs),
+        messages.filter((sample) => sample.connection === connection).map((sample) => sample.lastMs),
       ),
     ]),
   )
 }
 
-function totalStanding(signs: readonly HealthSample[]): number {
-  return signs.reduce((sum, sign) => sum + sign.current, 0)
+function totalStanding(samples: readonly HealthSample[]): number {
+  return samples.reduce((sum, sample) => sum + sample.current, 0)
 }
 
 function extremeAge(pick: (...values: number[]) => number, values: readonly (number | null)[]): number | null {

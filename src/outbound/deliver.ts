@@ -133,7 +133,7 @@ async function dispatchSafely(
     const settleSentCall = (isRepeat: boolean) => deps.outbox.settle(lane, call, settlement, isRepeat)
     const what = { ...sendFacts(lane, call), reason: 'delivery', state: settlement.state }
     if ((await deps.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
-    tellSettled(deps, sendFacts(lane, call), { ...untried, settlement })
+    reportSettled(deps, sendFacts(lane, call), { ...untried, settlement })
     return { go: 'stop', delayMs: settlement.retryInMs }
   }
 }
@@ -175,11 +175,11 @@ async function dispatchCall(
   if (result === 'lease_lost') return { go: 'lost' }
   if (result === 'late') {
     const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }
-    tellSettled(deps, sendFacts(lane, call), { ...tried, settlement })
+    reportSettled(deps, sendFacts(lane, call), { ...tried, settlement })
     return { go: 'stop', delayMs: 0 }
   }
   if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
-  tellSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
+  reportSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
   if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
   return { go: 'stop', delayMs: whole.retryInMs }
 }
@@ -207,9 +207,9 @@ function welcomeCall(
   claimed: OpenCall,
 ): OpenCall | undefined {
   const { to, room } = claimed.call
-  const { appends, tellsInPrivate } = adapter.capabilities
+  const { appends, tellsInPrivate: isPrivateNotice } = adapter.capabilities
   const isRoom = room === 'group' || room === 'channel'
-  if ((isRoom && tellsInPrivate !== true) || appends === true || adapter.expand !== undefined) return undefined
+  if ((isRoom && isPrivateNotice !== true) || appends === true || adapter.expand !== undefined) return undefined
   const said = { thread_id: lane.orderKey, in_reply_to: claimed.id, agent: '', status: 'completed' } as const
   const reply = { ...said, parts: [textPart(deps.welcomeWords)], control: { about: 'access_challenge' } }
   const call = adapter.render(reply, to as JsonObject)[0]?.call
@@ -361,7 +361,7 @@ type SettledTry = {
   readonly tookMs: number | undefined
 }
 
-function tellSettled(
+function reportSettled(
   { log, meter }: { readonly log: Log; readonly meter: Meter },
   facts: LogFields & { readonly connection: string },
   { settlement, outcome, tookMs }: SettledTry,
@@ -369,10 +369,10 @@ function tellSettled(
   const { isFinal, state, reason, retryInMs } = settlement
   const result = sendOutcome(settlement, outcome)
   meter.sent(facts.connection, result, reason ?? '', tookMs)
-  const told = { ...facts, outcome: result, reason, ...(tookMs === undefined ? {} : { ms: Math.round(tookMs) }) }
-  if (!isFinal) log.info('delivery_delayed', { ...told, delayMs: Math.round(retryInMs) })
-  else if (state === 'delivered' || state === 'cancelled') log.info('delivery_ended', told)
-  else log.warn('delivery_failed', { ...told, state })
+  const reported = { ...facts, outcome: result, reason, ...(tookMs === undefined ? {} : { ms: Math.round(tookMs) }) }
+  if (!isFinal) log.info('delivery_delayed', { ...reported, delayMs: Math.round(retryInMs) })
+  else if (state === 'delivered' || state === 'cancelled') log.info('delivery_ended', reported)
+  else log.warn('delivery_failed', { ...reported, state })
 }
 
 function sendFacts(

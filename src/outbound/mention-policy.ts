@@ -17,11 +17,11 @@ export type Mentionable = {
   readonly mayNotify: ReadonlySet<string>
 }
 
-export function mentionable(scene: MentionContext, reply: NormalizedResponse): Mentionable {
+export function mentionable(context: MentionContext, reply: NormalizedResponse): Mentionable {
   // Where a name notifies no person the words are left alone.
-  if (scene.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
-  const isCovered = scene.at.adapter.capabilities.coversNames === true
-  const fateOf = createMentionTreatment(scene)
+  if (context.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
+  const isCovered = context.at.adapter.capabilities.coversNames === true
+  const fateOf = createMentionTreatment(context)
   const mayNotify = new Set<string>()
   const parts = reply.parts.map((part): Part => {
     if (!isKnownPart(part) || part.kind !== 'text') return part

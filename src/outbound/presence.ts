@@ -21,9 +21,9 @@ export function createPresenceService(): PresenceService {
     },
     async rest(maxMs) {
       if (underWay.size === 0) return
-      const { promise: patience, resolve } = Promise.withResolvers<void>()
+      const { promise: timeout, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, maxMs)
-      await Promise.race([Promise.all(underWay), patience])
+      await Promise.race([Promise.all(underWay), timeout])
       clearTimeout(timer)
     },
   }

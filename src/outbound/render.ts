@@ -63,9 +63,9 @@ export async function renderCalls(
   // Ordinal 0 is the live message.
   const first = live === undefined ? 0 : 1
   const rendered: Omit<QueuedCall, 'id' | 'ordinal' | 'clientId' | 'notBefore' | 'expiresAt'>[] = []
-  for (const [place, { purpose, ...said }] of outgoing.entries()) {
+  for (const [index, { purpose, ...said }] of outgoing.entries()) {
     const finishes = purpose === 'message' ? undefined : live?.clientId
-    const calls = await expandCalls(context, await renderBounded(context, said, finishes !== undefined, place))
+    const calls = await expandCalls(context, await renderBounded(context, said, finishes !== undefined, index))
     for (const [part, { call, primary, orderKey, question }] of calls.entries())
       rendered.push({
         call,
@@ -95,7 +95,7 @@ async function renderBounded(
   context: EnqueueContext,
   said: Omit<Outgoing, 'purpose'>,
   hasLive: boolean,
-  place: number,
+  index: number,
 ): Promise<readonly RenderedCall[]> {
   const calls = renderAsking(context, said, hasLive)
   const { appends, maxParts: usual } = context.adapter.capabilities
@@ -106,7 +106,7 @@ async function renderBounded(
       maxParts,
       count: calls.length,
       render: (shorter) => renderReply(context, { ...said, reply: shorter }, hasLive),
-      whole: async () => context.keepWhole?.(textOf(said.reply.parts), place),
+      whole: async () => context.keepWhole?.(textOf(said.reply.parts), index),
     })
   const reply = await cutToLimit(said.reply)
   const { unasked } = said
@@ -137,8 +137,8 @@ function saidAgain({ live, newId, origin }: EnqueueContext, calls: readonly Queu
   const final = calls.find((call) => call.liveReference !== undefined)
   if (final === undefined || live?.againAfterMs === undefined) return []
   const ordinal = calls.length + 1
-  const place = { id: newId(), ordinal, clientId: `${origin}:${ordinal}`, orderKey: `${final.orderKey}:live` }
-  return [{ ...final, ...place, primary: false, purpose: 'assertion', delayMs: live.againAfterMs }]
+  const index = { id: newId(), ordinal, clientId: `${origin}:${ordinal}`, orderKey: `${final.orderKey}:live` }
+  return [{ ...final, ...index, primary: false, purpose: 'assertion', delayMs: live.againAfterMs }]
 }
 
 /** What the database could not say is asked again with the whole turn; anything else is a fault of the reply. */
@@ -239,7 +239,7 @@ function serializeCall(call: JsonObject): string {
 export type WholeReply = { readonly file: KnownPart } | { readonly url: string }
 
 /** Undefined: there is no place for files. */
-type KeepWhole = (text: string, place: number) => Promise<WholeReply | undefined>
+type KeepWhole = (text: string, index: number) => Promise<WholeReply | undefined>
 
 type TextPart = Extract<KnownPart, { kind: 'text' }>
 

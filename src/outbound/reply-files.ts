@@ -24,7 +24,7 @@ import {
 } from '../turns/file-part.ts'
 import type { ReadyTurn } from '../turns/prepare-turn.ts'
 import type { TurnFiles, TurnFilesContext } from '../turns/turn-files.ts'
-import { replyFacts } from '../turns/turn-labels.ts'
+import { replyFields } from '../turns/turn-labels.ts'
 import type { WholeReply } from './render.ts'
 
 /** This gateway has no place for files. */
@@ -40,42 +40,42 @@ export type ReplyFileContext = TurnFilesContext & {
 
 /** The replies of a turn in order, each as it can be stored and sent. */
 export async function keepReplyFiles<Reply extends NormalizedResponse | undefined>(
-  scene: ReplyFileContext,
+  context: ReplyFileContext,
   replies: readonly Reply[],
 ): Promise<readonly Reply[]> {
   const kept: Reply[] = []
   for (const [index, reply] of replies.entries()) {
     if (reply === undefined || !reply.parts.some(isFilePart)) kept.push(reply)
-    else kept.push({ ...reply, parts: await keepParts(scene, reply.parts, index) })
+    else kept.push({ ...reply, parts: await keepParts(context, reply.parts, index) })
   }
   return kept
 }
 
-async function keepParts(scene: ReplyFileContext, parts: readonly Part[], reply: number): Promise<Part[]> {
+async function keepParts(context: ReplyFileContext, parts: readonly Part[], reply: number): Promise<Part[]> {
   const kept: Part[] = []
   for (const [index, part] of parts.entries()) {
-    kept.push(isFilePart(part) ? await keepPart(scene, part, [reply, index]) : part)
+    kept.push(isFilePart(part) ? await keepPart(context, part, [reply, index]) : part)
   }
   const ids = listAttachmentIds(kept)
-  const sessionId = scene.turn.sessionId || null
-  if (ids.length > 0) await scene.attachments.use(ids, { inboxId: null, sessionId })
+  const sessionId = context.turn.sessionId || null
+  if (ids.length > 0) await context.attachments.use(ids, { inboxId: null, sessionId })
   return kept
 }
 
-async function keepPart(scene: ReplyFileContext, part: FilePart, place: readonly number[]): Promise<Part> {
+async function keepPart(context: ReplyFileContext, part: FilePart, index: readonly number[]): Promise<Part> {
   const { bytes_ref: ref, attachment } = part
   if (attachment !== undefined) {
-    const descriptor = await scene.files.find(attachment.id)
-    return descriptor === undefined ? refuseReplyFile(scene, part, 'not_yours') : storedPart(part, descriptor)
+    const descriptor = await context.files.find(attachment.id)
+    return descriptor === undefined ? refuseReplyFile(context, part, 'not_yours') : storedPart(part, descriptor)
   }
   switch (ref.kind) {
     case 'inline':
-      return keepInline(scene, part, ref.data_base64, place)
+      return keepInline(context, part, ref.data_base64, index)
     case 'url':
-      return claimOrLink(scene, part, ref.url)
+      return claimOrLink(context, part, ref.url)
     case 'content_addressed':
     case 'channel':
-      return refuseReplyFile(scene, part, 'no_such_file')
+      return refuseReplyFile(context, part, 'no_such_file')
     default:
       return ref satisfies never
   }
@@ -83,15 +83,15 @@ async function keepPart(scene: ReplyFileContext, part: FilePart, place: readonly
 
 /** The same bytes at the same place of the same turn are the same file, however often the turn is tried. */
 async function keepInline(
-  scene: ReplyFileContext,
+  context: ReplyFileContext,
   part: FilePart,
   data: string,
-  place: readonly number[],
+  index: readonly number[],
 ): Promise<Part> {
-  const { principal, threadId, turn } = scene
-  const id = await deriveAttachmentId(scene.hash, ['out', turn.id, [...place], data])
+  const { principal, threadId, turn } = context
+  const id = await deriveAttachmentId(context.hash, ['out', turn.id, [...index], data])
   const keepReplyFile = async (): Promise<Json> => {
-    const stored = await storeReplyFile(scene, {
+    const stored = await storeReplyFile(context, {
       id,
       body: inlineBody(data),
       ...(part.mime === undefined ? {} : { declaredMime: part.mime }),
@@ -106,7 +106,7 @@ async function keepInline(
     ) as Json
   }
   // The journal gives back the part that was put into it.
-  return (await scene.step('parley/reply-file', keepReplyFile, { effect: false, args: id })) as KnownPart
+  return (await context.step('parley/reply-file', keepReplyFile, { effect: false, args: id })) as KnownPart
 }
 
 /** Of what the step comes to, only an outage may be tried again: the words of the answer are the agent's and are there. */
@@ -127,11 +127,11 @@ async function storeReplyFile(
 }
 
 /** An agent may hand back the handle it was given. Any other address is for people to follow, and nothing is fetched. */
-async function claimOrLink(scene: ReplyFileContext, part: FilePart, url: string): Promise<Part> {
-  const { principal, threadId } = scene
-  const claimed = await scene.attachments.claim(url, { principal, threadId })
+async function claimOrLink(context: ReplyFileContext, part: FilePart, url: string): Promise<Part> {
+  const { principal, threadId } = context
+  const claimed = await context.attachments.claim(url, { principal, threadId })
   if (claimed.kind === 'claimed') return storedPart(part, claimed.descriptor)
-  if (claimed.code !== 'SU_HOST') return refuseReplyFile(scene, part, claimed.code)
+  if (claimed.code !== 'SU_HOST') return refuseReplyFile(context, part, claimed.code)
   const { name, mime } = part
   return { kind: 'link', url, ...(name === undefined ? {} : { title: name }), ...(mime === undefined ? {} : { mime }) }
 }
@@ -156,7 +156,7 @@ export async function keepWholeReply(
   deps: Pick<GatewayDeps, 'attachments' | 'hash' | 'log'>,
   ready: ReadyTurn,
   text: string,
-  place: number,
+  index: number,
 ): Promise<WholeReply | undefined> {
   const { at, turn } = ready
   const { wholeReply } = at.adapter.capabilities
@@ -164,11 +164,11 @@ export async function keepWholeReply(
   if (wholeReply === undefined || principal === null) return undefined
   try {
     const stored = await deps.attachments.store({
-      id: await deriveAttachmentId(deps.hash, ['whole', turn.id, place, text]),
+      id: await deriveAttachmentId(deps.hash, ['whole', turn.id, index, text]),
       body: new Blob([text]).stream(),
       declaredMime: mime,
       name,
-      owner: { principal, threadId: replyFacts(ready).threadId },
+      owner: { principal, threadId: replyFields(ready).threadId },
       origin: { receivedVia: 'agent', nativeId: null },
     })
     if (stored.kind !== 'stored') return undefined

@@ -41,7 +41,7 @@ const untouched: Settlement = {
   maySayOutcome: false,
 }
 
-const arrived = { state: 'delivered', isFinal: true } as const
+const event = { state: 'delivered', isFinal: true } as const
 
 export function settleOutcome(
   call: OpenCall,
@@ -53,7 +53,7 @@ export function settleOutcome(
   const start = { ...untouched, maybeRepeat: call.maybeRepeat }
   switch (outcome.kind) {
     case 'delivered':
-      return { ...start, ...arrived, vendorId: outcome.vendorId ?? null, name: outcome.name ?? null }
+      return { ...start, ...event, vendorId: outcome.vendorId ?? null, name: outcome.name ?? null }
     case 'refused':
       return settleFailed(start, call, 'refused', outcome.reason)
     case 'retry':
@@ -123,7 +123,7 @@ export function settleWithdrawn({ maybeRepeat }: OpenCall): Settlement {
 export function settleEdited(settlement: Settlement): Settlement {
   if (!settlement.isFinal) return settlement
   const reason = settlement.state === 'delivered' ? 'outcome_shown' : 'outcome_not_shown'
-  return { ...settlement, ...arrived, reason, retryInMs: 0, cancelLater: false, inboxReason: null }
+  return { ...settlement, ...event, reason, retryInMs: 0, cancelLater: false, inboxReason: null }
 }
 
 function settleRetry(

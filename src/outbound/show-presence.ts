@@ -20,7 +20,7 @@ export type TurnPresence = {
 const none: TurnPresence = { stop() {}, end() {} }
 
 export function showTurnPresence(
-  { turnPolicy, signs, now }: Pick<GatewayDeps, 'turnPolicy' | 'signs' | 'now'>,
+  { turnPolicy, presence, now }: Pick<GatewayDeps, 'turnPolicy' | 'presence' | 'now'>,
   { at, lane, turn, members }: ReadyTurn,
   { lease, live }: { readonly lease: Lease; readonly live: Pick<LiveMessage, 'isShown'> },
 ): TurnPresence {
@@ -28,9 +28,9 @@ export function showTurnPresence(
   // One after the other: removing a reaction must not overtake adding it.
   let last = Promise.resolve()
   const showPresence = (to: JsonObject, what: PresenceUpdate, about?: PresenceDetails): void => {
-    last = last.then(() => signs.show(at.adapter, to, what, about))
+    last = last.then(() => presence.show(at.adapter, to, what, about))
   }
-  const places = turn.kind === 'messages' ? members.map(({ row }) => row.replyTo) : [lane.replyTo]
+  const addresses = turn.kind === 'messages' ? members.map(({ row }) => row.replyTo) : [lane.replyTo]
   if (turn.kind === 'messages')
     for (const { row, message } of members) {
       const text = textOf(message.parts).slice(0, maxTextLength).toWellFormed()
@@ -39,14 +39,14 @@ export function showTurnPresence(
       showPresence(row.replyTo, 'seen', { text, waitedMs, ...(messageId === undefined ? {} : { messageId }) })
     }
   const timer = repeat(turnPolicy.typingAfterMs, async () => {
-    if (!live.isShown() && lease.isHeld()) await last.then(() => signs.show(at.adapter, lane.replyTo, 'typing'))
+    if (!live.isShown() && lease.isHeld()) await last.then(() => presence.show(at.adapter, lane.replyTo, 'typing'))
   })
   return {
     stop: timer.stop,
     end(outcome) {
       timer.stop()
       last = last.then(timer.idle)
-      for (const to of places) showPresence(to, 'ended', { outcome })
+      for (const to of addresses) showPresence(to, 'ended', { outcome })
     },
   }
 }

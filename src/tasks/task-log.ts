@@ -159,7 +159,7 @@ export interface TaskStore {
   findPush(taskId: string, id: string, owner: TaskOwner): Promise<PushConfig | undefined>
   listPush(taskId: string, owner: TaskOwner): Promise<readonly PushConfig[] | undefined>
   removePush(taskId: string, id: string, owner: TaskOwner): Promise<boolean>
-  toTell(id: string): Promise<TaskRecord | undefined>
+  toReport(id: string): Promise<TaskRecord | undefined>
   receiver(taskId: string, id: string): Promise<PushConfig | undefined>
   disablePush(taskId: string, id: string): Promise<void>
 }

@@ -53,7 +53,7 @@ export function createTaskService(deps: TaskServiceDeps): TaskService {
       const outcome = await store.cancel(id, subject)
       if (outcome === 'cancelled') {
         wake()
-        watchers.tell(id)
+        watchers.report(id)
       }
       return outcome
     },
@@ -67,8 +67,8 @@ export function createTaskService(deps: TaskServiceDeps): TaskService {
       list: (taskId, { subject }) => store.listPush(taskId, subject),
       remove: (taskId, id, { subject }) => store.removePush(taskId, id, subject),
       receiver: store.receiver,
-      async told(taskId) {
-        const found = await store.toTell(taskId)
+      async reported(taskId) {
+        const found = await store.toReport(taskId)
         return found === undefined ? undefined : toTaskSnapshot(found)
       },
       disable: store.disablePush,
@@ -112,7 +112,7 @@ async function* streamTaskEvents(
 ): AsyncGenerator<readonly TaskEvent[]> {
   let place = parseTaskCursor(from.cursor)
   let shown = from.state
-  let isWaitTold = false
+  let isWaitReported = false
   try {
     if (from.isFresh === true) await watcher.wait(pollMs)
     while (place !== undefined && !signal.aborted) {
@@ -124,11 +124,11 @@ async function* streamTaskEvents(
       place = last ?? place
       const isAll = news.lines.length < batchSize
       // States that no turn reached: refused for want of access, or cancelled. And a task that was told, before it has a turn, that it waits.
-      const isTold: boolean = news.state === 'submitted' && news.said !== null && !isWaitTold
-      const isNews = isAll && (news.state !== shown || isTold)
+      const isReported: boolean = news.state === 'submitted' && news.said !== null && !isWaitReported
+      const isNews = isAll && (news.state !== shown || isReported)
       const reached = isNews ? stateChangeEvents(news, last?.runId ?? '', formatTaskCursor(place)) : []
       if (reached.length > 0) shown = news.state
-      isWaitTold ||= isTold && isAll
+      isWaitReported ||= isReported && isAll
       if (events.length + reached.length > 0) yield [...events, ...reached]
       if (isAll && isFinalState(news.state)) return
       if (isAll) await watcher.wait(pollMs)
@@ -165,15 +165,15 @@ async function awaitTaskAtRest(
   const until = monotonicMs() + timeoutMs
   const watcher = watchers.join(id, true)
   try {
-    let told = isFresh ? await watcher.wait(Math.min(pollMs, timeoutMs)) : undefined
+    let reported = isFresh ? await watcher.wait(Math.min(pollMs, timeoutMs)) : undefined
     for (;;) {
       // Where it rests, only its owner moves it on: what the commit told of it needs no second reading.
-      const isEnd = told !== undefined && isAtRest(told.task.state) && told.task.owner === owner
-      const found = isEnd ? told : await store.dossier(id, owner)
+      const isEnd = reported !== undefined && isAtRest(reported.task.state) && reported.task.owner === owner
+      const found = isEnd ? reported : await store.dossier(id, owner)
       if (found === undefined) return undefined
       const leftMs = until - monotonicMs()
       if (isAtRest(found.task.state) || leftMs <= 0 || signal?.aborted === true) return toTaskSnapshot(found)
-      told = await watcher.wait(Math.min(pollMs, leftMs))
+      reported = await watcher.wait(Math.min(pollMs, leftMs))
     }
   } finally {
     watcher.leave()
@@ -198,9 +198,9 @@ export type TaskWatchers = {
   /** `isForEnd`: waits for its end, and is given it. */
   readonly join: (taskId: string, isForEnd?: boolean) => TaskWatcher
   /** Something of it was committed. `task`: as it stood right after that. */
-  readonly tell: (taskId: string, task?: TaskRecord) => void
+  readonly report: (taskId: string, task?: TaskRecord) => void
   /** Something of it was committed that is no end. */
-  readonly tellProgress: (taskId: string) => void
+  readonly reportProgress: (taskId: string) => void
   /** A caller waits for its end, so that the commit returns it. */
   readonly isAwaited: (taskId: string) => boolean
 }
@@ -210,33 +210,33 @@ type Present = { readonly isForEnd: boolean; readonly wake: (task?: TaskRecord) 
 export function createTaskWatchers(): TaskWatchers {
   const present = new Map<string, Set<Present>>()
   return {
-    tell(taskId, task) {
+    report(taskId, task) {
       for (const { wake } of present.get(taskId) ?? []) wake(task)
     },
-    tellProgress(taskId) {
+    reportProgress(taskId) {
       for (const { isForEnd, wake } of present.get(taskId) ?? []) if (!isForEnd) wake()
     },
     isAwaited: (taskId) => [...(present.get(taskId) ?? [])].some(({ isForEnd }) => isForEnd),
     join(taskId, isForEnd = false) {
-      let isTold = false
-      let told: TaskRecord | undefined
-      let onTold: (() => void) | undefined
+      let isReported = false
+      let reported: TaskRecord | undefined
+      let onReported: (() => void) | undefined
       const wakeWatcher = (task?: TaskRecord): void => {
-        isTold = true
+        isReported = true
         // Told twice, only the later counts: it may have moved on since.
-        told = task
-        onTold?.()
+        reported = task
+        onReported?.()
       }
       const self = { isForEnd, wake: wakeWatcher }
       const others = present.get(taskId) ?? new Set()
       present.set(taskId, others.add(self))
       return {
         async wait(ms) {
-          if (!isTold) await sleepUntilWoken(ms, (wakeUp) => (onTold = wakeUp))
-          const task = told
-          onTold = undefined
-          isTold = false
-          told = undefined
+          if (!isReported) await sleepUntilWoken(ms, (wakeUp) => (onReported = wakeUp))
+          const task = reported
+          onReported = undefined
+          isReported = false
+          reported = undefined
           return task
         },
         leave() {

@@ -19,7 +19,7 @@ export const noTasks: TaskService = {
     list: async () => undefined,
     remove: async () => false,
     receiver: async () => undefined,
-    told: async () => undefined,
+    reported: async () => undefined,
     disable: async () => {},
   },
 }

@@ -6,7 +6,7 @@ export const idleDoor: ServeContext = {
   receivedAt: '2026-11-17T12:00:00.000Z',
   take: () => Promise.reject(new Error('nothing was to be taken in')),
   receive: async () => ({ kind: 'rejected', reason: 'missing_credential', trace: 'trace' }),
-  turnAway: () => 'trace',
+  logRejection: () => 'trace',
   fail: () => 'trace',
   keepOpen: () => {},
 }

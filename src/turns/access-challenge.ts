@@ -17,7 +17,7 @@ import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { emptyEnd, renderOutgoing } from './end-turn.ts'
 import type { Admission } from './plan-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { askSenderName, replyFacts } from './turn-labels.ts'
+import { askSenderName, replyFields } from './turn-labels.ts'
 
 const pairingDays = 7
 
@@ -35,9 +35,9 @@ export async function endAccessChallengeTurn(deps: GatewayDeps, ready: ReadyTurn
       const words = accessDeniedNotice(admission.reason, admission.subject)
       const calls = await noticeCalls(deps, ready, row, words)
       const end = { leadState: 'refused', leadReason: admission.reason, taskState: 'rejected' } as const
-      const told =
+      const reported =
         row.taskId === null || words === undefined ? undefined : refusedNotice(ready, words, admission.reason)
-      return { ...emptyEnd(ready), ...end, response: told ?? null, calls, ground }
+      return { ...emptyEnd(ready), ...end, response: reported ?? null, calls, ground }
     }
     case 'held':
       return { ...(await heldEnd(deps, ready, row, admission)), ground }
@@ -94,9 +94,9 @@ function newPairing(
   deps: Pick<GatewayDeps, 'newId' | 'fillRandom'>,
   at: GatewayConnection,
   { pairing, pairedWith, subject, evidence }: Extract<Admission, { kind: 'held' }>,
-  told: string,
+  reported: string,
 ): NewPairing {
-  const name = cleanName(told).slice(0, 100)
+  const name = cleanName(reported).slice(0, 100)
   return {
     id: deps.newId(),
     knownId: pairing?.id ?? null,
@@ -111,15 +111,15 @@ function newPairing(
 }
 
 function notice(ready: ReadyTurn, words: Sentence): NormalizedResponse | undefined {
-  const reply = completeReply(words, replyFacts(ready))
+  const reply = completeReply(words, replyFields(ready))
   return reply === undefined ? undefined : { ...reply, control: { about: 'access_challenge' } }
 }
 
 /** The agent that passed it on must be able to tell its own caller why a chain of agents ended here. */
 function refusedNotice(ready: ReadyTurn, words: Sentence, reason: string): NormalizedResponse | undefined {
-  const told = notice(ready, words)
-  if (told === undefined || !reason.startsWith('gw:')) return told
-  return { ...told, error: { code: reason, message: words, retryable: false } }
+  const reported = notice(ready, words)
+  if (reported === undefined || !reason.startsWith('gw:')) return reported
+  return { ...reported, error: { code: reason, message: words, retryable: false } }
 }
 
 async function noticeCalls(

@@ -28,7 +28,7 @@ type RoomDeps = AdmissionDeps & Pick<GatewayDeps, 'people' | 'log'>
 type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'> & { readonly conversationId?: string }
 
 /** In one conversation a stranger is told once an hour at most, and only so many strangers are told at all. */
-const maxToldAll = 20
+const maxNotified = 20
 /** What one stranger may have waiting for a pairing. */
 const maxHeld = 20
 
@@ -43,8 +43,8 @@ export async function admissions(
   for (const row of lane.messages) {
     const allowed = await admitOrHold(deps, at, withHeld(row, held), lane)
     const { principal } = allowed.kind === 'admitted' ? allowed : { principal: undefined }
-    const unheeded = principal === undefined ? undefined : refuseUnaddressed(deps, at, row, { takesPart, principal })
-    const admission = unheeded ?? allowed
+    const notAnswered = principal === undefined ? undefined : refuseUnaddressed(deps, at, row, { takesPart, principal })
+    const admission = notAnswered ?? allowed
     decided.set(row.id, admission)
     takesPart ||= admission.kind === 'admitted' && row.event === 'new'
     const id = admission.kind === 'held' ? admission.pairing?.id : undefined
@@ -83,7 +83,7 @@ export async function admitOrHold(
   if (room.kind === 'free') return admission
   if (room.isNews)
     deps.log.warn('pairings_full', { connection: at.key, trace: row.traceId, reason: room.group ?? 'connection' })
-  return { subject, accessRule, evidence, kind: 'refused', reason: 'pairings_full', mustTell: false }
+  return { subject, accessRule, evidence, kind: 'refused', reason: 'pairings_full', mustNotify: false }
 }
 
 /** Among whom a stranger waits, and how many of them may. */
@@ -101,8 +101,8 @@ export async function admit(
   row: WaitingMessage,
   agent: string,
 ): Promise<Admission> {
-  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
-  const decision = await deps.access.decide(row.message.sender, scene)
+  const context = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
+  const decision = await deps.access.decide(row.message.sender, context)
   const ground = toAccessBasis(decision)
   switch (decision.kind) {
     case 'refused':
@@ -115,7 +115,7 @@ export async function admit(
       if (isForOtherAgent(decision.evidence, agent)) return refuseAdmission(at, row, ground, 'wrong_agent')
       const fault = await admitChain(deps, row.message, { agent, inboxId: row.id })
       if (fault !== undefined) return refuseAdmission(at, row, ground, fault)
-      const speaker = speakerFields(person, row, scene)
+      const speaker = speakerFields(person, row, context)
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker }
     }
   }
@@ -128,8 +128,8 @@ export async function acceptedRule(
   message: NormalizedMessage,
   agent: string,
 ): Promise<boolean> {
-  const scene = createAccessContext(deps, at, { message, agent, stored: noStoredAccess })
-  const decision = await deps.access.decide(message.sender, scene)
+  const context = createAccessContext(deps, at, { message, agent, stored: noStoredAccess })
+  const decision = await deps.access.decide(message.sender, context)
   return decision.kind === 'admitted' && decision.rule !== 'public'
 }
 
@@ -139,8 +139,8 @@ async function resolvePerson(
   { message, access }: WaitingMessage,
   by: { readonly agent: string; readonly evidence: IdentityEvidence },
 ): Promise<ResolvedPrincipal | undefined> {
-  const place = { connector: connection.id, provider: adapter.channel, workspace: connection.tenant }
-  return deps.principals.resolve(message.sender, { ...place, ...by, links: access.links })
+  const origin = { connector: connection.id, provider: adapter.channel, workspace: connection.tenant }
+  return deps.principals.resolve(message.sender, { ...origin, ...by, links: access.links })
 }
 
 /** Who acts in a run for which no sender was admitted just now. Undefined: no person. */
@@ -150,17 +150,17 @@ export async function resolveSpeaker(
   row: WaitingMessage,
   agent: string,
 ): Promise<Fields | undefined> {
-  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
-  const decision = await deps.access.decide(row.message.sender, scene)
+  const context = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
+  const decision = await deps.access.decide(row.message.sender, context)
   if (decision.kind !== 'admitted') return undefined
   const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
-  return person === undefined ? undefined : speakerFields(person, row, scene)
+  return person === undefined ? undefined : speakerFields(person, row, context)
 }
 
 /** With what authority a sender acts: the execution principal and the role a grant gives it. */
-function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMessage, scene: AccessContext): Fields {
+function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMessage, context: AccessContext): Fields {
   const caller = message.channel?.caller
-  const role = strongestRole(message.sender, scene)
+  const role = strongestRole(message.sender, context)
   return { ...principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
 }
 
@@ -179,17 +179,17 @@ export async function resolveAuthority(
   row: WaitingMessage,
   agent: string,
 ): Promise<Authority> {
-  const scene = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
+  const context = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
   const { sender } = row.message
   // A command that is tried again may come from a sender who lost access meanwhile.
-  const decision = await deps.access.decide(sender, scene)
+  const decision = await deps.access.decide(sender, context)
   if (decision.kind !== 'admitted') return { isOperator: false, adminGrants: [], role: null, assurance: null }
-  const role = strongestRole(sender, scene)
+  const role = strongestRole(sender, context)
   return {
     isOperator: role === 'operator' || role === 'admin',
     role,
     assurance: decision.evidence.assurance,
-    adminGrants: roleGrants(sender, scene).filter((grant) => grant.role === 'admin'),
+    adminGrants: roleGrants(sender, context).filter((grant) => grant.role === 'admin'),
   }
 }
 
@@ -226,7 +226,7 @@ function shownEvidence({ issuer, method, assurance }: IdentityEvidence): JsonObj
 function refuseAdmission(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, reason: string): Admission {
   // Where a request waits for its answer the code is the answer.
   const hasWords = accessDeniedNotice(reason, ground.subject) !== undefined
-  return { ...ground, kind: 'refused', reason, mustTell: hasWords && !isWatched(at) && mayTell(row) }
+  return { ...ground, kind: 'refused', reason, mustNotify: hasWords && !isWatched(at) && mayNotify(row) }
 }
 
 /** Nothing is proven because what came along to prove it was not believed: that is the reason to be told. */
@@ -236,18 +236,18 @@ function refusalReason(reason: string, { message }: WaitingMessage): string {
 
 function holdForPairing(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, agent: string): Admission {
   const pairing = row.access.pairings.find((each) => each.agent === agent) ?? null
-  const refuseQuietly = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustTell: false })
+  const refuseQuietly = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustNotify: false })
   // A press is no message: nothing of it is kept for later, and the press alone is answered.
   if (row.obligation === 'click')
-    return { ...ground, kind: 'refused', reason: 'decision_not_allowed', mustTell: ground.subject !== null }
+    return { ...ground, kind: 'refused', reason: 'decision_not_allowed', mustNotify: ground.subject !== null }
   // A deletion is always kept: without it a message that was taken back would be answered.
   if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refuseQuietly('too_many_held')
-  if (pairing === null && !mayTell(row)) return refuseQuietly('not_paired')
-  return { ...ground, kind: 'held', pairing, pairedWith: agent, mustTell: needsCode(at, row, pairing) }
+  if (pairing === null && !mayNotify(row)) return refuseQuietly('not_paired')
+  return { ...ground, kind: 'held', pairing, pairedWith: agent, mustNotify: needsCode(at, row, pairing) }
 }
 
 function needsCode(at: GatewayConnection, row: WaitingMessage, pairing: OpenPairing | null): boolean {
-  return row.event === 'new' && (pairing === null || isWatched(at) || mayTell(row))
+  return row.event === 'new' && (pairing === null || isWatched(at) || mayNotify(row))
 }
 
 /** Each request there is answered, and only the one who made it hears the answer. */
@@ -256,8 +256,8 @@ export function isWatched({ adapter }: Pick<GatewayConnection, 'adapter'>): bool
 }
 
 /** Said to a sender who addressed us: not into a room of which we only see ambient context, and not over and over. */
-export function mayTell({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
-  return isSaidToUs(message) && access.told === 0 && access.toldAll < maxToldAll
+export function mayNotify({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
+  return isSaidToUs(message) && access.told === 0 && access.toldAll < maxNotified
 }
 
 function isSaidToUs({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {

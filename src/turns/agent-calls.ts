@@ -52,18 +52,18 @@ type Asker = {
   readonly chain: AgentChain | undefined
   readonly path: readonly string[]
   /** Before the names of its steps, in the journal of the turn. */
-  readonly place: string
+  readonly stepPrefix: string
   /** What those it asked keep of remote agents, in this turn. */
   readonly kept: Envelope[]
 }
 
 /** For the agent that the messages of a turn are for. */
-export function createTurnAgentCalls(scene: AgentCallContext, context: Context): AgentCalls {
-  return createAgentCalls(scene, { context, chain: scene.chain.place, path: [context.agent], place: '', kept: [] })
+export function createTurnAgentCalls(call: AgentCallContext, context: Context): AgentCalls {
+  return createAgentCalls(call, { context, chain: call.chain.link, path: [context.agent], stepPrefix: '', kept: [] })
 }
 
-function createAgentCalls(scene: AgentCallContext, asker: Asker): AgentCalls {
-  const { agents } = scene.deps
+function createAgentCalls(call: AgentCallContext, asker: Asker): AgentCalls {
+  const { agents } = call.deps
   const calls = new Map<string, number>()
   const mayAsk = listCallableAgents(agents, asker.context.agent)
   const next = nextAgentChain(asker.chain)
@@ -71,7 +71,7 @@ function createAgentCalls(scene: AgentCallContext, asker: Asker): AgentCalls {
     cue: chainCue(asker.chain),
     list: () =>
       next.ok
-        ? mayAsk.filter(({ slug }) => !asker.path.includes(slug)).map((agent) => describeCallableAgent(scene, agent))
+        ? mayAsk.filter(({ slug }) => !asker.path.includes(slug)).map((agent) => describeCallableAgent(call, agent))
         : [],
     async call(slug, given, options = {}) {
       const parts = typeof given === 'string' ? [textPart(given)] : given.parts
@@ -80,18 +80,18 @@ function createAgentCalls(scene: AgentCallContext, asker: Asker): AgentCalls {
       const use = (calls.get(what) ?? 0) + 1
       calls.set(what, use)
       try {
-        const sibling = mayAsk.find((agent) => agent.slug === slug)
-        if (sibling === undefined)
+        const callee = mayAsk.find((agent) => agent.slug === slug)
+        if (callee === undefined)
           throw agentCallDenied(slug, 'agent_unknown', 'there is no such agent to ask from here')
         if (isInChain(asker.path, slug))
           throw agentCallDenied(slug, 'gw:agent_loop', 'it is waiting for this very answer')
         if (!next.ok)
           throw agentCallDenied(slug, next.code, 'the chain of agents is at its end; answer with what you have')
-        const hash = await scene.deps.hash(what)
+        const hash = await call.deps.hash(what)
         const prefix = `${slug}:${hash.slice(0, 16)}${use === 1 ? '' : `#${use}`}/`
-        return await runCalledAgent(scene, asker, { sibling, parts, prefix, chain: next.chain, options })
+        return await runCalledAgent(call, asker, { callee, parts, prefix, chain: next.chain, options })
       } catch (error) {
-        tellRefusal(asker, slug, error)
+        emitRefusal(asker, slug, error)
         throw error
       }
     },
@@ -99,13 +99,13 @@ function createAgentCalls(scene: AgentCallContext, asker: Asker): AgentCalls {
 }
 
 /** A refusal inside the called agent's own call was told there. */
-function tellRefusal({ context }: Asker, slug: string, error: unknown): void {
+function emitRefusal({ context }: Asker, slug: string, error: unknown): void {
   if (!isGatewayError(error, 'agent_call_denied') || error.details['agent'] !== slug) return
   context.emit('agent_call_denied', { agent: slug, reason: error.details['reason'] })
 }
 
 type Asked = {
-  readonly sibling: Agent
+  readonly callee: Agent
   readonly parts: readonly Part[]
   /** Before the names of its steps; the same in every try of the turn. */
   readonly prefix: string
@@ -114,58 +114,58 @@ type Asked = {
 }
 
 async function runCalledAgent(
-  scene: AgentCallContext,
+  call: AgentCallContext,
   asker: Asker,
   asked: Asked,
 ): Promise<NormalizedResponse | undefined> {
-  const { sibling, prefix, chain } = asked
-  const message = createAgentCallMessage(scene.ready, {
-    agent: sibling.slug,
+  const { callee, prefix, chain } = asked
+  const message = createAgentCallMessage(call.ready, {
+    agent: callee.slug,
     parts: asked.parts,
     chain,
     key: prefix,
-    now: scene.deps.now(),
+    now: call.deps.now(),
   })
-  const who = await admitAgentCall(scene, sibling, message)
+  const who = await admitAgentCall(call, callee, message)
   const { emit } = asker.context
-  emit('agent_call_started', { agent: sibling.slug, hop: chain.hop, max_hops: chain.max_hops })
-  const facts = { threadId: message.thread_id, inReplyTo: message.id, agent: sibling.slug }
-  const waits = createAgentCallPauses(sibling.slug, scene.questions)
-  const told: Told = { said: [], lines: [], usage: {} }
+  emit('agent_call_started', { agent: callee.slug, hop: chain.hop, max_hops: chain.max_hops })
+  const facts = { threadId: message.thread_id, inReplyTo: message.id, agent: callee.slug }
+  const waits = createAgentCallPauses(callee.slug, call.questions)
+  const output: CalleeOutput = { said: [], lines: [], usage: {} }
   const kept: Envelope[] = []
-  const path = [...asker.path, sibling.slug]
+  const path = [...asker.path, callee.slug]
   const calleeContext = (prefix: string, settles?: string): AgentContext => {
-    const own = createCalleeContext(scene, asker, {
+    const own = createCalleeContext(call, asker, {
       ...asked,
       prefix,
       message,
       who,
       facts,
-      told,
+      output,
       pause: waits.pause(settles),
     })
-    const place = `${asker.place}${prefix}`
-    return { ...own, agents: createAgentCalls(scene, { context: own, chain, path, place, kept }) }
+    const stepPrefix = `${asker.stepPrefix}${prefix}`
+    return { ...own, agents: createAgentCalls(call, { context: own, chain, path, stepPrefix, kept }) }
   }
-  let reply = completeReply(await sibling.run(message, calleeContext(prefix)), facts)
+  let reply = completeReply(await callee.run(message, calleeContext(prefix)), facts)
   // A decision is found where it was asked for, and the agent that was asked goes on from there as an agent of its own would in a later turn.
   for (let part = 1; ; part += 1) {
-    const wanted = nextWanted(scene, waits)
+    const wanted = nextWanted(call, waits)
     if (wanted === undefined) break
-    const key = `${asker.place}${prefix}~${part}`
-    const decided = scene.questions.decided(key)
-    if (decided === undefined) throw scene.questions.ask(key, wanted.wish, wanted.asked)
+    const key = `${asker.stepPrefix}${prefix}~${part}`
+    const decided = call.questions.decided(key)
+    if (decided === undefined) throw call.questions.ask(key, wanted.wish, wanted.asked)
     // What it does now has names of its own: the same call once more is another call.
     const context = calleeContext(`${prefix}~${part}/`, decided.id)
-    told.lines.push(...earlierCallMessages(reply, context, message.received_at))
-    const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...told.lines]
+    output.lines.push(...earlierCallMessages(reply, context, message.received_at))
+    const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...output.lines]
     const history = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
     const signal = decisionSignal(decided, wanted, context)
-    reply = completeReply(await sibling.onSignal?.(signal, { ...context, transcript, history }), facts)
+    reply = completeReply(await callee.onSignal?.(signal, { ...context, transcript, history }), facts)
   }
-  scene.onUsage(told.usage)
-  emit('agent_call_answered', { agent: sibling.slug, status: reply?.status ?? 'silent' })
-  return withExtras(reply, told.said, facts)
+  call.onUsage(output.usage)
+  emit('agent_call_answered', { agent: callee.slug, status: reply?.status ?? 'silent' })
+  return withExtras(reply, output.said, facts)
 }
 
 /** Whatever it made of it: what stopped it, or those it asked, stops its caller as well. */
@@ -197,21 +197,21 @@ function decisionSignal(
 }
 
 /** The output of an agent that was asked, while it runs. */
-type Told = { readonly said: Part[]; readonly lines: Envelope[]; usage: JsonObject }
+type CalleeOutput = { readonly said: Part[]; readonly lines: Envelope[]; usage: JsonObject }
 
 type Given = Asked & {
   readonly message: NormalizedMessage
   readonly who: AgentContext['who']
   readonly facts: Parameters<typeof completeReply>[1]
-  readonly told: Told
+  readonly output: CalleeOutput
   readonly pause: AgentContext['pause']
 }
 
 /** Its own where it acts, its caller's where it is bound, nothing of any memory. */
-function createCalleeContext(scene: AgentCallContext, { context, kept }: Asker, given: Given): Context {
-  const { sibling, prefix, message, chain, told } = given
-  const { slug } = sibling
-  const { deps } = scene
+function createCalleeContext(call: AgentCallContext, { context, kept }: Asker, given: Given): Context {
+  const { callee, prefix, message, chain, output } = given
+  const { slug } = callee
+  const { deps } = call
   const budgets = given.options.within ?? context.budgets
   return {
     ...context,
@@ -236,25 +236,25 @@ function createCalleeContext(scene: AgentCallContext, { context, kept }: Asker, 
       throw agentCallDenied(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
     },
     // It speaks to the agent that asked it, and to no one else.
-    send: (reply) => void told.said.push(...(completeReply(reply, given.facts)?.parts ?? [])),
+    send: (reply) => void output.said.push(...(completeReply(reply, given.facts)?.parts ?? [])),
     show: () => {},
     emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
     report: (error, source = { source: 'agent' }) => context.report(error, { agent: slug, ...source }),
     hear: async () => undefined,
     // What it used before a decision is part of what it used after it.
     finish: (result) => {
-      told.usage = runEnd(result, undefined).usage
+      output.usage = runEnd(result, undefined).usage
     },
     record(lines) {
       const remote = lines.filter(isRemoteTaskLine)
       kept.push(...remote)
       context.record(remote)
-      told.lines.push(...lines.filter((line) => !isRemoteTaskLine(line)))
+      output.lines.push(...lines.filter((line) => !isRemoteTaskLine(line)))
     },
-    elsewhere: remoteCallerForAgent(deps, context.elsewhere, {
+    remoteCaller: remoteCallerForAgent(deps, context.remoteCaller, {
       agent: slug,
-      chain: { ...scene.chain, place: chain },
-      root: scene.ready.turn.id,
+      chain: { ...call.chain, link: chain },
+      root: call.ready.turn.id,
     }),
     pause: given.pause,
     ...(budgets === undefined ? {} : { budgets }),
@@ -266,29 +266,29 @@ function createCalleeContext(scene: AgentCallContext, { context, kept }: Asker, 
  * who they are to this agent.
  */
 async function admitAgentCall(
-  scene: AgentCallContext,
-  sibling: Agent,
+  call: AgentCallContext,
+  callee: Agent,
   message: NormalizedMessage,
 ): Promise<AgentContext['who']> {
-  const { deps, ready } = scene
+  const { deps, ready } = call
   const row = ready.members.at(-1)?.row
   if (row === undefined) {
     // There is no sender: a timer or a decision woke the asker. What admits by evidence cannot admit now; nor can it be told
     // for which agent a token was made.
     const isByToken = ready.turn.principal?.startsWith('gw:token/') === true
-    if (sibling.access !== undefined || isByToken)
-      throw agentCallDenied(sibling.slug, 'no_evidence', 'there is no sender whom it could let in')
+    if (callee.access !== undefined || isByToken)
+      throw agentCallDenied(callee.slug, 'no_evidence', 'there is no sender whom it could let in')
     return {}
   }
   const spoken = { ...row, message }
-  const decision = await admit(deps, ready.at, spoken, sibling.slug)
+  const decision = await admit(deps, ready.at, spoken, callee.slug)
   if (decision.kind === 'admitted') return decision.speaker
   const reason = decision.kind === 'refused' ? decision.reason : 'not_paired'
-  throw agentCallDenied(sibling.slug, reason, 'it does not answer this person')
+  throw agentCallDenied(callee.slug, reason, 'it does not answer this person')
 }
 
 function listCallableAgents(agents: GatewayDeps['agents'], slug: string): readonly Agent[] {
-  const named = agents.get(slug)?.siblings
+  const named = agents.get(slug)?.agentCalls
   return [...agents.values()].filter((agent) => agent.slug !== slug && (named?.includes(agent.slug) ?? true))
 }
 
@@ -358,9 +358,9 @@ function quiet(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<
     client_data: _data,
     tool_result: _result,
     target_id: _target,
-    ...place
+    ...rest
   } = channel
-  return { ...place, mentions: [] }
+  return { ...rest, mentions: [] }
 }
 
 // Pauses of an agent that was asked: an approval is asked of the person at the top of the chain, anything else cannot be waited

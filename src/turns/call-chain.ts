@@ -7,7 +7,7 @@ import type { ReadyTurn } from './prepare-turn.ts'
 export type TurnChain = {
   /** What the last agent said about itself; absent where a person began. */
   readonly caller?: CallerContext
-  readonly place?: AgentChain
+  readonly link?: AgentChain
 }
 
 /** Beside what an agent puts there itself: no key of its own begins like this. */
@@ -17,16 +17,16 @@ export function createTurnChain(ready: ReadyTurn, carried: TurnChain | undefined
   const lead = ready.members.at(-1)?.message
   if (lead === undefined) return carried ?? {}
   const caller = lead.channel?.caller
-  const place = lead.recipient_capabilities.agent_chain
-  return { ...(caller === undefined ? {} : { caller }), ...(place === undefined ? {} : { place }) }
+  const link = lead.recipient_capabilities.agent_chain
+  return { ...(caller === undefined ? {} : { caller }), ...(link === undefined ? {} : { link }) }
 }
 
 /** For what is stored: unchanged at the top of a chain. */
-export function payloadWithChain(payload: JsonObject, { caller, place }: TurnChain): JsonObject {
-  if (place === undefined && (caller === undefined || caller.chain_depth === 0)) return payload
+export function payloadWithChain(payload: JsonObject, { caller, link }: TurnChain): JsonObject {
+  if (link === undefined && (caller === undefined || caller.chain_depth === 0)) return payload
   return {
     ...payload,
-    [key]: { ...(caller === undefined ? {} : { caller }), ...(place === undefined ? {} : { place }) },
+    [key]: { ...(caller === undefined ? {} : { caller }), ...(link === undefined ? {} : { link }) },
   }
 }
 
@@ -38,13 +38,13 @@ export function carriedChain(payload: JsonObject): {
   const { [key]: carried, ...rest } = payload
   if (typeof carried !== 'object' || carried === null || Array.isArray(carried))
     return { chain: undefined, rest: payload }
-  const { caller, place } = carried as Fields
+  const { caller, place: link } = carried as Fields
   const read = callerContextSchema.safeParse(caller)
   return {
     chain: {
       ...(read.success ? { caller: read.data } : {}),
       // Written above, from a message that was checked.
-      ...(place === undefined ? {} : { place: place as AgentChain }),
+      ...(link === undefined ? {} : { link: link as AgentChain }),
     },
     rest,
   }

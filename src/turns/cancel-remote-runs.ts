@@ -18,23 +18,23 @@ export type CancelRemoteContext = {
 }
 
 /** A remote agent that cannot be told changes nothing about the stop. */
-export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: CancelRemoteContext): Promise<void> {
+export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, context: CancelRemoteContext): Promise<void> {
   const { turn, lane, journalTurn } = ready
   const calls = listUnfinishedCalls(await deps.journal.remoteSteps(journalTurn))
-  const signal = AbortSignal.any([scene.signal, AbortSignal.timeout(patienceMs)])
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
   await Promise.all(
     calls.map(async ({ prefix, opened, asked }) => {
       const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
       if (agent?.cancelRemote === undefined) return
-      const standing = { agent: agent.slug, chain: scene.chain, root: turn.id }
-      const { fetch, guarded, next } = createRemoteAgentCaller(deps, scene.lease, standing)
+      const position = { agent: agent.slug, chain: context.chain, root: turn.id }
+      const { fetch, guarded, next } = createRemoteAgentCaller(deps, context.lease, position)
       const hop = await next()
       const access = { fetch, guarded, headers: hop.ok ? hop.headers : {}, signal }
-      const isTold = await agent.cancelRemote({ opened, asked }, access).then(
+      const isReported = await agent.cancelRemote({ opened, asked }, access).then(
         () => true,
         () => false,
       )
-      scene.control.recorder.emit('remote_cancelled', { told: isTold })
+      context.control.recorder.emit('remote_cancelled', { reported: isReported })
     }),
   )
 }

@@ -117,17 +117,17 @@ async function answerDecision({
   write,
   by,
   isClick,
-}: ChatCommandContext): Promise<Told> {
+}: ChatCommandContext): Promise<Reported> {
   if (glance === undefined) return noApprovalNotice(undefined)
   const { conversationId } = glance
   const { pendingActions: actions, audit } = deps
   const needsCode = at.adapter.capabilities.needsDecisionCode === true
   const isShown = isClick && at.adapter.capabilities.editsPressed === true
   const ids = { tenant: turn.tenant, conversationId, turnId: turn.id }
-  const scene = { actions, audit, ...ids, principal, isOperator, role, assurance, needsCode, write, by, isShown }
-  const told = await decideByCommand(scene, command)
-  deps.bells.turns.ring()
-  return told
+  const context = { actions, audit, ...ids, principal, isOperator, role, assurance, needsCode, write, by, isShown }
+  const reported = await decideByCommand(context, command)
+  deps.wakeups.turns.notify()
+  return reported
 }
 
 type ApprovalContext = {
@@ -148,29 +148,29 @@ type ApprovalContext = {
   readonly turnId: string
 }
 
-async function decideByCommand(scene: ApprovalContext, { name, args }: ControlCommand): Promise<Told> {
+async function decideByCommand(context: ApprovalContext, { name, args }: ControlCommand): Promise<Reported> {
   const status = decisions[name] ?? 'rejected'
   const [, code, rest = ''] = argsPattern.exec(args) ?? []
-  const scope = { tenant: scene.tenant, owner: null, conversationId: scene.conversationId }
-  const found = await scene.actions.find(scope, { code: code?.toLowerCase() ?? null, origin: scene.turnId })
-  const action = found.find((each) => each.resolution_metadata['origin'] === scene.turnId) ?? found[0]
+  const scope = { tenant: context.tenant, owner: null, conversationId: context.conversationId }
+  const found = await context.actions.find(scope, { code: code?.toLowerCase() ?? null, origin: context.turnId })
+  const action = found.find((each) => each.resolution_metadata['origin'] === context.turnId) ?? found[0]
   if (action === undefined) return noApprovalNotice(code)
-  if (code === undefined && scene.needsCode) return approvalCodeNotice(choices(scene, name, found))
-  if (found.length > 1 && action.status === 'pending') return chooseApprovalNotice(choices(scene, name, found))
+  if (code === undefined && context.needsCode) return approvalCodeNotice(choices(context, name, found))
+  if (found.length > 1 && action.status === 'pending') return chooseApprovalNotice(choices(context, name, found))
   const reason = rest.trim().slice(0, 200)
-  const verdict = {
+  const outcome = {
     status,
     hash: action.hash,
-    origin: scene.turnId,
+    origin: context.turnId,
     ...(reason === '' ? {} : { reason }),
-    ...(scene.by === undefined ? {} : { by: scene.by }),
-    ...(scene.isShown ? { isShown: true as const } : {}),
+    ...(context.by === undefined ? {} : { by: context.by }),
+    ...(context.isShown ? { isShown: true as const } : {}),
   }
-  const { principal, isOperator, role, assurance } = scene
+  const { principal, isOperator, role, assurance } = context
   const resolver = { name: principal, isOperator, isInChat: true, role, assurance, scope }
-  const resolution = await scene.actions.resolve(action.action_id, verdict, resolver)
-  if (resolution.kind === 'refused') await noteRefusal(scene, action, resolution.reason, status)
-  return resolutionSentence(resolution, scene.isShown ? (scene.by ?? null) : null)
+  const resolution = await context.actions.resolve(action.action_id, outcome, resolver)
+  if (resolution.kind === 'refused') await noteRefusal(context, action, resolution.reason, status)
+  return resolutionSentence(resolution, context.isShown ? (context.by ?? null) : null)
 }
 
 /** What was decided is written down with the decision; an attempt that came to nothing, here. */
@@ -184,16 +184,16 @@ async function noteRefusal(
   await audit.record({ ...attempt, subject: principal, agent: agent ?? undefined, conversationId })
 }
 
-function noApprovalNotice(code: string | undefined): Told {
+function noApprovalNotice(code: string | undefined): Reported {
   const says = code === undefined ? say('approval.none_waits') : say('approval.none_has_code', { code })
   return { says, decision: 'not_found' }
 }
 
-function chooseApprovalNotice(lines: readonly string[]): Told {
+function chooseApprovalNotice(lines: readonly string[]): Reported {
   return { says: joinSentences([say('approval.several_wait'), ...lines]), decision: 'unclear' }
 }
 
-function approvalCodeNotice(lines: readonly string[]): Told {
+function approvalCodeNotice(lines: readonly string[]): Reported {
   return { says: joinSentences([say('approval.code_needed'), ...lines]), decision: 'unclear' }
 }
 
@@ -247,7 +247,7 @@ async function answerPair({ deps, command, principal, adminGrants, write }: Chat
   if (pairing === undefined || grant === undefined) return unknownPairingNotice(code)
   const by = { name: principal, subject: principal }
   const decision = await pairings.approve(code, by, grant.agent ?? undefined)
-  deps.bells.turns.ring()
+  deps.wakeups.turns.notify()
   return pairingDecisionNotice(code, decision, principal)
 }
 
@@ -284,18 +284,18 @@ export const consentKeywords: Readonly<Record<ConsentOperation, string>> = {
   escalate_to_human: 'handover',
 }
 
-async function answerConsent(scene: ChatCommandContext): Promise<Sentence> {
-  const { deps, command, principal, at, agent, turn } = scene
+async function answerConsent(context: ChatCommandContext): Promise<Sentence> {
+  const { deps, command, principal, at, agent, turn } = context
   if (at.adapter.capabilities.isInteractive !== true || principal === '') return say('consent.no_person')
   const [verb = '', operation = ''] = command.args.trim().toLowerCase().split(/\s+/)
-  if (verb === '') return consentListNotice(scene)
+  if (verb === '') return consentListNotice(context)
   const isAllowed = { allow: true, withdraw: false }[verb]
   const known = consentOperations.find((each) => each === operation || consentKeywords[each] === operation)
-  if (isAllowed === undefined || known === undefined) return consentUsageNotice(scene)
+  if (isAllowed === undefined || known === undefined) return consentUsageNotice(context)
   const word = { id: turn.id, operation: known, isAllowed, principal, connection: at.key, agent }
   await deps.consents.recordWord(word)
-  const told = say(isAllowed ? 'consent.agreed' : 'consent.withdrawn', { meaning: say(`consent.${known}`) })
-  return joinSentences([told, ...consequence(known, isAllowed, scene)], ' ')
+  const reported = say(isAllowed ? 'consent.agreed' : 'consent.withdrawn', { meaning: say(`consent.${known}`) })
+  return joinSentences([reported, ...consequence(known, isAllowed, context)], ' ')
 }
 
 function consequence(operation: ConsentOperation, isAllowed: boolean, { at, write }: ChatCommandContext): Sentence[] {
@@ -307,8 +307,8 @@ function consequence(operation: ConsentOperation, isAllowed: boolean, { at, writ
   return [isAllowed ? say('consent.from_next_session', { command: write('new') }) : say('consent.erased')]
 }
 
-async function consentListNotice(scene: ChatCommandContext): Promise<Sentence> {
-  const { deps, principal, at, agent } = scene
+async function consentListNotice(context: ChatCommandContext): Promise<Sentence> {
+  const { deps, principal, at, agent } = context
   const asked = { ...createConsentContext(at, agent), consent: await deps.consents.given(principal) }
   const lines = consentOperations.map((operation) => {
     const { allowed, reason } = deps.consent(operation, asked)
@@ -317,7 +317,7 @@ async function consentListNotice(scene: ChatCommandContext): Promise<Sentence> {
     if (reason !== 'operator_grant') return line
     return `${line} ${say('consent.operator_grant', { reason: at.transcriptBasis ?? '' })}`
   })
-  return joinSentences([say('consent.list'), ...lines, '', consentUsageNotice(scene)])
+  return joinSentences([say('consent.list'), ...lines, '', consentUsageNotice(context)])
 }
 
 function consentUsageNotice({ write }: ChatCommandContext): Sentence {
@@ -351,9 +351,9 @@ export function isControl(message: Pick<NormalizedMessage, 'channel' | 'parts'>)
   return parseKnownCommand(message) !== undefined
 }
 
-export async function answerCommand(scene: ChatCommandContext): Promise<Sentence | Told> {
+export async function answerCommand(context: ChatCommandContext): Promise<Sentence | Reported> {
   const known: Readonly<Record<string, Command>> = commands
-  return (known[scene.command.name] ?? answerHelp)(scene)
+  return (known[context.command.name] ?? answerHelp)(context)
 }
 
 /** The agent's own words, then what works whatever the agent is. */
@@ -395,10 +395,10 @@ type ChatCommandContext = {
 }
 
 /** What it is for stands in the catalogue (`help.stop`). */
-type Command = (scene: ChatCommandContext) => Promise<Sentence | Told> | Sentence | Told
+type Command = (context: ChatCommandContext) => Promise<Sentence | Reported> | Sentence | Reported
 
 /** Words about a decision, which one, and about what if something was decided. */
-export type Told = {
+export type Reported = {
   readonly says: Sentence
   readonly decision: NonNullable<ControlFacts['decision']>
   readonly actionId?: string

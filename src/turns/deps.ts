@@ -66,8 +66,8 @@ export type GatewayConnection = {
   /** All agents answer here; `connection.agent` where no agent is addressed. */
   readonly isShared: boolean
   readonly adapter: Adapter
-  /** What its platform says about places that take nothing from us any more. */
-  readonly notePlace: (change: RoomStatusChange, subject: string | null) => Promise<void>
+  /** what its platform says about rooms that take nothing from us any more. */
+  readonly noteRoomStatus: (change: RoomStatusChange, subject: string | null) => Promise<void>
   /** Where inbound events are kept as they came; absent where nothing holds bytes. */
   readonly originals?: RawBlobs
   /** What its callers asked for and come back to. */
@@ -77,7 +77,7 @@ export type GatewayConnection = {
   /** Into how many messages a reply is split at most; without it: as the channel has it. */
   readonly replyParts?: number
   readonly mentionHumans: MentionHumans
-  readonly attention: ReplyPolicy
+  readonly replyPolicy: ReplyPolicy
   /** The operator's legal basis for keeping transcripts, if there is one. */
   readonly transcriptBasis?: string
 }
@@ -176,7 +176,7 @@ export type GatewayDeps = {
   readonly validation: Extract<ValidationScope, { from: 'adapter' }>
   /** The clients that watch a task in this process. */
   readonly watchers: TaskWatchers
-  readonly bells: {
+  readonly wakeups: {
     readonly turns: Wakeup
     readonly sends: Wakeup
     readonly ends: Wakeup
@@ -201,7 +201,7 @@ export type GatewayDeps = {
   readonly secretValues?: readonly string[]
   readonly meter: Meter
   readonly notify: Observer
-  readonly signs: PresenceService
+  readonly presence: PresenceService
   /** Absent where MCP servers cannot be reached. */
   readonly toolServers?: ToolServers
   readonly failpoint?: (name: string) => void | Promise<void>

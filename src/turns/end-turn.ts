@@ -17,7 +17,7 @@ import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { appendedEvents, naturalEnd, taskStateAfterRun } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
-import { getRunId, replyFacts } from './turn-labels.ts'
+import { getRunId, replyFields } from './turn-labels.ts'
 
 type Line = TurnEnd['envelopes'][number]
 
@@ -33,12 +33,12 @@ export async function answeredEnd(
   const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
   if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
   const participants = [...result.participants, ...ready.members.map((member) => senderToParticipant(member.message))]
-  const scene = { agents: deps.agents, at: ready.at, participants }
+  const context = { agents: deps.agents, at: ready.at, participants }
   // What is stored is what was said; only what leaves is made safe.
   const safe = outgoing.map(({ reply, purpose }) => ({
-    ...mentionable(scene, reply),
+    ...mentionable(context, reply),
     purpose,
-    ...withUnaskedReply(scene, reply, result.actions),
+    ...withUnaskedReply(context, reply, result.actions),
   }))
   const toSay = result.reply === undefined ? [...safe, ...left(ready)] : safe
   const calls = await renderOutgoing(deps, endingLive(ready, result), toSay)
@@ -53,7 +53,7 @@ export async function answeredEnd(
     ...emptyEnd(ready),
     ...(isAnswered ? answered : isReplied ? replied : { ...silent, leadReason: result.silentBecause ?? 'silent' }),
     response: result.reply ?? null,
-    envelopes: [...heard(ready), ...[...result.lines, ...said].map((envelope) => ({ inboxId: null, envelope }))],
+    envelopes: [...memberLines(ready), ...[...result.lines, ...said].map((envelope) => ({ inboxId: null, envelope }))],
     calls,
     timers: result.timers,
     run: result.run,
@@ -91,7 +91,7 @@ function askingAgain(ready: ReadyTurn, result: RunResult): RunResult {
   const words = resendNotice(ready.members.flatMap(({ row }) => row.message.left_out ?? []))
   if (words === undefined) return result
   const { reply } = result
-  const asked = completeReply(words, replyFacts(ready))
+  const asked = completeReply(words, replyFields(ready))
   return { ...result, reply: reply === undefined ? asked : { ...reply, parts: [...reply.parts, textPart(words)] } }
 }
 
@@ -116,29 +116,29 @@ function endingLive(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTu
 
 /** Decided questions are not asked: what else the reply says is kept ready. */
 function withUnaskedReply(
-  scene: MentionContext,
+  context: MentionContext,
   reply: Outgoing['reply'],
   actions: RunResult['actions'],
 ): Pick<Outgoing, 'unasked'> {
   const unasked = withoutQuestions(
     reply,
     actions.map(({ action }) => readPendingAction(action)),
-    scene.at.adapter.capabilities.commandForm,
+    context.at.adapter.capabilities.commandForm,
   )
-  return unasked === undefined ? {} : { unasked: { ...unasked, reply: mentionable(scene, unasked.reply).reply } }
+  return unasked === undefined ? {} : { unasked: { ...unasked, reply: mentionable(context, unasked.reply).reply } }
 }
 
 /** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */
 function left(ready: ReadyTurn): readonly Outgoing[] {
   if (ready.live === undefined) return []
-  const reply = completeReply(ready.live.text || say('run.unanswered'), replyFacts(ready))
+  const reply = completeReply(ready.live.text || say('run.unanswered'), replyFields(ready))
   return reply === undefined ? [] : [{ reply, purpose: 'notice' }]
 }
 
 /** A dead turn commits its apology together with its state. */
 export async function deadEnd(deps: GatewayDeps, given: ReadyTurn, reason: string): Promise<TurnEnd> {
   const ready = withJoined(given)
-  const reply = apology(replyFacts(ready), reason, ready.turn.id, ready.steps.account())
+  const reply = apology(replyFields(ready), reason, ready.turn.id, ready.steps.account())
   const calls = await apologyCalls(deps, ready, reply)
   const at = new Date(deps.now()).toISOString()
   const said: Envelope = {
@@ -152,7 +152,7 @@ export async function deadEnd(deps: GatewayDeps, given: ReadyTurn, reason: strin
     response: reply,
     leadState: 'dead',
     leadReason: reason,
-    envelopes: [...heard(ready), { inboxId: null, envelope: said }],
+    envelopes: [...memberLines(ready), { inboxId: null, envelope: said }],
     calls,
     run: { ...naturalEnd, status: 'failed', stopReason: reason },
     events: [
@@ -228,7 +228,7 @@ function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): nu
   return Math.round(Math.max(firstMs, grown, Math.min(asked, maxAskedDelayMs)))
 }
 
-function heard(ready: ReadyTurn): readonly Line[] {
+function memberLines(ready: ReadyTurn): readonly Line[] {
   return ready.members.flatMap(({ row, message, edits }) => [
     { inboxId: row.id, envelope: userEnvelope(message, { runId: getRunId(ready) }) },
     ...edits.map((edit) => ({
@@ -279,7 +279,7 @@ export function renderOutgoing(
     to: lane.replyTo,
     live: ready.live,
     maxParts: at.replyParts,
-    keepWhole: (text: string, place: number) => keepWholeReply(deps, ready, text, place),
+    keepWhole: (text: string, index: number) => keepWholeReply(deps, ready, text, index),
   }
   return renderCalls(context, outgoing)
 }

@@ -42,7 +42,7 @@ type Growing = {
 export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): LiveMessage {
   const { live } = ready.at.adapter
   if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
-  const { promise: ended, resolve: tellEnd } = Promise.withResolvers<void>()
+  const { promise: ended, resolve: reportLiveEnd } = Promise.withResolvers<void>()
   const state: Growing = {
     live,
     lease,
@@ -58,12 +58,12 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
   let ending: Promise<LiveEnd | undefined> | undefined
   const finishGrowingMessage = async (): Promise<LiveEnd | undefined> => {
     state.over.abort()
-    state.words.ring()
-    tellEnd()
+    state.words.notify()
+    reportLiveEnd()
     // An adapter that does not keep its own time must not keep the final reply either.
-    const patience = new AbortController()
-    await Promise.race([following, sleep(ready.at.adapter.capabilities.callTimeoutMs * 1.5, patience.signal)])
-    patience.abort()
+    const timeout = new AbortController()
+    await Promise.race([following, sleep(ready.at.adapter.capabilities.callTimeoutMs * 1.5, timeout.signal)])
+    timeout.abort()
     return state.mayBeOpen ? deps.results.store(undefined, () => createLiveEnd(deps, ready, state.text)) : undefined
   }
   return {
@@ -71,7 +71,7 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
       if (state.over.signal.aborted || state.text.length >= maxTextLength) return
       state.text += delta
       following ??= followLiveText(deps, ready, state).catch(() => deps.log.warn('live_failed', liveLogFacts(ready)))
-      state.words.ring()
+      state.words.notify()
     },
     isShown: () => state.isShown,
     words: () => state.text,
@@ -146,11 +146,11 @@ async function openRow(
   const opened = await deps.live.open(lane, row)
   if (opened === 'lease_lost') return undefined
   state.shown = opened === 'opened' ? opening : unknownWords
-  deps.bells.sends.ring()
+  deps.wakeups.sends.notify()
   while (!state.over.signal.aborted) {
     const found = await deps.live.find(turn.id)
     if (found === undefined || found.isSettled) return found?.reference ?? undefined
-    await Promise.race([deps.bells.live.wait(deps.turnPolicy.pollMs), state.ended])
+    await Promise.race([deps.wakeups.live.wait(deps.turnPolicy.pollMs), state.ended])
   }
   return undefined
 }

@@ -9,7 +9,7 @@ import { renderCalls } from '../outbound/render.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Admission } from './plan-turn.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
-import { tellProgress } from './run-end.ts'
+import { reportProgress } from './run-end.ts'
 import type { RunRecorder } from './run-log.ts'
 import { ownersMessages } from './steer.ts'
 
@@ -22,7 +22,7 @@ const receiptKeys = {
 /** More of a burst are not marked one by one. */
 const maxReceipts = 3
 const receiptEveryMs = 2_000
-/** Behind the calls that the arrival of a message made. */
+/** Behind the calls that accepting a message made. */
 const firstOrdinal = 1_000
 
 /**
@@ -35,19 +35,19 @@ export function createReceipts(
   ready: ReadyTurn,
   how: { readonly busy: 'queue' | 'steer'; readonly isMarking: boolean; readonly emit: RunRecorder['emit'] },
 ): () => void {
-  const told = new Set<string>()
-  let isRotationTold = false
+  const reported = new Set<string>()
+  let isRotationNotified = false
   let notBefore = 0
   const { notice, text, own } = receiptKeys[how.busy]
   const acknowledge = async (): Promise<void> => {
     const { waiting, messages, decided } = await ownersMessages(deps, ready)
-    const rotation = isRotationTold ? undefined : messages.find((row) => isAdmittedRotation(deps, row, decided))
-    const fresh = how.isMarking ? waiting.filter(({ id }) => !told.has(id)).slice(0, maxReceipts - told.size) : []
-    if (fresh.length > 0 && told.size === 0) how.emit('notice', { notice, text: say(text) })
+    const rotation = isRotationNotified ? undefined : messages.find((row) => isAdmittedRotation(deps, row, decided))
+    const fresh = how.isMarking ? waiting.filter(({ id }) => !reported.has(id)).slice(0, maxReceipts - reported.size) : []
+    if (fresh.length > 0 && reported.size === 0) how.emit('notice', { notice, text: say(text) })
     for (const { id, replyTo, message } of fresh) {
-      told.add(id)
+      reported.add(id)
       const messageId = message.channel?.external_message_id ?? undefined
-      void deps.signs.show(ready.at.adapter, replyTo, 'waiting', messageId === undefined ? {} : { messageId })
+      void deps.presence.show(ready.at.adapter, replyTo, 'waiting', messageId === undefined ? {} : { messageId })
     }
     const inTasks = fresh.filter((row) => row.taskId !== null && row !== rotation)
     if (rotation === undefined && inTasks.length === 0) return
@@ -55,12 +55,12 @@ export function createReceipts(
       ...(rotation === undefined ? [] : [waitNotice(deps, ready, rotation, say('session.starts_after'))]),
       ...inTasks.map((row) => waitNotice(deps, ready, row, say(own))),
     ])
-    if ((await deps.live.tellWaiting(ready.lane, ready.turn.id, notices)) > 0) deps.bells.sends.ring()
-    for (const { taskId } of notices) if (taskId !== null) deps.watchers.tellProgress(taskId)
-    isRotationTold ||= rotation !== undefined
+    if ((await deps.live.tellWaiting(ready.lane, ready.turn.id, notices)) > 0) deps.wakeups.sends.notify()
+    for (const { taskId } of notices) if (taskId !== null) deps.watchers.reportProgress(taskId)
+    isRotationNotified ||= rotation !== undefined
   }
   return () => {
-    const isDone = isRotationTold && (!how.isMarking || told.size >= maxReceipts)
+    const isDone = isRotationNotified && (!how.isMarking || reported.size >= maxReceipts)
     if (isDone || deps.monotonicMs() < notBefore) return
     notBefore = deps.monotonicMs() + receiptEveryMs
     // The next round asks again.
@@ -91,8 +91,8 @@ async function waitNotice(
     parts: [textPart(text)],
   }
   if (at.adapter.capabilities.appends === true) return { inboxId: id, taskId, said, calls: [] }
-  const place = { adapter: at.adapter, newId: deps.newId, origin: id, orderKey: lane.conversationId, to: replyTo }
-  const calls = await renderCalls(place, [{ reply: said, purpose: 'notice' }])
+  const origin = { adapter: at.adapter, newId: deps.newId, origin: id, orderKey: lane.conversationId, to: replyTo }
+  const calls = await renderCalls(origin, [{ reply: said, purpose: 'notice' }])
   return {
     inboxId: id,
     taskId,
@@ -104,24 +104,24 @@ async function waitNotice(
   }
 }
 
-type Scene = Pick<ReadyTurn, 'at' | 'lane' | 'turn'>
+type NoticeTurn = Pick<ReadyTurn, 'at' | 'lane' | 'turn'>
 
 /**
  * The model, or what else the agent needs, is away. The message is the turn's live one: its row is written under the fence of the lane,
  * so that a turn which is taken over says it no second time, and the answer takes its place.
  */
-export async function tellStillTrying(deps: GatewayDeps, { at, lane, turn }: Scene): Promise<void> {
+export async function sendStillTrying(deps: GatewayDeps, { at, lane, turn }: NoticeTurn): Promise<void> {
   if (turn.kind !== 'messages' && turn.kind !== 'signal') return
   try {
     const text = say('run.waiting')
     const event: JsonObject = { type: 'notice', metadata: { notice: 'still_trying', text } }
     await deps.runs.append(lane, turn.id, turn.attempt, [{ key: 'notice:still_trying', event }])
-    deps.bells.events.ring()
-    tellProgress(deps, { turn })
+    deps.wakeups.events.notify()
+    reportProgress(deps, { turn })
     const call = at.adapter.live?.open(lane.replyTo, text)
     if (call === undefined) return
     const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
-    if ((await deps.live.open(lane, row)) === 'opened') deps.bells.sends.ring()
+    if ((await deps.live.open(lane, row)) === 'opened') deps.wakeups.sends.notify()
   } catch {
     // The turn waits for its model either way.
     deps.log.warn('live_failed', { connection: lane.connection, trace: turn.traceId, turn: turn.id })

@@ -27,9 +27,9 @@ const pageLines = 500
 
 export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Stores): SessionTakeover {
   const findCurrentRoom = async (sessionId: string): Promise<SessionRoom> => {
-    const place = await desk.place(sessionId)
-    if (place === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
-    return place
+    const room = await desk.place(sessionId)
+    if (room === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
+    return room
   }
   const speak = async (
     sessionId: string,
@@ -37,10 +37,10 @@ export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Sto
     from: OperatorMessage['from'],
     to: OperatorMessage['to'],
   ): Promise<void> => {
-    const place = await findCurrentRoom(sessionId)
-    const spoken = await renderOperatorMessage(deps, place, text)
-    if (!(await desk.speak(sessionId, { ...spoken, from, to }))) throw takeoverConflict(place, from)
-    deps.bells.sends.ring()
+    const room = await findCurrentRoom(sessionId)
+    const spoken = await renderOperatorMessage(deps, room, text)
+    if (!(await desk.speak(sessionId, { ...spoken, from, to }))) throw takeoverConflict(room, from)
+    deps.wakeups.sends.notify()
   }
   return {
     async exportTranscript(sessionId, actor) {
@@ -56,7 +56,7 @@ export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Sto
     },
     async giveBack(sessionId) {
       await speak(sessionId, say('session.given_back'), 'operator', 'active')
-      deps.bells.turns.ring()
+      deps.wakeups.turns.notify()
     },
     say: (sessionId, text) => speak(sessionId, text, 'operator', 'operator'),
   }
@@ -66,13 +66,13 @@ type Act = { readonly sessionId: string; readonly actor: string; readonly action
 
 async function requireConsent(
   deps: GatewayDeps,
-  place: SessionRoom,
+  room: SessionRoom,
   operation: ConsentOperation,
   { sessionId, actor, action }: Act,
 ): Promise<void> {
   const consent = { [operation]: await deps.consents.isAgreedIn(sessionId, operation) }
   const decision = deps.consent(operation, {
-    ...createConsentContext(findRoomConnection(deps, place), place.agent),
+    ...createConsentContext(findRoomConnection(deps, room), room.agent),
     consent,
   })
   await deps.consents.recordDecision({ id: deps.newId(), sessionId, decision, action, actor })
@@ -86,27 +86,27 @@ async function requireConsent(
 
 async function renderOperatorMessage(
   deps: GatewayDeps,
-  place: SessionRoom,
+  room: SessionRoom,
   text: string,
 ): Promise<Omit<OperatorMessage, 'from' | 'to'>> {
-  const at = findRoomConnection(deps, place)
+  const at = findRoomConnection(deps, room)
   if (at === undefined)
-    throw new GatewayError('conflict', `connection "${place.connection}" is not configured here; add it to speak there`)
+    throw new GatewayError('conflict', `connection "${room.connection}" is not configured here; add it to speak there`)
   const turnId = deps.newId()
   const response: NormalizedResponse = {
-    thread_id: place.conversationId,
+    thread_id: room.conversationId,
     in_reply_to: turnId,
-    agent: place.agent,
+    agent: room.agent,
     status: 'completed',
     parts: [textPart(text)],
   }
   const own = { adapter: at.adapter, maxParts: at.replyParts }
-  const context = { ...own, newId: deps.newId, origin: turnId, orderKey: place.conversationId }
-  const calls = await renderCalls({ ...context, to: place.replyTo }, [{ reply: response, purpose: 'reply' }])
+  const context = { ...own, newId: deps.newId, origin: turnId, orderKey: room.conversationId }
+  const calls = await renderCalls({ ...context, to: room.replyTo }, [{ reply: response, purpose: 'reply' }])
   return {
     turnId,
     traceId: newTraceId(deps),
-    envelope: operatorMessageEnvelope(deps, place, at, response, turnId),
+    envelope: operatorMessageEnvelope(deps, room, at, response, turnId),
     response,
     calls,
   }

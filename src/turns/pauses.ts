@@ -61,7 +61,7 @@ export type AgentCallQuestions = {
 export type TurnPauses = {
   readonly pause: Pauses
   readonly collect: () => CollectedPauses
-  readonly siblings: AgentCallQuestions
+  readonly agentCalls: AgentCallQuestions
   /** The question that stopped the run, and all that is left of the turn then: the rest is made when it is run again. */
   readonly stoppedFor: () => Promise<{ readonly asked: AskedApproval; readonly waits: CollectedPauses } | undefined>
 }
@@ -71,7 +71,7 @@ export function createPauses(
   ready: ReadyTurn,
   { runId, threadId, inReplyTo, ends, chain, rerun, isRerun }: PauseFacts,
 ): TurnPauses {
-  const scene = { deps, ready, runId }
+  const context = { deps, ready, runId }
   const actions: Draft<NewPendingAction>[] = []
   const requests: Draft<NewToolRequest>[] = []
   let question: Promise<{ asked: AskedApproval; draft: Draft<NewPendingAction>; key: string }> | undefined
@@ -87,8 +87,8 @@ export function createPauses(
   const expiries = (drafts: readonly Pick<NewPendingAction, 'id' | 'expiresInMs'>[]) =>
     drafts.map((draft) => expiry(ready, expiryKinds.approval, draft.id, draft.expiresInMs))
   return {
-    siblings: {
-      worded: (wish, agent) => askedApproval(scene, wish, agent),
+    agentCalls: {
+      worded: (wish, agent) => askedApproval(context, wish, agent),
       decided(key) {
         const found = rerun.decided.find((each) => each.key === key)
         if (found !== undefined && found.id === ends) outcome = { result: null, error: null }
@@ -100,7 +100,7 @@ export function createPauses(
       ask(key, wish, asked) {
         if (stop !== undefined) return stop
         stop = new GatewayError('stopping', '[agent] its run waits for a decision; it goes on from here after that')
-        question = newAction(scene, wish, asked).then((draft) => ({ asked, draft, key }))
+        question = newAction(context, wish, asked).then((draft) => ({ asked, draft, key }))
         return stop
       },
       stopped: () => stop,
@@ -115,12 +115,12 @@ export function createPauses(
     },
     pause: {
       async approval(wish) {
-        const asked = askedApproval(scene, wish)
-        actions.push(await newAction(scene, wish, asked))
+        const asked = askedApproval(context, wish)
+        actions.push(await newAction(context, wish, asked))
         return asked
       },
       async toolRequest(wish) {
-        const draft = await newRequest(scene, wish)
+        const draft = await newRequest(context, wish)
         requests.push(draft)
         return draft.request
       },

@@ -23,12 +23,12 @@ export type Admission = AccessBasis &
         readonly pairing: OpenPairing | null
         /** An agent, or `*` for the whole connection. */
         readonly pairedWith: string
-        readonly mustTell: boolean
+        readonly mustNotify: boolean
       }
     | {
         readonly kind: 'refused'
         readonly reason: string
-        readonly mustTell: boolean
+        readonly mustNotify: boolean
         /** It may be said, and is not for the agent. */
         readonly ambient?: AmbientDecision
       }
@@ -69,14 +69,14 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
   const { entries, dispositions } = absorbEdits(lane.messages)
   const group: Absorbed[] = []
   let principal = ''
-  let atDoor: Absorbed | undefined
+  let challenged: Absorbed | undefined
   for (const entry of entries) {
     const { row } = entry
     const admission = admissions.get(row.id) ?? noDecision
     const ending = earlyEnd(entry, admission)
     if (ending === 'access_challenge') {
       // A sender without access keeps no other from being answered; they are told once none is left to answer.
-      atDoor ??= entry
+      challenged ??= entry
       continue
     }
     if (ending !== undefined) {
@@ -94,9 +94,9 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
     if (isAlone(row)) break
   }
   if (group.length > 0) return { kind: 'run', members: group, principal, dispositions }
-  return atDoor === undefined
+  return challenged === undefined
     ? { kind: 'settle', dispositions }
-    : { kind: 'access_challenge', entry: atDoor, dispositions }
+    : { kind: 'access_challenge', entry: challenged, dispositions }
 }
 
 /** A dead turn is tried again as it was, all of its messages or none: what it has done was done for these. */
@@ -117,7 +117,7 @@ function planTriedAgain(
   return { kind: 'settle', dispositions: rows.map(({ id }) => ({ ...ground, id, state: 'refused', reason })) }
 }
 
-const noDecision: Admission = { ...noAccessBasis, kind: 'refused', reason: 'no_decision', mustTell: false }
+const noDecision: Admission = { ...noAccessBasis, kind: 'refused', reason: 'no_decision', mustNotify: false }
 
 type Ending = Omit<Disposition, 'id'>
 
@@ -138,11 +138,11 @@ function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'a
   }
   if (admission.kind === 'admitted') return undefined
   const { accessRule, subject, evidence } = admission
-  if (admission.mustTell) return 'access_challenge'
+  if (admission.mustNotify) return 'access_challenge'
   if (admission.kind === 'refused') {
     const { reason, ambient } = admission
-    const heard = ambient === undefined ? {} : { ambient: { memory: toAmbientRecord(row, message, ambient) } }
-    return { ...refuseEarly(reason), accessRule, subject, evidence, ...heard }
+    const memberLines = ambient === undefined ? {} : { ambient: { memory: toAmbientRecord(row, message, ambient) } }
+    return { ...refuseEarly(reason), accessRule, subject, evidence, ...memberLines }
   }
   const { pairing } = admission
   if (pairing === null) return 'access_challenge'

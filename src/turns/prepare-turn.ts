@@ -375,7 +375,7 @@ async function newTurn(
 /** Where nothing was said before there is nothing to show. */
 function chooseHistoryView(
   { turnPolicy }: GatewayDeps,
-  { attention }: GatewayConnection,
+  { replyPolicy }: GatewayConnection,
   { kind, recall, continuesTurn }: Pick<NewTurn, 'kind' | 'recall' | 'continuesTurn'>,
   isNewSession: boolean,
 ): NewTurn['history'] {
@@ -383,7 +383,7 @@ function chooseHistoryView(
   if (kind === 'signal' && continuesTurn) return null
   if (kind === 'amendment' || kind === 'control' || (isNewSession && recall === undefined)) return null
   const { historyHead: head, historyTail: tail } = turnPolicy
-  return { head, tail, around: attention.remember?.messages ?? 0 }
+  return { head, tail, around: replyPolicy.remember?.messages ?? 0 }
 }
 
 function toOpenTurn(turn: NewTurn): OpenTurn {

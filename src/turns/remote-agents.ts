@@ -22,13 +22,13 @@ type TurnLease = Pick<Lease, 'isHeld' | 'untilHeld'>
 export function createRemoteAgentCaller(
   deps: RemoteAgentDeps,
   lease: TurnLease,
-  standing: ChainPosition,
+  position: ChainPosition,
 ): RemoteCaller {
   return {
     fetch: leasedFetch(lease, deps.fenceFetch(lease.isHeld)),
     guarded: fetchWhileLeased(deps.guardedFetch, lease),
     attest: deps.attestor.attest,
-    next: (address) => resolveNextHop(deps.host, standing, address),
+    next: (address) => resolveNextHop(deps.host, position, address),
     cardIn(document, address) {
       const read = readJrd(document, address)
       return read.ok ? read.card : undefined
@@ -40,9 +40,9 @@ export function createRemoteAgentCaller(
 export function remoteCallerForAgent(
   deps: Pick<GatewayDeps, 'host'>,
   given: RemoteCaller,
-  standing: ChainPosition,
+  position: ChainPosition,
 ): RemoteCaller {
-  return { ...given, next: (address) => resolveNextHop(deps.host, standing, address) }
+  return { ...given, next: (address) => resolveNextHop(deps.host, position, address) }
 }
 
 async function resolveNextHop(
@@ -50,9 +50,9 @@ async function resolveNextHop(
   { agent, chain, root }: ChainPosition,
   address: string | undefined,
 ): Promise<NextHop> {
-  const { caller = topOfChain(root), place } = chain
+  const { caller = topOfChain(root), link } = chain
   if (isCaller(caller, address)) return { ok: false, code: 'gw:agent_loop' }
-  const next = nextAgentChain(place, { isFromAgent: place !== undefined || caller.chain_depth > 0 })
+  const next = nextAgentChain(link, { isFromAgent: link !== undefined || caller.chain_depth > 0 })
   if (!next.ok) return { ok: false, code: next.code }
   // A peer that counts lower does not make the chain shorter.
   const chain_depth = Math.max(caller.chain_depth, next.chain.hop - 1)

@@ -42,25 +42,25 @@ async function normalizeRawBlob(
 ): Promise<ReadAgain | undefined> {
   const { channel, recipient_capabilities } = member.message ?? {}
   const kept = { subject: member.subject, caller: channel?.caller, agentChain: recipient_capabilities?.agent_chain }
-  const reception = await at.adapter.reread?.(storedRawToRequest(raw, receivedAt(member)), at.connection, kept)
-  if (reception === undefined) return undefined
-  if (reception.kind === 'unreadable') return { kind: 'rejected_event', outcome: 'dead', reason: reception.reason }
-  if (reception.kind !== 'read') return undefined
-  const { arrivals } = reception
-  const arrived =
-    arrivals.find((each) => each.kind === 'message' && isSameStoredMessage(member, each.message.id)) ?? arrivals[0]
-  if (arrived === undefined) return { kind: 'rejected_event', outcome: 'ignored', reason: 'says_nothing' }
-  if (arrived.kind === 'ignored') return { kind: 'rejected_event', outcome: 'ignored', reason: arrived.reason }
-  const checked = checkEvent(deps, arrived)
+  const verified = await at.adapter.reread?.(storedRawToRequest(raw, receivedAt(member)), at.connection, kept)
+  if (verified === undefined) return undefined
+  if (verified.kind === 'unreadable') return { kind: 'rejected_event', outcome: 'dead', reason: verified.reason }
+  if (verified.kind !== 'read') return undefined
+  const { arrivals: events } = verified
+  const event =
+    events.find((each) => each.kind === 'message' && isSameStoredMessage(member, each.message.id)) ?? events[0]
+  if (event === undefined) return { kind: 'rejected_event', outcome: 'ignored', reason: 'says_nothing' }
+  if (event.kind === 'ignored') return { kind: 'rejected_event', outcome: 'ignored', reason: event.reason }
+  const checked = checkEvent(deps, event)
   if (checked.kind === 'rejected_event')
     return { kind: 'rejected_event', outcome: checked.state, reason: checked.reason }
-  const { raw: _original, ...message } = checked.arrived.message
-  const { subject = null, replyTo } = checked.arrived
+  const { raw: _original, ...message } = checked.event.message
+  const { subject = null, replyTo } = checked.event
   // Which of several agents took it was decided when it came, and it may have been decided by what was said before it.
-  const { agent, obligation = null } = at.isShared ? member : checked.arrived
-  const event = message.channel?.event ?? 'new'
+  const { agent, obligation = null } = at.isShared ? member : checked.event
+  const change = message.channel?.event ?? 'new'
   const editOf = message.channel?.target_id ?? null
-  const row = { ...member, message, agent, subject, obligation, replyTo, event, editOf, messageId: message.id }
+  const row = { ...member, message, agent, subject, obligation, replyTo, event: change, editOf, messageId: message.id }
   return { kind: 'message', row, note: undefined }
 }
 

@@ -18,12 +18,16 @@ export function refuseUnaddressed(
 ): Admission | undefined {
   const reason = row.event === 'new' ? noReplyNow(deps, at, row, takesPart) : noReplyBefore(row)
   if (reason === undefined) return undefined
-  return { ...noAccessBasis, kind: 'refused', reason, mustTell: false, ambient: hearing(at, row, principal) }
+  return { ...noAccessBasis, kind: 'refused', reason, mustNotify: false, ambient: ambientDecision(at, row, principal) }
 }
 
 /** Only words of those who may speak come here: a stranger's are not kept. */
-function hearing({ attention }: GatewayConnection, { message }: WaitingMessage, principal: string): AmbientDecision {
-  const { remember } = attention
+function ambientDecision(
+  { replyPolicy }: GatewayConnection,
+  { message }: WaitingMessage,
+  principal: string,
+): AmbientDecision {
+  const { remember } = replyPolicy
   if (remember === null) return { memory: null }
   const { minutes, bytes: maxBytes } = remember
   return { memory: { ...ambientRoom(message), principal, minutes, maxBytes } }
@@ -31,11 +35,11 @@ function hearing({ attention }: GatewayConnection, { message }: WaitingMessage, 
 
 /** What a turn that begins is given of the ambient context. A session that begins on command leaves it behind. */
 export function recallFor(
-  { attention }: GatewayConnection,
+  { replyPolicy }: GatewayConnection,
   { message }: WaitingMessage,
   isRotation: boolean,
 ): { readonly recall?: AmbientRecall } {
-  const { remember } = attention
+  const { remember } = replyPolicy
   if (remember === null || !isGroupRoom(message.channel)) return {}
   const { messages, bytes } = remember
   return { recall: { ...ambientRoom(message), messages: isRotation ? 0 : messages, bytes } }
@@ -60,7 +64,7 @@ function noReplyNow(
   const isClaimed = obligation !== null || namesAgent(deps, at, message)
   const words = textOf(message.parts).trimStart()
   const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
-  return findUnansweredReason(at.attention, { channel: message.channel, isClaimed, takesPart, isForAnother })
+  return findUnansweredReason(at.replyPolicy, { channel: message.channel, isClaimed, takesPart, isForAnother })
 }
 
 /** An edit wakes no agent. Deleting ambient context has work to do all the same: what it said is erased. */

@@ -11,11 +11,11 @@ export async function decideRetention(
   at: GatewayConnection,
   { principal, agent }: { readonly principal: string | null; readonly agent: string },
 ): Promise<RetentionDecision> {
-  const scene = createConsentContext(at, agent)
+  const context = createConsentContext(at, agent)
   // What the operator grants needs no person's consent; where no person can be asked there is none.
-  const isAsked = scene.transcriptBasis === undefined && scene.interactive && principal !== null
+  const isAsked = context.transcriptBasis === undefined && context.interactive && principal !== null
   const consent = isAsked ? await deps.consents.given(principal) : {}
-  const { allowed, reason, audit_metadata } = deps.consent('store_transcript', { ...scene, consent })
+  const { allowed, reason, audit_metadata } = deps.consent('store_transcript', { ...context, consent })
   return {
     id: deps.newId(),
     isAllowed: allowed,

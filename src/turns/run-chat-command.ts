@@ -4,10 +4,10 @@ import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '
 import type { RunsAtAGlance } from '../db/runs.ts'
 import type { ControlCommand } from '../inbound/chat-command.ts'
 import { resolveAuthority } from './admit.ts'
-import { answerCommand, parseKnownCommand, type Told } from './chat-commands.ts'
+import { answerCommand, parseKnownCommand, type Reported } from './chat-commands.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { askSenderName, replyFacts } from './turn-labels.ts'
+import { askSenderName, replyFields } from './turn-labels.ts'
 
 export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
   const lead = ready.members.at(-1)
@@ -16,7 +16,7 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     throw new GatewayError('agent_failed', '[gateway] a control turn without a command this release knows')
   const { lane, turn } = ready
   const glance = await readRunSummary(deps, lane.conversationId, lead, command)
-  const scene = {
+  const context = {
     deps,
     at: ready.at,
     command,
@@ -29,10 +29,10 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     glance,
     turn: { id: turn.id, tenant: lane.tenant },
   }
-  const answer = await answerCommand(scene)
-  const { says, decision, actionId }: Partial<Told> & Pick<Told, 'says'> =
+  const answer = await answerCommand(context)
+  const { says, decision, actionId }: Partial<Reported> & Pick<Reported, 'says'> =
     typeof answer === 'string' ? { says: answer } : answer
-  const reply = completeReply(says, replyFacts(ready))
+  const reply = completeReply(says, replyFields(ready))
   const control = {
     about: command.name,
     ...(decision === undefined ? {} : { decision }),

@@ -5,7 +5,7 @@ import { interruptedBy } from '../db/runs.ts'
 import type { GatewayDeps } from './deps.ts'
 import { createReceipts } from './notices.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { tellProgress } from './run-end.ts'
+import { reportProgress } from './run-end.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
 import { hasOwnersMessage, steer } from './steer.ts'
 
@@ -15,8 +15,8 @@ export type RunControl = {
   /** Stops it here, once the database says that it was stopped. */
   readonly onStopped: (by: string) => GatewayError
   readonly cause: () => StopCause | undefined
-  /** `bring`: their files are brought before the agent hears of them. */
-  readonly hear: (bring: Parameters<typeof steer>[3]) => Promise<Envelope | undefined>
+  /** `fetchFiles`: their files are fetched before the agent hears of them. */
+  readonly hear: (fetchFiles: Parameters<typeof steer>[3]) => Promise<Envelope | undefined>
   readonly end: () => void
 }
 
@@ -40,8 +40,8 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     isFirstTry: isFirstTry(ready),
     append: (events) => deps.runs.append(lane, turn.id, turn.attempt, events),
     onStored({ stoppedBy }) {
-      deps.bells.events.ring()
-      tellProgress(deps, ready)
+      deps.wakeups.events.notify()
+      reportProgress(deps, ready)
       if (stoppedBy !== null) onStopped(stoppedBy)
     },
   })
@@ -64,11 +64,11 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     recorder,
     onStopped,
     cause: () => stopCause(stopping.signal),
-    async hear(bring) {
+    async hear(fetchFiles) {
       questions += 1
       if (busy === 'interrupt') await giveWay()
       // What joined an earlier try is heard again, also when its agent takes nothing in any more.
-      return busy === 'steer' || ready.joined.size > 0 ? steer(deps, ready, questions, bring) : undefined
+      return busy === 'steer' || ready.joined.size > 0 ? steer(deps, ready, questions, fetchFiles) : undefined
     },
     end,
   }

@@ -46,8 +46,8 @@ export function runEnd(result: ConversationResult, cause: StopCause | undefined)
 }
 
 /** With what the agents used that it asked. */
-export function withUsage(end: RunEnd, elsewhere: readonly JsonObject[]): RunEnd {
-  return { ...end, usage: elsewhere.reduce((sum, used) => cloneAsJsonObject(addUsage(sum, used)), end.usage) }
+export function withUsage(end: RunEnd, remoteCaller: readonly JsonObject[]): RunEnd {
+  return { ...end, usage: remoteCaller.reduce((sum, used) => cloneAsJsonObject(addUsage(sum, used)), end.usage) }
 }
 
 /** Opaque to us; kept so that a provider can be asked about it. */
@@ -121,13 +121,13 @@ type Watched = Pick<GatewayDeps, 'watchers'>
 type OfTurn = { readonly turn: OpenTurn }
 
 /** Something of a task was stored: clients that watch it here look at once, or have it from the commit. */
-export function tellTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskRecord | null): void {
-  if (turn.taskId !== null) watchers.tell(turn.taskId, task ?? undefined)
+export function reportTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskRecord | null): void {
+  if (turn.taskId !== null) watchers.report(turn.taskId, task ?? undefined)
 }
 
 /** It goes on: callers that wait for its end are not woken. */
-export function tellProgress({ watchers }: Watched, { turn }: OfTurn): void {
-  if (turn.taskId !== null) watchers.tellProgress(turn.taskId)
+export function reportProgress({ watchers }: Watched, { turn }: OfTurn): void {
+  if (turn.taskId !== null) watchers.reportProgress(turn.taskId)
 }
 
 export function isAwaited({ watchers }: Watched, { turn }: OfTurn): boolean {

@@ -117,21 +117,26 @@ function limitEventSize(type: string, { original_result: _full, ...metadata }: F
 
 // Events for observers of the gateway, with the turn they happened in.
 
-export function tellRun(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, name: string, payload: Fields): void {
-  const place = runLogFacts(ready)
-  deps.notify({ ...place, type: `loop.${name}`, payload })
-  if (name === 'runtime_tool_pending') deps.notify({ ...place, type: 'runtime_tool.pending', payload })
+export function notifyRunEvent(
+  deps: Pick<GatewayDeps, 'notify'>,
+  ready: ReadyTurn,
+  name: string,
+  payload: Fields,
+): void {
+  const fields = runLogFacts(ready)
+  deps.notify({ ...fields, type: `loop.${name}`, payload })
+  if (name === 'runtime_tool_pending') deps.notify({ ...fields, type: 'runtime_tool.pending', payload })
 }
 
 /** A tool that a client ran has its result, or will have none: its run goes on from here. */
-export function tellResumed(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, { pause }: Signal): void {
+export function notifyResumed(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, { pause }: Signal): void {
   if (pause?.kind !== 'tool_request') return
-  const place = runLogFacts(ready)
+  const fields = runLogFacts(ready)
   const payload = { request_id: pause.id, status: pause.status }
   const left = pause.isCancelled ? 'cancelled' : 'timed_out'
   const end = pause.status === 'runtime_tool_completed' ? 'submitted' : left
-  deps.notify({ ...place, type: `runtime_tool.${end}`, payload })
-  deps.notify({ ...place, type: 'runtime_tool.resumed', payload })
+  deps.notify({ ...fields, type: `runtime_tool.${end}`, payload })
+  deps.notify({ ...fields, type: 'runtime_tool.resumed', payload })
 }
 
 function runLogFacts(ready: ReadyTurn) {
@@ -230,14 +235,14 @@ function logTurnError(
 ): void {
   const { lane, turn } = ready
   const { connection } = lane
-  const place: LogFields = {
+  const fields: LogFields = {
     connection,
     trace: turn.traceId,
     turn: turn.id,
     agent: agent ?? lane.agent,
     attempt: turn.attempt,
   }
-  const facts = { ...place, ...errorLogFields(error, `${source}_failed`) }
+  const facts = { ...fields, ...errorLogFields(error, `${source}_failed`) }
   if (source === 'tool') log.warn('tool_failed', { ...facts, tool: name ?? null }, thrown)
   else log.warn('hook_failed', { ...facts, hook: source }, thrown)
 }

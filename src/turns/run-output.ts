@@ -9,7 +9,7 @@ import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import type { RunControl } from './run-control.ts'
 import { runEnd } from './run-end.ts'
-import { tellRun } from './run-log.ts'
+import { notifyRunEvent } from './run-log.ts'
 
 type MadeBy = {
   readonly control: RunControl
@@ -29,7 +29,7 @@ export type Made = {
   clientTools?: ClientToolReport
 }
 
-function tellSwitch({ log, meter }: GatewayDeps, { lane, turn }: ReadyTurn, { from, to, reason }: Fields): void {
+function reportModelSwitch({ log, meter }: GatewayDeps, { lane, turn }: ReadyTurn, { from, to, reason }: Fields): void {
   const { agent, connection } = lane
   const facts = { agent, connection, trace: turn.traceId, turn: turn.id, from: String(from), to: String(to) }
   log.warn('model_switched', { ...facts, reason: String(reason) })
@@ -62,8 +62,8 @@ export function takenFrom(
     },
     emit(type, metadata) {
       recorder.emit(type, metadata)
-      if (type === 'model_switched') tellSwitch(deps, ready, metadata)
-      tellRun(deps, ready, type, metadata)
+      if (type === 'model_switched') reportModelSwitch(deps, ready, metadata)
+      notifyRunEvent(deps, ready, type, metadata)
     },
     reportClientTools(report) {
       made.clientTools = report

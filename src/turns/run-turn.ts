@@ -32,14 +32,14 @@ import { trackResults } from './result-keeper.ts'
 import { runCommand } from './run-chat-command.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, stoppedEnd, withUsage } from './run-end.ts'
-import { type TurnErrors, tellResumed } from './run-log.ts'
+import { notifyResumed, type TurnErrors } from './run-log.ts'
 import { type Made, takenFrom } from './run-output.ts'
 import { createTurnState } from './shared-state.ts'
 import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
 import { createTimedFetch } from './timed-fetch.ts'
 import { begunAgain, resolveTrigger, type TurnTrigger } from './trigger.ts'
 import { openTurnFiles } from './turn-files.ts'
-import { getRunId, replyFacts } from './turn-labels.ts'
+import { getRunId, replyFields } from './turn-labels.ts'
 import { openTurnSignal, runUntilAborted, turnDeadlineMs } from './turn-signal.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
@@ -82,36 +82,36 @@ export type RunMeans = {
   readonly errors: TurnErrors
 }
 
-export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, means: RunMeans): Promise<RunResult> {
+export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, parts: RunMeans): Promise<RunResult> {
   if (ready.turn.kind === 'control') return { ...nothing, reply: await runCommand(deps, ready), run: naturalEnd }
   const agent = deps.agents.get(ready.lane.agent)
   if (agent === undefined)
     throw new GatewayError('agent_unknown', `[gateway] no agent "${ready.lane.agent}" is configured`)
   const lead = ready.members.at(-1)
   if (lead?.row.obligation === unknownAgent)
-    return { ...nothing, reply: completeReply(unknownAgentReply(deps, ready.at), replyFacts(ready)), run: naturalEnd }
+    return { ...nothing, reply: completeReply(unknownAgentReply(deps, ready.at), replyFields(ready)), run: naturalEnd }
   if (lead !== undefined && isRotation(deps, lead.message)) {
-    return { ...nothing, reply: completeReply(say('session.started'), replyFacts(ready)), run: naturalEnd }
+    return { ...nothing, reply: completeReply(say('session.started'), replyFields(ready)), run: naturalEnd }
   }
-  const occasion = await resolveTrigger(deps, ready)
-  if (occasion.kind === 'gateway')
-    return { ...nothing, reply: completeReply(occasion.says, replyFacts(ready)), run: naturalEnd }
+  const trigger = await resolveTrigger(deps, ready)
+  if (trigger.kind === 'gateway')
+    return { ...nothing, reply: completeReply(trigger.says, replyFields(ready)), run: naturalEnd }
   // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
-  const facts = () => ({ ...replyFacts(ready), ...occasion.reply })
-  const { rerun } = occasion
+  const facts = () => ({ ...replyFields(ready), ...trigger.reply })
+  const { rerun } = trigger
   if (rerun !== undefined) {
     const again = await begunAgain(deps, ready, rerun)
-    return runControlled(deps, again, { ...means, agent, facts, occasion, rerun })
+    return runControlled(deps, again, { ...parts, agent, facts, trigger, rerun })
   }
-  if (occasion.signal !== null) tellResumed(deps, ready, occasion.signal)
-  const beginning = { turn: ready.turn.id, hasMessages: ready.members.length > 0, signal: occasion.signal }
-  return runControlled(deps, ready, { ...means, agent, facts, occasion, rerun: { beginning, decided: [] } })
+  if (trigger.signal !== null) notifyResumed(deps, ready, trigger.signal)
+  const beginning = { turn: ready.turn.id, hasMessages: ready.members.length > 0, signal: trigger.signal }
+  return runControlled(deps, ready, { ...parts, agent, facts, trigger, rerun: { beginning, decided: [] } })
 }
 
 type Start = RunMeans & {
   readonly agent: Agent
   readonly facts: () => ReplyFacts
-  readonly occasion: Extract<TurnTrigger, { kind: 'agent' }>
+  readonly trigger: Extract<TurnTrigger, { kind: 'agent' }>
   /** How it would be run again, should an agent that it asks need a decision. */
   readonly rerun: Rerun
 }
@@ -128,11 +128,11 @@ type Running = Start & {
 async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
   const control = openRunControl(deps, ready)
   start.errors.writeTo(control.recorder.emit)
-  const chain = createTurnChain(ready, start.occasion.chain)
+  const chain = createTurnChain(ready, start.trigger.chain)
   const pauses = createPauses(deps, ready, {
     ...start.facts(),
     runId: getRunId(ready),
-    ends: start.occasion.ends,
+    ends: start.trigger.ends,
     chain,
     rerun: start.rerun,
     isRerun: ready.isRerun === true,
@@ -175,9 +175,9 @@ async function runWith(
   running: Running,
   { step, isFinished }: Pick<Steps, 'step' | 'isFinished'>,
 ): Promise<RunResult> {
-  const { agent, control, facts, pauses, occasion, chain, signal } = running
+  const { agent, control, facts, pauses, trigger, chain, signal } = running
   const remembered = await readTurnTranscript(deps, ready)
-  const bringing = {
+  const fetching = {
     deps,
     ready,
     step,
@@ -186,11 +186,11 @@ async function runWith(
       return AbortSignal.any([signal, control.stop])
     },
   }
-  const silentBecause = await fetchReferencedMessages(bringing)
+  const silentBecause = await fetchReferencedMessages(fetching)
   if (silentBecause !== undefined) return { ...nothing, reply: undefined, run: naturalEnd, silentBecause }
-  const transcript = [...remembered, ...(await fetchAncestors(bringing, remembered))]
+  const transcript = [...remembered, ...(await fetchAncestors(fetching, remembered))]
   const turns = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
-  const { files, members, history, bring } = await runUntilAborted(signal, () => openTurnFiles(bringing, turns))
+  const { files, members, history, fetchFiles } = await runUntilAborted(signal, () => openTurnFiles(fetching, turns))
   const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
   const client = ready.members.at(-1)?.message.channel?.client_data
   const shared = createTurnState({
@@ -208,7 +208,7 @@ async function runWith(
     state: shared.state,
     attachments: files,
     speakerMark: () => deps.speakerMarks(ready.turn.sessionId),
-    who: await whoSpeaks(deps, ready),
+    who: await describeSpeaker(deps, ready),
     capabilities: deps.capabilities,
     history,
     transcript,
@@ -218,20 +218,20 @@ async function runWith(
     isFinished,
     report: running.errors.report,
     toolCalled: running.errors.toolCalled,
-    hear: () => control.hear(bring),
+    hear: () => control.hear(fetchFiles),
     pause: pauses.pause,
-    elsewhere: createRemoteAgentCaller(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id }),
+    remoteCaller: createRemoteAgentCaller(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id }),
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
   const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
   const context = {
     ...given,
-    agents: createTurnAgentCalls({ deps, ready, onUsage, chain, questions: pauses.siblings }, given),
+    agents: createTurnAgentCalls({ deps, ready, onUsage, chain, questions: pauses.agentCalls }, given),
   }
   const startAgentRun = (): Promise<AgentReply> | AgentReply =>
-    occasion.signal === null
+    trigger.signal === null
       ? agent.run(mergeMessages(context.members, [...history]), context)
-      : agent.onSignal?.(occasion.signal, context)
+      : agent.onSignal?.(trigger.signal, context)
   const participants = transcript.map(readParticipant).filter((participant) => participant !== undefined)
   const returned = await untilAsked(pauses, runUntilAborted(signal, startAgentRun))
   const stopped = await pauses.stoppedFor()
@@ -239,9 +239,9 @@ async function runWith(
     const { asked, waits } = stopped
     const sharedState = await shared.ended()
     const question = completeReply(askingReply(asked.action, given.commandForm), facts())
-    const told = { reply: forClient(question, made.clientTools, sharedState), sharedState, participants }
+    const reported = { reply: forClient(question, made.clientTools, sharedState), sharedState, participants }
     const run = pausedEnd(waits) ?? naturalEnd
-    return { ...nothing, ...waits, ...told, run, events: await control.recorder.rest() }
+    return { ...nothing, ...waits, ...reported, run, events: await control.recorder.rest() }
   }
   const [reply, ...extras] = await keepReplyFiles({ ...given, files, ...createReplyFileContext(deps, ready) }, [
     completeReply(returned, facts()),
@@ -261,20 +261,20 @@ async function runWith(
 }
 
 /** A function may have caught what stopped it: nothing of what it does then counts, it is run again. */
-function unlessStopped({ siblings }: TurnPauses, step: AgentContext['step']): AgentContext['step'] {
+function unlessStopped({ agentCalls }: TurnPauses, step: AgentContext['step']): AgentContext['step'] {
   return (name, work, options) => {
-    const stopped = siblings.stopped()
+    const stopped = agentCalls.stopped()
     return stopped === undefined ? step(name, work, options) : Promise.reject(stopped)
   }
 }
 
 /** An agent it asked needs a decision: whatever the run made of that, it ends here. */
-async function untilAsked({ siblings }: TurnPauses, work: Promise<AgentReply>): Promise<AgentReply> {
+async function untilAsked({ agentCalls }: TurnPauses, work: Promise<AgentReply>): Promise<AgentReply> {
   try {
     return await work
   } catch (error) {
     const isLost = isGatewayError(error) && lost.has(error.code)
-    if (siblings.stopped() === undefined || isLost) throw error
+    if (agentCalls.stopped() === undefined || isLost) throw error
     return undefined
   }
 }
@@ -292,7 +292,10 @@ function forClient(
   return { ...reply, client: { ...(tools === undefined ? {} : { tools }), ...(state === undefined ? {} : { state }) } }
 }
 
-async function whoSpeaks(deps: GatewayDeps, { members, at, lane, speaker }: ReadyTurn): Promise<AgentContext['who']> {
+async function describeSpeaker(
+  deps: GatewayDeps,
+  { members, at, lane, speaker }: ReadyTurn,
+): Promise<AgentContext['who']> {
   if (speaker !== undefined) return speaker
   const lead = members.at(-1)
   return lead === undefined ? {} : ((await resolveSpeaker(deps, at, lead.row, lane.agent)) ?? {})
@@ -318,7 +321,7 @@ function createReplyFileContext(
   ready: ReadyTurn,
 ): Omit<ReplyFileContext, 'files' | 'step' | 'emit' | 'principal'> {
   const { attachments, hash } = deps
-  return { attachments, hash, turn: ready.turn, threadId: replyFacts(ready).threadId }
+  return { attachments, hash, turn: ready.turn, threadId: replyFields(ready).threadId }
 }
 
 /** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
@@ -384,6 +387,6 @@ export async function readTurnTranscript(
   // A turn that its session begins with need not ask.
   if (isFirst === true || view === null) return []
   const { historyHead: head, historyTail: tail } = deps.turnPolicy
-  const around = at.attention.remember?.messages ?? 0
+  const around = at.replyPolicy.remember?.messages ?? 0
   return deps.transcripts.window(turn.sessionId, view ?? { head, tail, around })
 }

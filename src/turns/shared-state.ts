@@ -26,14 +26,14 @@ export function createTurnState({ client, load, emit }: StateDeps): TurnState {
   let current: Promise<Json> | undefined
   let isTouched = sent !== undefined
   /** It was told whole in this run. Programs between agent and person may know nothing else, so changes alone come after that. */
-  let isTold = false
+  let isReported = false
   // A page that was just loaded has nothing to say about what was there before.
   const getSharedState = (): Promise<Json> => {
     current ??= isEmptyState(sent) ? load().then((stored) => stored ?? sent ?? {}) : Promise.resolve(sent ?? {})
     return current
   }
   const emitSnapshot = (snapshot: Json): void => {
-    isTold = true
+    isReported = true
     emit('state_snapshot', { snapshot })
   }
   const writeSharedState = async (next: Json): Promise<void> => {
@@ -44,7 +44,7 @@ export function createTurnState({ client, load, emit }: StateDeps): TurnState {
     if (delta.length === 0) return
     current = Promise.resolve(after)
     // A list of changes may be longer than what it changes.
-    if (isTold && JSON.stringify(delta).length < JSON.stringify(after).length + 200) emit('state_delta', { delta })
+    if (isReported && JSON.stringify(delta).length < JSON.stringify(after).length + 200) emit('state_delta', { delta })
     else emitSnapshot(after)
   }
   // One after the other: a change is told as what it changes of the one before.

@@ -18,7 +18,7 @@ export async function steer(
   deps: GatewayDeps,
   ready: ReadyTurn,
   question: number,
-  bring: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>,
+  fetchFiles: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>,
 ): Promise<Envelope | undefined> {
   const { members } = ready
   // What comes after this question in the journal was done and said without them: they would be answered by nothing.
@@ -27,12 +27,12 @@ export async function steer(
   ready.joined.delete(question)
   if (joining.length === 0) return undefined
   const at = members.push(...joining) - joining.length
-  const brought = await bring(joining)
-  members.splice(at, joining.length, ...brought)
-  const [first] = brought
+  const fetched = await fetchFiles(joining)
+  members.splice(at, joining.length, ...fetched)
+  const [first] = fetched
   if (first === undefined) return undefined
   const line = userEnvelope(first.message, { runId: getRunId(ready) })
-  const content = brought.map(({ message }) => partsText(message.parts)).join('\n\n')
+  const content = fetched.map(({ message }) => partsText(message.parts)).join('\n\n')
   const metadata = { ...line.metadata, type: steeredType, interrupt_action: 'message' }
   return { ...line, type: 'text', content, payload: {}, metadata }
 }

@@ -66,14 +66,14 @@ function createAlone(deps: GatewayDeps): Alone {
   const range = crashRange('alone', maxCrashes)
   let running = 0
   let isTaken = false
-  let lookAt = 0
+  let checkSuspect = 0
   return {
     async claim() {
       if (isTaken) return []
-      if (deps.monotonicMs() < lookAt) return undefined
+      if (deps.monotonicMs() < checkSuspect) return undefined
       const found = await deps.suspects.find()
       if (!found.some(({ crashes }) => range.has(crashes))) {
-        lookAt = deps.monotonicMs() + pollMs
+        checkSuspect = deps.monotonicMs() + pollMs
         return undefined
       }
       if (running > 0) return []
@@ -91,7 +91,7 @@ function createAlone(deps: GatewayDeps): Alone {
         if (isTaken && running === 0) {
           isTaken = false
           // As long as this took, it is the others' turn.
-          lookAt = deps.monotonicMs() + Math.max(pollMs, deps.monotonicMs() - startedAt)
+          checkSuspect = deps.monotonicMs() + Math.max(pollMs, deps.monotonicMs() - startedAt)
         }
       }
     },

@@ -25,7 +25,7 @@ import { giveBackNotice } from '../outbound/reply-limits.ts'
 import { backoffMs } from '../outbound/settle.ts'
 import { showTurnPresence } from '../outbound/show-presence.ts'
 import { endAccessChallengeTurn } from './access-challenge.ts'
-import { isWatched, mayTell } from './admit.ts'
+import { isWatched, mayNotify } from './admit.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import {
   amendmentEnd,
@@ -38,13 +38,13 @@ import {
 } from './end-turn.ts'
 import type { Lease } from './leases.ts'
 import { createLiveEnd, followLive, type LiveMessage } from './live-message.ts'
-import { tellStillTrying } from './notices.ts'
+import { sendStillTrying } from './notices.ts'
 import { begun, prepareTurn, type ReadyTurn } from './prepare-turn.ts'
-import { isAwaited, naturalEnd, tellProgress, tellTask } from './run-end.ts'
+import { isAwaited, naturalEnd, reportProgress, reportTask } from './run-end.ts'
 import { createTurnErrors, type TurnErrors } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
 import { comeBack } from './suspects.ts'
-import { getRunId, replyFacts } from './turn-labels.ts'
+import { getRunId, replyFields } from './turn-labels.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
 
@@ -68,7 +68,7 @@ export async function takeTurn(
     ready = await prepareLane(deps, at, lane)
     if (ready === undefined) return
     // A run that goes on after a decision begins beside the turn that decided, whose answer comes before it in the log.
-    if (ready.turn.kind === 'messages') tellProgress(deps, ready)
+    if (ready.turn.kind === 'messages') reportProgress(deps, ready)
     await endTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
   } catch (error) {
     const completeEndedTurn = async (ended: ReadyTurn, how: TurnEnd) =>
@@ -89,19 +89,19 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
   if (ready.turn.crashes >= deps.turnPolicy.maxCrashes)
     return endRunTurn(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
-  const signs = showTurnPresence(deps, ready, { lease, live })
+  const presence = showTurnPresence(deps, ready, { lease, live })
   const errors = createTurnErrors(deps, ready)
   try {
     const result = await runAgent(deps, ready, { lease, isStopping, show: live.show, errors }).finally(() => {
-      signs.stop()
+      presence.stop()
       notify(deps, ready, 'channel.processing_ended')
     })
     await endRunTurn(deps, ready, live, (ended) => answeredEnd(deps, ended, result, Math.round(tookMs(deps, ready))))
-    signs.end(result.reply === undefined ? 'silent' : 'replied')
+    presence.end(result.reply === undefined ? 'silent' : 'replied')
   } catch (error) {
     const next = await failTurn(deps, ready, error, errors, live)
     // The process that took the turn over shows how it ends.
-    if (next !== 'abandon') signs.end(next === 'dead' ? 'failed' : 'again')
+    if (next !== 'abandon') presence.end(next === 'dead' ? 'failed' : 'again')
   }
 }
 
@@ -147,10 +147,10 @@ async function completeTurnOnce(deps: GatewayDeps, ready: TimedTurn, end: TurnEn
     notify(deps, ready, 'channel.completed')
   }
   meterEnd(deps, ready, ended === undefined ? undefined : end)
-  if (ended?.hasSends !== false) deps.bells.sends.ring()
-  deps.bells.events.ring()
-  tellTask(deps, ready, ended?.task)
-  if (end.state !== 'replied') deps.bells.ends.ring()
+  if (ended?.hasSends !== false) deps.wakeups.sends.notify()
+  deps.wakeups.events.notify()
+  reportTask(deps, ready, ended?.task)
+  if (end.state !== 'replied') deps.wakeups.ends.notify()
   return ended?.hasSends !== false
 }
 
@@ -173,21 +173,21 @@ async function failTurn(
   const { connection } = ready.lane
   const step = judgeFailure(deps, ready, error)
   const facts = errorLogFields(error, 'agent_failed')
-  const told = { ...turnLogFacts(ready), ...facts, next: step.kind }
+  const reported = { ...turnLogFacts(ready), ...facts, next: step.kind }
   if (step.kind !== 'abandon') {
-    deps.log.warn('turn_failed', told, describeError(error, deps.secretValues))
+    deps.log.warn('turn_failed', reported, describeError(error, deps.secretValues))
     await errors.failed(error)
     deps.meter.agentFailed(connection, facts.code ?? '')
   }
   switch (step.kind) {
     case 'abandon':
-      deps.log.warn('turn_fenced', told)
+      deps.log.warn('turn_fenced', reported)
       comeBack(deps, ready)
       deps.meter.turnEnded(connection, 'fenced', tookMs(deps, ready))
       break
     case 'release':
       deps.meter.turnEnded(connection, 'again', tookMs(deps, ready))
-      if (step.cause === 'outage' && isLongWait(deps, ready, step.delayMs)) await tellStillTrying(deps, ready)
+      if (step.cause === 'outage' && isLongWait(deps, ready, step.delayMs)) await sendStillTrying(deps, ready)
       await deps.results.store(undefined, () => deps.turns.release(ready.lane, step.delayMs, step.cause, step.code))
       break
     case 'split':
@@ -380,7 +380,7 @@ async function lastEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Pro
 function mayApologize({ turn, at, members }: ReadyTurn): boolean {
   if (turn.kind === 'amendment') return false
   const row = members.at(-1)?.row
-  return turn.kind !== 'access_challenge' || (row !== undefined && (isWatched(at) || mayTell(row)))
+  return turn.kind !== 'access_challenge' || (row !== undefined && (isWatched(at) || mayNotify(row)))
 }
 
 function logLaneFailure(deps: GatewayDeps, { lane, ready, error }: Failed, attempt: number, next: string): void {
@@ -413,7 +413,7 @@ function errorCodeOrInternal(error: unknown): string {
 async function splitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: number, code: string): Promise<boolean> {
   const live = ready.at.adapter.live === undefined ? undefined : (ready.live ?? (await createLiveEnd(deps, ready, '')))
   if (live === undefined) return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code })
-  const { threadId, inReplyTo, agent } = replyFacts(ready)
+  const { threadId, inReplyTo, agent } = replyFields(ready)
   const reply: NormalizedResponse = {
     thread_id: threadId,
     in_reply_to: inReplyTo,

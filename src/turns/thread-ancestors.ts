@@ -19,10 +19,10 @@ const maxLength = 4000
 
 /** The oldest first. Nothing where the channel cannot tell, or not in time: the message stands for itself then. */
 export async function fetchAncestors(
-  scene: AncestorsContext,
+  context: AncestorsContext,
   transcript: readonly Envelope[],
 ): Promise<readonly Envelope[]> {
-  const { ready, step, signal } = scene
+  const { ready, step, signal } = context
   const { adapter } = ready.at
   const lead = ready.members.at(-1)
   if (adapter.around === undefined || lead?.message.in_reply_to === undefined) return []

@@ -32,7 +32,7 @@ function withBody(
   listen: <T>(answer: Promise<T>) => Promise<T>,
 ): Response {
   const reader = body.getReader()
-  const heard = new ReadableStream<Uint8Array<ArrayBuffer>>(
+  const memberLines = new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
         const piece = await listen(reader.read())
@@ -44,7 +44,7 @@ function withBody(
     { highWaterMark: 0 },
   )
   const { status, statusText, headers, url, redirected } = response
-  const copy = new Response(heard, { status, statusText, headers })
+  const copy = new Response(memberLines, { status, statusText, headers })
   return Object.defineProperties(copy, { url: { value: url }, redirected: { value: redirected } })
 }
 

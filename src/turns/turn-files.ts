@@ -30,25 +30,25 @@ import {
 } from './file-part.ts'
 import type { Absorbed } from './plan-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { replyFacts } from './turn-labels.ts'
+import { replyFields } from './turn-labels.ts'
 
 export type OpenedTurnFiles = {
   readonly files: TurnFiles
   readonly members: readonly NormalizedMessage[]
   readonly history: readonly HistoricalMessage[]
   /** For messages that join the turn while it runs. */
-  readonly bring: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>
+  readonly fetchFiles: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>
 }
 
 export async function openTurnFiles(
-  scene: FetchContext & { readonly ready: ReadyTurn },
+  context: FetchContext & { readonly ready: ReadyTurn },
   history: readonly HistoricalMessage[],
 ): Promise<OpenedTurnFiles> {
-  const { deps, ready } = scene
+  const { deps, ready } = context
   const { members, turn } = ready
-  const brought = await bringFiles(scene, members)
-  members.splice(0, members.length, ...brought)
-  const whose = { principal: turn.principal ?? '', threadId: replyFacts(ready).threadId }
+  const fetched = await fetchFiles(context, members)
+  members.splice(0, members.length, ...fetched)
+  const whose = { principal: turn.principal ?? '', threadId: replyFields(ready).threadId }
   const listSaidParts = (): readonly (readonly Part[])[] =>
     [...members.map(({ message }) => message), ...history].map(getParts)
   const files = createTurnFiles({ attachments: deps.attachments, ...whose }, listSaidParts)
@@ -56,7 +56,7 @@ export async function openTurnFiles(
     files,
     members: await Promise.all(members.map(({ message }) => messageForAgent(files, { ...message, raw: null }))),
     history: await historyForAgent(files, history),
-    bring: (entries) => bringFiles(scene, entries),
+    fetchFiles: (entries) => fetchFiles(context, entries),
   }
 }
 
@@ -85,15 +85,15 @@ export type TurnFiles = AgentFiles & {
 }
 
 /** `said`: everything the turn was shown. What stands in it may be used, whichever participant sent it. */
-function createTurnFiles(scene: TurnFilesContext, said: () => readonly (readonly Part[])[]): TurnFiles {
+function createTurnFiles(context: TurnFilesContext, said: () => readonly (readonly Part[])[]): TurnFiles {
   const isFileShown = (id: string): boolean => said().some((parts) => listAttachmentIds(parts).includes(id))
   const findTurnFile = async (id: string): Promise<AttachmentDescriptor | undefined> => {
-    const [found] = await scene.attachments.find([id])
-    return found?.status === 'ready' && (isFileShown(id) || isOwnFile(scene, found)) ? found : undefined
+    const [found] = await context.attachments.find([id])
+    return found?.status === 'ready' && (isFileShown(id) || isOwnFile(context, found)) ? found : undefined
   }
   const openTurnFile = async (id: string): Promise<SourcedFile | undefined> => {
     const descriptor = await findTurnFile(id)
-    const body = descriptor === undefined ? undefined : await scene.attachments.open(descriptor)
+    const body = descriptor === undefined ? undefined : await context.attachments.open(descriptor)
     if (descriptor === undefined || body === undefined) return undefined
     const { size, mimeType, name } = descriptor
     return { body, size, mimeType, name: name ?? 'file' }
@@ -105,7 +105,7 @@ function createTurnFiles(scene: TurnFilesContext, said: () => readonly (readonly
       const file = await openTurnFile(id)
       return file === undefined ? undefined : readFileBytes(file, maxBytes)
     },
-    handed: (parts) => withHandles(scene, parts),
+    handed: (parts) => withHandles(context, parts),
   }
 }
 
@@ -124,11 +124,11 @@ function isOwnFile({ principal, threadId }: TurnFilesContext, { owner }: Attachm
   return owner.principal === principal && (owner.threadId === null || owner.threadId === threadId)
 }
 
-async function withHandles(scene: TurnFilesContext, parts: readonly Part[]): Promise<Part[]> {
+async function withHandles(context: TurnFilesContext, parts: readonly Part[]): Promise<Part[]> {
   const ids = listAttachmentIds(parts)
-  const found = ids.length === 0 ? [] : await scene.attachments.find(ids)
+  const found = ids.length === 0 ? [] : await context.attachments.find(ids)
   const byId = new Map(found.map((descriptor) => [descriptor.id, descriptor]))
-  return Promise.all(parts.map((part) => (isFilePart(part) ? withHandle(scene, part, byId) : part)))
+  return Promise.all(parts.map((part) => (isFilePart(part) ? withHandle(context, part, byId) : part)))
 }
 
 async function withHandle(
@@ -153,7 +153,7 @@ async function readFileBytes({ body, size }: SourcedFile, maxBytes: number): Pro
 // A signed URL in an inbound message becomes the stored file it stands for, or the message is not taken. The URL goes no further.
 
 export type Claimed =
-  | { readonly kind: 'claimed'; readonly arrivals: readonly InboundEvent[] }
+  | { readonly kind: 'claimed'; readonly events: readonly InboundEvent[] }
   /** `code`: a `SignedUrlCode`. */
   | { readonly kind: 'refused'; readonly of: InboundMessage; readonly code: string; readonly remedy: string }
 
@@ -162,38 +162,37 @@ type UrlPart = FilePart & { readonly bytes_ref: { readonly kind: 'url' } }
 /** An unverified sender owns nothing. */
 const unknownPrincipal = ''
 
-export function hasFiles(arrived: InboundEvent): arrived is InboundMessage {
-  return arrived.kind === 'message' && arrived.message.parts.some(isFilePart)
+export function hasFiles(event: InboundEvent): event is InboundMessage {
+  return event.kind === 'message' && event.message.parts.some(isFilePart)
 }
 
 /** All of an inbound event or nothing. */
 export async function claimFiles(
   deps: Pick<GatewayDeps, 'attachments'>,
   { adapter }: Pick<GatewayConnection, 'adapter'>,
-  arrivals: readonly InboundEvent[],
+  events: readonly InboundEvent[],
 ): Promise<Claimed> {
   const takesUrls = adapter.capabilities.takesFileUrls === 'own'
   const claimed: InboundEvent[] = []
-  for (const arrived of arrivals) {
-    if (!hasFiles(arrived)) {
-      claimed.push(arrived)
+  for (const event of events) {
+    if (!hasFiles(event)) {
+      claimed.push(event)
       continue
     }
     const parts: Part[] = []
-    for (const given of arrived.message.parts) {
+    for (const given of event.message.parts) {
       const part = withoutClaims(given)
-      const outcome =
-        takesUrls && isUrlPart(part) ? await claimOne(deps, arrived, part) : { kind: 'kept' as const, part }
-      if (outcome.kind === 'refused') return { ...outcome, of: arrived }
+      const outcome = takesUrls && isUrlPart(part) ? await claimOne(deps, event, part) : { kind: 'kept' as const, part }
+      if (outcome.kind === 'refused') return { ...outcome, of: event }
       parts.push(outcome.part)
     }
-    claimed.push({ ...arrived, message: { ...arrived.message, parts } })
+    claimed.push({ ...event, message: { ...event.message, parts } })
   }
-  return { kind: 'claimed', arrivals: claimed }
+  return { kind: 'claimed', events: claimed }
 }
 
-async function claimOne({ attachments }: Pick<GatewayDeps, 'attachments'>, arrived: InboundMessage, part: UrlPart) {
-  const owner = { principal: arrived.subject ?? unknownPrincipal, threadId: arrived.message.thread_id }
+async function claimOne({ attachments }: Pick<GatewayDeps, 'attachments'>, event: InboundMessage, part: UrlPart) {
+  const owner = { principal: event.subject ?? unknownPrincipal, threadId: event.message.thread_id }
   const outcome = await attachments.claim(part.bytes_ref.url, owner)
   return outcome.kind === 'refused' ? outcome : { kind: 'kept' as const, part: storedPart(part, outcome.descriptor) }
 }
@@ -215,24 +214,24 @@ function isUrlPart(part: Part): part is UrlPart {
 const atOnce = 3
 
 /** The same entries with files that are kept, or with words about why not. */
-async function bringFiles(scene: FetchContext, entries: readonly Absorbed[]): Promise<readonly Absorbed[]> {
+async function fetchFiles(context: FetchContext, entries: readonly Absorbed[]): Promise<readonly Absorbed[]> {
   const tasks = entries.flatMap(({ message }, entry) =>
-    message.parts.flatMap((part, index) => (needsBringing(part) ? [{ entry, index, part }] : [])),
+    message.parts.flatMap((part, index) => (needsFetching(part) ? [{ entry, index, part }] : [])),
   )
-  const brought = new Map<string, KnownPart>()
+  const fetched = new Map<string, KnownPart>()
   await inParallel(atOnce, tasks, async ({ entry, index, part }) => {
     const of = entries[entry]
-    if (of !== undefined) brought.set(`${entry}:${index}`, await fetchFileOnce(scene, of, index, part))
+    if (of !== undefined) fetched.set(`${entry}:${index}`, await fetchFileOnce(context, of, index, part))
   })
   const whole = entries.map((each, entry) => {
-    const parts = each.message.parts.map((part, index) => brought.get(`${entry}:${index}`) ?? part)
+    const parts = each.message.parts.map((part, index) => fetched.get(`${entry}:${index}`) ?? part)
     return tasks.length === 0 ? each : { ...each, message: { ...each.message, parts } }
   })
-  await inUse(scene, whole)
+  await inUse(context, whole)
   return whole
 }
 
-function needsBringing(part: Part): part is FilePart {
+function needsFetching(part: Part): part is FilePart {
   return isFilePart(part) && part.attachment === undefined
 }
 
@@ -240,13 +239,18 @@ function needsBringing(part: Part): part is FilePart {
  * A step without effect: finished, it is not done again by a later try or in a replay; broken off, it is, and finds by its id
  * what it had stored.
  */
-async function fetchFileOnce(scene: FetchContext, entry: Absorbed, index: number, part: FilePart): Promise<KnownPart> {
-  const { deps, step } = scene
+async function fetchFileOnce(
+  context: FetchContext,
+  entry: Absorbed,
+  index: number,
+  part: FilePart,
+): Promise<KnownPart> {
+  const { deps, step } = context
   // An edit may have put another file in its place; it is another one then.
   const id = await deriveAttachmentId(deps.hash, ['in', deps.tenant, entry.row.id, index, part.bytes_ref as Json])
-  const bring = (): Promise<Json> => bringFile(scene, { id, message: entry.message, part }) as Promise<Json>
+  const fetchFiles = (): Promise<Json> => fetchFile(context, { id, message: entry.message, part }) as Promise<Json>
   // The journal gives back the part that was put into it.
-  return (await step('parley/file', bring, { effect: false, args: id })) as KnownPart
+  return (await step('parley/file', fetchFiles, { effect: false, args: id })) as KnownPart
 }
 
 /** From now on they live as long as the message and the session that refer to them. */
@@ -294,26 +298,26 @@ const unstorable: Readonly<Partial<Record<SignedUrlCode, string>>> = {
   SU_EMPTY: 'not received, it is empty',
 }
 
-async function bringFile(scene: FetchContext, wanted: Wanted): Promise<KnownPart> {
-  const { deps, signal } = scene
+async function fetchFile(context: FetchContext, wanted: Wanted): Promise<KnownPart> {
+  const { deps, signal } = context
   const { part } = wanted
   const [known] = await deps.attachments.find([wanted.id])
   if (known !== undefined) return known.status === 'ready' ? storedPart(part, known) : missingPart(part, noLongerThere)
   if (part.kind === 'file' && (part.size ?? 0) > deps.attachments.maxBytes)
     return missingPart(part, unstorable.SU_TOO_LARGE ?? '')
   for (let tries = 1; tries <= maxTries; tries += 1) {
-    const brought = await tryToBring(scene, wanted)
-    if (brought !== undefined) return brought
+    const fetched = await tryFetchFile(context, wanted)
+    if (fetched !== undefined) return fetched
     if (tries < maxTries) await sleepOrAbort(deps.turnPolicy.retryFirstMs * 4 ** (tries - 1), signal)
   }
   return missingPart(part, 'not received, the channel did not answer')
 }
 
 /** Undefined: worth another try. */
-async function tryToBring(scene: FetchContext, wanted: Wanted): Promise<KnownPart | undefined> {
-  const { deps, ready, signal } = scene
+async function tryFetchFile(context: FetchContext, wanted: Wanted): Promise<KnownPart | undefined> {
+  const { deps, ready, signal } = context
   const { part } = wanted
-  const opened = await openPlatformFile(scene, part)
+  const opened = await openPlatformFile(context, part)
   signal.throwIfAborted()
   switch (opened.kind) {
     case 'retry':
@@ -325,7 +329,7 @@ async function tryToBring(scene: FetchContext, wanted: Wanted): Promise<KnownPar
       const declaredMime = part.mime ?? mime
       const shownName = part.name ?? name
       const { thread_id: threadId, received_via: receivedVia, id: nativeId } = wanted.message
-      const stored = await storeFetchedFile(scene, {
+      const stored = await storeFetchedFile(context, {
         id: wanted.id,
         body,
         ...(declaredMime === undefined ? {} : { declaredMime }),

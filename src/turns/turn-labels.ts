@@ -5,7 +5,7 @@ import type { GatewayConnection } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { runUntilAborted } from './turn-signal.ts'
 
-export function replyFacts(ready: ReadyTurn): ReplyFacts {
+export function replyFields(ready: ReadyTurn): ReplyFacts {
   const lead = ready.members.at(-1)?.message
   return {
     threadId: lead?.thread_id ?? ready.lane.conversationId,
@@ -25,8 +25,8 @@ export async function askSenderName(
   { adapter }: Pick<GatewayConnection, 'adapter'>,
   { message, replyTo }: Pick<WaitingMessage, 'message' | 'replyTo'>,
 ): Promise<string | undefined> {
-  const { display_name: told, profile } = message.sender
-  if (told !== undefined || adapter.senderName === undefined) return told ?? profile?.username
+  const { display_name: reported, profile } = message.sender
+  if (reported !== undefined || adapter.senderName === undefined) return reported ?? profile?.username
   const inTime = AbortSignal.timeout(nameTimeoutMs)
   const asked = runUntilAborted(inTime, () => adapter.senderName?.(message, replyTo, inTime))
   return (await asked.catch(() => undefined)) ?? profile?.username

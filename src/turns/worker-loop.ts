@@ -3,7 +3,7 @@
 /** Wakes sleepers in this process. Correctness never depends on it: every sleeper also wakes by itself. */
 export type Wakeup = {
   /** `isUrgent`: for something that must not wait until a slot is free. */
-  readonly ring: (isUrgent?: boolean) => void
+  readonly notify: (isUrgent?: boolean) => void
   readonly wait: (ms: number) => Promise<void>
   /** Whether it was notified of something urgent since it was last asked. */
   readonly takeUrgent: () => boolean
@@ -11,7 +11,7 @@ export type Wakeup = {
 
 export function createWakeup(): Wakeup {
   let sleepers: (() => void)[] = []
-  let isRung = false
+  let isNotified = false
   let hasUrgent = false
   return {
     takeUrgent() {
@@ -19,22 +19,22 @@ export function createWakeup(): Wakeup {
       hasUrgent = false
       return had
     },
-    ring(isUrgent = false) {
-      isRung = true
+    notify(isUrgent = false) {
+      isNotified = true
       hasUrgent ||= isUrgent
       const woken = sleepers
       sleepers = []
       for (const wake of woken) wake()
     },
     wait(ms) {
-      if (isRung) {
-        isRung = false
+      if (isNotified) {
+        isNotified = false
         return Promise.resolve()
       }
       return new Promise((resolve) => {
         const wakeWorker = (): void => {
           clearTimeout(timer)
-          isRung = false
+          isNotified = false
           resolve()
         }
         const timer = setTimeout(() => {
@@ -51,7 +51,7 @@ export type WorkerLoop<Work> = {
   readonly slots: number
   readonly batch: number
   readonly pollMs: number
-  readonly bell: Wakeup
+  readonly wakeup: Wakeup
   readonly claim: (limit: number) => Promise<readonly Work[]>
   /**
    * Asked in place of `claim` while every slot is taken: what must not wait for one. Up to `urgentSlots` at once, and only
@@ -75,11 +75,11 @@ export type Quiet = {
   readonly stir: () => void
   readonly moment: () => number
   /** A loop looked at `moment` and found nothing. When that holds for all of them, with no stir in between, it is over. */
-  readonly rest: (pump: object, moment: number) => void
+  readonly rest: (loop: object, moment: number) => void
   readonly isOver: () => boolean
 }
 
-export function createQuiet(pumps: number): Quiet {
+export function createQuiet(loops: number): Quiet {
   let moment = 0
   let isOver = false
   const resting = new Map<object, number>()
@@ -89,42 +89,42 @@ export function createQuiet(pumps: number): Quiet {
     },
     moment: () => moment,
     isOver: () => isOver,
-    rest(pump, seen) {
-      resting.set(pump, seen)
-      isOver ||= resting.size === pumps && [...resting.values()].every((each) => each === moment)
+    rest(loop, seen) {
+      resting.set(loop, seen)
+      isOver ||= resting.size === loops && [...resting.values()].every((each) => each === moment)
     },
   }
 }
 
 /** Resolves when told to stop, or when all is quiet if asked to; everything it started has ended by then. */
-export async function runWorkerLoop<Work>(pump: WorkerLoop<Work>): Promise<void> {
+export async function runWorkerLoop<Work>(loop: WorkerLoop<Work>): Promise<void> {
   const running = new Set<Promise<void>>()
   const start = (work: Work): void => {
-    pump.untilQuiet?.stir()
-    const task = pump
+    loop.untilQuiet?.stir()
+    const task = loop
       .run(work)
-      .catch((error) => pump.onError(error, work))
+      .catch((error) => loop.onError(error, work))
       .finally(() => {
         running.delete(task)
-        pump.untilQuiet?.stir()
+        loop.untilQuiet?.stir()
         // A finished lane may have more waiting, and its slot is free.
-        pump.bell.ring()
+        loop.wakeup.notify()
       })
     running.add(task)
   }
-  const isLoopOver = (): boolean => pump.isStopping() || (pump.untilQuiet?.isOver() ?? false)
-  const urgency: Urgency = { isDue: true, lookedAt: pump.monotonicMs() }
+  const isLoopOver = (): boolean => loop.isStopping() || (loop.untilQuiet?.isOver() ?? false)
+  const urgency: Urgency = { isDue: true, checkedAt: loop.monotonicMs() }
   while (!isLoopOver()) {
-    pump.onRound?.()
-    const free = Math.min(pump.batch, pump.slots - running.size)
-    const moment = pump.untilQuiet?.moment() ?? 0
+    loop.onRound?.()
+    const free = Math.min(loop.batch, loop.slots - running.size)
+    const moment = loop.untilQuiet?.moment() ?? 0
     const claimed =
-      free > 0 ? await claimSafely(pump, pump.claim, free) : await claimUrgently(pump, running.size, urgency)
+      free > 0 ? await claimSafely(loop, loop.claim, free) : await claimUrgently(loop, running.size, urgency)
     for (const work of claimed) start(work)
     if (claimed.length > 0 && claimed.length === free) continue
-    if (claimed.length === 0 && running.size === 0) pump.untilQuiet?.rest(pump, moment)
+    if (claimed.length === 0 && running.size === 0) loop.untilQuiet?.rest(loop, moment)
     if (isLoopOver()) break
-    await pump.bell.wait(pump.pollMs)
+    await loop.wakeup.wait(loop.pollMs)
   }
   await Promise.all(running)
 }
@@ -132,34 +132,34 @@ export async function runWorkerLoop<Work>(pump: WorkerLoop<Work>): Promise<void>
 /** Beside the slots; small, because what is urgent is also short. */
 const urgentSlots = 4
 
-type Urgency = { isDue: boolean; lookedAt: number }
+type Urgency = { isDue: boolean; checkedAt: number }
 
 async function claimUrgently<Work>(
-  pump: WorkerLoop<Work>,
+  loop: WorkerLoop<Work>,
   running: number,
   urgency: Urgency,
 ): Promise<readonly Work[]> {
-  if (pump.claimUrgent === undefined) return []
-  const now = pump.monotonicMs()
+  if (loop.claimUrgent === undefined) return []
+  const now = loop.monotonicMs()
   // Asked first: what is not looked for now, for want of a slot, is looked for when one is free.
-  urgency.isDue = pump.bell.takeUrgent() || urgency.isDue || now - urgency.lookedAt >= pump.pollMs
-  const free = pump.slots + urgentSlots - running
+  urgency.isDue = loop.wakeup.takeUrgent() || urgency.isDue || now - urgency.checkedAt >= loop.pollMs
+  const free = loop.slots + urgentSlots - running
   if (!urgency.isDue || free <= 0) return []
-  urgency.lookedAt = now
-  const claimed = await claimSafely(pump, pump.claimUrgent, free)
+  urgency.checkedAt = now
+  const claimed = await claimSafely(loop, loop.claimUrgent, free)
   urgency.isDue = claimed.length === free
   return claimed
 }
 
 async function claimSafely<Work>(
-  pump: WorkerLoop<Work>,
+  loop: WorkerLoop<Work>,
   claim: (limit: number) => Promise<readonly Work[]>,
   limit: number,
 ): Promise<readonly Work[]> {
   try {
     return await claim(limit)
   } catch (error) {
-    pump.onError(error)
+    loop.onError(error)
     return []
   }
 }

@@ -66,7 +66,7 @@ export async function answerWorkerRequest(
   const { config, isAdminOn } = settings
   const agents = config.agents.map((agent) => agent.slug)
   const sessions = createSessionStore(database, config.tenant)
-  const { read: readSigns } = createHealthStore(database, config.tenant, config.retention)
+  const { read: readHealthSamples } = createHealthStore(database, config.tenant, config.retention)
   const app = createApp({
     gateway,
     agents: config.agents,
@@ -91,8 +91,8 @@ export async function answerWorkerRequest(
     tokens: createTokenStore(database, config.tenant),
     forget: createEraseStore(database, config.tenant),
     replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),
-    readReadiness: () => readReadiness(createReadinessDeps(invocation, readSigns)),
-    metrics: { access: config.metrics, readSigns },
+    readReadiness: () => readReadiness(createReadinessDeps(invocation, readHealthSamples)),
+    metrics: { access: config.metrics, readHealthSamples },
     sourceOf: () => 'remote',
     mayOperate: () => isAdminOn,
     keepOpen,
@@ -117,13 +117,13 @@ async function probeDatabaseSometimes(database: Invocation['database'], tenant: 
 /** No loop stays here: the queue and the clock wake, so there is none to stall. */
 function createReadinessDeps(
   { database, deps, gateway }: Invocation,
-  readSigns: ReadinessDeps['readSigns'],
+  readHealthSamples: ReadinessDeps['readHealthSamples'],
 ): ReadinessDeps {
   return {
     probe: () => probeDatabaseSometimes(database, deps.tenant),
     faults: database.faults,
     isCommitAnswered: deps.committer.isAnswered,
-    readSigns,
+    readHealthSamples,
     loops: () => ({ turns: null, sends: null, timers: null, leases: null }),
     connections: gateway.connections.map((each) => each.key),
     monotonicMs: deps.monotonicMs,
@@ -172,7 +172,7 @@ export async function receiveEmailEvent(
     case 'refused':
       return message.setReject(answer.text)
     case 'later':
-      throw new GatewayError('arrival_postponed', `a mail is not stored yet (${answer.reason}); it comes again`, {
+      throw new GatewayError('request_postponed', `a mail is not stored yet (${answer.reason}); it comes again`, {
         retryable: true,
       })
     default:
@@ -185,12 +185,12 @@ async function offerToConnections(
   handed: EmailEvent,
 ): Promise<EmailEventResult> {
   for (const at of deps.gateway.connections) {
-    const answer = await at.adapter.takeHanded?.(handed, createInboundDoor(deps, at))
+    const answer = await at.adapter.takeHanded?.(handed, createIngressContext(deps, at))
     if (answer !== undefined) return answer
   }
   return { kind: 'refused', text: unknownAddressText }
 }
 
-function createInboundDoor(deps: Pick<AppDeps, 'gateway' | 'rejections'>, at: GatewayConnection) {
-  return { receive: (arrival: RawRequest) => deliverInbound(deps, at, arrival) }
+function createIngressContext(deps: Pick<AppDeps, 'gateway' | 'rejections'>, at: GatewayConnection) {
+  return { receive: (request: RawRequest) => deliverInbound(deps, at, request) }
 }

@@ -16,7 +16,7 @@ export type InvocationOptions = {
   /** Undefined: files are refused here. */
   readonly files: RuntimeFiles | undefined
   /** Undefined: nothing is sent here but by fetch. */
-  readonly carrier: Mailer | undefined
+  readonly mailer: Mailer | undefined
   readonly log: Log
   /** The isolate's: what is known of token issuers. */
   readonly issuerMemory: IssuerCache
@@ -31,7 +31,7 @@ const giveUpMs = 14 * 60_000
 
 export function openInvocation(config: Config, options: InvocationOptions): Invocation {
   const database = openHyperdrive(options)
-  const { log, onWork, failpoint, files, carrier, issuerMemory } = options
+  const { log, onWork, failpoint, files, mailer, issuerMemory } = options
   const assembled = assembleGateway(config, database, {
     fetch: (input, init) => fetch(input, init),
     fenceFetch: fenceWorkerFetch,
@@ -44,13 +44,13 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     log,
     issuerMemory,
     ...(files === undefined ? {} : { files }),
-    ...(carrier === undefined ? {} : { carrier }),
+    ...(mailer === undefined ? {} : { mailer }),
     ...(onWork === undefined ? {} : { onWork }),
     ...(failpoint === undefined ? {} : { failpoint }),
   })
   const over = setTimeout(assembled.deps.results.giveUp, giveUpMs)
   const endInvocation = async (): Promise<void> => {
-    await assembled.deps.signs.rest(2_000)
+    await assembled.deps.presence.rest(2_000)
     clearTimeout(over)
     assembled.stop()
     await database.close()

@@ -112,7 +112,7 @@ export type QueueWakeupDeps = {
   readonly log: Log
 }
 
-/** One message per invocation, however often it is rung. A message that cannot be sent is made good by the clock. */
+/** One message per invocation, however often it is notified. A message that cannot be sent is made good by the clock. */
 export function createQueueWakeup({ queue, waitUntil, log }: QueueWakeupDeps): () => void {
   let isSent = false
   return () => {

@@ -38,7 +38,7 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
     hear: async () => undefined,
     finish: () => {},
     agents: { list: () => [], call: () => Promise.reject(new Error('nobody is there to ask')), cue: undefined },
-    elsewhere: {
+    remoteCaller: {
       fetch,
       guarded: createUnpinnedFetch(fetch),
       next: async () => ({ ok: true, headers: {}, chain: {} }),

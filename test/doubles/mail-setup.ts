@@ -61,7 +61,7 @@ export async function openMailScene(database: Database, options: SceneOptions = 
   })
   const listeners = createNodeListeners(gateway, createRejections())
   await listeners.start()
-  const address = listeners.signs()[0]?.address ?? ''
+  const address = listeners.states()[0]?.address ?? ''
   const port = Number(address.slice(address.lastIndexOf(':') + 1))
   return {
     gateway,

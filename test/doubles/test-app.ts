@@ -58,7 +58,7 @@ export function createTestApp(
         connection,
       ),
     readReadiness: () => Promise.reject(new Error('not asked here')),
-    metrics: { access: 'off', readSigns: async () => [] },
+    metrics: { access: 'off', readHealthSamples: async () => [] },
     sourceOf: () => 'local',
     now: Date.now,
     maxBodyBytes: 65_536,

@@ -15,7 +15,7 @@ describeOnDatabase('a large file of an agent', (database) => {
       slug: 'demo',
       async run(_message, { principal }) {
         // As if its caller had brought it before: what an agent makes itself is smaller.
-        const stored = await peer.gateway.files.desk.store({
+        const stored = await peer.gateway.files.service.store({
           body: new Blob([Buffer.alloc(size, 'a')]).stream(),
           name: 'large.txt',
           owner: { principal, threadId: null },

@@ -122,7 +122,7 @@ describeOnDatabase('files into the fediverse', (database) => {
 
   test('once the file itself is taken back, its address says that it is no more', async () => {
     const { attached } = await answered()
-    const { desk } = bot.gateway.files
+    const { service: desk } = bot.gateway.files
     for (const { id } of await desk.list({ before: null, limit: 10 })) await desk.remove(id, 'test')
     expect((await asked(attached[0]?.url ?? '')).status).toBe(410)
   })

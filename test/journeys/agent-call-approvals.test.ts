@@ -112,7 +112,7 @@ describeOnDatabase('an approval for an agent that another one asked', (database)
   const desk = (changes: Partial<ModelAgentDefinition> = {}): Agent =>
     defineAgent({
       slug: 'desk',
-      siblings: ['billing'],
+      agentCalls: ['billing'],
       model: model('desk', [[['agent/billing', { message: 'Charge 5.' }]]]),
       ...changes,
     })

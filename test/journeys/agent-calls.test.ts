@@ -25,7 +25,7 @@ const lines = statement('test_lines', 'select agent, count(*)::int as count from
 
 type Event = { readonly type: string; readonly metadata: Readonly<Record<string, unknown>> }
 
-describeOnDatabase('a sibling', (database) => {
+describeOnDatabase('an agent call', (database) => {
   let vendor: VendorStub
   let running: TestGateway[]
   const start = (agents: readonly Agent[], changes: Partial<ParleyConfig> = {}, more = {}): TestGateway => {
@@ -132,13 +132,13 @@ describeOnDatabase('a sibling', (database) => {
     expect(answers()[1]).toBe('b: x + b: x')
   })
 
-  test('of a sibling of a sibling, and so on, is asked four deep and no deeper', async () => {
+  test('of a called agent by a called agent, and so on, is asked four deep and no deeper', async () => {
     const chain = ['a', 'b', 'c', 'd', 'e', 'f'].map((slug, index, all) => relay(slug, all[index + 1]))
     expect(await ask(start(chain), 'hi')).toBe('a: b: c: d: e: f refused (gw:hop_limit)')
   })
 
   test('that nobody named is none', async () => {
-    const named = relay('a', 'c', { siblings: ['b'] })
+    const named = relay('a', 'c', { agentCalls: ['b'] })
     expect(await ask(start([named, relay('b', undefined), relay('c', undefined)]), 'hi')).toBe(
       'a: c refused (agent_unknown)',
     )
@@ -150,7 +150,9 @@ describeOnDatabase('a sibling', (database) => {
     expect(await ask(start([a, b]), 'hi')).toBe(
       JSON.stringify([{ slug: 'b', address: '@b@parley.localhost', description: 'Repeats.' }]),
     )
-    expect(() => start([relay('a', 'b', { siblings: ['a', 'x'] })])).toThrow(/siblings names "x", which is no agent/)
+    expect(() => start([relay('a', 'b', { agentCalls: ['a', 'x'] })])).toThrow(
+      /agentCalls names "x", which is no agent/,
+    )
   })
 
   test('that would be woken later is not done; the agent that asked is told so', async () => {
@@ -197,7 +199,7 @@ describeOnDatabase('a sibling', (database) => {
     const desk = (changes: Partial<ModelAgentDefinition> = {}): Agent =>
       defineAgent({
         slug: 'desk',
-        siblings: ['billing'],
+        agentCalls: ['billing'],
         model: scripted('desk', (request) => {
           const result = resultIn(request)
           return result === undefined
@@ -299,7 +301,7 @@ describeOnDatabase('a sibling', (database) => {
     test('is not offered where the chain ends, and its model is told', async () => {
       const last = defineAgent({
         slug: 'last',
-        siblings: ['billing'],
+        agentCalls: ['billing'],
         model: scripted('last', () => ({ content: 'the end' })),
       })
       const chain = ['a', 'b', 'c', 'd'].map((slug, index, all) => relay(slug, all[index + 1] ?? 'last'))

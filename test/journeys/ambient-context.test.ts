@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import {
-  type AttentionSettings,
   type ConnectionConfig,
   type HistoricalMessage,
+  type ReplyPolicySettings,
   textOf,
 } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
@@ -49,7 +49,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
   })
 
   const start = (
-    attention: AttentionSettings = {},
+    replyPolicy: ReplyPolicySettings = {},
     changes: Pick<ConnectionConfig, 'access'> | Record<never, never> = {},
   ) => {
     const agent = defineAgent({
@@ -63,7 +63,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
         return `knows ${around().length}`
       },
     })
-    const connections = loopbackConnections(vendor.origin, { access: open, attention, ...changes })
+    const connections = loopbackConnections(vendor.origin, { access: open, replyPolicy, ...changes })
     gateway = createTestGateway(database(), { agents: [agent], connections })
   }
   let next = 0

@@ -20,8 +20,8 @@ describeOnDatabase('a run that was scheduled by a chained one', (database) => {
         schedule('later', 1, { note: 1 })
         return 'soon'
       },
-      async onSignal({ payload }, { elsewhere }) {
-        woken.push({ next: await elsewhere.next(), payload })
+      async onSignal({ payload }, { remoteCaller }) {
+        woken.push({ next: await remoteCaller.next(), payload })
         return undefined
       },
     })

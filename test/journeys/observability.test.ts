@@ -20,7 +20,7 @@ function recordingMeter(): Meter & { readonly told: string[] } {
   const tell = (...words: (string | undefined)[]): void => void told.push(words.filter((word) => word).join(' '))
   return {
     told,
-    arrived: (_connection, outcome, reason) => tell('arrived', outcome, reason),
+    received: (_connection, outcome, reason) => tell('arrived', outcome, reason),
     committed: (_connection, ms) => tell('committed', ms >= 0 ? '' : 'negative'),
     claimed: () => {},
     turnEnded: (_connection, outcome) => tell('turn', outcome),
@@ -67,7 +67,7 @@ describeOnDatabase('an observed journey', (database) => {
     await receive({ id: 'm1', from: 'ada', text: 'hello' }, { traceparent: `00-${given}-00f067aa0ba902b7-01` })
     await gateway.settle()
     expect(gateway.logged.map(({ level, event, facts }) => [level, event, facts.trace, facts.connection])).toEqual([
-      ['info', 'message_arrived', given, connection],
+      ['info', 'message_received', given, connection],
       ['info', 'turn_ended', given, connection],
       ['info', 'delivery_ended', given, connection],
     ])

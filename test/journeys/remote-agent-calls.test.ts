@@ -1,4 +1,4 @@
-// An agent elsewhere as the sibling of one here: asked by call and by tool, once, within the chain of agents (CH-02 to CH-08).
+// An agent elsewhere as one that an agent here calls: asked by call and by tool, once, within the chain of agents (CH-02 to CH-08).
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
@@ -55,13 +55,13 @@ test.each([
   ['at the top of a chain', {}, headersOf(1, 'turn-1'), { hop: 1, max_hops: 4, is_final: false }],
   [
     'two hops down',
-    { caller: caller(2), place: { hop: 2, max_hops: 4, is_final: false } },
+    { caller: caller(2), link: { hop: 2, max_hops: 4, is_final: false } },
     headersOf(3, 'root-1'),
     { hop: 3, max_hops: 4, is_final: false },
   ],
   [
     'where its caller counts lower than its message',
-    { caller: caller(1), place: { hop: 3, max_hops: 4, is_final: false } },
+    { caller: caller(1), link: { hop: 3, max_hops: 4, is_final: false } },
     headersOf(4, 'root-1'),
     { hop: 4, max_hops: 4, is_final: true },
   ],
@@ -70,11 +70,11 @@ test.each([
 })
 
 test.each([
-  ['at the last hop', { caller: caller(4), place: { hop: 4, max_hops: 4, is_final: true } }, undefined, 'gw:hop_limit'],
-  ['below a smaller ceiling', { place: { hop: 2, max_hops: 2, is_final: true } }, undefined, 'gw:hop_limit'],
+  ['at the last hop', { caller: caller(4), link: { hop: 4, max_hops: 4, is_final: true } }, undefined, 'gw:hop_limit'],
+  ['below a smaller ceiling', { link: { hop: 2, max_hops: 2, is_final: true } }, undefined, 'gw:hop_limit'],
   [
     'back to whoever asked',
-    { caller: caller(1), place: { hop: 1, max_hops: 4, is_final: false } },
+    { caller: caller(1), link: { hop: 1, max_hops: 4, is_final: false } },
     '@first@first.example.org',
     'gw:agent_loop',
   ],
@@ -82,13 +82,13 @@ test.each([
   expect(await nextOf(chain, address)).toEqual({ ok: false, code })
 })
 
-test('a place in a chain is kept with what is left for later, and hidden from the agent', () => {
-  const chain = { caller: caller(2), place: { hop: 2, max_hops: 4, is_final: false } }
+test('a link of a chain is kept with what is left for later, and hidden from the agent', () => {
+  const chain = { caller: caller(2), link: { hop: 2, max_hops: 4, is_final: false } }
   expect(carriedChain(payloadWithChain({ note: 1 }, chain))).toEqual({ chain, rest: { note: 1 } })
   expect(payloadWithChain({ note: 1 }, {})).toEqual({ note: 1 })
 })
 
-describeOnDatabase('a sibling elsewhere', (database) => {
+describeOnDatabase('a call of a remote agent', (database) => {
   let vendor: VendorStub
   let peer: RemotePeerStub
   let gateway: TestGateway
@@ -144,7 +144,7 @@ describeOnDatabase('a sibling elsewhere', (database) => {
       if (turn === 1) return { tool_calls: [{ name: 'agent/billing', parameters: { message: 'how much?' } }] }
       return { content: `It says ${JSON.stringify(messages.at(-1)?.payload['result'])}` }
     }
-    start(defineAgent({ slug: 'desk', model, siblings: ['billing'] }))
+    start(defineAgent({ slug: 'desk', model, agentCalls: ['billing'] }))
     peer.on('SendStreamingMessage', done('three euros'))
     expect(await say('what do I owe?')).toContain('three euros')
     expect(shown[0]).toContain('Knows what people owe.')

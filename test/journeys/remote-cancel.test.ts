@@ -91,7 +91,7 @@ describeOnDatabase('a stop whose process dies', (database) => {
     expect(asked('SendStreamingMessage')).toHaveLength(1)
   })
 
-  test('has the task of a sibling elsewhere called off, and its asker is not run again', async () => {
+  test('has the task of a called remote agent called off, and its asker is not run again', async () => {
     let begun = 0
     const desk = defineAgent({
       slug: 'desk',

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { type AttentionSettings, type ChannelDefinition, textOf } from '../../src/contract/index.ts'
+import { type ChannelDefinition, type ReplyPolicySettings, textOf } from '../../src/contract/index.ts'
 import { tablesWith } from '../doubles/find-text-in-database.ts'
 import { memoryInstallations } from '../doubles/memory-installations.ts'
 import { installed, installSettings, messageEvent, signed, signingSecret, stamp } from '../doubles/slack-tenants.ts'
@@ -28,7 +28,7 @@ describeOnDatabase('attention on Slack', (database) => {
     await slack.close()
   })
 
-  const start = (attention: AttentionSettings = {}, more: object = {}) => {
+  const start = (replyPolicy: ReplyPolicySettings = {}, more: object = {}) => {
     const agent = defineAgent({
       slug: 'demo',
       run(message) {
@@ -45,7 +45,7 @@ describeOnDatabase('attention on Slack', (database) => {
     const limits = { conversation: { count: 100_000, perMs: 1000 } }
     const settings = { install: installSettings, signingSecret, apiUrl: slack.apiUrl, limits, ...more }
     const access = { mode: 'public', allow: [] } as const
-    const connections = [{ channel: 'slack', id: 'default', access, attention, settings }]
+    const connections = [{ channel: 'slack', id: 'default', access, replyPolicy, settings }]
     gateway = createTestGateway(database(), { agents: [agent], connections }, {}, [channel])
   }
   const say = async (text: string, fields: object = {}, team = 'T0ONE') => {
@@ -128,7 +128,7 @@ describeOnDatabase('attention on Slack', (database) => {
   })
 
   test('a channel that is only listened to is recorded and answers nobody', async () => {
-    start({ places: { C0GENERAL1: 'ambient' } })
+    start({ rooms: { C0GENERAL1: 'ambient' } })
     await say('let us paint it blue')
     await ask()
     expect(runs).toBe(0)

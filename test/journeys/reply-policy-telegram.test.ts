@@ -1,8 +1,8 @@
-// Attention with a platform's own updates: a group, a topic of a forum, a post in a channel, and a room that is only listened to.
+// The reply policy with a platform's own updates: a group, a topic of a forum, a post in a channel, and a room that is only listened to.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { type AttentionSettings, textOf } from '../../src/contract/index.ts'
+import { type ReplyPolicySettings, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
@@ -14,7 +14,7 @@ const group = { id: -100, type: 'supergroup', title: 'Lamps', is_forum: true }
 const topic = { is_topic_message: true, message_thread_id: 42 }
 const name = { text: '@gw_bot hello', entities: [{ type: 'mention', offset: 0, length: 7 }] }
 
-describeOnDatabase('attention on Telegram', (database) => {
+describeOnDatabase('the reply policy on Telegram', (database) => {
   let api: TelegramApi
   let gateway: TestGateway
   let nextId = 1
@@ -27,7 +27,7 @@ describeOnDatabase('attention on Telegram', (database) => {
     await api.close()
   })
 
-  const start = (attention?: AttentionSettings) => {
+  const start = (replyPolicy?: ReplyPolicySettings) => {
     const access = { mode: 'public', allow: [] } as const
     const account = {
       botToken: testBotToken,
@@ -37,7 +37,7 @@ describeOnDatabase('attention on Telegram', (database) => {
       access,
     }
     const limits = { connection: { count: 1000, perMs: 1 }, conversation: { count: 1000, perMs: 1 } }
-    const connection = telegram({ ...account, limits, ...(attention === undefined ? {} : { attention }) })
+    const connection = telegram({ ...account, limits, ...(replyPolicy === undefined ? {} : { replyPolicy }) })
     const agents = [
       defineAgent({
         slug: 'desk',
@@ -107,7 +107,7 @@ describeOnDatabase('attention on Telegram', (database) => {
   })
 
   test('a room that is only listened to hears commands of the gateway and nothing else', async () => {
-    start({ places: { '-100': 'ambient' } })
+    start({ rooms: { '-100': 'ambient' } })
     await say(name)
     await say({ text: '/help', entities: [{ type: 'bot_command', offset: 0, length: 5 }] })
     const seen = await say({ ...name, chat: { ...group, id: -300 } })

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
-import type { AttentionSettings } from '../../src/contract/index.ts'
+import type { ReplyPolicySettings } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { createReceiptStore } from '../../src/db/receipts.ts'
@@ -20,7 +20,7 @@ const decisions = statement(
 
 type Fate = { readonly id: string; readonly state: string; readonly reason: string | null }
 
-describeOnDatabase('attention in rooms', (database: () => Database) => {
+describeOnDatabase('the reply policy in rooms', (database: () => Database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let runs: string[]
@@ -33,7 +33,7 @@ describeOnDatabase('attention in rooms', (database: () => Database) => {
     await vendor.close()
   })
 
-  const start = (attention?: AttentionSettings, slugs: readonly string[] = ['desk']) => {
+  const start = (replyPolicy?: ReplyPolicySettings, slugs: readonly string[] = ['desk']) => {
     const agents = slugs.map((slug) =>
       defineAgent({
         slug,
@@ -46,7 +46,7 @@ describeOnDatabase('attention in rooms', (database: () => Database) => {
     const access = { mode: 'public', allow: [] } as const
     const connections = loopbackConnections(vendor.origin, {
       access,
-      ...(attention === undefined ? {} : { attention }),
+      ...(replyPolicy === undefined ? {} : { replyPolicy }),
     })
     gateway = createTestGateway(database(), { agents, connections })
   }
@@ -128,7 +128,7 @@ describeOnDatabase('attention in rooms', (database: () => Database) => {
   })
 
   test('a place has a mode of its own, by its own id alone', async () => {
-    start({ mode: 'mention', places: { lobby: 'ambient', support: 'always' } })
+    start({ mode: 'mention', rooms: { lobby: 'ambient', support: 'always' } })
     await say('m1', { ...inRoom, conversation: 'support' })
     await say('m2', { ...inRoom, conversation: 'lobby', addressed: 'mention' })
     await say('m3', { ...inRoom, conversation: 'constructor', addressed: 'none' })
@@ -174,7 +174,7 @@ describeOnDatabase('attention in rooms', (database: () => Database) => {
   })
 
   test('the books balance, and the story says in plain words why nobody answered', async () => {
-    start({ places: { lobby: 'ambient' } })
+    start({ rooms: { lobby: 'ambient' } })
     await say('m1', inRoom)
     await say('m2', { ...inRoom, conversation: 'lobby' })
     await say('m3', { ...inRoom, addressed: 'mention' })

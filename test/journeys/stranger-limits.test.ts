@@ -178,7 +178,7 @@ describeOnDatabase('strangers', (database) => {
     await settleUntil(gateway, isDone)
     await gateway.settle()
     expect(await fate()).toMatchObject({ answered: 16 })
-    expect(gateway.logged.filter(({ event }) => event === 'arrivals_limited')).toHaveLength(1)
+    expect(gateway.logged.filter(({ event }) => event === 'sender_limit_reached')).toHaveLength(1)
     // Nothing is kept of what was too much.
     expect(Object.values(await fate()).reduce((sum, n) => sum + n, 0)).toBe(3 + 7 + 16)
   })

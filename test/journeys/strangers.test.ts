@@ -264,7 +264,7 @@ function readinessOn(database: Database): Parameters<typeof readReadiness>[0] {
     probe: async () => {},
     faults: () => [],
     isCommitAnswered: () => true,
-    readSigns: () => createHealthStore(database, 'default', defaultRetention).read(),
+    readHealthSamples: () => createHealthStore(database, 'default', defaultRetention).read(),
     loops: () => ({ turns: 0, sends: 0, timers: 0, leases: 0 }),
     connections: ['email/default'],
     monotonicMs: () => performance.now(),

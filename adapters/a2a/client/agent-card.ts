@@ -32,7 +32,7 @@ export function readTarget(text: string): Target {
 
 export type CardDeps = {
   readonly egress: Egress
-  readonly elsewhere: Pick<RemoteAccess, 'cardIn'>
+  readonly remoteCaller: Pick<RemoteAccess, 'cardIn'>
   readonly signal: AbortSignal
   readonly trust: CardTrust | undefined
   readonly allows03: boolean
@@ -93,13 +93,13 @@ async function cardUrls(deps: CardDeps, target: Target): Promise<readonly string
   }
 }
 
-async function cardOfAddress({ egress, elsewhere, signal }: CardDeps, address: string): Promise<string> {
+async function cardOfAddress({ egress, remoteCaller, signal }: CardDeps, address: string): Promise<string> {
   const account = address.replace(/^@/, '')
   const domain = account.slice(account.indexOf('@') + 1)
   const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${account}`)}`
   const request = { method: 'GET', url, headers: { accept: 'application/jrd+json, application/json' } } as const
   const response = await egress(request, { signal, timeoutMs: requestMs, maxBytes: maxCardBytes, maxRedirects: 1 })
-  const card = elsewhere.cardIn(await readCardBody(response, signal), address)
+  const card = remoteCaller.cardIn(await readCardBody(response, signal), address)
   if (card === undefined) throw new RemoteFault('remote_card_invalid')
   return card
 }

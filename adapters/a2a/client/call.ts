@@ -44,7 +44,7 @@ const namingMs = 2_000
 
 export function openCall(peer: RemotePeer, context: RemoteCallContext): RemoteCall {
   const { limits } = peer
-  const egress = createEgress(peer.egress, context.elsewhere)
+  const egress = createEgress(peer.egress, context.remoteCaller)
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), limits.timeoutMs)
   const watch = setInterval(() => {
@@ -145,7 +145,7 @@ export async function openStep(call: RemoteCall, shelf: CardCache, message: Norm
   const openWork = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
     isMadeNow = true
     const card = await discoverCard(
-      { egress, elsewhere: context.elsewhere, signal, trust, allows03 },
+      { egress, remoteCaller: context.remoteCaller, signal, trust, allows03 },
       peer.target,
       shelf,
     )
@@ -336,7 +336,7 @@ function forwardedMetadata(
 /** Signed anew in every try: it is good for minutes, and a turn may wait for hours. */
 async function attestEvidence({ peer, context }: RemoteCall, { messageId }: Plan): Promise<readonly JsonObject[]> {
   const { vouchTo: audience } = peer
-  return audience === undefined ? [] : context.elsewhere.attest(context.evidence, { audience, messageId })
+  return audience === undefined ? [] : context.remoteCaller.attest(context.evidence, { audience, messageId })
 }
 
 /** One that refused our version may have been spoken to in the one before. */

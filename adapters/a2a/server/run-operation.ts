@@ -123,7 +123,7 @@ const words = {
 } as const
 
 function rejectA2aCaller(door: ServeContext, reason: RejectReason, challenge: string): Fault {
-  const reference = door.turnAway(reason)
+  const reference = door.logRejection(reason)
   const name = rejectionFault(reason)
   const headers = name === 'unavailable' ? { 'retry-after': '5' } : { 'www-authenticate': challenge }
   return createFault(name, `${words[name]} (reference ${reference})`, { headers })

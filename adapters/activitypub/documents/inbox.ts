@@ -23,7 +23,7 @@ export async function serveInbox(inbox: Inbox, { request, door }: Delivered): Pr
     return toInboxResponse({
       kind: 'rejected',
       reason: 'missing_credential',
-      trace: door.turnAway('missing_credential'),
+      trace: door.logRejection('missing_credential'),
     })
   const bytes = await readBody(request, maxBodyBytes)
   if (bytes === undefined) return problemResponse(413, `send at most ${maxBodyBytes} bytes`)

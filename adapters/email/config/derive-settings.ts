@@ -55,10 +55,10 @@ export function mailboxAlias(settings: EmailSettings, agent: string): Readonly<R
 /** What a byte of a file travels as: four for three, line ends (RFC 2045, 6.8), and room for the head. */
 const encodedShare = 1.4
 
-export function deliverySettings(settings: EmailSettings, carrier?: Mailer): DeliverySettings {
+export function deliverySettings(settings: EmailSettings, mailer?: Mailer): DeliverySettings {
   const mailbox = externalMailbox(settings)
   const { domain, smtpUrl, dkimKeys, dkimKeyFile, mailFolder, siblings, siblingSecret } = settings
-  const carried = carrier === undefined ? Number.POSITIVE_INFINITY : Math.floor(carrier.maxBytes / encodedShare)
+  const carried = mailer === undefined ? Number.POSITIVE_INFINITY : Math.floor(mailer.maxBytes / encodedShare)
   const maxMailBytes = Math.min(settings.maxMailBytes, carried)
   return {
     domain,
@@ -78,10 +78,10 @@ export function deliverySettings(settings: EmailSettings, carrier?: Mailer): Del
  * The agents' own addresses are at the host of the public URL: mail for them is ours, and where no domain was set up it is our domain.
  * A mailbox that is fetched stays what it is: which address reaches it is up to its server.
  */
-export function withPublicHost(settings: EmailSettings, host: string, carrier?: Mailer): EmailSettings {
+export function withPublicHost(settings: EmailSettings, host: string, mailer?: Mailer): EmailSettings {
   const { domain, domains, trustLoopback } = settings
   const isOurs = isWithinDomain(developmentDomain, host) || [domain, ...domains].includes(host)
-  if (isOurs || trustLoopback || !receivesMail(settings, carrier)) return settings
+  if (isOurs || trustLoopback || !receivesMail(settings, mailer)) return settings
   return domain === developmentDomain
     ? { ...settings, domain: host, domains: [...domains, developmentDomain] }
     : { ...settings, domains: [...domains, host] }
@@ -89,8 +89,8 @@ export function withPublicHost(settings: EmailSettings, host: string, carrier?: 
 
 const isWithinDomain = (domain: string, host: string): boolean => host === domain || host.endsWith(`.${domain}`)
 
-function receivesMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, carrier?: Mailer): boolean {
-  return smtp !== false || webhookSecret.length > 0 || [ses, mailgun, carrier].some((way) => way !== undefined)
+function receivesMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, mailer?: Mailer): boolean {
+  return smtp !== false || webhookSecret.length > 0 || [ses, mailgun, mailer].some((way) => way !== undefined)
 }
 
 /** Whether mail gets here from programs of this machine alone. A mail server in front passes on what the world sends. */
@@ -100,7 +100,7 @@ export function isLocalMailOnly(settings: EmailSettings): boolean {
   return trustLoopback && smtp !== false && isLoopbackHost(smtp.host) && !isElsewhere
 }
 
-export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly carrier?: Mailer }
+export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly mailer?: Mailer }
 
 /** A person who waits for an answer should know where it went, and an operator who set a public address whether mail gets to it. */
 export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Adapter, 'notice'> {
@@ -108,7 +108,7 @@ export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Ada
   const until = 'until SMTP_URL is set'
   const said = [
     deps.publicUrl === undefined ? undefined : deliveryNotice(settings, deps, new URL(deps.publicUrl).hostname),
-    smtpUrl !== undefined || deps.carrier !== undefined
+    smtpUrl !== undefined || deps.mailer !== undefined
       ? undefined
       : mailFolder === undefined
         ? `no answer leaves ${until}`
@@ -118,16 +118,16 @@ export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Ada
 }
 
 /** Why a mail to an agent at the public host would not get here. */
-function deliveryNotice(settings: EmailSettings, { host, carrier }: NoticeDeps, shown: string): string | undefined {
+function deliveryNotice(settings: EmailSettings, { host, mailer }: NoticeDeps, shown: string): string | undefined {
   const { domain, smtp } = settings
   if (isWithinDomain(developmentDomain, host))
-    return domain === developmentDomain && receivesMail(settings, carrier)
+    return domain === developmentDomain && receivesMail(settings, mailer)
       ? `${shown} is no domain for mail: set EMAIL_DOMAIN`
       : undefined
-  if (!receivesMail(settings, carrier))
+  if (!receivesMail(settings, mailer))
     return `mail to agents @${host} is not taken: set EMAIL_SMTP_PORT and EMAIL_SMTP_HOST, or another way in`
   const isNear = smtp !== false && isLoopbackHost(smtp.host)
-  return isNear && !receivesMail({ ...settings, smtp: false }, carrier)
+  return isNear && !receivesMail({ ...settings, smtp: false }, mailer)
     ? `mail to agents @${host} is taken from this machine only: put a mail server in front, or set EMAIL_SMTP_HOST=0.0.0.0 and EMAIL_SMTP_PORT=25`
     : undefined
 }

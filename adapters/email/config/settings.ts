@@ -190,12 +190,9 @@ const nodeOnlySettings = [
 const noMailerProblem = 'no mail can be sent: add [[send_email]] with name = "SEND_EMAIL" to wrangler.toml'
 
 /** The settings as they are, or every problem at once. */
-export function requireHostedSettings(
-  settings: EmailSettings,
-  { carrier }: Pick<ChannelDeps, 'carrier'>,
-): EmailSettings {
+export function requireHostedSettings(settings: EmailSettings, { mailer }: Pick<ChannelDeps, 'mailer'>): EmailSettings {
   const problems = [
-    ...(carrier === undefined ? [noMailerProblem] : []),
+    ...(mailer === undefined ? [noMailerProblem] : []),
     ...nodeOnlySettings.flatMap(([key, name, why]) =>
       isSettingGiven(settings[key]) ? [`${name} is for Node: ${why}; remove it`] : [],
     ),

@@ -30,13 +30,13 @@ export function deliverMail(
     if (!isSendableCall(call)) return { kind: 'refused', reason: 'invalid_recipient' }
     const closed = await findClosedAddress(deps, call, attempt)
     if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
-    if (way === undefined && deps.carrier === undefined) return { kind: 'retry', reason: 'no_way_out', ...paused }
+    if (way === undefined && deps.mailer === undefined) return { kind: 'retry', reason: 'no_way_out', ...paused }
     // Nothing has left yet, whatever went wrong.
     const mail = await prepareMail(settings, deps, call, attempt).catch(notPreparedOutcome)
     if (mail.kind !== 'mail') return mail
     try {
       // Bounces then go to the runtime's mailer, not to an address of ours.
-      if (way === undefined && deps.carrier !== undefined) return await sendByBinding(deps.carrier, mail, attempt)
+      if (way === undefined && deps.mailer !== undefined) return await sendByBinding(deps.mailer, mail, attempt)
       const noting = noteDelivery(deps.notes, attempt.clientId, call.to[0]?.address ?? '')
       // Nothing has left yet: while the database is away it is tried again.
       if (!(await noting.then(isDone, isNotDone))) return { kind: 'retry', reason: 'delivery_not_noted' }

@@ -156,7 +156,7 @@ export function createFolderMailer(folder: string): SendMail {
 
 /** The id is Cloudflare's and another at every try: a recipient could not tell a second mail from the first. */
 export async function sendByBinding(
-  carrier: Mailer,
+  mailer: Mailer,
   mail: Omit<MailToCompose, 'at'>,
   { signal }: Pick<Attempt, 'signal'>,
 ): Promise<DeliveryOutcome> {
@@ -164,7 +164,7 @@ export async function sendByBinding(
   if (files === undefined) return { kind: 'retry', reason: 'file_unavailable' }
   if (signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
   try {
-    const { messageId } = await abortable(carrier.send(toBoundMail(mail, files)), signal)
+    const { messageId } = await abortable(mailer.send(toBoundMail(mail, files)), signal)
     return await deliveredOutcome(messageId, mail.names.messageId)
   } catch (error) {
     return bindingOutcome(error)

@@ -9,11 +9,11 @@ import { type ImapSettings, openMailbox } from '../imap.ts'
 
 export function createEmailProbe(
   settings: EmailSettings,
-  carrier: Mailer | undefined,
+  mailer: Mailer | undefined,
 ): (request: ProbeRequest) => Promise<ProbeResult> {
   const ways = ingressSettings(settings)
-  const { smtpUrl, callTimeoutMs } = deliverySettings(settings, carrier)
-  const summary = connectionSummary(settings, ways, carrier !== undefined)
+  const { smtpUrl, callTimeoutMs } = deliverySettings(settings, mailer)
+  const summary = connectionSummary(settings, ways, mailer !== undefined)
   return async ({ signal }) => {
     const found = await Promise.all([
       ways.imap === undefined ? [] : mailboxProblems(ways.imap, signal),

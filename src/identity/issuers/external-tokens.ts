@@ -37,7 +37,7 @@ export type ExternalTokenResult =
   | { readonly kind: 'rejected'; readonly reason: RejectReason }
 
 export interface ExternalTokenVerifier {
-  verify(token: string, scene: AudienceContext): Promise<ExternalTokenResult>
+  verify(token: string, context: AudienceContext): Promise<ExternalTokenResult>
 }
 
 type CheckedToken =
@@ -53,21 +53,21 @@ export function createExternalTokenVerifier(deps: ExternalTokenDeps): ExternalTo
     const issuer = jwt.find((each) => each.issuer === read?.issuer)
     const known = issuer === undefined ? undefined : keys.get(issuer.issuer)
     if (read !== undefined && issuer !== undefined && known !== undefined) {
-      const verdict = await verifyJwt(token, read, issuer, { keys: known, now: deps.now })
-      return verdict.ok ? { ...verdict, issuer } : verdict
+      const outcome = await verifyJwt(token, read, issuer, { keys: known, now: deps.now })
+      return outcome.ok ? { ...outcome, issuer } : outcome
     }
     // Many servers hand out signed tokens and yet want to be asked about them.
     if (introspectToken === undefined || introspected === undefined)
       return { ok: false, reason: read === undefined ? 'invalid_token' : 'token_issuer' }
-    const verdict = await introspectToken(token)
-    return verdict.ok ? { ...verdict, issuer: introspected } : verdict
+    const outcome = await introspectToken(token)
+    return outcome.ok ? { ...outcome, issuer: introspected } : outcome
   }
   return {
-    async verify(token, scene) {
+    async verify(token, context) {
       const checked = await checkToken(token)
       if (!checked.ok) return rejectToken(checked.reason)
       const { claims, issuer } = checked
-      const agent = resolveAudienceAgent(claims.audience, issuer.audience, scene)
+      const agent = resolveAudienceAgent(claims.audience, issuer.audience, context)
       if (agent === undefined) return rejectToken('token_audience')
       const kind = 'proves' in issuer && issuer.proves === 'agent' ? 'jwt' : 'oauth'
       const bearer = await toBearer(deps.hash, issuer, { claims, kind, agent })

@@ -218,9 +218,9 @@ export function createIntrospection(
     if (answer['active'] !== true) return { ok: false, reason: 'token_inactive' }
     const claims = readTokenClaims(answer)
     if (claims === undefined) return { ok: false, reason: 'invalid_token' }
-    const verdict = checkIntrospectedClaims(claims, issuer, now())
-    if (verdict.ok) cacheIntrospection(memory, key, { claims, until: now() + issuer.cacheSeconds * 1000 })
-    return verdict
+    const outcome = checkIntrospectedClaims(claims, issuer, now())
+    if (outcome.ok) cacheIntrospection(memory, key, { claims, until: now() + issuer.cacheSeconds * 1000 })
+    return outcome
   }
 }
 

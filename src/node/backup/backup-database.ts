@@ -58,7 +58,11 @@ export async function openDatabaseForRestore(options: BackupDatabaseOptions): Pr
 async function startEmbeddedUnderLock({ config, tell }: BackupDatabaseOptions): Promise<BackupDatabase> {
   const unlock = await lockDataDir(config.dataDir, createStartingServer())
   try {
-    const server = await startEmbeddedPostgres({ dataDir: config.dataDir, settings: config.postgresSettings, tell })
+    const server = await startEmbeddedPostgres({
+      dataDir: config.dataDir,
+      settings: config.postgresSettings,
+      report: tell,
+    })
     return {
       databaseUrl: server.url,
       isLive: false,

@@ -63,7 +63,7 @@ conform('replies by mail', [
       send(
         callOf(),
         { smtpUrl: undefined } as never,
-        out.mailDeps({ carrier: { maxBytes: 5_000_000, send: async () => ({ messageId: '<other@ses.example>' }) } }),
+        out.mailDeps({ mailer: { maxBytes: 5_000_000, send: async () => ({ messageId: '<other@ses.example>' }) } }),
       ),
     expected: { kind: 'delivered', vendorId: 'other@ses.example', name: expect.stringMatching(/^t:[a-z2-7]{16}$/) },
   },
@@ -160,7 +160,7 @@ conform('replies by mail', [
     claim: 'over the limit of the platform files become links that end',
     async run() {
       const given: JsonObject[] = []
-      const carrier = {
+      const mailer = {
         maxBytes: 5 * 1024 * 1024,
         async send(mail: unknown) {
           given.push(mail as JsonObject)
@@ -168,7 +168,7 @@ conform('replies by mail', [
         },
       }
       const size = 5 * 1024 * 1024 + 1
-      const deps = out.mailDeps({ carrier, files: out.filesOf({ [large]: size }) })
+      const deps = out.mailDeps({ mailer, files: out.filesOf({ [large]: size }) })
       const settings = out.mailSettings({ maxMailBytes: 5 * 1024 * 1024 })
       await deliverMail(settings, deps)(callOf(largeReply(size)), out.attemptOf())
       return { attachments: given[0]?.['attachments'] ?? null, text: given[0]?.['text'] }

@@ -95,7 +95,7 @@ describeOnDatabase('the operator routes', (database) => {
           source_package: null,
           source_version: '1.2.3',
           source_ref: null,
-          siblings: null,
+          agent_calls: null,
           address: '@demo@parley.localhost',
           connections: loopbackChannels.map(({ channel }) => ({ connection: `${channel}/${channel}`, by: 'own' })),
         },

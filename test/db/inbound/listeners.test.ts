@@ -95,8 +95,8 @@ describeOnDatabase('a listener', (database) => {
     return { listeners, gateway, rejections, tried }
   }
   const addressOf = async (listeners: NodeListeners): Promise<string> => {
-    await until(() => listeners.signs()[0]?.state === 'listening')
-    return listeners.signs()[0]?.address ?? ''
+    await until(() => listeners.states()[0]?.state === 'listening')
+    return listeners.states()[0]?.address ?? ''
   }
   const ids = async () => (await database().query<{ id: string }>(stored, [])).map(({ id }) => id)
 
@@ -114,14 +114,14 @@ describeOnDatabase('a listener', (database) => {
       lineChannel(() => 0),
     )
     await first.tried
-    expect(first.listeners.signs()).toMatchObject([{ state: 'listening' }])
-    const taken = Number(first.listeners.signs()[0]?.address?.split(':').at(-1))
+    expect(first.listeners.states()).toMatchObject([{ state: 'listening' }])
+    const taken = Number(first.listeners.states()[0]?.address?.split(':').at(-1))
     const second = start(
       database(),
       lineChannel(() => taken),
     )
     await second.tried
-    expect(second.listeners.signs()).toMatchObject([{ state: 'failing', code: 'EADDRINUSE' }])
+    expect(second.listeners.states()).toMatchObject([{ state: 'failing', code: 'EADDRINUSE' }])
   })
 
   test('answers after the commit, in the words of what became of it', async () => {
@@ -155,7 +155,7 @@ describeOnDatabase('a listener', (database) => {
     )
     expect(await say(await addressOf(listeners), 'm1')).toBe('later storage_unavailable')
     expect(await ids()).toEqual([])
-    expect(gateway.logged.map(({ event }) => event)).toContain('arrival_failed')
+    expect(gateway.logged.map(({ event }) => event)).toContain('request_failed')
   })
 
   test('whose port is taken warns once with what to do, is shown, and opens when the port is free', async () => {
@@ -166,8 +166,8 @@ describeOnDatabase('a listener', (database) => {
       database(),
       lineChannel(() => port),
     )
-    await until(() => listeners.signs()[0]?.state === 'failing')
-    expect(listeners.signs()).toEqual([
+    await until(() => listeners.states()[0]?.state === 'failing')
+    expect(listeners.states()).toEqual([
       {
         connection: 'loopback-client-id/loopback-client-id',
         state: 'failing',

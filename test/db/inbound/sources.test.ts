@@ -27,7 +27,7 @@ describeOnDatabase('a pull source', (database) => {
   const start = (
     on: Database = database(),
     leaseMs = 15_000,
-  ): Pick<RunningSources, 'signs' | 'stop'> & Pick<TestGateway, 'logged'> => {
+  ): Pick<RunningSources, 'states' | 'stop'> & Pick<TestGateway, 'logged'> => {
     const [connection] = loopbackConnections(vendor.origin, { settings: { callTimeoutMs: 100 } })
     const assembled = createTestGateway(
       on,
@@ -90,9 +90,9 @@ describeOnDatabase('a pull source', (database) => {
     }
     const sources = start({ ...real, accepting })
     sayAll('m1', 'm2', 'm3')
-    await until(() => sources.signs()[0]?.state === 'failing')
+    await until(() => sources.states()[0]?.state === 'failing')
     expect(platform.acknowledged).toEqual([])
-    expect(sources.signs()).toEqual([
+    expect(sources.states()).toEqual([
       {
         connection: 'loopback-client-id/loopback-client-id',
         state: 'failing',
@@ -103,7 +103,7 @@ describeOnDatabase('a pull source', (database) => {
     await until(() => platform.acknowledged.at(-1)?.cursor === '3')
     expect(await ids()).toEqual(['m1', 'm2', 'm3'])
     expect(platform.askedFrom).toEqual([undefined, undefined, undefined])
-    expect(sources.signs()).toMatchObject([{ state: 'pulling' }])
+    expect(sources.states()).toMatchObject([{ state: 'pulling' }])
   })
 
   test('that keeps failing is told by its name, and the next batch ends it', async () => {
@@ -118,7 +118,7 @@ describeOnDatabase('a pull source', (database) => {
     }
     const sources = start({ ...real, accepting })
     const key = 'loopback-client-id/loopback-client-id'
-    const problems = () => observedProblems(key, sources.signs(), [])
+    const problems = () => observedProblems(key, sources.states(), [])
     sayAll('m1')
     expect(problems()).toEqual([])
     // Promised in 5 s; the slack is for machines that run other tests on the same cores.
@@ -145,13 +145,13 @@ describeOnDatabase('a pull source', (database) => {
         return real.accepting.query<Row>(...asked)
       },
     }
-    const { logged, signs } = start({ ...real, accepting })
+    const { logged, states } = start({ ...real, accepting })
     const told = () =>
       logged
         .filter(({ event }) => event === 'source_failed' || event === 'source_recovered')
         .map(({ event, facts }) => [event, facts['code'] ?? facts['attempt']].join(' '))
     sayAll('m1')
-    const failures = () => signs()[0]?.failures ?? 0
+    const failures = () => states()[0]?.failures ?? 0
     await expect.poll(failures, { timeout: 10_000, interval: 20 }).toBeGreaterThanOrEqual(3)
     expect(told()).toEqual(['source_failed storage_unavailable'])
     code = 'storage_overloaded'
@@ -194,11 +194,11 @@ describeOnDatabase('a pull source', (database) => {
     const first = start()
     await until(() => platform.pulling.now === 1)
     const second = start()
-    await until(() => second.signs()[0]?.state === 'standby')
+    await until(() => second.states()[0]?.state === 'standby')
     sayAll('m1', 'm2', 'm3')
     await until(() => platform.acknowledged.at(-1)?.cursor === '3')
     await first.stop()
-    await until(() => second.signs()[0]?.state === 'pulling')
+    await until(() => second.states()[0]?.state === 'pulling')
     sayAll('m4')
     await until(() => platform.acknowledged.at(-1)?.cursor === '4')
     expect(await ids()).toEqual(['m1', 'm2', 'm3', 'm4'])
@@ -214,7 +214,7 @@ describeOnDatabase('a pull source', (database) => {
       600,
     )
     await until(() => platform.pulling.now === 1)
-    await until(() => sources.signs()[0]?.state === 'failing')
+    await until(() => sources.states()[0]?.state === 'failing')
     expect(platform.pulling.now).toBe(0)
   })
 })

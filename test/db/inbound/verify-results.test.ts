@@ -82,7 +82,7 @@ describeOnDatabase('an arrival', (database) => {
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '30' } })
     expect(JSON.parse(answer.body ?? '')).toMatchObject({ code: 'dns_unavailable' })
     expect(waitRefusedAnswer(received)).toMatchObject({ status: 503 })
-    expect(gateway.logged).toContainEqual(expect.objectContaining({ event: 'arrival_postponed', level: 'warn' }))
+    expect(gateway.logged).toContainEqual(expect.objectContaining({ event: 'request_postponed', level: 'warn' }))
   })
 
   test('that is turned away is kept once as ignored with its reason, and answered as taken', async () => {
@@ -138,8 +138,8 @@ describeOnDatabase('an arrival', (database) => {
     const sources = createNodeSources(gateway)
     sources.start()
     for (const id of ['m1', 'later-2', 'spoof-1', 'm4']) platform.say({ id, from: 'ada', text: id })
-    await until(() => sources.signs()[0]?.state === 'failing')
-    expect(sources.signs()).toMatchObject([{ state: 'failing', code: 'arrival_postponed' }])
+    await until(() => sources.states()[0]?.state === 'failing')
+    expect(sources.states()).toMatchObject([{ state: 'failing', code: 'request_postponed' }])
     expect(platform.acknowledged.map(({ cursor }) => cursor)).toEqual(['1'])
     isDown = false
     await until(() => platform.acknowledged.at(-1)?.cursor === '4')

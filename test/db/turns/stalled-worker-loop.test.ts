@@ -29,13 +29,13 @@ describeOnDatabase('a stalled pump', (database) => {
       hanging(database(), () => !isStopping),
       runtime,
     )
-    expect(gateway.pumpAges()).toEqual({ turns: null, sends: null, timers: null })
+    expect(gateway.workerAges()).toEqual({ turns: null, sends: null, timers: null })
     const deadline = new AbortController()
     void gateway.drain({ deadline: deadline.signal })
-    await expect.poll(() => gateway.pumpAges().sends, { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => gateway.workerAges().sends, { timeout: 10_000 }).toBe(0)
     now += 60_000
     // Its neighbours go round by themselves and are young again at the new time.
-    await expect.poll(gateway.pumpAges, { timeout: 10_000 }).toEqual({ turns: 60_000, sends: 0, timers: 0 })
+    await expect.poll(gateway.workerAges, { timeout: 10_000 }).toEqual({ turns: 60_000, sends: 0, timers: 0 })
     isStopping = true
     deadline.abort()
     wake()

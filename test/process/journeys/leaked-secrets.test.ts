@@ -411,12 +411,12 @@ describeOnPostgres('canaries', (adminUrl) => {
       .split('\n')
       .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []))
     const journey = lines.filter((line) => line.trace === lines.find((each) => each.outcome === 'accepted')?.trace)
-    expect(journey.map((line) => line.event)).toEqual(['message_arrived', 'turn_ended', 'delivery_ended'])
+    expect(journey.map((line) => line.event)).toEqual(['message_received', 'turn_ended', 'delivery_ended'])
     const events = new Set(lines.map((line) => line.event))
     for (const event of [
       'message_refused',
-      'arrival_rejected',
-      'arrival_failed',
+      'request_rejected',
+      'request_failed',
       'turn_failed',
       'delivery_failed',
       'promise_unhandled',

@@ -18,7 +18,7 @@ const known = [
   'access',
   'provenance',
   'skills',
-  'siblings',
+  'agentCalls',
   'instructions',
   'model',
   'temperature',

@@ -23,7 +23,7 @@ function scene(hasTimer = true) {
     }
   }
   const flood = (count: number, facts: LogFields = { connection: 'slack/default', reason: 'bad_signature' }): void => {
-    for (let each = 0; each < count; each += 1) log.warn('arrival_rejected', { ...facts, trace: `t${each}` })
+    for (let each = 0; each < count; each += 1) log.warn('request_rejected', { ...facts, trace: `t${each}` })
   }
   return { log, lines, pass, flood, timers: () => due.length }
 }
@@ -36,7 +36,7 @@ describe('the log of refusals', () => {
     pass(60_000)
     expect(lines.slice(5)).toEqual([
       {
-        event: 'arrival_rejected',
+        event: 'request_rejected',
         facts: expect.objectContaining({ connection: 'slack/default', reason: 'bad_signature', count: 9_995 }),
       },
     ])
@@ -93,7 +93,7 @@ describe('the log of refusals', () => {
     const { log, lines } = scene()
     for (let each = 0; each < 50; each += 1) {
       log.warn('delivery_failed')
-      log.info('message_arrived')
+      log.info('message_received')
       log.error('request_crashed')
     }
     expect(lines).toHaveLength(150)

@@ -75,7 +75,7 @@ describe('probes', () => {
     }
     return { probe, asked }
   }
-  const lines = () => running?.signs().map(formatConnectionState)
+  const lines = () => running?.states().map(formatConnectionState)
 
   beforeEach(() => {
     clock = createClock()
@@ -120,7 +120,7 @@ describe('probes', () => {
 
   test('what the start tells is not logged too; what comes later, and every change, is', async () => {
     const { probe } = saying(well, refused)
-    start(probe, { toldWithinMs: 5_000 })
+    start(probe, { reportWithinMs: 5_000 })
     await clock.pass(minuteMs)
     expect(logged).toEqual([])
     await clock.pass(6 * minuteMs)
@@ -131,7 +131,7 @@ describe('probes', () => {
       await clock.wait(6_000, new AbortController().signal)
       return refused
     }
-    start(slow, { toldWithinMs: 5_000 })
+    start(slow, { reportWithinMs: 5_000 })
     await clock.pass(7_000)
     expect(logged).toMatchObject([{ event: 'connection_checked', facts: { state: 'failed' } }])
   })
@@ -151,7 +151,7 @@ describe('probes', () => {
     expect(asked).toHaveLength(2)
     expect(lines()).toEqual(['telegram @my_bot, polling, ok'])
     await clock.pass(2 * minuteMs)
-    expect(running?.signs()).toMatchObject([{ state: 'failed' }])
+    expect(running?.states()).toMatchObject([{ state: 'failed' }])
   })
 
   test('a platform that hangs, and an adapter that does not listen to its signal, end in ten seconds', async () => {
@@ -162,7 +162,7 @@ describe('probes', () => {
     })
     await clock.pass(10_001)
     expect(signal?.aborted).toBe(true)
-    expect(running?.signs()).toMatchObject([{ state: 'degraded', problems: [{ reason: 'no_answer' }] }])
+    expect(running?.states()).toMatchObject([{ state: 'degraded', problems: [{ reason: 'no_answer' }] }])
   })
 
   test('a fault of the adapter is logged without its words', async () => {
@@ -172,20 +172,20 @@ describe('probes', () => {
     await clock.pass(1)
     expect(JSON.stringify(logged)).not.toContain('secret')
     expect(logged[0]).toMatchObject({ event: 'probe_failed', facts: { connection: 'telegram/default' } })
-    expect(running?.signs()).toMatchObject([{ state: 'degraded', problems: [{ reason: 'probe_failed' }] }])
+    expect(running?.states()).toMatchObject([{ state: 'degraded', problems: [{ reason: 'probe_failed' }] }])
   })
 
   test('since says when it became so, and not when it was last asked', async () => {
     start(saying(well, refused).probe)
     await clock.pass(1)
-    const [before] = running?.signs() ?? []
+    const [before] = running?.states() ?? []
     await clock.pass(4 * minuteMs)
-    expect(running?.signs()[0]?.since).toBe(before?.since)
+    expect(running?.states()[0]?.since).toBe(before?.since)
     await clock.pass(2 * minuteMs)
-    const [after] = running?.signs() ?? []
+    const [after] = running?.states() ?? []
     expect(after?.since).not.toBe(before?.since)
     await clock.pass(10 * minuteMs)
-    expect(running?.signs()[0]?.since).toBe(after?.since)
+    expect(running?.states()[0]?.since).toBe(after?.since)
   })
 
   test('0 asks no platform, and still tells what this process sees', async () => {
@@ -194,7 +194,7 @@ describe('probes', () => {
     start(probe, { everyMs: 0, seenHere: () => seen })
     await clock.pass(60 * minuteMs)
     expect(asked).toEqual([])
-    expect([running?.signs()[0]?.state, running?.first.size, logged]).toEqual(['ok', 0, []])
+    expect([running?.states()[0]?.state, running?.first.size, logged]).toEqual(['ok', 0, []])
     seen = observedProblems('telegram/default', [{ connection: 'telegram/default', state: 'failing', failures: 3 }], [])
     await clock.pass(6_000)
     expect(logged).toMatchObject([

@@ -86,7 +86,7 @@ describe('vital signs as metrics', () => {
 describe('the meter of a process', () => {
   test('is readable, with the process and every hop', async () => {
     const meter = createNodeMeter()
-    meter.arrived('c/default', 'accepted', '')
+    meter.received('c/default', 'accepted', '')
     meter.committed('c/default', 4)
     meter.claimed('turns', 2)
     meter.turnEnded('c/default', 'replied', 20)

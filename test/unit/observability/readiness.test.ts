@@ -20,7 +20,7 @@ const well: ReadinessDeps = {
   probe: async () => {},
   faults: () => [],
   isCommitAnswered: () => true,
-  readSigns: async () => [],
+  readHealthSamples: async () => [],
   loops: () => ({ turns: 10, sends: 10, timers: 10, leases: 10 }),
   connections: ['c/default', 'd/default'],
   monotonicMs: () => performance.now(),
@@ -39,7 +39,7 @@ const problems = async (changes: Partial<ReadinessDeps>) =>
 
 test.each([
   ['the database refuses', { probe: () => Promise.reject(new Error('no')) }, ['storage_unavailable']],
-  ['the database hangs', { probe: never, readSigns: never }, ['storage_unavailable']],
+  ['the database hangs', { probe: never, readHealthSamples: never }, ['storage_unavailable']],
   [
     'real work keeps failing though the probe passes',
     { faults: () => [{ statement: 'accept', sqlstate: '53100', remedy: 'make room' }] },
@@ -48,10 +48,10 @@ test.each([
   ['commits are taken and never answered', { isCommitAnswered: () => false }, ['db_unresponsive']],
   ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['worker_stalled']],
   ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['worker_stalled']],
-  ['no slot was free for 3 s and work waits', { slots: full(3_001), readSigns: due }, ['slots_full']],
+  ['no slot was free for 3 s and work waits', { slots: full(3_001), readHealthSamples: due }, ['slots_full']],
   [
     'an agent had all slots it may for 3 s and work waits there',
-    { slots: fullShare(3_001), readSigns: due },
+    { slots: fullShare(3_001), readHealthSamples: due },
     ['slots_full'],
   ],
   ['leases are no longer renewed', { loops: () => ({ ...well.loops(), leases: 60_000 }) }, ['leases_stalled']],
@@ -60,15 +60,15 @@ test.each([
 })
 
 test.each([
-  ['a channel has been silent for a year', { readSigns: async () => [sign({ lastMs: 3e10 })] }],
+  ['a channel has been silent for a year', { readHealthSamples: async () => [sign({ lastMs: 3e10 })] }],
   ['every slot is taken and nothing waits', { slots: full(60_000) }],
-  ['every slot is taken, again and again', { slots: full(2_999), readSigns: due }],
+  ['every slot is taken, again and again', { slots: full(2_999), readHealthSamples: due }],
   ['an agent has all slots it may and nothing waits', { slots: fullShare(60_000) }],
   [
     'a connection failed to pull twice and tries again',
     { sources: () => [{ connection: 'c/default', state: 'failing', failures: 2 }] },
   ],
-  ['only the numbers cannot be read', { readSigns: () => Promise.reject(new Error('deadline')) }],
+  ['only the numbers cannot be read', { readHealthSamples: () => Promise.reject(new Error('deadline')) }],
   ['this process has no loops', { loops: () => ({ turns: null, sends: null, timers: null, leases: null }) }],
 ] satisfies [string, Partial<ReadinessDeps>][])('is green when %s', async (_name, changes) => {
   expect(await problems(changes)).toEqual([])
@@ -83,7 +83,7 @@ test('a connection that failed is a warning: the others are still answered', asy
     detail,
   } = await readReadiness({
     ...well,
-    connectionSigns: () => [
+    connectionProbes: () => [
       { connection: 'c/default', state: 'failed', since, summary: '', problems: [problem] },
       { connection: 'd/default', state: 'ok', since, checkedAt: since, summary: '@bot', problems: [] },
     ],
@@ -132,7 +132,7 @@ test('shows ages and open work of every connection, and the worst of all', async
     sign({ kind: 'call', state: 'retry', current: 2, oldestMs: 61_000 }),
     sign({ kind: 'call', state: 'unknown', current: 5, lastMs: 1 }),
   ]
-  const { detail } = await readReadiness({ ...well, readSigns: async () => signs })
+  const { detail } = await readReadiness({ ...well, readHealthSamples: async () => signs })
   expect(detail).toMatchObject({ lastInboundAge: 2, lastOutboundAge: 7, lag: 61, loops: { turns: 0.01 } })
   expect(detail.connections).toEqual([
     {

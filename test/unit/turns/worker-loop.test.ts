@@ -1,4 +1,4 @@
-// The pump: as many at once as there are slots, nothing lost to an error, awake when rung.
+// The loop: as many at once as there are slots, nothing lost to an error, awake when rung.
 import { expect, test } from 'vitest'
 import { createQuiet, createWakeup, runWorkerLoop, type WorkerLoop } from '../../../src/turns/worker-loop.ts'
 
@@ -10,7 +10,7 @@ function pumpOf(work: number[], changes: Partial<WorkerLoop<number>> = {}): Work
     batch: 10,
     pollMs: 1_000,
     monotonicMs: () => performance.now(),
-    bell: createWakeup(),
+    wakeup: createWakeup(),
     claim: async (limit) => work.splice(0, limit),
     run: async () => {},
     onError: () => {},
@@ -59,17 +59,17 @@ test('goes on after work and claims that failed', async () => {
 })
 
 test('wakes at once when rung, and by itself when nobody rings', async () => {
-  const bell = createWakeup()
-  setTimeout(() => bell.ring(), 10)
+  const wakeup = createWakeup()
+  setTimeout(() => wakeup.notify(), 10)
   // Longer than the test may take: only the ring can end it.
-  await bell.wait(600_000)
-  await bell.wait(10)
+  await wakeup.wait(600_000)
+  await wakeup.wait(10)
 })
 
 test('remembers a ring that nobody was waiting for', async () => {
-  const bell = createWakeup()
-  bell.ring()
-  await bell.wait(600_000)
+  const wakeup = createWakeup()
+  wakeup.notify()
+  await wakeup.wait(600_000)
 })
 
 test('ends only when what it started has ended', async () => {
@@ -84,7 +84,7 @@ test('ends only when what it started has ended', async () => {
   expect(isDone).toBe(true)
 })
 
-test('two pumps that feed each other end together, and not before both have nothing left', async () => {
+test('two loops that feed each other end together, and not before both have nothing left', async () => {
   const shared = { untilQuiet: createQuiet(2), pollMs: 5 }
   const [first, second]: [number[], number[]] = [[3], []]
   const done: string[] = []
@@ -103,7 +103,7 @@ test('two pumps that feed each other end together, and not before both have noth
 })
 
 test('while every slot is taken, looks for urgent work when rung for it and now and then, not at every ring', async () => {
-  const bell = createWakeup()
+  const wakeup = createWakeup()
   let now = 0
   let looks = 0
   let isStopping = false
@@ -111,11 +111,11 @@ test('while every slot is taken, looks for urgent work when rung for it and now 
     looks += 1
     return []
   }
-  const pump = runWorkerLoop(
-    pumpOf([], { slots: 0, bell, claimUrgent, monotonicMs: () => now, isStopping: () => isStopping }),
+  const loop = runWorkerLoop(
+    pumpOf([], { slots: 0, wakeup, claimUrgent, monotonicMs: () => now, isStopping: () => isStopping }),
   )
   const ring = async (isUrgent: boolean): Promise<number> => {
-    bell.ring(isUrgent)
+    wakeup.notify(isUrgent)
     await sleep(1)
     return looks
   }
@@ -124,8 +124,8 @@ test('while every slot is taken, looks for urgent work when rung for it and now 
   now = 1_000
   expect([await ring(false), await ring(false)]).toEqual([3, 3])
   isStopping = true
-  bell.ring()
-  await pump
+  wakeup.notify()
+  await loop
 })
 
 test('urgent work that found no place is looked for again as soon as some ends', async () => {

@@ -29,7 +29,7 @@ test.each(verbs)('a connection with %s, since it %s', (verb, words) => {
     maxConnections: 1,
     log: silent,
     files: undefined,
-    carrier: undefined,
+    mailer: undefined,
     issuerMemory: createIssuerCache(),
   }
   expect(() => openInvocation(config, options)).toThrow(

@@ -154,7 +154,7 @@ test.each([
 })
 
 describe('a runtime without a machine of its own', () => {
-  const carrier = { maxBytes: 5 * 1024 * 1024, send: () => expect.unreachable('nothing is sent here') }
+  const mailer = { maxBytes: 5 * 1024 * 1024, send: () => expect.unreachable('nothing is sent here') }
   const given = (more: object = {}) => emailSettingsSchema.parse({ domain: 'agents.example.org', ...more })
 
   test('writes nothing into folders, whatever its environment says', () => {
@@ -164,7 +164,7 @@ describe('a runtime without a machine of its own', () => {
   })
 
   test('is told all at once what is missing and what only Node can follow', () => {
-    expect(requireHostedSettings(given(), { carrier })).toEqual(given())
+    expect(requireHostedSettings(given(), { mailer })).toEqual(given())
     const nodes = { smtpUrl: 'smtps://mail.example', dkimKeyFile: '/etc/key.json', mailFolder: '/mail' }
     expect(() => requireHostedSettings(given(nodes), {})).toThrow(
       /add \[\[send_email\]\] with name = "SEND_EMAIL" to wrangler.toml; SMTP_URL is .* mailFolder is .* EMAIL_DKIM_KEY is/,
@@ -174,19 +174,19 @@ describe('a runtime without a machine of its own', () => {
   test('has nothing to say at the start, while who keeps answers or cannot send them does', () => {
     const host = 'parley.localhost'
     const sending = given({ smtpUrl: 'smtps://mail.example' })
-    expect([startNotice(given(), { host, carrier }), startNotice(sending, { host })]).toEqual([{}, {}])
+    expect([startNotice(given(), { host, mailer }), startNotice(sending, { host })]).toEqual([{}, {}])
     expect(startNotice(given({ mailFolder: '/mail' }), { host }).notice).toBe(
       'answers are files in /mail until SMTP_URL is set',
     )
     expect(startNotice(given(), { host }).notice).toBe('no answer leaves until SMTP_URL is set')
   })
 
-  test('encloses no more than its carrier takes once it is encoded, and no more than the operator says', () => {
+  test('encloses no more than its mailer takes once it is encoded, and no more than the operator says', () => {
     const base64Of = (bytes: number) => Math.ceil(bytes / 3) * 4 * (78 / 76)
-    const { maxMailBytes } = deliverySettings(given(), carrier)
-    expect(base64Of(maxMailBytes)).toBeLessThan(carrier.maxBytes)
-    expect(base64Of(maxMailBytes)).toBeGreaterThan(carrier.maxBytes * 0.95)
-    expect(deliverySettings(given({ maxMailBytes: 100_000 }), carrier).maxMailBytes).toBe(100_000)
+    const { maxMailBytes } = deliverySettings(given(), mailer)
+    expect(base64Of(maxMailBytes)).toBeLessThan(mailer.maxBytes)
+    expect(base64Of(maxMailBytes)).toBeGreaterThan(mailer.maxBytes * 0.95)
+    expect(deliverySettings(given({ maxMailBytes: 100_000 }), mailer).maxMailBytes).toBe(100_000)
     expect(deliverySettings(given()).maxMailBytes).toBe(10 * 1024 * 1024)
   })
 })

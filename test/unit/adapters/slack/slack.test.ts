@@ -287,13 +287,13 @@ describe('the settings', () => {
   })
 
   test('the environment may say how it listens; without it threads are followed', () => {
-    const attention = (SLACK_ATTENTION?: string) => {
-      const reading = slackChannel.fromEnvironment({ ...fixtures.environment, SLACK_ATTENTION })
-      return reading !== undefined && 'attention' in reading ? reading.attention : undefined
+    const replyPolicy = (SLACK_REPLY_POLICY?: string) => {
+      const reading = slackChannel.fromEnvironment({ ...fixtures.environment, SLACK_REPLY_POLICY })
+      return reading !== undefined && 'replyPolicy' in reading ? reading.replyPolicy : undefined
     }
-    expect(attention('mention')).toEqual({ mode: 'mention' })
-    expect(attention()).toBeUndefined()
-    expect(slackChannel.defaultAttention).toBe('thread')
+    expect(replyPolicy('mention')).toEqual({ mode: 'mention' })
+    expect(replyPolicy()).toBeUndefined()
+    expect(slackChannel.defaultReplyMode).toBe('thread')
   })
 
   test('a click on somebody else’s button is kept and asks for nothing', async () => {

@@ -439,14 +439,14 @@ describe('what becomes of it', () => {
 describe('the binding of a Worker', () => {
   test('EM-117: is given the parts of the mail, and the id it gives becomes a name of the thread', async () => {
     const given: unknown[] = []
-    const carrier = {
+    const mailer = {
       maxBytes: 5_000_000,
       async send(mail: unknown) {
         given.push(mail)
         return { messageId: '<abc@cloudflare.example>' }
       },
     }
-    const outcome = await send(callOf(), out.mailSettings(), out.mailDeps({ carrier }))
+    const outcome = await send(callOf(), out.mailSettings(), out.mailDeps({ mailer }))
     expect(outcome).toMatchObject({ kind: 'delivered', vendorId: 'abc@cloudflare.example' })
     expect('name' in outcome && outcome.name).toMatch(/^t:[a-z2-7]{16}$/)
     expect(given).toMatchObject([
@@ -461,7 +461,7 @@ describe('the binding of a Worker', () => {
 
   test('an answer that never comes is not waited for, and may have been sent', async () => {
     const abort = new AbortController()
-    const carrier = {
+    const mailer = {
       maxBytes: 5_000_000,
       send() {
         abort.abort()
@@ -469,14 +469,14 @@ describe('the binding of a Worker', () => {
       },
     }
     const attempt = out.attemptOf({ signal: abort.signal })
-    const outcome = await deliverMail(out.mailSettings(), out.mailDeps({ carrier }))(callOf(), attempt)
+    const outcome = await deliverMail(out.mailSettings(), out.mailDeps({ mailer }))(callOf(), attempt)
     expect(outcome).toEqual({ kind: 'unknown', reason: 'no_readable_answer' })
   })
 
   test('what breaks before anything left is tried again', async () => {
-    const carrier = { maxBytes: 5_000_000, send: () => expect.unreachable('nothing could be sent') }
+    const mailer = { maxBytes: 5_000_000, send: () => expect.unreachable('nothing could be sent') }
     const unsealed = new GatewayError('config_invalid', 'nothing to seal with')
-    const secretless = { carrier, tokens: () => Promise.reject(unsealed) }
+    const secretless = { mailer, tokens: () => Promise.reject(unsealed) }
     const paused = { afterMs: 60_000, scope: 'connection' }
     expect(await send(callOf(), out.mailSettings(), out.mailDeps(secretless))).toEqual({
       kind: 'retry',
@@ -487,7 +487,7 @@ describe('the binding of a Worker', () => {
     const torn = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('torn')) })
     const files = { open: async () => ({ body: torn, size: 3, mimeType: 'text/plain', name: 'a.txt' }) }
     const reply = out.replyOf('', { parts: [out.storedFile(id, 'a.txt', 'text/plain', 3)] })
-    expect(await send(callOf(reply), out.mailSettings(), out.mailDeps({ carrier, files }))).toEqual({
+    expect(await send(callOf(reply), out.mailSettings(), out.mailDeps({ mailer, files }))).toEqual({
       kind: 'retry',
       reason: 'file_unavailable',
     })
@@ -498,7 +498,7 @@ describe('the binding of a Worker', () => {
     ['E_RECIPIENT_SUPPRESSED', { kind: 'refused', reason: 'e_recipient_suppressed' }],
     ['ECONNRESET', { kind: 'unknown', reason: 'no_readable_answer' }],
   ])('%s', async (code, outcome) => {
-    const carrier = { maxBytes: 5_000_000, send: () => Promise.reject(Object.assign(new Error('x'), { code })) }
-    expect(await send(callOf(), out.mailSettings(), out.mailDeps({ carrier }))).toEqual(outcome)
+    const mailer = { maxBytes: 5_000_000, send: () => Promise.reject(Object.assign(new Error('x'), { code })) }
+    expect(await send(callOf(), out.mailSettings(), out.mailDeps({ mailer }))).toEqual(outcome)
   })
 })
