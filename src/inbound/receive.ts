@@ -115,7 +115,7 @@ async function withFailureLog<T>(
     return await work()
   } catch (error) {
     const facts = errorLogFields(error, 'internal')
-    deps.log.warn('request_failed', { connection: at.key, trace: entry.trace, ...facts })
+    deps.log.warn('accept_failed', { connection: at.key, trace: entry.trace, ...facts })
     deps.meter.received(at.key, 'failed', facts.code ?? '')
     throw error
   }

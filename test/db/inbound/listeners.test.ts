@@ -155,7 +155,7 @@ describeOnDatabase('a listener', (database) => {
     )
     expect(await say(await addressOf(listeners), 'm1')).toBe('later storage_unavailable')
     expect(await ids()).toEqual([])
-    expect(gateway.logged.map(({ event }) => event)).toContain('request_failed')
+    expect(gateway.logged.map(({ event }) => event)).toContain('accept_failed')
   })
 
   test('whose port is taken warns once with what to do, is shown, and opens when the port is free', async () => {

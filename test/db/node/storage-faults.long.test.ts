@@ -84,7 +84,7 @@ describe.skipIf(!hasDisks)(`a full disk${hasDisks ? '' : ' (only root may mount 
     const statuses = await Promise.all(Array.from({ length: 40 }, (_, index) => deliver(gateway, `during-${index}`)))
     expect(statuses).toContain(503)
     expect(await ready(gateway)).toMatch(problem('53100', 'disk of the database is full'))
-    for (const event of ['request_failed', 'request_failed'])
+    for (const event of ['accept_failed', 'request_failed'])
       expect(lines.filter((line) => line.event === event && line.facts.code === 'storage_unavailable')).toContainEqual({
         event,
         facts: expect.objectContaining({ statement: 'accept', sqlstate: '53100' }),
@@ -159,7 +159,7 @@ describeOnPostgres('a server without connections left', () => {
     await expect.poll(() => ready(gateway), promised).toMatch(problem('53300', 'no connections left'))
     expect(await deliver(gateway, 'during')).toBe(503)
     expect(lines).toContainEqual({
-      event: 'request_failed',
+      event: 'accept_failed',
       facts: expect.objectContaining({ statement: 'accept', sqlstate: '53300' }),
     })
     await free()
@@ -187,7 +187,7 @@ describeOnPostgres('a database that only reads', (adminUrl) => {
       select pg_terminate_backend(pid) from pg_stat_activity where datname = ${clone.name}`
     await expect.poll(() => ready(gateway), promised).toMatch(problem('25006', 'only reads'))
     await expect.poll(() => deliver(gateway, 'during'), promised).toBe(503)
-    for (const event of ['request_failed', 'drain_failed'])
+    for (const event of ['accept_failed', 'drain_failed'])
       expect(lines.filter((line) => line.event === event)).toContainEqual({
         event,
         facts: expect.objectContaining({ code: 'storage_unavailable', sqlstate: '25006' }),

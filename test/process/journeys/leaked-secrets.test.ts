@@ -416,7 +416,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     for (const event of [
       'message_refused',
       'request_rejected',
-      'request_failed',
+      'accept_failed',
       'turn_failed',
       'delivery_failed',
       'promise_unhandled',
