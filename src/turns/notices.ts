@@ -42,7 +42,9 @@ export function createReceipts(
   const acknowledge = async (): Promise<void> => {
     const { waiting, messages, decided } = await ownersMessages(deps, ready)
     const rotation = isRotationNotified ? undefined : messages.find((row) => isAdmittedRotation(deps, row, decided))
-    const fresh = how.isMarking ? waiting.filter(({ id }) => !reported.has(id)).slice(0, maxReceipts - reported.size) : []
+    const fresh = how.isMarking
+      ? waiting.filter(({ id }) => !reported.has(id)).slice(0, maxReceipts - reported.size)
+      : []
     if (fresh.length > 0 && reported.size === 0) how.emit('notice', { notice, text: say(text) })
     for (const { id, replyTo, message } of fresh) {
       reported.add(id)
