@@ -10,7 +10,7 @@ import { root } from './bundle.js'
 
 const usage = `Usage: npm run house [-- --walk] [-- --verbose] [-- --functions SEED]
 
-Prints figures about the code: files, lines, exports, names, words.
+Prints figures about the code, each with its aim: files, lines, exports, names, words, duplicated runs.
   --walk             also the files and functions that a Slack mention, a mail and an A2A message pass (starts a gateway)
   --verbose          with the lists behind the figures
   --functions SEED   30 functions drawn by this seed, as path and name alone, for a reader to guess their purpose`
@@ -76,24 +76,31 @@ function importers() {
   return found
 }
 
-function exportedNames(folder) {
+/** The names that a module exports, also through `export *`. */
+function exportedNames(path, seen = new Set()) {
+  if (seen.has(path) || !product.has(path)) return new Set()
+  seen.add(path)
   const names = new Set()
-  for (const path of product.keys()) {
-    if (!path.startsWith(`${folder}/`)) continue
-    for (const { node } of nodesOf(path, new Set(['ExportNamedDeclaration']))) {
-      for (const specifier of node.specifiers) names.add(specifier.exported.name)
-      const declaration = node.declaration
-      if (declaration === null) continue
-      if (declaration.declarations !== undefined) {
-        for (const each of declaration.declarations) if (each.id.type === 'Identifier') names.add(each.id.name)
-      } else if (declaration.id !== undefined && declaration.id !== null) names.add(declaration.id.name)
+  for (const { node } of nodesOf(path, new Set(['ExportAllDeclaration', 'ExportNamedDeclaration']))) {
+    if (node.type === 'ExportAllDeclaration') {
+      const from = posix.join(posix.dirname(path), node.source.value)
+      for (const name of exportedNames(from, seen)) names.add(name)
+      continue
     }
+    for (const specifier of node.specifiers) names.add(specifier.exported.name)
+    const { declarations, id } = node.declaration ?? {}
+    for (const each of declarations ?? []) if (each.id.type === 'Identifier') names.add(each.id.name)
+    if (id !== undefined && id !== null) names.add(id.name)
   }
   return names
 }
 
-/** Types of functions alone that exactly one function of the product makes, in another file: a layer without a second implementation. */
+/**
+ * Types of functions alone that exactly one function of the product makes, in another file: a layer without a second implementation.
+ * Public ports are those of the contract and of the package's exports: hosts and tests bring their own.
+ */
 function singleImplementations() {
+  const publicNames = new Set(['src/index.ts', 'src/worker.ts'].flatMap((path) => [...exportedNames(path)]))
   const ports = new Map()
   for (const path of product.keys()) {
     for (const { node } of nodesOf(path, new Set(['TSTypeAliasDeclaration', 'TSInterfaceDeclaration']))) {
@@ -113,11 +120,60 @@ function singleImplementations() {
       makers.set(name, (makers.get(name) ?? new Set()).add(`${path}:${node.id?.name ?? node.start}`))
     }
   }
-  return [...ports].flatMap(([name, path]) => {
+  const single = [...ports].flatMap(([name, path]) => {
     const [maker, ...others] = makers.get(name) ?? []
     if (maker === undefined || others.length > 0 || maker.startsWith(`${path}:`)) return []
-    return [`${path} ${name}, made by ${maker}`]
+    return [
+      {
+        isPublic: path.startsWith('src/contract/') || publicNames.has(name),
+        text: `${path} ${name}, made by ${maker}`,
+      },
+    ]
   })
+  return {
+    internal: single.filter(({ isPublic }) => !isPublic).map(({ text }) => text),
+    ports: single.filter(({ isPublic }) => isPublic).map(({ text }) => text),
+  }
+}
+
+const runLength = 6
+const maxPlaces = 8
+
+/** Lines that say something, each with its number: no blank lines, imports, comments or lone brackets. */
+function sayingLines(path) {
+  return product
+    .get(path)
+    .split('\n')
+    .map((line, at) => ({ line: line.trim(), number: at + 1 }))
+    .filter(({ line }) => /\w/.test(line) && !/^(import|export \{|export type \{|\/\/|\/?\*|\} from )/.test(line))
+}
+
+/** Pairs of places that share six or more lines, letter by letter; what stands in more than eight places is a pattern, not a copy. */
+function duplicatedRuns() {
+  const places = new Map()
+  for (const path of product.keys()) {
+    const lines = sayingLines(path)
+    for (let at = 0; at + runLength <= lines.length; at += 1) {
+      const run = lines.slice(at, at + runLength)
+      const key = run.map(({ line }) => line).join('\n')
+      if (!places.has(key)) places.set(key, [])
+      places.get(key).push({ path, at, number: run[0].number })
+    }
+  }
+  const found = []
+  const seen = new Set()
+  for (const shared of places.values()) {
+    if (shared.length < 2 || shared.length > maxPlaces) continue
+    for (const [index, one] of shared.entries()) {
+      for (const other of shared.slice(index + 1)) {
+        const pair = (back) => `${one.path}:${one.at - back} ${other.path}:${other.at - back}`
+        const isNew = !seen.has(pair(1))
+        seen.add(pair(0))
+        if (isNew) found.push(`${one.path}:${one.number} ~ ${other.path}:${other.number}`)
+      }
+    }
+  }
+  return found
 }
 
 function literalSpreads() {
@@ -136,7 +192,7 @@ const spoken = files.filter((path) => /^(src|adapters|docs)\/.*\.(ts|tsx|md)$|^R
 const written = files.filter((path) => /\.(ts|tsx|js|md|sql)$/.test(path) && !path.startsWith('drizzle/meta/'))
 const indefinite = /\b(nobody|somebody|whoever|whomever)\b/gi
 const outsideReferences =
-  /\b(rulings?|traps?) [0-9]+|\((mail|msg|slack|loop|spec|a2a|runtime) [0-9]+(\.[0-9]+)*[),; ]|\b(loop|msg|slack|mail|a2a):[A-Z]{1,3}-?[0-9]+(?![\w/])/g
+  /\b(rulings?|traps?) [0-9]+|\((mail|msg|slack|loop|spec|a2a|runtime) [0-9]+(\.[0-9]+)*[),; ]|\((loop|msg|slack|mail|a2a):[A-Z]{1,3}-?[0-9]+\)/g
 
 function drawFunctions(seed, count) {
   const rank = ({ path, name }, index) => createHash('sha256').update(`${seed} ${path} ${name} ${index}`).digest('hex')
@@ -157,23 +213,35 @@ async function main() {
     return
   }
   const lines = [...product.values()].reduce((sum, text) => sum + text.split('\n').length - 1, 0)
-  const names = countBy(functions.map(({ name }) => name))
-  const repeated = [...names.values()].filter((count) => count > 1)
+  const counts = countBy(functions.map(({ name }) => name))
+  const repeated = [...counts].filter(([, count]) => count > 1).map(([name, count]) => `${name} (${count})`)
+  const { internal, ports } = singleImplementations()
+  const duplicates = duplicatedRuns()
+  const oneImporter = [...importers()].filter(([, from]) => from.size === 1).map(([to, [from]]) => `${to} <- ${from}`)
   const rows = [
-    ['product files', product.size],
-    ['product lines', lines],
-    ['functions with a name', functions.length],
-    ['function names defined more than once', repeated.length],
-    ['  definitions of these', repeated.reduce((sum, count) => sum + count, 0)],
-    ['files with exactly one importer', [...importers()].filter(([, from]) => from.size === 1).length],
-    ['types of functions with one implementation', singleImplementations().length],
-    ['names exported in src/contract', exportedNames('src/contract').size],
-    ['nobody, somebody, whoever, whomever (src, adapters, docs, README)', grep(indefinite, spoken)],
-    ['references to documents outside the repository', grep(outsideReferences, written)],
-    ['spreads of a literal without a condition', literalSpreads()],
+    ['product files (src and adapters)', product.size, '<= 700'],
+    ['product lines', lines, '<= 80000'],
+    ['functions with a name', functions.length, ''],
+    ['interfaces with one implementation', internal.length, '0', internal],
+    ['  and public ports with one, apart from those', ports.length, '', ports],
+    ['names exported by src/contract/index.ts', exportedNames('src/contract/index.ts').size, '<= 110'],
+    ['function names defined more than once', repeated.length, '<= 150', repeated],
+    ['nobody, somebody, whoever, whomever (src, adapters, docs, README)', grep(indefinite, spoken), '<= 40'],
+    ['references to documents outside the repository', grep(outsideReferences, written), '0'],
+    ['spreads of a literal without a condition', literalSpreads(), '0'],
+    ['files with one importer', oneImporter.length, '', oneImporter],
+    ['pairs of duplicated runs of six lines or more', duplicates.length, '', duplicates],
+    ['named types that a hello passes', 'by reading', '<= 18'],
+    ['purpose of 30 random functions clear (--functions SEED)', 'by reading', '28'],
+    ['files / functions that a Slack mention passes', args.includes('--walk') ? 'below' : '--walk', '<= 70 / <= 380'],
+    ['npm test on two quiet cores', 'by clock', '<= 5 min'],
   ]
-  for (const [what, value] of rows) console.log(`${String(value).padStart(8)}  ${what}`)
-  if (args.includes('--verbose')) for (const each of singleImplementations()) console.log(`          ${each}`)
+  const isVerbose = args.includes('--verbose')
+  console.log(`${'figure'.padEnd(68)}${'now'.padStart(10)}  aim`)
+  for (const [what, value, aim, items = []] of rows) {
+    console.log(`${what.padEnd(68)}${String(value).padStart(10)}  ${aim}`.trimEnd())
+    if (isVerbose) for (const item of items) console.log(`    ${item}`)
+  }
   if (args.includes('--walk')) {
     const { printWalks } = await import('../bench/walk.ts')
     await printWalks(args.includes('--verbose'))
