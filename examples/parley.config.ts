@@ -1,5 +1,5 @@
 // A small agent of your own. Run it with: npm run build && node bin/parley.js start --config examples/parley.config.ts
-import { defineAgent, defineConfig, textOf } from 'parley'
+import { defineAgent, defineConfig, textOf } from 'parley-gateway'
 
 const greeter = defineAgent({
   slug: 'greeter',

@@ -1,6 +1,6 @@
 // A Worker with an agent of your own. Try it: npm run build && npx wrangler dev examples/worker.ts (docs/workers.md)
-import { defineAgent, textOf } from 'parley'
-import { createWorker } from 'parley/worker'
+import { defineAgent, textOf } from 'parley-gateway'
+import { createWorker } from 'parley-gateway/worker'
 
 const greeter = defineAgent({
   slug: 'greeter',

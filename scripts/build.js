@@ -6,12 +6,12 @@ import { writeBillOfMaterials } from './bill-of-materials.js'
 import { bundle, emailThread, MissingBundler, root } from './bundle.js'
 
 const isQuiet = process.argv.includes('--quiet')
-// The command line program, the library a configuration imports as 'parley', the client of the API,
-// 'parley/client', the Worker it imports as 'parley/worker', and what the program runs in threads.
+// The command line program, what it runs in threads, and the entry points of the package: the library that a configuration
+// imports, with the kit for adapters, the client of the API, and the Worker.
 const outputs = [
   { entry: 'src/cli/main.ts', outfile: 'dist/parley.js' },
   emailThread,
-  { entry: 'src/index.ts', outfile: 'dist/index.js', runtime: 'portable' },
+  { entry: 'src/index.ts', outfile: 'dist/index.js', runtime: 'portable', beside: { testing: 'src/testing.ts' } },
   { entry: 'src/client.ts', outfile: 'dist/client.js', runtime: 'portable' },
   { entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' },
 ]

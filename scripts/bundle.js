@@ -51,23 +51,28 @@ const forWorkerd = {
   external: ['node:*', 'cloudflare:*'],
 }
 
+/** What entry points of the library share, and what they load at first use. */
+const chunks = 'dist/chunks'
+
 /**
  * Paths are relative to the checkout; `runtime` is node (default), portable or workerd. `rowVersionBy` makes it an older or
- * a newer release. Answers 'built' or 'unchanged'.
+ * a newer release, `beside` adds entry points that share code with it, by name. Answers 'built' or 'unchanged'.
  */
-export async function bundle({ entry, outfile, runtime = 'node', rowVersionBy = 0 }) {
+export async function bundle({ entry, outfile, runtime = 'node', rowVersionBy = 0, beside = {} }) {
   const stampFile = join(root, `${outfile}.inputs.json`)
-  const { plugins = [], ...rest } = settingsFor({ entry, outfile, runtime })
+  const { plugins = [], ...rest } = settingsFor({ entry, outfile, runtime, beside })
   const settings = { ...rest, plugins: [...plugins, rowVersionPlugin(rowVersionBy)] }
   if (await isUnchanged(stampFile, outfile, settings)) return 'unchanged'
   await rm(stampFile, { force: true })
   const { build } = await import('esbuild').catch((error) => {
     throw error.code === 'ERR_MODULE_NOT_FOUND' ? new MissingBundler() : error
   })
+  if (settings.splitting === true) await rm(join(root, chunks), { recursive: true, force: true })
   const result = await build(settings)
   const files = {}
   const read = Object.keys(result.metafile.inputs).filter((path) => !path.startsWith('node-module:'))
-  const inputs = [...read, ...steering, outfile]
+  const written = Object.keys(result.metafile.outputs).filter((path) => path.endsWith('.js'))
+  const inputs = [...read, ...steering, ...written]
   for (const path of inputs) files[path] = await hashOf(join(root, path))
   const imports = listExternalPackages(result.metafile)
   await writeFile(stampFile, JSON.stringify({ settings: fingerprint(settings), imports, files }))
@@ -91,11 +96,19 @@ function listExternalPackages(metafile) {
   return [...new Set(names)].sort()
 }
 
-export function settingsFor({ entry, outfile, runtime }) {
+export function settingsFor({ entry, outfile, runtime, beside = {} }) {
+  const name = /([^/]+)\.js$/.exec(outfile)?.[1]
+  const isSplit = Object.keys(beside).length > 0
   return {
     absWorkingDir: root,
-    entryPoints: [entry],
-    outfile,
+    ...(isSplit
+      ? {
+          entryPoints: { [name]: entry, ...beside },
+          outdir: dirname(outfile),
+          splitting: true,
+          chunkNames: 'chunks/[hash]',
+        }
+      : { entryPoints: [entry], outfile }),
     bundle: true,
     platform: 'node',
     format: 'esm',

@@ -26,12 +26,15 @@ export const channels: readonly ChannelDefinition[] = [
   activitypubChannel,
 ]
 
-/** Channels that answer the gateway's own machine only; where there is no such machine they are refused by name. */
-const localChannels: readonly ChannelDefinition[] = [aguiChannel]
-
-export const publicChannels: readonly ChannelDefinition[] = channels
-  .filter((each) => !localChannels.includes(each))
-  .map((each) => (each === emailChannel ? hostedEmailChannel : each))
+/** Without channels that answer the gateway's own machine only, and refused by name where there is none. A literal, so that what
+ * imports `slack()` alone leaves the adapters out of its bundle. */
+export const publicChannels: readonly ChannelDefinition[] = [
+  a2aChannel,
+  slackChannel,
+  telegramChannel,
+  hostedEmailChannel,
+  activitypubChannel,
+]
 
 /** What channels add to the command line. */
 export const channelCommands: readonly ChannelCommands[] = [

@@ -1,4 +1,4 @@
-// `parley/client`: a gateway's API for programs. Needs nothing but fetch, so it works in browsers, in Node and in Workers.
+// `parley-gateway/client`: a gateway's API for programs. Needs nothing but fetch, so it works in browsers, in Node and in Workers.
 
 import type {
   Attachment,

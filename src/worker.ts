@@ -17,7 +17,6 @@ import {
   hiddenAdminResponse,
   isHiddenAdminRequest,
   receiveEmailEvent,
-  type WorkerEmail,
 } from './worker/answer-request.ts'
 import { type Invocation, type InvocationOptions, openInvocation } from './worker/invocation.ts'
 import { createWorkerLog } from './worker/log.ts'
@@ -28,6 +27,7 @@ import {
   isSuspectsMessage,
   readWorkerSettings,
   suspectsMessage,
+  type WorkerEmail,
   type WorkerEnv,
   type WorkerSettings,
   wakeMessage,

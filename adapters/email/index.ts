@@ -63,33 +63,35 @@ const replyLimits: NonNullable<Capabilities['replyLimits']> = [
   { per: 'words', count: 5, perMs: hourMs },
 ]
 
-export const emailChannel: ChannelDefinition = {
-  channel: 'email',
-  defaultConnectionId: 'default',
-  defaultAccess: { mode: 'pairing', allow: [] },
-  settingsSchema: emailSettingsSchema,
-  variables: [
-    'EMAIL_CHANNEL',
-    'EMAIL_SMTP_PORT',
-    'EMAIL_DOMAIN',
-    'EMAIL_SMTP_HOST',
-    'EMAIL_IMAP_URL',
-    'SMTP_URL',
-    'EMAIL_DKIM_KEY',
-    'EMAIL_DKIM_SELECTOR',
-    'EMAIL_WEBHOOK_SECRET',
-    'EMAIL_ALLOW',
-  ],
-  fromEnvironment: emailFromEnvironment,
-  create: (settings, deps) => createEmail(parseSettings('email', emailSettingsSchema, settings), deps),
-}
+export const emailChannel = /* @__PURE__ */ emailDefinition(emailFromEnvironment, (settings) => settings)
 
 /** For runtimes without a machine of their own: nothing is on unless the operator set it up. */
-export const hostedEmailChannel: ChannelDefinition = {
-  ...emailChannel,
-  fromEnvironment: hostedEmailFromEnvironment,
-  create: (settings, deps) =>
-    createEmail(requireHostedSettings(parseSettings('email', emailSettingsSchema, settings), deps), deps),
+export const hostedEmailChannel = /* @__PURE__ */ emailDefinition(hostedEmailFromEnvironment, requireHostedSettings)
+
+function emailDefinition(
+  fromEnvironment: ChannelDefinition['fromEnvironment'],
+  check: (settings: EmailSettings, deps: ChannelDeps) => EmailSettings,
+): ChannelDefinition {
+  return {
+    channel: 'email',
+    defaultConnectionId: 'default',
+    defaultAccess: { mode: 'pairing', allow: [] },
+    settingsSchema: emailSettingsSchema,
+    variables: [
+      'EMAIL_CHANNEL',
+      'EMAIL_SMTP_PORT',
+      'EMAIL_DOMAIN',
+      'EMAIL_SMTP_HOST',
+      'EMAIL_IMAP_URL',
+      'SMTP_URL',
+      'EMAIL_DKIM_KEY',
+      'EMAIL_DKIM_SELECTOR',
+      'EMAIL_WEBHOOK_SECRET',
+      'EMAIL_ALLOW',
+    ],
+    fromEnvironment,
+    create: (settings, deps) => createEmail(check(parseSettings('email', emailSettingsSchema, settings), deps), deps),
+  }
 }
 
 /** What an operator writes into parley.config.ts for one domain. */

@@ -1,5 +1,5 @@
 // Options of an agent that is a model with tools.
-import type { LanguageModel } from 'ai'
+
 import type { CompactionPolicy, Summarizer } from './compaction.ts'
 import type { HistoryPolicy } from './history-window.ts'
 import type { BudgetLimit } from './loop/budget.ts'
@@ -7,7 +7,7 @@ import type { LoopObserver } from './loop/events.ts'
 import type { CompletionPolicy, LoopOptions } from './loop/options.ts'
 import type { McpServerConfig } from './mcp/mcp-server.ts'
 import type { RetryOptions } from './models/failover.ts'
-import type { Model } from './models/model.ts'
+import type { LanguageModel, Model } from './models/model.ts'
 import type { OutputSchema } from './models/structured-output.ts'
 import { isRemoteAgent } from './remote-agents.ts'
 import type { Tool } from './tools/define-tool.ts'

@@ -1,5 +1,5 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
-import type { LanguageModel } from 'ai'
+
 import type { AgentReply, Envelope, ErrorSource, Fields, Json, NormalizedMessage } from '../contract/index.ts'
 import { asFields } from '../lib/index.ts'
 import { compact, compactionPolicy, type Summarizer } from './compaction.ts'
@@ -29,7 +29,7 @@ import {
   withFallback,
   withRetries,
 } from './models/failover.ts'
-import type { Model } from './models/model.ts'
+import type { LanguageModel, Model } from './models/model.ts'
 import { picturePayload } from './models/model-messages.ts'
 import {
   hasSeveralSpeakers,

@@ -1,7 +1,8 @@
 // The agents of a configuration; where it names none, the demo agent or an assistant on the model of the environment.
-import type { LanguageModel } from 'ai'
+
 import { type Agent, defineAgent } from '../agents/define-agent.ts'
 import { demoAgent } from '../agents/demo-agent.ts'
+import type { LanguageModel } from '../agents/models/model.ts'
 import { openAiCompatible } from '../agents/models/openai-compatible.ts'
 import { secret } from '../contract/index.ts'
 import { findDuplicates } from './name-checks.ts'

@@ -1,6 +1,5 @@
 // Requests and mails of an invocation: the same app as on Node, with the admin routes behind a switch.
 
-import type { ForwardableEmailMessage } from '@cloudflare/workers-types'
 import { createApiCallers } from '../api/api-callers.ts'
 import { createApiLimits } from '../api/api-limits.ts'
 import { createApp } from '../api/app.ts'
@@ -35,7 +34,7 @@ import type { GatewayConnection } from '../turns/deps.ts'
 import { createSessionTakeover } from '../turns/operator-takeover.ts'
 import { replay } from '../turns/replay.ts'
 import type { Invocation } from './invocation.ts'
-import type { WorkerSettings } from './settings.ts'
+import type { WorkerEmail, WorkerSettings } from './settings.ts'
 
 const watchMs = 25_000
 const operatorPath = /^\/(?:$|metrics$|admin(?:\/|$))/
@@ -153,8 +152,6 @@ function errorAnswerToResponse({ status, headers, body }: ReturnType<typeof erro
 }
 
 // A mail that Cloudflare took in is stored before it is accepted, refused for good, or thrown, which makes its sender try again.
-
-export type WorkerEmail = Pick<ForwardableEmailMessage, 'from' | 'to' | 'raw' | 'rawSize' | 'setReject'>
 
 const unknownAddressText = '5.1.1 there is no such address here'
 

@@ -1,5 +1,12 @@
 // Settings of a Worker: bindings, variables and secrets of its environment, and the developer's module.
-import type { EmailMessageBuilder, Hyperdrive, Queue, R2Bucket, SendEmail } from '@cloudflare/workers-types'
+import type {
+  EmailMessageBuilder,
+  ForwardableEmailMessage,
+  Hyperdrive,
+  Queue,
+  R2Bucket,
+  SendEmail,
+} from '@cloudflare/workers-types'
 import { channels, publicChannels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
 import { GatewayError, isGatewayError, type Log, type Mailer } from '../contract/index.ts'
@@ -16,6 +23,9 @@ export type WorkerEnv = {
   /** Sends mail. */
   readonly SEND_EMAIL?: SendEmail
 }
+
+/** A mail as Cloudflare hands it over. */
+export type WorkerEmail = Pick<ForwardableEmailMessage, 'from' | 'to' | 'raw' | 'rawSize' | 'setReject'>
 
 export type WorkerSettings = { readonly config: Config; readonly isAdminOn: boolean }
 

@@ -1,4 +1,4 @@
-// `parley/client` against a real gateway: every request and every answer is held to the document.
+// `parley-gateway/client` against a real gateway: every request and every answer is held to the document.
 import { afterEach, beforeEach, expect, expectTypeOf, test } from 'vitest'
 import type * as z from 'zod'
 import type { runRequestSchema } from '../../adapters/agui/wire.ts'

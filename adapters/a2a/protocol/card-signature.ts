@@ -173,9 +173,12 @@ export function keysPath({ path }: Pick<A2aSettings, 'path'>): string {
 
 // Signatures of others are checked by keys the operator trusts: JWS (RFC 7515) over JCS (RFC 8785) of the card without its signatures.
 
+/** A public key as JSON (RFC 7517). */
+export type PublicJwk = { readonly kty?: string; readonly kid?: string; readonly [member: string]: unknown }
+
 export type CardTrust = {
   /** Public keys, each with its `kid`. */
-  readonly keys?: readonly JWK[]
+  readonly keys?: readonly PublicJwk[]
   /** Origins from which a signature may have its keys fetched (`jku`); without them none is. */
   readonly keyOrigins?: readonly string[]
 }
@@ -249,7 +252,7 @@ function protectedHeader(signature: unknown): Fields | undefined {
 async function verifyCardSignature(
   signature: unknown,
   payload: string,
-  keys: readonly JWK[] | undefined,
+  keys: readonly PublicJwk[] | undefined,
 ): Promise<boolean> {
   if (!isPlainObject(signature) || keys === undefined || keys.length === 0) return false
   const { protected: head, signature: value } = signature

@@ -1,9 +1,9 @@
 // One model turn through the AI SDK, any provider. Only calls the provider marked as calls are calls: text that looks
 // like one stays text.
-import { jsonSchema, type LanguageModel, Output, streamText, type ToolSet, tool } from 'ai'
+import type { LanguageModel as SdkModel, streamText, ToolSet } from 'ai'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 import { providerSafeName } from '../tools/tool-names.ts'
-import type { Model, ModelRequest, ModelTurn } from './model.ts'
+import type { LanguageModel, Model, ModelRequest, ModelTurn } from './model.ts'
 import { loadPictures, toModelMessages } from './model-messages.ts'
 
 export type AiSdkOptions = {
@@ -13,6 +13,8 @@ export type AiSdkOptions = {
   readonly modelTimeoutMs?: number
 }
 
+type Sdk = typeof import('./sdk.ts')
+
 /** Longer than a patient person waits, and than a model thinks before its first word. */
 const defaultTimeoutMs = 120_000
 
@@ -20,15 +22,18 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
   // The SDK prints what providers warn about beside our log, unless the host application has said otherwise.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: Reflect.get(globalThis, 'AI_SDK_LOG_WARNINGS') ?? false })
   return async (request) => {
+    // Hundreds of milliseconds to load: agents that are no models, and what only reads a configuration, do without it.
+    const sdk = await import('./sdk.ts')
     const names = providerToolNames(request.tools)
     const pictures = await loadPictures(request)
     const silence = watchSilence(options.modelTimeoutMs ?? defaultTimeoutMs)
-    const stream = streamText({
-      model,
+    const stream = sdk.streamText({
+      // The very object that a provider of the SDK made.
+      model: model as SdkModel,
       ...(request.system === undefined ? {} : { system: request.system }),
       messages: toModelMessages(request.messages, (name) => names.get(name) ?? providerSafeName(name), pictures),
-      tools: toolSet(request.tools, names),
-      ...outputOption(request),
+      tools: toolSet(sdk, request.tools, names),
+      ...outputOption(sdk, request),
       maxRetries: 0,
       abortSignal: AbortSignal.any([request.signal, silence.signal]),
       ...temperatureOption(request, options),
@@ -136,10 +141,10 @@ function toRequestedCall(part: CallPart): RequestedCall {
   }
 }
 
-function toolSet(tools: readonly ToolDeclaration[], names: ReadonlyMap<string, string>): ToolSet {
+function toolSet(sdk: Sdk, tools: readonly ToolDeclaration[], names: ReadonlyMap<string, string>): ToolSet {
   const entries = tools.map((declared) => [
     names.get(declared.name) ?? declared.name,
-    tool({ description: declared.description, inputSchema: jsonSchema(parametersSchema(declared)) }),
+    sdk.tool({ description: declared.description, inputSchema: sdk.jsonSchema(parametersSchema(declared)) }),
   ])
   return Object.fromEntries(entries)
 }
@@ -155,10 +160,10 @@ function providerToolNames(tools: readonly ToolDeclaration[]): ReadonlyMap<strin
 }
 
 /** Tells the provider the form; the answer is read and checked on our side. */
-function outputOption({ structuredOutput: form }: ModelRequest) {
+function outputOption(sdk: Sdk, { structuredOutput: form }: ModelRequest) {
   if (form === undefined) return {}
   const name = form.name === undefined ? {} : { name: form.name }
-  return { output: Output.object({ schema: jsonSchema({ ...form.schema }), ...name }) }
+  return { output: sdk.Output.object({ schema: sdk.jsonSchema({ ...form.schema }), ...name }) }
 }
 
 function temperatureOption({ model }: ModelRequest, options: AiSdkOptions): { temperature?: number } {

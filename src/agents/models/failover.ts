@@ -1,11 +1,10 @@
 // Retries, error classes and failover of model providers. Retries have two steps: short waits here, while nothing was shown yet;
 // then the turn itself waits, by time and not by count, with its lane free for other messages.
 
-import type { LanguageModel } from 'ai'
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import { asFields } from '../../lib/index.ts'
 import { sleep } from '../../lib/time.ts'
-import type { Model, ModelFailure, ModelTurn } from './model.ts'
+import type { LanguageModel, Model, ModelFailure, ModelTurn } from './model.ts'
 
 export type RetryPolicy = {
   readonly attempts: number

@@ -2,6 +2,20 @@
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 
+/**
+ * A model that a provider of the AI SDK makes (`openai('gpt-x')`), or its name at the SDK's gateway. Written down here, so that the
+ * package's types need none of the SDK's.
+ */
+export type LanguageModel =
+  | string
+  | {
+      readonly specificationVersion: 'v2' | 'v3' | 'v4'
+      readonly provider: string
+      readonly modelId: string
+      doGenerate(options: never): PromiseLike<unknown>
+      doStream(options: never): PromiseLike<unknown>
+    }
+
 export type StructuredOutputRequest = {
   readonly format: 'json_schema'
   readonly schema: Fields

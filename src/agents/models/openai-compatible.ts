@@ -1,7 +1,7 @@
 // A model of any server that speaks the chat completions API: a base URL, a key and a model name are enough.
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import type { LanguageModel } from 'ai'
+import type { LanguageModel as SdkModel } from 'ai'
 import type { ProbeRequest, ProbeResult, Secret } from '../../contract/index.ts'
+import type { LanguageModel } from './model.ts'
 
 export type OpenAiCompatibleOptions = {
   readonly baseUrl: string
@@ -27,18 +27,34 @@ export function findModelProbe(model: unknown): ModelProbe | undefined {
   return typeof model === 'object' && model !== null ? probes.get(model) : undefined
 }
 
+type LoadedModel = Extract<SdkModel, { readonly specificationVersion: 'v4' }>
+
 /** `keyName`: where the operator sets the key, for what is said about it. */
 export function openAiCompatible(options: OpenAiCompatibleOptions, keyName = 'apiKey of the model'): LanguageModel {
   const { baseUrl, model, apiKey, structuredOutputs = false, fetch } = options
-  const provider = createOpenAICompatible({
-    name: 'openai-compatible',
-    baseURL: baseUrl,
-    includeUsage: true,
-    supportsStructuredOutputs: structuredOutputs,
-    ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }),
-    ...(fetch === undefined ? {} : { fetch }),
-  })
-  const made = provider.chatModel(model)
+  let loading: Promise<LoadedModel> | undefined
+  // The provider's package is loaded by the first question to the model, not by the configuration that names one.
+  const load = (): Promise<LoadedModel> => {
+    loading ??= import('./sdk.ts').then(({ createOpenAICompatible }) =>
+      createOpenAICompatible({
+        name: 'openai-compatible',
+        baseURL: baseUrl,
+        includeUsage: true,
+        supportsStructuredOutputs: structuredOutputs,
+        ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }),
+        ...(fetch === undefined ? {} : { fetch }),
+      }).chatModel(model),
+    )
+    return loading
+  }
+  const made: LoadedModel = {
+    specificationVersion: 'v4',
+    provider: 'openai-compatible.chat',
+    modelId: model,
+    supportedUrls: {},
+    doGenerate: async (request) => (await load()).doGenerate(request),
+    doStream: async (request) => (await load()).doStream(request),
+  }
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl
   probes.set(made, { name: `${model} at ${host}`, probe: ({ signal }) => probeModelServer(options, keyName, signal) })
   return made

@@ -7,7 +7,8 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { checkoutRoot, readSources } from '../../architecture/source-tree.ts'
 
 const packed = manifest.files.filter((path) => path.startsWith('dist/'))
-const bundles = packed.filter((path) => path.endsWith('.js'))
+// What the library shares with the kit stands in the stamp of the library.
+const bundles = packed.filter((path) => path.endsWith('.js') && !/chunks|testing/.test(path))
 
 /** What the build wrote down about a bundle: the packages that it imports at run time. */
 function importsOf(bundle: string): readonly string[] {
@@ -29,7 +30,8 @@ describe('the package', () => {
   test('installs exactly the packages that its bundles import', () => {
     expect(bundles).toHaveLength(5)
     const imported = [...bundles.flatMap(importsOf), ...sources.flatMap(([, text]) => importsOnNode(text))]
-    expect(Object.keys(manifest.dependencies).sort()).toEqual([...new Set(imported)].sort())
+    // zod: types of the entry points name it.
+    expect(Object.keys(manifest.dependencies).sort()).toEqual([...new Set([...imported, 'zod'])].sort())
   })
 
   test('imports nothing by a name that is only known at run time, except through importOnNode', () => {
@@ -45,7 +47,7 @@ describe('the package', () => {
   })
 
   test('holds no compiled code, no build stamps, no source maps and no bundles of tests', () => {
-    const strays = ['dist/.compiled/stray', 'dist/stray.js', 'dist/stray.js.inputs.json']
+    const strays = ['dist/.compiled/stray', 'dist/stray.js', 'dist/stray.js.inputs.json', 'dist/chunks/stray.js.map']
     mkdirSync(join(checkoutRoot, 'dist', '.compiled'), { recursive: true })
     try {
       for (const path of strays) writeFileSync(join(checkoutRoot, path), '')
@@ -57,9 +59,10 @@ describe('the package', () => {
         JSON.parse(answer),
       )
       const paths = answered.flatMap(({ files }) => files.map(({ path }) => path))
-      expect(paths.filter((path) => path.startsWith('dist/')).sort()).toEqual(
-        packed.filter((path) => existsSync(join(checkoutRoot, path))).sort(),
-      )
+      const isInFolder = (path: string): boolean => /^dist\/(chunks|types)\/.+\.(js|d\.ts)$/.test(path)
+      const single = packed.filter((path) => existsSync(join(checkoutRoot, path)) && path !== 'dist/types')
+      expect(paths.filter((path) => path.startsWith('dist/') && !isInFolder(path)).sort()).toEqual(single.sort())
+      expect(paths.filter(isInFolder).some((path) => path.startsWith('dist/chunks/'))).toBe(true)
       expect(paths).toContain('bin/parley.js')
       expect(
         paths.filter(
