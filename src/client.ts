@@ -1,15 +1,12 @@
 // `parley-gateway/client`: a gateway's API for programs. Needs nothing but fetch, so it works in browsers, in Node and in Workers.
 
-import type {
-  Attachment,
-  CancelledRun,
-  HistoryLine,
-  HistoryMessage,
-  PendingAction,
-  Session,
-  ToolRequest,
-} from './api/schemas.ts'
+import type { PendingAction } from './api/approvals.ts'
+import type { Attachment } from './api/attachments.ts'
+import type { HistoryLine, HistoryMessage } from './api/history.ts'
+import type { CancelledRun } from './api/runs.ts'
+import type { Session } from './api/sessions.ts'
 import type { ExecutionTarget, TaskInput, TaskResult } from './api/task-schemas.ts'
+import type { ToolRequest } from './api/tool-requests.ts'
 import { type CallOptions, type ClientOptions, createRequest } from './client/request.ts'
 import {
   type RunInput,

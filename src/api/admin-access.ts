@@ -4,7 +4,7 @@ import type { Context, Next } from 'hono'
 import { errorLogFields, GatewayError, isGatewayError, type WorkspaceScope } from '../contract/index.ts'
 import type { AuditLine } from '../db/audit.ts'
 import type { Resolver } from '../db/pending-actions.ts'
-import { authenticateToken, parseBearerHeader, type TokenHolder } from '../identity/tokens.ts'
+import { authenticateToken, parseBearerHeader, type TokenHolder, type TokenScope } from '../identity/tokens.ts'
 import { equalInConstantTime, sha256Hex } from '../lib/index.ts'
 import type { AppDeps } from './deps.ts'
 import { addTraceToProblem } from './http-answers.ts'
@@ -69,65 +69,49 @@ export function getAdmittedCaller(context: Context): AdmittedCaller {
   return caller
 }
 
-// Scopes per route. A route that is not listed here needs a token that may do everything.
-
-/** Routes that answer by owner: a token with a principal reaches these and no others. */
-const ownerScoped = /^\/admin\/(?:sessions|approvals|tool-requests)(?:\/|$)/
-
-/** Routes that change nothing and show nothing that a person said, or that a tool was given: what scope `read` opens. */
-const withoutContent = [
-  /^\/admin\/(?:audit|stats|agents|dead-letters|refused|rejected|ignored|deliveries|runs|sessions|tokens)$/,
-  /^\/admin\/(?:grants|pairings|principals|principals\/links)$/,
-  /^\/admin\/approvals\/summary$/,
-  /^\/admin\/(?:explain|runs)\/[^/]+$/,
-]
+// Every route says which tokens open it. One that says nothing needs a token that may do everything.
 
 const socketHolder: Caller = { kind: 'operator', label: 'local socket', mayChange: true }
 
-export async function admitCaller(deps: AppDeps, context: Context, next: Next): Promise<void> {
+const authenticatedKey = 'authenticated-caller'
+
+/** Before any operator's route: who asks. Whether they may ask this says the route. */
+export async function authenticateOperator(deps: AppDeps, context: Context, next: Next): Promise<void> {
   const isLocal = deps.sourceOf(context) === 'local'
   if (!isLocal && deps.mayOperate?.(context) !== true)
     throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
   // A caller who can open the socket can read the first token beside it. A token that is not valid is never taken for none.
   const needsToken = !isLocal || context.req.header('authorization') !== undefined
   const caller = needsToken ? await readTokenCaller(deps, context) : socketHolder
-  setAdmittedCaller(context, requireTokenScope(caller, context.req))
+  if (caller === undefined)
+    throw new GatewayError(
+      'unauthorized',
+      'send Authorization: Bearer with an admin token that is valid (PARLEY_ADMIN_TOKEN, admin-token in the data folder, or one made with parley tokens create), or ask through the socket in the data folder',
+    )
+  if (caller.kind === 'runner')
+    throw new GatewayError(
+      'forbidden',
+      'this token talks to agents; for this route use one with the scope admin, read or own (parley tokens create --scope …)',
+    )
+  context.set(authenticatedKey, caller)
   await next()
 }
 
-function requireTokenScope(
-  caller: Caller | undefined,
-  { method, path }: Pick<Context['req'], 'method' | 'path'>,
-): AdmittedCaller {
-  switch (caller?.kind) {
-    case undefined:
-      throw new GatewayError(
-        'unauthorized',
-        'send Authorization: Bearer with an admin token that is valid (PARLEY_ADMIN_TOKEN, admin-token in the data folder, or one made with parley tokens create), or ask through the socket in the data folder',
-      )
-    case 'runner':
-      throw new GatewayError(
-        'forbidden',
-        'this token talks to agents; for this route use one with the scope admin, read or own (parley tokens create --scope …)',
-      )
-    case 'owner':
-      if (ownerScoped.test(path)) return caller
-      throw new GatewayError(
-        'forbidden',
-        'this token shows what belongs to its principal; for this route use an operator token (parley tokens create without --principal)',
-      )
-    case 'operator':
-      if (caller.mayChange || (isReadingMethod(method) && withoutContent.some((route) => route.test(path))))
-        return caller
-      throw new GatewayError(
-        'forbidden',
-        'this token reads what holds no content; for this route use one with the scope admin (parley tokens create)',
-      )
-  }
-}
-
-function isReadingMethod(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
+/** At an operator's route: only with a token of one of its scopes. */
+export function admitOperator(context: Context, scopes: readonly TokenScope[]): void {
+  const caller = context.get(authenticatedKey) as AdmittedCaller | undefined
+  if (caller === undefined) throw new GatewayError('unauthorized', 'send Authorization: Bearer with a valid token')
+  if (caller.kind === 'owner' && !scopes.includes('own'))
+    throw new GatewayError(
+      'forbidden',
+      'this token shows what belongs to its principal; for this route use an operator token (parley tokens create without --principal)',
+    )
+  if (caller.kind === 'operator' && !caller.mayChange && !scopes.includes('read'))
+    throw new GatewayError(
+      'forbidden',
+      'this token reads what holds no content; for this route use one with the scope admin (parley tokens create)',
+    )
+  setAdmittedCaller(context, caller)
 }
 
 // Rejected callers are counted, logged, remembered for a while, and at most one line a minute and kind in the audit log, with how

@@ -1,65 +1,254 @@
-// Pending actions over HTTP: listed and decided by operators and owners. What is not theirs is not there.
-import type { Context, Hono } from 'hono'
+// Pending actions: listed and decided by operators and owners. What is not theirs is not there.
 import * as z from 'zod'
 import { requireResolved } from '../agents/approvals/approval-messages.ts'
 import { pendingActionStatuses, readDecision } from '../agents/approvals/pending-action.ts'
+import { approverWords } from '../agents/approvals/terms.ts'
 import { cleanText, GatewayError } from '../contract/index.ts'
-import type { Verdict } from '../db/pending-actions.ts'
+import type { ActionLine, Verdict } from '../db/pending-actions.ts'
 import { callerResolver, recordAct } from './admin-access.ts'
-import type { AppDeps } from './deps.ts'
-import { choiceParam, idParam, nextPageMark, readIdPage, readJsonRequest } from './request-input.ts'
+import { exampleId, factLines, type ResourceCommands } from './command.ts'
+import {
+  defineResource,
+  idPageQuery,
+  instantSchema,
+  jsonObjectSchema,
+  jsonValueSchema,
+  nextId,
+  nextPageMark,
+  type OperationRequest,
+  operation,
+} from './resource.ts'
 
-const decisionSchema = z.strictObject({
-  // Judged apart, so that a wrong word is told in the words of the original.
-  decision: z.unknown().optional(),
-  hash: z.string().max(100).optional(),
-  reason: z
-    .string()
-    .transform((text) => cleanText(text).trim())
-    .pipe(z.string().max(200))
-    .optional(),
+const actionSchema = z
+  .object({
+    action_id: z.uuid(),
+    kind: z.string(),
+    summary: z.string(),
+    preview: jsonValueSchema,
+    created_at: instantSchema,
+    agent: z.string().nullable(),
+    creator: z.string().nullable(),
+    expires_at: instantSchema.nullable(),
+    status: z.enum(pendingActionStatuses),
+    resolved_at: instantSchema.nullable(),
+    resolver: z.string().nullable(),
+    resolution_result: jsonValueSchema,
+    resolution_error: z.string().nullable(),
+    resolution_metadata: jsonObjectSchema,
+    hash: z.string().meta({ description: 'Send it with a decision to decide about exactly this' }),
+    resolvers: z
+      .union([
+        z.enum(['requester', 'anyone', 'other', 'operator']),
+        z.object({
+          requester: z.boolean().optional(),
+          principals: z.array(z.string()).optional(),
+          role: z.string().optional(),
+          assurance: z.string().optional(),
+        }),
+      ])
+      .meta({ description: 'Who may decide' }) as unknown as z.ZodType<ActionLine['resolvers']>,
+    tool_name: z.string().nullable(),
+    tool_call_id: z.string().nullable(),
+    run_id: z.string().nullable(),
+    session_id: z.string().nullable(),
+    conversation_id: z.string(),
+  })
+  .meta({ id: 'PendingAction', description: 'An action that waits for a decision' })
+export type PendingAction = z.infer<typeof actionSchema>
+
+const resolvedSchema = z.object({
+  action_id: z.uuid(),
+  decision: z.string(),
+  action: actionSchema,
+  duplicate: z.boolean().meta({ description: 'The same had been decided before; nothing happens twice' }),
 })
-export const decisionBody = {
-  schema: decisionSchema,
-  maxBytes: 4096,
-  remedy: 'send {"decision": "accepted" or "rejected"} as JSON, with "hash" and "reason" if you like',
-} as const
 
-type Deps = Pick<AppDeps, 'gateway' | 'wake' | 'audit'>
+const resolverOf = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
+  callerResolver(context, deps.gateway.waits.tenant)
 
-/** `base`: below the operator's routes, or below those of the API. */
-export function addApprovalRoutes(app: Hono, deps: Deps, base = '/admin'): void {
-  const { gateway, wake } = deps
-  const approvalResolver = (context: Context) => callerResolver(context, gateway.waits.tenant)
-  app.get(`${base}/approvals`, async (context) => {
-    const page = readIdPage(context)
-    const filter = { ...page, status: choiceParam(context, 'status', pendingActionStatuses) }
-    const found = await gateway.waits.actions.list(approvalResolver(context).scope, filter)
-    return context.json({ actions: found, next: nextPageMark(found, page.limit, (each) => each.action_id) })
-  })
-  app.get(`${base}/approvals/summary`, async (context) =>
-    context.json({ summary: await gateway.waits.actions.summary(approvalResolver(context).scope) }),
-  )
-  app.get(`${base}/approvals/:id`, async (context) => {
-    const action = await gateway.waits.actions.get(approvalResolver(context).scope, idParam(context))
-    if (action === undefined)
-      throw new GatewayError('not_found', `no such pending action; list them with GET ${base}/approvals`)
-    return context.json({ action })
-  })
-  const resolveApproval = async (context: Context, verdict: Verdict) => {
-    const resolution = await gateway.waits.actions.resolve(idParam(context), verdict, approvalResolver(context))
-    if (resolution.kind === 'refused') {
-      const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: idParam(context) }
-      await recordAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
-    }
-    const { action, isDuplicate } = requireResolved(resolution)
-    wake()
-    return context.json({ action_id: action.action_id, decision: action.status, action, duplicate: isDuplicate })
+async function resolveAction(
+  request: Pick<OperationRequest<'/:id', Record<never, never>>, 'deps' | 'context' | 'params'>,
+  verdict: Verdict,
+) {
+  const { deps, context, params } = request
+  const resolution = await deps.gateway.waits.actions.resolve(params.id, verdict, resolverOf(request))
+  if (resolution.kind === 'refused') {
+    const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: params.id }
+    await recordAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
   }
-  app.post(`${base}/approvals/:id/resolve`, async (context) => {
-    const { decision, hash, reason } = await readJsonRequest(context, decisionBody)
-    const bound = hash === undefined ? {} : { hash }
-    return resolveApproval(context, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
-  })
-  app.delete(`${base}/approvals/:id`, (context) => resolveApproval(context, { status: 'deleted' }))
+  const { action, isDuplicate } = requireResolved(resolution)
+  deps.wake()
+  return { action_id: action.action_id, decision: action.status, action, duplicate: isDuplicate }
+}
+
+export const approvals = defineResource({
+  name: 'approvals',
+  tag: 'What is yours',
+  audience: 'owner',
+  operations: {
+    list: operation({
+      method: 'get',
+      path: '/approvals',
+      id: 'ListApprovals',
+      summary: 'Lists actions that wait for a decision',
+      scopes: ['admin', 'own'],
+      query: idPageQuery().extend({
+        status: z.enum(pendingActionStatuses).optional().meta({ description: 'What became of them' }),
+      }),
+      returns: 'A page of actions',
+      output: z.object({ actions: z.array(actionSchema), next: nextId }),
+      async handle(request) {
+        const { limit, before = null, status = null } = request.query
+        const found = await request.deps.gateway.waits.actions.list(resolverOf(request).scope, {
+          limit,
+          before,
+          status,
+        })
+        return { actions: found, next: nextPageMark(found, limit, (each) => each.action_id) }
+      },
+    }),
+    summary: operation({
+      method: 'get',
+      path: '/approvals/summary',
+      id: 'CountApprovals',
+      summary: 'Counts them by status',
+      scopes: ['admin', 'read', 'own'],
+      returns: 'How many there are of each status',
+      output: z.object({ summary: z.record(z.string(), z.number().int()) }),
+      handle: async (request) => ({
+        summary: await request.deps.gateway.waits.actions.summary(resolverOf(request).scope),
+      }),
+    }),
+    get: operation({
+      method: 'get',
+      path: '/approvals/:id',
+      id: 'GetApproval',
+      summary: 'Shows an action',
+      scopes: ['admin', 'own'],
+      returns: 'The action',
+      output: z.object({ action: actionSchema }),
+      problems: [404],
+      async handle(request) {
+        const { deps, params, base } = request
+        const action = await deps.gateway.waits.actions.get(resolverOf(request).scope, params.id)
+        if (action === undefined)
+          throw new GatewayError('not_found', `no such pending action; list them with GET ${base}/approvals`)
+        return { action }
+      },
+    }),
+    resolve: operation({
+      method: 'post',
+      path: '/approvals/:id/resolve',
+      id: 'ResolveApproval',
+      summary: 'Decides about an action, once',
+      about: 'With hash: only if it is still the action that was shown.',
+      scopes: ['admin', 'own'],
+      body: {
+        schema: z.strictObject({
+          // A wrong word is told apart by readDecision, in the words of the original.
+          decision: jsonValueSchema.optional().meta({ description: 'accepted or rejected' }),
+          hash: z.string().max(100).optional().meta({ description: 'Decide only if the action still has this hash' }),
+          reason: z
+            .string()
+            .transform((text) => cleanText(text).trim())
+            .pipe(z.string().max(200))
+            .optional()
+            .meta({ description: 'Told to the agent' }),
+        }),
+        maxBytes: 4096,
+        remedy: 'send {"decision": "accepted" or "rejected"} as JSON, with "hash" and "reason" if you like',
+        example: { decision: 'accepted', reason: 'looks right' },
+      },
+      returns: 'The decision',
+      output: resolvedSchema,
+      problems: [403, 404, 409],
+      handle(request) {
+        const { decision, hash, reason } = request.body
+        const bound = hash === undefined ? {} : { hash }
+        return resolveAction(request, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
+      },
+    }),
+    delete: operation({
+      method: 'delete',
+      path: '/approvals/:id',
+      id: 'DeleteApproval',
+      summary: 'Withdraws an action',
+      scopes: ['admin', 'own'],
+      returns: 'It is withdrawn',
+      output: resolvedSchema,
+      problems: [403, 404, 409],
+      handle: (request) => resolveAction(request, { status: 'deleted' }),
+    }),
+  },
+})
+
+const actionWord = { id: 'Id of an action, as the list shows it' }
+const decisionFlags = { decision: false, hash: { valueHint: 'hash' }, reason: { valueHint: 'text' } } as const
+
+export const approvalsCommands = () =>
+  ({
+    description: 'What agents want to do and may not without a person.',
+    examples: ['parley approvals list', `parley approvals accept ${exampleId}`],
+    commands: {
+      list: {
+        name: 'list',
+        description: 'List actions that wait for an approval, newest first.',
+        examples: ['parley approvals list', 'parley approvals list --status accepted --json'],
+        flags: { status: { options: [...pendingActionStatuses, 'all'], default: 'pending' } },
+        rows: 'actions',
+        columns: {
+          ID: 'action_id',
+          STATUS: 'status',
+          AGENT: 'agent',
+          FOR: 'creator',
+          'MAY DECIDE': ({ resolvers }) => (typeof resolvers === 'object' ? approverWords(resolvers) : resolvers),
+          EXPIRES: 'expires_at',
+          WHAT: 'summary',
+        },
+        empty: 'Nothing there.',
+      },
+      get: {
+        name: 'show',
+        description: 'Show one action: what would happen, for whom, until when, and what became of it.',
+        examples: [`parley approvals show ${exampleId}`],
+        about: actionWord,
+        text: ({ action }) => factLines(action),
+      },
+      resolve: [
+        {
+          name: 'accept',
+          description: 'Let it happen.',
+          examples: [`parley approvals accept ${exampleId}`],
+          about: actionWord,
+          flags: decisionFlags,
+          fixed: { decision: 'accepted' },
+          text: decidedText,
+        },
+        {
+          name: 'reject',
+          description: 'Refuse it; the agent is told.',
+          examples: [`parley approvals reject ${exampleId}`],
+          about: actionWord,
+          flags: decisionFlags,
+          fixed: { decision: 'rejected' },
+          text: decidedText,
+        },
+      ],
+      delete: {
+        name: 'delete',
+        description: 'Withdraw an action: it does not happen, and the agent is told.',
+        examples: [`parley approvals delete ${exampleId}`],
+        about: actionWord,
+        text: decidedText,
+      },
+    },
+  }) as const satisfies ResourceCommands<typeof approvals>
+
+function decidedText(
+  { action, duplicate }: z.infer<typeof resolvedSchema>,
+  { isOffline }: { readonly isOffline: boolean },
+): string {
+  const words = `${action.status}: ${action.summary}`
+  if (duplicate) return `${words} (decided before; nothing happens a second time)`
+  return isOffline ? `${words}; a gateway goes on with it when it starts` : words
 }

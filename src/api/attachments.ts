@@ -1,23 +1,233 @@
 // Files over HTTP: uploads and their fresh URLs, downloads by signed URL, and the operator's list.
-import type { Context, Hono } from 'hono'
+import type { Context } from 'hono'
+import * as z from 'zod'
 import { callerId, GatewayError, plainIdRemedy } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentService, StoreOutcome } from '../files/attachment.ts'
 import { serveFile } from '../files/serve-file.ts'
 import { actorName, recordAct } from './admin-access.ts'
 import type { ApiCaller } from './api-callers.ts'
+import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import type { AppDeps } from './deps.ts'
 import { createdAnswer, fileRefusedAnswer, toResponse, unsupportedTypeAnswer } from './http-answers.ts'
 import { identifyApiCaller } from './identify-caller.ts'
 import { type FormPart, formBoundary, type Multipart, readMultipart } from './multipart.ts'
-import { idParam, nextPageMark, readIdPage } from './request-input.ts'
+import {
+  defineResource,
+  done,
+  doneSchema,
+  idPageQuery,
+  instantSchema,
+  nextId,
+  nextPageMark,
+  operation,
+} from './resource.ts'
 
 /** What a form may hold beside its file. */
 const formBytes = 64 * 1024
 
-export function addAttachmentRoutes(app: Hono, deps: AppDeps): void {
-  app.post('/api/v1/agent/attachments', (context) => uploadAttachment(deps, context))
-  app.get('/api/v1/agent/attachments/signed-url', (context) => answerSignedUrl(deps, context))
+const uploadedSchema = z
+  .object({ bucket: z.string(), path: z.string(), mime_type: z.string(), url: z.string() })
+  .meta({ id: 'Attachment', description: 'A stored file; its URL works for a few minutes' })
+export type Attachment = z.infer<typeof uploadedSchema>
+
+const attachmentSchema = z
+  .object({
+    id: z.uuid(),
+    store: z.string().meta({ description: 'Name of the configured store that holds the bytes' }),
+    bucket: z.string(),
+    path: z.string(),
+    mimeType: z.string().meta({ description: 'Sniffed from the bytes' }),
+    size: z.number().int(),
+    sha256: z.string(),
+    name: z.string().nullable(),
+    owner: z.object({ principal: z.string(), threadId: z.string().nullable() }),
+    origin: z.object({ receivedVia: z.string(), nativeId: z.string().nullable() }),
+    status: z.enum(['ready', 'blocked', 'deleted']),
+    createdAt: instantSchema,
+  })
+  .meta({ id: 'AttachmentDescriptor', description: 'Whose a file is, what it is and where its bytes are' })
+
+export const attachments = defineResource({
+  name: 'attachments',
+  tag: 'Operator: files',
+  audience: 'operator',
+  operations: {
+    upload: operation({
+      method: 'post',
+      path: '/api/v1/agent/attachments',
+      id: 'uploadAttachment',
+      tag: 'Talking to agents',
+      audience: 'caller',
+      summary: 'Stores a file, to be sent with a message',
+      about: 'Fields come before the file: threadId and runId, both optional.',
+      body: {
+        mediaType: 'multipart/form-data',
+        schema: z.object({
+          threadId: z.string().optional(),
+          runId: z.string().optional(),
+          file: z.string().meta({ format: 'binary' }),
+        }),
+        maxBytes: Number.POSITIVE_INFINITY,
+        remedy: 'send a form',
+      },
+      answers: {
+        201: {
+          what: 'Where it is, and a URL for the message that refers to it',
+          schema: uploadedSchema,
+          example: {
+            bucket: 'agent-files',
+            path: 'default/t1/r1/0198.png',
+            mime_type: 'image/png',
+            url: 'https://bot.example.org/storage/v1/object/sign/agent-files/default/t1/r1/0198.png?token=…',
+          },
+        },
+      },
+      problems: [400, 403, 413, 415, 501],
+      respond: uploadAttachment,
+    }),
+    signedUrl: operation({
+      method: 'get',
+      path: '/api/v1/agent/attachments/signed-url',
+      id: 'signAttachmentUrl',
+      tag: 'Talking to agents',
+      audience: 'caller',
+      summary: 'Gives a fresh URL of a file of your own',
+      query: z.object({ bucket: z.string(), path: z.string() }),
+      returns: 'The URL',
+      output: z.object({ bucket: z.string(), path: z.string(), url: z.string() }),
+      problems: [403, 404],
+      respond: answerSignedUrl,
+    }),
+    // The bytes behind a signed URL, under headers that make them inert.
+    download: operation({
+      method: 'get',
+      path: '/storage/v1/object/sign/*',
+      id: 'getFile',
+      tag: 'Talking to agents',
+      audience: 'anybody',
+      summary: 'The bytes behind a URL that was handed out',
+      params: { '*': z.string().meta({ description: 'Bucket and path of the file' }) },
+      query: z.object({
+        token: z.string().meta({ description: 'What the URL came with; it names one file and ends soon' }),
+      }),
+      headers: { range: 'A part of it (RFC 9110)' },
+      answers: {
+        200: { what: 'The file', mediaType: 'application/octet-stream' },
+        206: { what: 'The part that was asked for', mediaType: 'application/octet-stream' },
+        304: { what: 'You have it' },
+      },
+      problems: [400, 401, 403, 404, 416],
+      async respond(deps, context) {
+        // Not the path as the router decoded it: whether it was resolved or escaped is part of what is judged.
+        const redeemed = await deps.files.service.redeem(deps.rawUrlOf?.(context) ?? context.req.url)
+        if (redeemed.kind === 'refused') return toResponse(fileRefusedAnswer(redeemed, deps.files.service.maxBytes))
+        return serveFile(deps.files.service, context.req.raw, redeemed.descriptor)
+      },
+    }),
+    list: operation({
+      method: 'get',
+      path: '/admin/attachments',
+      id: 'listAttachments',
+      summary: 'Lists files',
+      query: idPageQuery(),
+      output: z.object({ attachments: z.array(attachmentSchema), next: nextId }),
+      async handle({ deps, query: { limit, before = null } }) {
+        const found = await deps.files.service.list({ limit, before })
+        return { attachments: found, next: nextPageMark(found, limit, (each) => each.id) }
+      },
+    }),
+    rotateKey: operation({
+      method: 'post',
+      path: '/admin/attachments/rotate-key',
+      id: 'rotateFileKey',
+      summary: 'Ends every URL that was handed out',
+      output: doneSchema,
+      async handle({ deps, context }) {
+        await deps.files.rotateKey(actorName(context))
+        return done
+      },
+    }),
+    get: operation({
+      method: 'get',
+      path: '/admin/attachments/:id',
+      id: 'getAttachment',
+      summary: 'Shows a file',
+      output: z.object({ attachment: attachmentSchema }),
+      problems: [404],
+      async handle({ deps, params }) {
+        const [attachment] = await deps.files.service.find([params.id])
+        if (attachment === undefined) throw attachmentNotFound()
+        return { attachment }
+      },
+    }),
+    delete: operation({
+      method: 'delete',
+      path: '/admin/attachments/:id',
+      id: 'deleteAttachment',
+      summary: 'Deletes a file',
+      output: doneSchema,
+      problems: [404],
+      async handle({ deps, context, params: { id } }) {
+        if (await deps.files.service.remove(id, actorName(context))) return done
+        const attempt = { action: 'attachment.delete', outcome: 'refused', code: 'not_found', objectId: id }
+        await recordAct(deps, context, attempt)
+        throw attachmentNotFound()
+      },
+    }),
+  },
+})
+
+function attachmentNotFound(): GatewayError {
+  return new GatewayError('not_found', 'no such file, or it is deleted already; list them with GET /admin/attachments')
 }
+
+const fileWord = { id: 'Id of a file, as the list shows it' }
+
+export const attachmentsCommands = () =>
+  ({
+    description: 'Files that people sent and agents made.',
+    examples: ['parley attachments list', `parley attachments show ${exampleId}`],
+    commands: {
+      list: {
+        name: 'list',
+        description: 'List files, newest first.',
+        examples: ['parley attachments list', 'parley attachments list --limit 100 --json'],
+        rows: 'attachments',
+        columns: {
+          ID: 'id',
+          STATUS: 'status',
+          TYPE: 'mimeType',
+          BYTES: 'size',
+          OWNER: ({ owner }) => owner.principal,
+          VIA: ({ origin }) => origin.receivedVia,
+          SINCE: 'createdAt',
+          NAME: 'name',
+        },
+        empty: 'No files.',
+      },
+      get: {
+        name: 'show',
+        description: 'Show whose a file is, what it is and where its bytes are.',
+        examples: [`parley attachments show ${exampleId}`],
+        about: fileWord,
+        text: ({ attachment: { owner, origin, ...facts } }) => factLines({ ...facts, ...owner, ...origin }),
+      },
+      delete: {
+        name: 'delete',
+        description: 'Delete a file: it cannot be read any more, and its bytes go unless another sender sent the same.',
+        examples: [`parley attachments delete ${exampleId} --yes`],
+        about: fileWord,
+        confirm: ({ id }) => `Delete the file ${id} for good?`,
+        text: (_, { isOffline }) => `Deleted. Its bytes go ${isOffline ? 'once a gateway runs' : 'within minutes'}.`,
+      },
+      rotateKey: {
+        name: 'rotate-key',
+        description: 'Sign handles with a new key; those signed with the old one end within the hour.',
+        examples: ['parley attachments rotate-key'],
+        text: () => 'Handles are signed with a new key from now on.',
+      },
+    },
+  }) as const satisfies ResourceCommands<typeof attachments>
 
 async function uploadAttachment(deps: AppDeps, context: Context): Promise<Response> {
   const { body } = context.req.raw
@@ -223,46 +433,4 @@ async function drainReader(reader: ReadableStreamDefaultReader<Uint8Array>, maxB
     return true
   }
   return false
-}
-
-// For operators: which files there are, whose they are, deleting one, and a new key for signed URLs.
-
-export function addAdminAttachmentRoutes(app: Hono, deps: Pick<AppDeps, 'files' | 'audit'>): void {
-  app.get('/admin/attachments', async (context) => {
-    const page = readIdPage(context)
-    const found = await deps.files.service.list(page)
-    return context.json({ attachments: found, next: nextPageMark(found, page.limit, (each) => each.id) })
-  })
-  app.post('/admin/attachments/rotate-key', async (context) => {
-    await deps.files.rotateKey(actorName(context))
-    return context.json({ ok: true })
-  })
-  app.get('/admin/attachments/:id', async (context) => {
-    const [attachment] = await deps.files.service.find([idParam(context)])
-    if (attachment === undefined) throw attachmentNotFound()
-    return context.json({ attachment })
-  })
-  app.delete('/admin/attachments/:id', async (context) => {
-    const id = idParam(context)
-    if (await deps.files.service.remove(id, actorName(context))) return context.json({ ok: true })
-    await recordAct(deps, context, { action: 'attachment.delete', outcome: 'refused', code: 'not_found', objectId: id })
-    throw attachmentNotFound()
-  })
-}
-
-function attachmentNotFound(): GatewayError {
-  return new GatewayError('not_found', 'no such file, or it is deleted already; list them with GET /admin/attachments')
-}
-
-// GET /storage/v1/object/sign/{bucket}/{path}?token=…: the bytes behind a signed URL, under headers that make them inert.
-
-type Deps = Pick<AppDeps, 'files' | 'rawUrlOf'>
-
-export function addStorageRoutes(app: Hono, deps: Deps): void {
-  app.get('/storage/v1/object/sign/*', async (context) => {
-    // Not the path as the router decoded it: whether it was resolved or escaped is part of what is judged.
-    const redeemed = await deps.files.service.redeem(deps.rawUrlOf?.(context) ?? context.req.url)
-    if (redeemed.kind === 'refused') return toResponse(fileRefusedAnswer(redeemed, deps.files.service.maxBytes))
-    return serveFile(deps.files.service, context.req.raw, redeemed.descriptor)
-  })
 }

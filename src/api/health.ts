@@ -1,18 +1,87 @@
 // Health for machines: /healthz, /readyz and /metrics. Numbers and names of connections are for authorized callers only:
 // callers through the socket of the data folder, and callers with an operator's token, which may be one for reading.
-import type { Context, Hono } from 'hono'
+import type { Context } from 'hono'
+import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import { healthMetrics } from '../observability/health-metrics.ts'
 import { formatPrometheus, prometheusContentType } from '../observability/prometheus.ts'
 import { holdsOperatorToken } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
-import { jsonBodyAnswer, notReadyAnswer } from './http-answers.ts'
+import { jsonBodyAnswer, notReadyAnswer, plainTextAnswer, toResponse } from './http-answers.ts'
+import { defineResource, fieldsSchema, operation } from './resource.ts'
 
-export function addHealthRoutes(app: Hono, deps: AppDeps): void {
-  app.get('/healthz', () => uncachedResponse(jsonBodyAnswer(200, { status: 'up' })))
-  app.get('/readyz', (context) => answerReadyz(deps, context))
-  app.get('/metrics', (context) => answerMetrics(deps, context))
+const problemSchema = z.object({ code: z.string(), remedy: z.string(), connection: z.string().optional() })
+const numberOrNull = z.number().nullable()
+
+/** What a caller with an operator's token is told besides: the same numbers as in the metrics, with names. */
+const readinessDetail = {
+  problems: z.array(problemSchema).optional(),
+  database: z.object({ answers: z.boolean(), ms: z.number() }).optional(),
+  loops: z.record(z.string(), numberOrNull).optional().meta({ description: 'Seconds since the last round of each' }),
+  slots: fieldsSchema.optional().meta({ description: 'Who holds the slots of this process' }),
+  lastInboundAge: numberOrNull.optional(),
+  lastOutboundAge: numberOrNull.optional(),
+  lag: numberOrNull.optional().meta({ description: 'Of the oldest work that is due, in seconds' }),
+  connections: z.array(fieldsSchema).optional().meta({ description: 'As in GET /admin/connections' }),
+  sources: z.array(fieldsSchema).optional(),
+  listeners: z.array(fieldsSchema).optional(),
+  models: z.array(fieldsSchema).optional(),
+  publicUrl: fieldsSchema.optional(),
 }
+
+export const health = defineResource({
+  name: 'health',
+  tag: 'About the gateway',
+  audience: 'anybody',
+  operations: {
+    live: operation({
+      method: 'get',
+      path: '/healthz',
+      id: 'isUp',
+      summary: 'Whether the process runs',
+      returns: 'It does',
+      output: z.object({ status: z.literal('up') }),
+      example: { status: 'up' },
+      respond: () => uncachedResponse(jsonBodyAnswer(200, { status: 'up' })),
+    }),
+    ready: operation({
+      method: 'get',
+      path: '/readyz',
+      id: 'isReady',
+      summary: 'Whether it can do its work',
+      returns: 'It can',
+      output: z.object({ status: z.enum(['ready', 'degraded']), ...readinessDetail }),
+      problems: [503],
+      respond: answerReadyz,
+    }),
+    metrics: operation({
+      method: 'get',
+      path: '/metrics',
+      id: 'readMetrics',
+      audience: 'operator',
+      scopes: ['admin', 'read'],
+      summary: 'Counters in the Prometheus text format',
+      answers: { 200: { what: 'Metrics', mediaType: 'text/plain' } },
+      respond: answerMetrics,
+    }),
+    welcome: operation({
+      method: 'get',
+      path: '/',
+      id: 'readWelcome',
+      summary: 'That it runs, and what to try first',
+      answers: { 200: { what: 'A few lines', mediaType: 'text/plain' } },
+      respond: () => toResponse(plainTextAnswer(200, welcome)),
+    }),
+  },
+})
+
+const welcome = `Parley is running. Its guide is README.md in the checkout.
+
+What it can be asked: <this address>/docs/api, for programs /openapi.json.
+
+Try, on its machine or with a token: curl -s <this address>/api/v1/agent/run -H 'content-type: application/json' \\
+  -d '{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'
+`
 
 /** Reasons name connections and statements: strangers learn the colour. */
 const hiddenReasons = {

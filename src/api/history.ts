@@ -1,60 +1,132 @@
 // GET /api/v1/agent/history: what was said in a thread of the caller's own, with fresh URLs.
-import type { Hono } from 'hono'
 import * as z from 'zod'
 import { approvalCode } from '../agents/approvals/approval-messages.ts'
-import {
-  callerId,
-  type Envelope,
-  type Fields,
-  GatewayError,
-  isKnownPart,
-  type KnownPart,
-  type Part,
-} from '../contract/index.ts'
+import { callerId, type Envelope, GatewayError, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import type { ThreadLine, ThreadWait } from '../db/threads.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
 import { toHistoricalMessage } from '../sessions/transcript.ts'
 import type { ApiCaller } from './api-callers.ts'
 import { isServedToCaller } from './attachments.ts'
 import type { AppDeps } from './deps.ts'
-import { identifyApiCaller } from './identify-caller.ts'
-import { readQueryParams } from './openapi/operation.ts'
+import { getApiCaller } from './identify-caller.ts'
+import { type Answerable, defineResource, fieldsSchema, operation, wholeNumber } from './resource.ts'
 
 const maxLines = 200
 const callerNameSchema = callerId()
 
-export const historyQuery = z.object({
-  threadId: callerNameSchema.meta({ description: 'As it was given to the run route' }),
-  before: callerNameSchema.optional().meta({ description: 'The id of a message: only what was said before it' }),
-  limit: z.coerce.number().int().min(1).max(maxLines).default(50),
-  format: z
-    .enum(['parts', 'metadata'])
-    .default('parts')
-    .meta({ description: 'metadata: text and metadata, without URLs' }),
-})
+const anyJson = z.json() as unknown as z.ZodType<unknown>
 
-type Deps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'files' | 'threads' | 'agents' | 'gateway'>
-
-export function addHistoryRoute(app: Hono, deps: Deps): void {
-  app.get('/api/v1/agent/history', async (context) => {
-    const caller = await identifyApiCaller(deps, context)
-    if (caller instanceof Response) return caller
-    const { threadId, before = null, limit, format } = readQueryParams(context, { query: historyQuery })
-    const lines = await deps.threads.read({
-      connection: caller.at.key,
-      agents: deps.agents.map(({ slug }) => slug),
-      subject: caller.subject,
-      threadId,
-      before,
-      limit,
-    })
-    if (lines === undefined)
-      throw new GatewayError('not_found', 'no such thread of yours; give the threadId you talked to the agent with')
-    const messages =
-      format === 'metadata' ? linesWithMetadata(lines) : await messagesWithParts(deps.files, caller, lines)
-    return context.json({ messages }, { headers: { 'cache-control': 'private, no-store' } })
+const policySchema = z
+  .looseObject({
+    kind: z.string(),
+    state: z.enum(['pending', 'approved', 'rejected', 'expired', 'withdrawn', 'completed']).optional(),
+    decided_by: z.string().optional(),
+    decided_at: z.string().optional(),
   })
-}
+  .meta({ id: 'AskedPolicy', description: 'A question of the agent, and how it stands now' })
+
+const linkSchema = z
+  .object({
+    url: z.string(),
+    title: z.string().optional(),
+    description: z.string().optional(),
+    mime: z.string().optional(),
+  })
+  .meta({ description: 'What the text, an address, leads to' })
+
+const toolCallSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    args: anyJson.optional(),
+    success: z.boolean().optional().meta({ description: 'Absent while there is no result' }),
+    result: anyJson.optional(),
+    error: z.string().optional(),
+  })
+  .meta({ id: 'HistoryToolCall', description: 'A call of the run, as its transcript keeps it' })
+
+const contentPartSchema = z.union([
+  z.object({
+    type: z.literal('text'),
+    text: z.string(),
+    link: linkSchema.optional(),
+    policy: policySchema.optional(),
+  }),
+  z.object({ type: z.literal('binary'), mimeType: z.string(), url: z.string() }),
+  // One file that cannot be had fails nothing but itself.
+  z.object({ type: z.literal('binary'), mimeType: z.string(), unavailable: z.literal(true), reason: z.string() }),
+])
+
+const historyMessageSchema = z
+  .object({
+    id: z.string(),
+    role: z.string(),
+    content: z.array(contentPartSchema),
+    toolCalls: z.array(toolCallSchema).optional(),
+  })
+  .meta({ id: 'HistoryMessage' })
+
+const historyLineSchema = z
+  .object({
+    id: z.string(),
+    seq: z.number().int(),
+    role: z.string(),
+    content: z.string(),
+    metadata: fieldsSchema,
+    timestamp: z.string().nullable(),
+    policies: z.array(policySchema).optional(),
+    toolCalls: z.array(toolCallSchema).optional(),
+  })
+  .meta({ id: 'HistoryLine', description: 'With format=metadata' })
+
+const historySchema = z.object({ messages: z.array(z.union([historyMessageSchema, historyLineSchema])) })
+export type HistoryMessage = z.infer<typeof historyMessageSchema>
+export type HistoryLine = z.infer<typeof historyLineSchema>
+
+export const history = defineResource({
+  name: 'history',
+  tag: 'Talking to agents',
+  audience: 'caller',
+  operations: {
+    get: operation({
+      method: 'get',
+      path: '/api/v1/agent/history',
+      id: 'getHistory',
+      summary: 'What was said in a thread of your own',
+      query: z.object({
+        threadId: callerNameSchema.meta({ description: 'As it was given to the run route' }),
+        before: callerNameSchema.optional().meta({ description: 'The id of a message: only what was said before it' }),
+        limit: wholeNumber(1, maxLines).default(50),
+        format: z
+          .enum(['parts', 'metadata'])
+          .default('parts')
+          .meta({ description: 'metadata: text and metadata, without URLs' }),
+      }),
+      returns:
+        'The last lines, oldest first; every file under a URL made for this answer, every question with its state',
+      output: historySchema,
+      example: { messages: [{ id: 'm1', role: 'user', content: [{ type: 'text', text: 'hello' }] }] },
+      problems: [403, 404],
+      async handle({ deps, context, query: { threadId, before = null, limit, format } }) {
+        const caller = getApiCaller(context)
+        const lines = await deps.threads.read({
+          connection: caller.at.key,
+          agents: deps.agents.map(({ slug }) => slug),
+          subject: caller.subject,
+          threadId,
+          before,
+          limit,
+        })
+        if (lines === undefined)
+          throw new GatewayError('not_found', 'no such thread of yours; give the threadId you talked to the agent with')
+        const messages =
+          format === 'metadata' ? linesWithMetadata(lines) : await messagesWithParts(deps.files, caller, lines)
+        context.header('cache-control', 'private, no-store')
+        return { messages }
+      },
+    }),
+  },
+})
 
 // Every file of a line is under a URL made for this answer. What is more than the contract's two kinds of parts stands beside a
 // text that says the same.
@@ -62,43 +134,16 @@ export function addHistoryRoute(app: Hono, deps: Deps): void {
 type Files = AppDeps['files']
 type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 
-type LinkPart = Extract<KnownPart, { kind: 'link' }>
-
-export type ContentPart =
-  | { readonly type: 'text'; readonly text: string; readonly link?: Omit<LinkPart, 'kind'>; readonly policy?: Policy }
-  | { readonly type: 'binary'; readonly mimeType: string; readonly url: string }
-  /** One file that cannot be had fails nothing but itself. */
-  | { readonly type: 'binary'; readonly mimeType: string; readonly unavailable: true; readonly reason: string }
-
+type ContentPart = Answerable<z.infer<typeof contentPartSchema>>
 /** As the agent wrote it, and beside it how the question stands. */
-type Policy = Fields & {
-  readonly kind: string
-  readonly state?: ThreadWait['state']
-  readonly decided_by?: string
-  readonly decided_at?: string
-}
-
-type ToolCall = {
-  readonly id: string
-  readonly name: string
-  readonly args?: unknown
-  readonly success?: boolean
-  readonly result?: unknown
-  readonly error?: string
-}
-
-export type HistoryMessage = {
-  readonly id: string
-  readonly role: string
-  readonly content: readonly ContentPart[]
-  readonly toolCalls?: readonly ToolCall[]
-}
+type Policy = Answerable<z.infer<typeof policySchema>>
+type ToolCall = Answerable<z.infer<typeof toolCallSchema>>
 
 async function messagesWithParts(
   files: Files,
   caller: ApiCaller,
   lines: readonly ThreadLine[],
-): Promise<readonly HistoryMessage[]> {
+): Promise<Answerable<readonly HistoryMessage[]>> {
   const turns = lines.flatMap((line) => {
     const turn = toHistoricalMessage(line.envelope)
     return turn === undefined ? [] : [{ ...turn, id: threadLineId(line), line }]
@@ -214,7 +259,7 @@ async function findLegacyAttachment(
 }
 
 /** The later revision: text and metadata; a caller that wants a file asks for its URL by bucket and path. */
-function linesWithMetadata(lines: readonly ThreadLine[]): readonly Fields[] {
+function linesWithMetadata(lines: readonly ThreadLine[]): Answerable<readonly HistoryLine[]> {
   return lines.map((line) => {
     const { envelope, seq } = line
     // Who spoke and how that was proven stays in the store.

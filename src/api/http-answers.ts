@@ -1,4 +1,5 @@
 // HTTP status codes and problem details (RFC 9457) of every outcome, as tables. No status number stands anywhere else.
+import * as z from 'zod'
 import {
   bearerChallenge,
   bearerErrorCode,
@@ -371,3 +372,23 @@ export function asProblem(answer: TransportAnswer): TransportAnswer {
   const problem = problemAnswer(status, { code, remedy, message, trace }, more)
   return { ...problem, headers: { ...headers, ...problem.headers } }
 }
+
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string(),
+    code: z.string(),
+    remedy: z.string(),
+    trace: z.string().optional(),
+    error: z.object({
+      code: z.string(),
+      message: z.string().optional(),
+      remedy: z.string(),
+      trace: z.string().optional(),
+    }),
+  })
+  .meta({ id: 'Problem', description: 'What went wrong and what to do about it (RFC 9457)' })
+
+export type Problem = z.infer<typeof problemSchema>

@@ -7,10 +7,20 @@ import { toResponse, webhookAnswer } from './http-answers.ts'
 
 type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'sourceOf' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections'>
 
+const callerKey = 'admitted-api-caller'
+
+/** Behind the check of a route for callers there is always one. */
+export function getApiCaller(context: Context): ApiCaller {
+  const caller = context.get(callerKey) as ApiCaller | undefined
+  if (caller === undefined) throw new GatewayError('unauthorized', 'send Authorization: Bearer with a valid token')
+  return caller
+}
+
 export async function identifyApiCaller(deps: Deps, context: Context): Promise<ApiCaller | Response> {
   const verdict = await callerVerdict(deps, context)
   switch (verdict.kind) {
     case 'admitted':
+      context.set(callerKey, verdict.caller)
       return verdict.caller
     case 'rejected':
       return rejectApiCaller(deps, context, verdict)

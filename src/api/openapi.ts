@@ -1,44 +1,60 @@
 // GET /openapi.json and GET /docs/api: the API of this gateway, for programs and for people.
 import type { Hono } from 'hono'
-import { hasTokenIssuers } from '../identity/issuers/token-issuers.ts'
+import * as z from 'zod'
 import { LruMap } from '../lib/index.ts'
 import { escapeHtml } from '../markdown/html.ts'
+import { documentedEndpoints } from './channel-routes.ts'
 import type { AppDeps } from './deps.ts'
 import { knownProblems } from './http-answers.ts'
-import { adminOperations } from './openapi/admin-routes.ts'
-import { apiOperations, channelOperations, discoveryOperations, issuerOperations } from './openapi/api-routes.ts'
 import {
   type DocumentedOperation,
+  type DocumentedRoute,
+  documentedRoute,
   type OpenApi,
   openApiDocument,
   type Parameter,
   type Schema,
 } from './openapi/document.ts'
-import { taskOperations } from './tasks.ts'
+import { servedOperations } from './resource.ts'
+import { resources } from './resources.ts'
 
 /** Of the API, not of the release: it grows, and what is there stays. */
 const version = '1'
 /** Names of this gateway for which the document is kept. */
 const maxTexts = 8
 
-export function addOpenApiRoutes(
-  app: Hono,
-  { gateway, tokenIssuers }: Pick<AppDeps, 'gateway' | 'tokenIssuers'>,
-): void {
+const documentRoutes: readonly DocumentedRoute[] = [
+  {
+    method: 'get',
+    path: '/openapi.json',
+    id: 'getOpenApi',
+    tag: 'About the gateway',
+    audience: 'anybody',
+    summary: 'This document',
+    answers: { 200: { what: 'OpenAPI 3.1', schema: z.looseObject({ openapi: z.string() }) } },
+  },
+  {
+    method: 'get',
+    path: '/docs/api',
+    id: 'readApiPage',
+    tag: 'About the gateway',
+    audience: 'anybody',
+    summary: 'This document, for people',
+    answers: { 200: { what: 'A page', mediaType: 'text/html' } },
+  },
+]
+
+export function addOpenApiRoutes(app: Hono, deps: AppDeps): void {
   // Made once: it takes tens of milliseconds, and every client may ask for it.
   let made: OpenApi | undefined
   const texts = new LruMap<string, string>(maxTexts)
   let page: string | undefined
   const makeDocument = (): OpenApi => {
-    const adapters = gateway.connections.map(({ adapter }) => adapter)
-    const issuers = tokenIssuers !== undefined && hasTokenIssuers(tokenIssuers) ? issuerOperations : []
+    const served = resources.filter(({ isServed }) => isServed?.(deps) !== false)
     const operations = [
-      ...channelOperations(adapters),
-      ...apiOperations,
-      ...issuers,
-      ...(adapters.some(({ discovery }) => discovery !== undefined) ? discoveryOperations : []),
-      ...taskOperations,
-      ...adminOperations,
+      ...documentedEndpoints(deps.gateway.connections.map(({ adapter }) => adapter)),
+      ...served.flatMap(servedOperations).map(documentedRoute),
+      ...documentRoutes,
     ]
     return openApiDocument(operations, { url: '', version })
   }

@@ -1,61 +1,262 @@
-// Runs over HTTP: listed, shown, followed, stopped. Only operators read them, so nothing is left out.
-import type { Context, Hono } from 'hono'
-import { type RunResult, readRunResult } from '../agents/loop/run-result.ts'
+// Runs: listed, shown, followed, stopped. Only operators read them, so nothing is left out.
+import type { Context } from 'hono'
+import * as z from 'zod'
+import { readRunResult, runResultSchemaId, runStatuses } from '../agents/loop/run-result.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
 import type { Run, RunEvent } from '../db/runs.ts'
 import type { Gateway } from '../gateway.ts'
-import { actorName, recordAct } from './admin-access.ts'
+import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
+import { exampleId, type ResourceCommands } from './command.ts'
 import type { AppDeps } from './deps.ts'
-import { idPattern, limitParam, nextPageMark } from './request-input.ts'
-import type { CancelledRun } from './schemas.ts'
+import {
+  defineResource,
+  fieldsSchema,
+  idPageQuery,
+  instantSchema,
+  nextId,
+  nextPageMark,
+  type OperationRequest,
+  operation,
+  wholeNumber,
+} from './resource.ts'
 
 /** Open streams of this process; each asks the database a few times a second. */
 const maxWatchers = 100
+const watchers = { count: 0 }
 /** No run has a longer name, so one that is cut names no run. */
 const maxIdLength = 1024
-const knownRunStatuses =
-  'running, completed, failed, cancelled, interrupted, approval_required, runtime_tool_pending, budget_exceeded, stalled, incomplete'
+const maxOwnIdLength = 256
+const listedStatuses = [
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  'interrupted',
+  'approval_required',
+  'runtime_tool_pending',
+  'budget_exceeded',
+  'stalled',
+  'incomplete',
+] as const
 
-export function addRunRoutes(app: Hono, deps: AppDeps): void {
-  const watchers = { count: 0 }
-  app.get('/admin/runs', (context) => listRuns(deps, context))
-  app.get('/admin/runs/:id', async (context) => context.json({ run: runView(await requireRun(deps, context)) }))
-  app.get('/admin/runs/:id/events', async (context) => {
-    const run = await requireRun(deps, context)
-    const wantsStream = (context.req.header('accept') ?? '').includes('text/event-stream')
-    return wantsStream ? answerEventStream(deps, context, run, watchers) : answerEventPage(deps, context, run)
+const nameSchema = (max: number) => z.string().transform((id) => id.slice(0, max + 1))
+const anyRun = { id: nameSchema(maxIdLength).meta({ description: 'The id of a run, or the id its client gave it' }) }
+
+const runLineSchema = z
+  .object({
+    id: z.uuid(),
+    runId: z.string().meta({ description: 'What its client calls it' }),
+    agent: z.string(),
+    connection: z.string(),
+    conversationId: z.string(),
+    sessionId: z.string().nullable(),
+    owner: z.string().nullable(),
+    status: z.string(),
+    stopReason: z.string().nullable(),
+    attempt: z.number().int(),
+    resumes: z.string().nullable().meta({ description: 'The run it went on with, after a pause' }),
+    createdAt: instantSchema,
+    endedAt: instantSchema.nullable(),
+    cancelRequestedAt: instantSchema.nullable(),
+    cancelledBy: z.string().nullable(),
   })
-  for (const verb of ['cancel', 'stop']) {
-    app.post(`/admin/runs/:id/${verb}`, async (context) => {
-      const id = runIdParam(context)
-      const outcome = await requestRunCancel(deps, context, { id }, () => findRunById(deps, id))
-      if (outcome === undefined) throw runNotFound()
-      return context.json(outcome)
-    })
-  }
+  .meta({ id: 'RunLine', description: 'A run in a list' })
+
+const runSchema = z
+  .object({
+    schema: z.literal(runResultSchemaId),
+    version: z.literal(1),
+    run_id: z.string(),
+    status: z.enum(runStatuses),
+    outputs: fieldsSchema,
+    artifact_refs: z.array(fieldsSchema),
+    evidence_refs: z.array(fieldsSchema),
+    logs: z.array(fieldsSchema),
+    replay: fieldsSchema,
+    provenance: fieldsSchema,
+    timestamps: fieldsSchema,
+    error: fieldsSchema,
+    cancellation: fieldsSchema,
+    metadata: fieldsSchema,
+    id: z.uuid(),
+    agent: z.string(),
+    connection: z.string(),
+    owner: z.string().nullable(),
+    session_id: z.string().nullable(),
+    conversation_id: z.string(),
+    attempt: z.number().int(),
+    resumes: z.string().nullable().meta({ description: 'The run it went on with, after a pause' }),
+    last_seq: z.number().int().nullable(),
+  })
+  .meta({ id: 'Run', description: `${runResultSchemaId}, and beside it what only this gateway knows` })
+
+/** An event stands beside its number as the agent runtime wrote it. */
+const runEventSchema = z
+  .looseObject({
+    seq: z.number().int(),
+    attempt: z.number().int(),
+    createdAt: instantSchema,
+    type: z.string().optional(),
+  })
+  .meta({ id: 'RunEvent' })
+
+const cancelledSchema = z
+  .object({
+    ok: z.boolean().meta({ description: 'Whether there was anything to stop' }),
+    id: z.uuid(),
+    outcome: z.enum(['stopping', 'cancelled', 'over']),
+    status: z.string(),
+  })
+  .meta({ id: 'CancelledRun' })
+export type CancelledRun = z.infer<typeof cancelledSchema>
+
+async function cancelAnyRun({ deps, context, params: { id } }: OperationRequest<'/:id', typeof anyRun>) {
+  const outcome = await requestRunCancel(deps, context, { id }, () => findRunById(deps, id))
+  if (outcome === undefined) throw runNotFound()
+  return outcome
 }
 
-async function listRuns({ gateway }: AppDeps, context: Context): Promise<Response> {
-  const { before, status } = context.req.query()
-  const size = limitParam(context)
-  if (before !== undefined && !idPattern.test(before))
-    throw new GatewayError('bad_request', 'before must be the next of the page before, the id of a run')
-  if (status !== undefined && !knownRunStatuses.split(', ').includes(status))
-    throw new GatewayError('bad_request', `status must be one of ${knownRunStatuses}`)
-  const runs = await gateway.runs.list({ limit: size, before: before ?? null, status: status ?? null })
-  return context.json({ runs, next: nextPageMark(runs, size, (run) => run.id) })
-}
+const cancelFacts = {
+  method: 'post',
+  summary: 'Stops a run',
+  params: anyRun,
+  returns: 'What became of it',
+  output: cancelledSchema,
+  problems: [404, 409],
+  handle: cancelAnyRun,
+} as const
 
-/** `next` is always where to go on from, also when there was nothing new. */
-async function answerEventPage({ gateway }: AppDeps, context: Context, run: Run): Promise<Response> {
-  const from = readEventCursor(context.req.query('after'))
-  const size = limitParam(context)
-  const rows = await gateway.runs.events(run.id, from, size)
-  const events = rows.map(({ event, ...row }) => ({ ...row, ...event }))
-  return context.json({ events, next: rows.at(-1)?.seq ?? from, isOver: isRunOver(run) && rows.length < size })
-}
+export const runs = defineResource({
+  name: 'runs',
+  tag: 'Operator: runs',
+  audience: 'operator',
+  operations: {
+    list: operation({
+      method: 'get',
+      path: '/admin/runs',
+      id: 'listRuns',
+      summary: 'Lists runs, newest first',
+      scopes: ['admin', 'read'],
+      query: idPageQuery().extend({ status: z.enum(listedStatuses).optional().meta({ description: 'Only these' }) }),
+      output: z.object({ runs: z.array(runLineSchema), next: nextId }),
+      async handle({ deps, query: { limit, before = null, status = null } }) {
+        const found = await deps.gateway.runs.list({ limit, before, status })
+        return { runs: found, next: nextPageMark(found, limit, (run) => run.id) }
+      },
+    }),
+    get: operation({
+      method: 'get',
+      path: '/admin/runs/:id',
+      id: 'getRun',
+      summary: 'Shows a run',
+      scopes: ['admin', 'read'],
+      params: anyRun,
+      output: z.object({ run: runSchema }),
+      problems: [404, 409],
+      handle: async ({ deps, params }) => ({ run: runView(await requireRun(deps, params.id)) }),
+    }),
+    events: operation({
+      method: 'get',
+      path: '/admin/runs/:id/events',
+      id: 'followRun',
+      summary: 'The log of a run, as a page or as a stream',
+      params: anyRun,
+      query: z.object({
+        limit: wholeNumber(1, 500).default(50),
+        after: z.string().optional().meta({ description: 'The number of the last event seen' }),
+      }),
+      headers: { accept: 'text/event-stream for a stream', 'last-event-id': 'The last event seen' },
+      returns: 'Events; next is always where to go on from',
+      output: z.object({ events: z.array(runEventSchema), next: z.number().int(), isOver: z.boolean() }),
+      mediaType: 'text/event-stream',
+      problems: [404, 409, 503],
+      async handle({ deps, context, params, query: { limit, after } }) {
+        const run = await requireRun(deps, params.id)
+        const wantsStream = (context.req.header('accept') ?? '').includes('text/event-stream')
+        if (wantsStream) return answerEventStream(deps, context, run)
+        const from = readEventCursor(after)
+        const rows = await deps.gateway.runs.events(run.id, from, limit)
+        const events = rows.map(({ event, ...row }) => ({ ...row, ...event }))
+        return { events, next: rows.at(-1)?.seq ?? from, isOver: isRunOver(run) && rows.length < limit }
+      },
+    }),
+    cancel: operation({ ...cancelFacts, path: '/admin/runs/:id/cancel', id: 'cancelAnyRun' }),
+    stop: operation({ ...cancelFacts, path: '/admin/runs/:id/stop', id: 'stopAnyRun' }),
+    cancelOwn: operation({
+      method: 'post',
+      path: '/api/v1/agent/runs/:id/cancel',
+      id: 'cancelRun',
+      summary: 'Stops a run of your own',
+      audience: 'owner',
+      tag: 'What is yours',
+      params: { id: nameSchema(maxOwnIdLength).meta({ description: 'The runId it was sent with' }) },
+      returns: 'Whether it stops, was paused and is over, or had ended before',
+      output: cancelledSchema,
+      example: { ok: true, id: '0198f0d2-5f1e-7c3a-9a3b-000000000001', outcome: 'stopping', status: 'running' },
+      problems: [404],
+      async handle({ deps, context, params: { id } }) {
+        const caller = getAdmittedCaller(context)
+        const owner = caller.kind === 'owner' ? caller.principal : undefined
+        const findOwnRun = async () => {
+          const [run, other] = await deps.gateway.runs.find(id, owner)
+          // Ids are the caller's own choice: the same one in two threads names two runs, and the newer is meant.
+          return other !== undefined && other.id === id ? other : run
+        }
+        const outcome = await requestRunCancel(deps, context, { id, owner }, findOwnRun)
+        if (outcome === undefined)
+          throw new GatewayError('not_found', 'no such run of yours; give the runId it was sent with')
+        return outcome
+      },
+    }),
+  },
+})
 
-function answerEventStream(deps: AppDeps, context: Context, run: Run, watchers: { count: number }): Response {
+const runWord = { id: 'Id of a run, as the list shows it, or the id its client gave it' }
+
+export const runsCommands = () =>
+  ({
+    description: 'What agents are at, what they did, and how to stop them.',
+    examples: ['parley runs list --status running', `parley runs cancel ${exampleId}`],
+    commands: {
+      list: {
+        name: 'list',
+        description: 'List runs, newest first.',
+        examples: ['parley runs list', 'parley runs list --status running --json'],
+        rows: 'runs',
+        columns: {
+          ID: 'id',
+          AGENT: 'agent',
+          STATUS: 'status',
+          CONNECTION: 'connection',
+          OWNER: 'owner',
+          STARTED: 'createdAt',
+          ENDED: 'endedAt',
+        },
+        empty: 'No runs.',
+      },
+      get: {
+        name: 'show',
+        description: 'Show one run: how it stands, what it used, who stopped it.',
+        examples: [`parley runs show ${exampleId}`],
+        about: runWord,
+        text: ({ run }) => JSON.stringify(run, null, 2).split('\n'),
+      },
+      cancel: {
+        name: 'cancel',
+        description: 'Stop a run: its step in flight ends, nothing new begins. One that is paused is over at once.',
+        examples: [`parley runs cancel ${exampleId}`],
+        about: runWord,
+        text: ({ outcome, status }) =>
+          ({
+            stopping: 'Stopping; it ends before its next step.',
+            cancelled: 'Cancelled.',
+            over: `It was already over: ${status}.`,
+          })[outcome],
+      },
+    },
+  }) as const satisfies ResourceCommands<typeof runs>
+
+function answerEventStream(deps: AppDeps, context: Context, run: Run): Response {
   if (watchers.count >= maxWatchers)
     throw new GatewayError(
       'too_many_watchers',
@@ -77,12 +278,8 @@ function answerEventStream(deps: AppDeps, context: Context, run: Run, watchers: 
   })
 }
 
-function runIdParam(context: Context): string {
-  return (context.req.param('id') ?? '').slice(0, maxIdLength + 1)
-}
-
-async function requireRun(deps: AppDeps, context: Context): Promise<Run> {
-  const run = await findRunById(deps, runIdParam(context))
+async function requireRun(deps: AppDeps, id: string): Promise<Run> {
+  const run = await findRunById(deps, id)
   if (run === undefined) throw runNotFound()
   return run
 }
@@ -227,20 +424,7 @@ function runEndFrame(status: string): string {
 
 // One run as JSON: `agents-api/run-result/v1`, and beside it what only this gateway knows.
 
-export type RunView = RunResult & {
-  readonly id: string
-  readonly agent: string
-  readonly connection: string
-  readonly owner: string | null
-  readonly session_id: string | null
-  readonly conversation_id: string
-  readonly attempt: number
-  /** The run it went on with, after a pause. */
-  readonly resumes: string | null
-  readonly last_seq: number | null
-}
-
-function runView(run: Run): RunView {
+function runView(run: Run) {
   const { summary, usage, budgets, cancelRequestedAt, cancelledBy } = run
   const isStopping = run.status === 'running' && cancelRequestedAt !== null
   const result = readRunResult({

@@ -1,66 +1,370 @@
-// Sessions over HTTP: an operator sees all, a person with a token of their own sees theirs. What is not theirs is
+// Sessions: an operator sees all, a person with a token of their own sees theirs. What is not theirs is
 // not there: a caller cannot learn by asking which ids exist.
-import type { Context, Hono } from 'hono'
+import type { Context } from 'hono'
 import * as z from 'zod'
 import { cleanText, type Envelope, type Fields, GatewayError } from '../contract/index.ts'
 import type { SessionScope, TranscriptLine } from '../db/sessions.ts'
 import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
-import type { AppDeps } from './deps.ts'
-import { idParam, limitParam, nextPageMark, readIdPage, readJsonRequest, wholeNumberParam } from './request-input.ts'
+import { exampleId, factLines, type ResourceCommands } from './command.ts'
+import {
+  defineResource,
+  done,
+  doneSchema,
+  fieldsSchema,
+  idPageQuery,
+  instantSchema,
+  jsonObjectSchema,
+  jsonValueSchema,
+  nextId,
+  nextPageMark,
+  operation,
+  wholeNumber,
+} from './resource.ts'
 
 /** Lines, or sessions, of one answer. */
-export const maxPageSize = 100
+const maxPageSize = 100
 const maxTitle = 200
+const maxText = 10_000
 
-export const titleBody = {
-  schema: z.object({
-    title: z
-      .string()
-      .transform((text) => cleanText(text).replace(/\s+/g, ' ').trim())
-      .pipe(z.string().min(1).max(maxTitle)),
-  }),
-  maxBytes: 4096,
-  remedy: `send {"title": "…"} as JSON, 1 to ${maxTitle} characters`,
-} as const
+const sessionSchema = z
+  .object({
+    id: z.uuid(),
+    connection: z.string(),
+    agent: z.string(),
+    owner: z.string().nullable(),
+    status: z.enum(['open', 'closed']),
+    title: z.string().nullable(),
+    metadata: jsonObjectSchema,
+    provider: z.string().nullable(),
+    model: z.string().nullable(),
+    workspaceType: z.string(),
+    workspaceId: z.string(),
+    lines: z.number().int().meta({ description: 'How many lines its transcript has' }),
+    createdAt: instantSchema,
+    lastActivityAt: instantSchema,
+    endedAt: instantSchema.nullable(),
+    expiresAt: instantSchema.nullable(),
+  })
+  .meta({ id: 'Session', description: 'The memory of one conversation' })
+export type Session = z.infer<typeof sessionSchema>
 
-/** `base`: below the operator's routes, or below those of the API. */
-export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'audit'>, base = '/admin'): void {
-  const { sessions } = deps
-  app.get(`${base}/sessions`, async (context) => {
-    const page = readIdPage(context, maxPageSize)
-    const found = await sessions.list(readSessionScope(context), { ...page, agent: context.req.query('agent') ?? null })
-    return context.json({ sessions: found, next: nextPageMark(found, page.limit, (each) => each.id) })
+const transcriptLineSchema = z
+  .object({
+    seq: z.number().int(),
+    schema: z.string(),
+    version: z.number().int(),
+    id: z.string().optional(),
+    role: z.string(),
+    type: z.string(),
+    content: jsonValueSchema,
+    payload: fieldsSchema,
+    metadata: fieldsSchema,
+    created_at: z.string().optional(),
+    updated_at: z.string().optional(),
   })
-  app.get(`${base}/sessions/:id`, async (context) => {
-    const session = await sessions.find(readSessionScope(context), idParam(context))
-    if (session === undefined) throw sessionNotFound(base)
-    const before = context.req.query('before')
-    const from = before === undefined ? null : wholeNumberParam('before', before, Number.MAX_SAFE_INTEGER)
-    const lines = await sessions.transcript(session.id, limitParam(context, maxPageSize), from)
-    const first = lines.at(0)?.seq ?? 0
-    return context.json({ session, messages: lines.map(transcriptLineView), next: first > 0 ? first : null })
-  })
-  app.post(`${base}/sessions/:id/title`, async (context) => {
-    const { title } = await readJsonRequest(context, titleBody)
-    if (!(await sessions.rename(readSessionScope(context), idParam(context), title))) throw sessionNotFound(base)
-    return context.json({ ok: true, title })
-  })
-  app.delete(`${base}/sessions/:id`, async (context) => {
-    const outcome = await sessions.delete(readSessionScope(context), idParam(context), actorName(context))
-    if (outcome !== 'deleted') {
-      const attempt = { action: 'session.delete', outcome: 'refused', objectId: idParam(context) }
-      await recordAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
-    }
-    switch (outcome) {
-      case 'deleted':
-        return context.json({ ok: true })
-      case 'busy':
-        throw new GatewayError('conflict', 'the agent is answering in this session; stop it, or try again in a moment')
-      case 'none':
-        throw sessionNotFound(base)
-    }
-  })
-}
+  .meta({ id: 'TranscriptLine', description: 'agents-api.message, with its number' })
+
+const transcriptSchema = { session: sessionSchema, messages: z.array(transcriptLineSchema) }
+
+const ownerQuery = z.string().optional().meta({ description: 'Only those of this subject' })
+const wholeTitle = z
+  .string()
+  .transform((text) => cleanText(text).replace(/\s+/g, ' ').trim())
+  .pipe(z.string().min(1).max(maxTitle))
+
+export const sessions = defineResource({
+  name: 'sessions',
+  tag: 'What is yours',
+  audience: 'owner',
+  operations: {
+    list: operation({
+      method: 'get',
+      path: '/sessions',
+      id: 'ListSessions',
+      summary: 'Lists sessions, newest first',
+      scopes: ['admin', 'read', 'own'],
+      query: idPageQuery(maxPageSize).extend({
+        agent: z.string().optional().meta({ description: 'Only those of this agent' }),
+        owner: ownerQuery,
+      }),
+      returns: 'A page of sessions',
+      output: z.object({ sessions: z.array(sessionSchema), next: nextId }),
+      async handle({ deps, context, query: { limit, before = null, agent = null } }) {
+        const found = await deps.sessions.list(readSessionScope(context), { limit, before, agent })
+        return { sessions: found, next: nextPageMark(found, limit, (each) => each.id) }
+      },
+    }),
+    get: operation({
+      method: 'get',
+      path: '/sessions/:id',
+      id: 'GetSession',
+      summary: 'Shows a session with its last lines',
+      scopes: ['admin', 'own'],
+      query: z.object({
+        limit: wholeNumber(1, maxPageSize)
+          .default(50)
+          .meta({ description: `Lines per page, 1 to ${maxPageSize}` }),
+        before: wholeNumber(1, Number.MAX_SAFE_INTEGER)
+          .optional()
+          .meta({ description: 'Number of the line where the page before this one began: older lines' }),
+        owner: ownerQuery,
+      }),
+      returns: 'The session and a page of its transcript, oldest first',
+      output: z.object({
+        ...transcriptSchema,
+        next: z
+          .number()
+          .int()
+          .nullable()
+          .meta({ description: 'before of the page of older lines; null at the beginning' }),
+      }),
+      problems: [404],
+      async handle({ deps, context, base, params, query: { limit, before = null } }) {
+        const session = await deps.sessions.find(readSessionScope(context), params.id)
+        if (session === undefined) throw sessionNotFound(base)
+        const lines = await deps.sessions.transcript(session.id, limit, before)
+        const first = lines.at(0)?.seq ?? 0
+        return { session, messages: lines.map(transcriptLineView), next: first > 0 ? first : null }
+      },
+    }),
+    setTitle: operation({
+      method: 'post',
+      path: '/sessions/:id/title',
+      id: 'TitleSession',
+      summary: 'Names a session',
+      scopes: ['admin', 'own'],
+      body: {
+        schema: z.object({ title: wholeTitle.meta({ description: `Up to ${maxTitle} characters` }) }),
+        maxBytes: 4096,
+        remedy: `send {"title": "…"} as JSON, 1 to ${maxTitle} characters`,
+        example: { title: 'Opening hours' },
+      },
+      returns: 'Its name as it is kept',
+      output: z.object({ ok: z.literal(true), title: z.string() }),
+      example: { ok: true, title: 'Opening hours' },
+      problems: [404],
+      async handle({ deps, context, base, params, body: { title } }) {
+        if (!(await deps.sessions.rename(readSessionScope(context), params.id, title))) throw sessionNotFound(base)
+        return { ok: true, title }
+      },
+    }),
+    delete: operation({
+      method: 'delete',
+      path: '/sessions/:id',
+      id: 'DeleteSession',
+      summary: 'Erases what was said in a session',
+      about: 'Deleting it again is a success. While the agent answers in it the answer is 409.',
+      scopes: ['admin', 'own'],
+      returns: 'It is erased',
+      output: doneSchema,
+      example: done,
+      problems: [404, 409],
+      async handle({ deps, context, base, params: { id } }) {
+        const outcome = await deps.sessions.delete(readSessionScope(context), id, actorName(context))
+        if (outcome !== 'deleted') {
+          const attempt = { action: 'session.delete', outcome: 'refused', objectId: id }
+          await recordAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
+        }
+        switch (outcome) {
+          case 'deleted':
+            return done
+          case 'busy':
+            throw new GatewayError(
+              'conflict',
+              'the agent is answering in this session; stop it, or try again in a moment',
+            )
+          case 'none':
+            throw sessionNotFound(base)
+        }
+      },
+    }),
+  },
+})
+
+// Acts on a session that need consent or change who answers in it. Each is a POST: it leaves a decision behind.
+
+export const takeovers = defineResource({
+  name: 'sessions',
+  tag: 'Operator: sessions',
+  audience: 'operator',
+  operations: {
+    export: operation({
+      method: 'post',
+      path: '/admin/sessions/:id/export',
+      id: 'exportSession',
+      summary: 'Hands out a transcript, with consent',
+      scopes: ['admin', 'own'],
+      query: z.object({ format: z.enum(['json', 'markdown']).optional(), owner: ownerQuery }),
+      output: z.union([z.object(transcriptSchema), z.object({ session: sessionSchema, markdown: z.string() })]),
+      problems: [403, 404],
+      async handle({ deps, context, params, query: { format } }) {
+        const session = await deps.sessions.find(readSessionScope(context), params.id)
+        if (session === undefined) throw sessionNotFound()
+        const by = getAdmittedCaller(context).kind === 'operator' ? actorName(context) : 'owner'
+        const lines = await deps.desk.exportTranscript(session.id, by)
+        if (format === 'markdown') return { session, markdown: transcriptMarkdown(session, lines) }
+        return { session, messages: lines.map(transcriptLineView) }
+      },
+    }),
+    takeOver: operation({
+      method: 'post',
+      path: '/admin/sessions/:id/take-over',
+      id: 'takeOverSession',
+      summary: 'A person answers from now on',
+      output: doneSchema,
+      problems: [403, 404, 409],
+      async handle({ deps, context, params }) {
+        await deps.desk.takeOver(params.id, actorName(context))
+        deps.wake()
+        return done
+      },
+    }),
+    giveBack: operation({
+      method: 'post',
+      path: '/admin/sessions/:id/give-back',
+      id: 'giveBackSession',
+      summary: 'The agent answers again',
+      output: doneSchema,
+      problems: [403, 404, 409],
+      async handle({ deps, context, params }) {
+        await deps.desk.giveBack(params.id)
+        await recordAct(deps, context, { action: 'session.give_back', outcome: 'done', objectId: params.id })
+        deps.wake()
+        return done
+      },
+    }),
+    say: operation({
+      method: 'post',
+      path: '/admin/sessions/:id/say',
+      id: 'sayInSession',
+      summary: 'Says something in place of the agent',
+      body: {
+        schema: z.strictObject({
+          text: z
+            .string()
+            .trim()
+            .min(1)
+            .max(maxText)
+            .meta({ description: `Up to ${maxText} characters` }),
+        }),
+        maxBytes: 4 * maxText + 1024,
+        remedy: `send {"text": "…"} as JSON, 1 to ${maxText} characters`,
+        example: { text: 'I look into it.' },
+      },
+      output: doneSchema,
+      problems: [403, 404, 409],
+      async handle({ deps, context, params, body: { text } }) {
+        await deps.desk.say(params.id, cleanText(text))
+        await recordAct(deps, context, { action: 'session.say', outcome: 'done', objectId: params.id })
+        deps.wake()
+        return done
+      },
+    }),
+  },
+})
+
+const sessionWord = { id: 'Id of a session, as the list shows it' }
+
+export const sessionsCommands = () =>
+  ({
+    description: 'Conversations and what was said in them.',
+    examples: ['parley sessions list', `parley sessions show ${exampleId}`],
+    commands: {
+      list: {
+        name: 'list',
+        description: 'List sessions, newest first.',
+        examples: ['parley sessions list', 'parley sessions list --agent demo --limit 100 --json'],
+        flags: { agent: { valueHint: 'slug' }, owner: { valueHint: 'subject' } },
+        rows: 'sessions',
+        columns: {
+          ID: 'id',
+          CONNECTION: 'connection',
+          AGENT: 'agent',
+          OWNER: 'owner',
+          STATUS: 'status',
+          LINES: 'lines',
+          'LAST ACTIVITY': 'lastActivityAt',
+          TITLE: 'title',
+        },
+        empty: 'No sessions.',
+      },
+      get: {
+        name: 'show',
+        description: 'Show a session with the last lines of its transcript.',
+        examples: [`parley sessions show ${exampleId}`, `parley sessions show ${exampleId} --before 120 --json`],
+        about: sessionWord,
+        flags: { owner: false },
+        text: ({ session: { metadata: _, ...facts }, messages }) => [
+          ...factLines(facts),
+          '',
+          ...messages.map(({ seq, role, type, content }) => {
+            const text = typeof content === 'string' ? content : JSON.stringify(content)
+            return `${String(seq).padStart(5)}  ${role}${type === 'text' ? '' : ` (${type})`}: ${text}`
+          }),
+        ],
+      },
+      setTitle: {
+        name: 'rename',
+        description: 'Give a session a title.',
+        examples: [`parley sessions rename ${exampleId} "Trip to Lisbon"`],
+        about: sessionWord,
+        words: ['title'],
+        text: () => 'Renamed.',
+      },
+      delete: {
+        name: 'delete',
+        description:
+          'Erase what was said in a session; its receipts and numbers stay, the next message begins a new one.',
+        examples: [`parley sessions delete ${exampleId} --yes`],
+        about: sessionWord,
+        confirm: ({ id }) => `Erase session ${id} for good?`,
+        text: () => 'Deleted.',
+      },
+    },
+  }) as const satisfies ResourceCommands<typeof sessions>
+
+export const takeoversCommands = () =>
+  ({
+    description: 'Conversations and what was said in them.',
+    examples: [],
+    commands: {
+      export: {
+        name: 'export',
+        description: 'Print the whole transcript to hand it on; needs the consent of those who take part.',
+        examples: [
+          `parley sessions export ${exampleId}`,
+          `parley sessions export ${exampleId} --json > transcript.json`,
+        ],
+        about: sessionWord,
+        flags: { owner: false, format: false },
+        whenPrinted: { format: 'markdown' },
+        text: (answer) => ('markdown' in answer ? answer.markdown.split('\n') : []),
+      },
+      takeOver: {
+        name: 'take-over',
+        description: 'Answer in a session yourself; what arrives waits. Needs the consent of those who take part.',
+        examples: [`parley sessions take-over ${exampleId}`],
+        about: sessionWord,
+        text: (_, { args: { id } }) =>
+          `Taken over, and the sender is told; say something with: parley sessions say ${id} "…", and end it with: parley sessions give-back ${id}`,
+      },
+      say: {
+        name: 'say',
+        description: 'Say something in a session that was taken over.',
+        examples: [`parley sessions say ${exampleId} "I have looked into it: your parcel arrives on Monday."`],
+        about: sessionWord,
+        words: ['text'],
+        text: (_, { isOffline }) => (isOffline ? 'Stored; a gateway sends it when it starts.' : 'On its way.'),
+      },
+      giveBack: {
+        name: 'give-back',
+        description: 'Let the agent answer again; what has arrived meanwhile is answered now.',
+        examples: [`parley sessions give-back ${exampleId}`],
+        about: sessionWord,
+        text: () => 'Given back, and the sender is told.',
+      },
+    },
+  }) as const satisfies ResourceCommands<typeof takeovers>
 
 /** Whose sessions these are is what the token says; a caller that names another owner is told so instead of being narrowed. */
 function readSessionScope(context: Context): SessionScope {
@@ -73,65 +377,14 @@ function readSessionScope(context: Context): SessionScope {
 }
 
 /** A line for reading: who spoke, by address alone; names and proofs stay in the store. */
-function transcriptLineView({ seq, envelope }: TranscriptLine): Fields {
+function transcriptLineView({ seq, envelope }: TranscriptLine) {
   const { sender, ...metadata } = envelope.metadata as Fields & { readonly sender?: { readonly address?: unknown } }
   const from = sender?.address === undefined ? {} : { sender: { address: sender.address } }
-  return { seq, ...envelope, metadata: { ...metadata, ...from } } satisfies Envelope & Fields
+  return { seq, ...envelope, metadata: { ...metadata, ...from } }
 }
 
 function sessionNotFound(base = '/admin'): GatewayError {
   return new GatewayError('not_found', `no such session; list them with GET ${base}/sessions`)
-}
-
-// Acts on a session that need consent or change who answers in it. Each is a POST: it leaves a decision behind.
-
-const maxText = 10_000
-
-export const sayBody = {
-  schema: z.strictObject({ text: z.string().trim().min(1).max(maxText) }),
-  maxBytes: 4 * maxText + 1024,
-  remedy: `send {"text": "…"} as JSON, 1 to ${maxText} characters`,
-} as const
-
-export function addSessionTakeoverRoutes(app: Hono, deps: AppDeps): void {
-  const { sessions, desk, wake } = deps
-  app.post('/admin/sessions/:id/export', async (context) => {
-    const session = await sessions.find(readSessionScope(context), idParam(context))
-    if (session === undefined) throw sessionNotFound()
-    const lines = await desk.exportTranscript(
-      session.id,
-      getAdmittedCaller(context).kind === 'operator' ? actorName(context) : 'owner',
-    )
-    const messages = lines.map(transcriptLineView)
-    if (context.req.query('format') !== 'markdown') return context.json({ session, messages })
-    return context.json({ session, markdown: transcriptMarkdown(session, lines) })
-  })
-  app.post('/admin/sessions/:id/take-over', async (context) => {
-    await desk.takeOver(idParam(context), requireOperator(context))
-    wake()
-    return context.json({ ok: true })
-  })
-  app.post('/admin/sessions/:id/give-back', async (context) => {
-    requireOperator(context)
-    await desk.giveBack(idParam(context))
-    await recordAct(deps, context, { action: 'session.give_back', outcome: 'done', objectId: idParam(context) })
-    wake()
-    return context.json({ ok: true })
-  })
-  app.post('/admin/sessions/:id/say', async (context) => {
-    requireOperator(context)
-    const { text } = await readJsonRequest(context, sayBody)
-    await desk.say(idParam(context), cleanText(text))
-    await recordAct(deps, context, { action: 'session.say', outcome: 'done', objectId: idParam(context) })
-    wake()
-    return context.json({ ok: true })
-  })
-}
-
-function requireOperator(context: Context): string {
-  const caller = getAdmittedCaller(context)
-  if (caller.kind === 'operator') return actorName(context)
-  throw new GatewayError('forbidden', 'only an operator steps in; use an operator token')
 }
 
 // The Markdown of a transcript quotes what was said, so that nothing in it can pass for a heading of ours.

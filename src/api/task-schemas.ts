@@ -1,7 +1,7 @@
 // Schemas of the four task contracts, under their own schema ids.
 import * as z from 'zod'
 import { splitCommaList } from '../lib/index.ts'
-import { instantSchema } from './schemas.ts'
+import { fieldsSchema as facts, instantSchema, jsonValueSchema } from './resource.ts'
 
 export const taskSchemaIds = {
   input: 'agents-api/task-input/v1',
@@ -11,8 +11,6 @@ export const taskSchemaIds = {
 } as const
 
 const map = z.record(z.string(), z.json())
-/** What is answered: JSON, whatever it holds. */
-const facts = z.record(z.string(), z.unknown())
 const words = z.array(z.string().trim().min(1).max(200)).max(64)
 const text = z.string().max(500_000)
 /** Chosen by the caller; visible characters, so that it can be said again. */
@@ -96,7 +94,7 @@ export const taskResultSchema = z
     diagnostics: facts,
     events: z.array(facts),
     provenance: facts,
-    output: z.unknown(),
+    output: jsonValueSchema,
     started_at: instantSchema,
     updated_at: instantSchema,
     metadata: facts,

@@ -1,6 +1,6 @@
 // /api/v1/tasks: tasks that a caller creates under an id of their own and comes back to. A thin layer: a task is a message of its
 // caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
-import type { Context, Hono } from 'hono'
+import type { Context } from 'hono'
 import {
   GatewayError,
   type InboundMessage,
@@ -14,9 +14,14 @@ import { parseBoundedJson, readBody } from '../lib/index.ts'
 import type { ApiCaller } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { errorAnswer, taskRefusedAnswer, taskTakenAnswer, tooLarge, toResponse } from './http-answers.ts'
-import { apiNotFound, identifyApiCaller, rejectApiCaller, toCallerRequest } from './identify-caller.ts'
-import { type Operation, readQueryParams } from './openapi/operation.ts'
-import { isJsonType, readJsonRequest } from './request-input.ts'
+import {
+  apiNotFound,
+  getApiCaller,
+  type identifyApiCaller,
+  rejectApiCaller,
+  toCallerRequest,
+} from './identify-caller.ts'
+import { defineResource, isJsonType, operation } from './resource.ts'
 import { executionTarget, fittingTargets, readTaskInput, type TaskOrder } from './task-input.ts'
 import { taskResult } from './task-result.ts'
 import {
@@ -34,47 +39,7 @@ import {
 const dialect = 'agents-api/task/v1'
 const maxWaitMs = 50_000
 
-const cancelTaskBody = {
-  schema: cancelTaskSchema,
-  maxBytes: 4096,
-  remedy: 'send {"run_id": "…"} as JSON',
-} as const
-
 type Deps = Pick<AppDeps, 'agents' | 'gateway' | 'maxBodyBytes' | 'watchMs'> & Parameters<typeof identifyApiCaller>[0]
-
-export function addTaskRoutes(app: Hono, deps: Deps): void {
-  app.post('/api/v1/tasks/run-task', (context) => runTask(deps, context))
-  app.get('/api/v1/tasks/list-execution-targets', async (context) => {
-    const caller = await identifyApiCaller(deps, context)
-    if (caller instanceof Response) return caller
-    const { preferred_target, allowed_targets, resource_class, required_capabilities } = readQueryParams(context, {
-      query: targetsQuery,
-    })
-    const targets = fittingTargets(connectionTargets(deps, caller.at), {
-      preferred: preferred_target,
-      allowed: allowed_targets ?? [],
-      resourceClass: resource_class ?? 'generic',
-      capabilities: required_capabilities ?? [],
-    })
-    return context.json({ targets })
-  })
-  app.get('/api/v1/tasks/get-task-run', async (context) => {
-    const caller = await identifyApiCaller(deps, context)
-    if (caller instanceof Response) return caller
-    const found = await findTaskRun(caller, readQueryParams(context, { query: taskRunQuery }))
-    return found === undefined ? toResponse(taskRunNotFound()) : context.json(taskResult(found))
-  })
-  app.post('/api/v1/tasks/cancel-task-run', async (context) => {
-    const caller = await identifyApiCaller(deps, context)
-    if (caller instanceof Response) return caller
-    const wanted = await readJsonRequest(context, cancelTaskBody)
-    const found = await findTaskRun(caller, wanted)
-    if (found === undefined) return toResponse(taskRunNotFound())
-    const outcome = await caller.at.tasks.cancel(found.task.id, caller)
-    const now = (await caller.at.tasks.read(found.task.id, caller)) ?? found
-    return context.json({ cancelled: outcome === 'cancelled', result: taskResult(now) })
-  })
-}
 
 async function runTask(deps: Deps, context: Context): Promise<Response> {
   const screened = deps.callers.screen(toCallerRequest(deps, context))
@@ -233,8 +198,6 @@ async function readTaskBody(context: Context, maxBytes: number): Promise<TaskBod
   return { kind: 'read', value: parsed.ok ? parsed.value : undefined }
 }
 
-const shared = { tag: 'Tasks', opens: 'caller' } as const
-
 const example = {
   schema: 'agents-api/task-result/v1',
   run_id: 'run-7',
@@ -252,57 +215,98 @@ const example = {
   metadata: {},
 }
 
-export const taskOperations: readonly Operation[] = [
-  {
-    ...shared,
-    method: 'post',
-    path: '/api/v1/tasks/run-task',
-    id: 'runTask',
-    summary: 'Hands a task to an agent',
-    about:
-      'Idempotent by run_id: sent twice it runs once, and the second answer is 409 agents_task_run_already_started with the result so far. Placement keys may also stand at the top level.',
-    headers: { prefer: 'wait=20: answer when it is done, at most so many seconds later (RFC 7240)' },
-    body: {
-      schema: taskInputSchema,
-      example: {
-        task: { id: 'order-7', instructions: 'Say when it arrives.' },
-        run_id: 'run-7',
-        placement: { preferred_target: 'demo' },
+export const tasks = defineResource({
+  name: 'tasks',
+  tag: 'Tasks',
+  audience: 'caller',
+  operations: {
+    run: operation({
+      method: 'post',
+      path: '/api/v1/tasks/run-task',
+      id: 'runTask',
+      summary: 'Hands a task to an agent',
+      about:
+        'Idempotent by run_id: sent twice it runs once, and the second answer is 409 agents_task_run_already_started with the result so far. Placement keys may also stand at the top level.',
+      headers: { prefer: 'wait=20: answer when it is done, at most so many seconds later (RFC 7240)' },
+      body: {
+        schema: taskInputSchema,
+        maxBytes: Number.POSITIVE_INFINITY,
+        remedy: 'send a task',
+        example: {
+          task: { id: 'order-7', instructions: 'Say when it arrives.' },
+          run_id: 'run-7',
+          placement: { preferred_target: 'demo' },
+        },
       },
-    },
-    answers: {
-      200: { what: 'It has ended', schema: taskResultSchema, example },
-      202: { what: 'It was taken', schema: taskResultSchema, example: { ...example, status: 'queued', output: null } },
-    },
-    problems: [409, 413, 422],
+      returns: 'It has ended',
+      output: taskResultSchema,
+      example,
+      answers: {
+        202: {
+          what: 'It was taken',
+          schema: taskResultSchema,
+          example: { ...example, status: 'queued', output: null },
+        },
+      },
+      problems: [409, 413, 422],
+      // Who asks is judged before what is asked.
+      respond: runTask,
+    }),
+    targets: operation({
+      method: 'get',
+      path: '/api/v1/tasks/list-execution-targets',
+      id: 'listExecutionTargets',
+      summary: 'Who executes tasks: every agent',
+      query: targetsQuery,
+      returns: 'Those that fit, the preferred one first',
+      output: targetsSchema,
+      handle({ deps, context, query }) {
+        const targets = fittingTargets(connectionTargets(deps, getApiCaller(context).at), {
+          preferred: query.preferred_target,
+          allowed: query.allowed_targets ?? [],
+          resourceClass: query.resource_class ?? 'generic',
+          capabilities: query.required_capabilities ?? [],
+        })
+        return { targets }
+      },
+    }),
+    get: operation({
+      method: 'get',
+      path: '/api/v1/tasks/get-task-run',
+      id: 'getTaskRun',
+      summary: 'How a task run of your own stands',
+      query: taskRunQuery,
+      returns: 'Its result so far',
+      output: taskResultSchema,
+      example,
+      problems: [404],
+      async handle({ context, query }) {
+        const found = await findTaskRun(getApiCaller(context), query)
+        return found === undefined ? toResponse(taskRunNotFound()) : taskResult(found)
+      },
+    }),
+    cancel: operation({
+      method: 'post',
+      path: '/api/v1/tasks/cancel-task-run',
+      id: 'cancelTaskRun',
+      summary: 'Stops a task run of your own',
+      body: {
+        schema: cancelTaskSchema,
+        maxBytes: 4096,
+        remedy: 'send {"run_id": "…"} as JSON',
+        example: { run_id: 'run-7' },
+      },
+      returns: 'Whether there was anything to stop',
+      output: cancelledTaskSchema,
+      problems: [404],
+      async handle({ context, body }) {
+        const caller = getApiCaller(context)
+        const found = await findTaskRun(caller, body)
+        if (found === undefined) return toResponse(taskRunNotFound())
+        const outcome = await caller.at.tasks.cancel(found.task.id, caller)
+        const now = (await caller.at.tasks.read(found.task.id, caller)) ?? found
+        return { cancelled: outcome === 'cancelled', result: taskResult(now) }
+      },
+    }),
   },
-  {
-    ...shared,
-    method: 'get',
-    path: '/api/v1/tasks/list-execution-targets',
-    id: 'listExecutionTargets',
-    summary: 'Who executes tasks: every agent',
-    query: targetsQuery,
-    answers: { 200: { what: 'Those that fit, the preferred one first', schema: targetsSchema } },
-  },
-  {
-    ...shared,
-    method: 'get',
-    path: '/api/v1/tasks/get-task-run',
-    id: 'getTaskRun',
-    summary: 'How a task run of your own stands',
-    query: taskRunQuery,
-    answers: { 200: { what: 'Its result so far', schema: taskResultSchema, example } },
-    problems: [404],
-  },
-  {
-    ...shared,
-    method: 'post',
-    path: '/api/v1/tasks/cancel-task-run',
-    id: 'cancelTaskRun',
-    summary: 'Stops a task run of your own',
-    body: { ...cancelTaskBody, example: { run_id: 'run-7' } },
-    answers: { 200: { what: 'Whether there was anything to stop', schema: cancelledTaskSchema } },
-    problems: [404],
-  },
-]
+})

@@ -1,66 +1,217 @@
-// Tool requests over HTTP: what a client is asked to run, and its answer.
-import type { Context, Hono } from 'hono'
+// Tool requests: what a client is asked to run, and its answer.
 import * as z from 'zod'
 import { cancelledResult, submittedResult } from '../agents/client-tools.ts'
 import { GatewayError } from '../contract/index.ts'
 import { type ToolAnswer, toolRequestStatuses } from '../db/tool-requests.ts'
 import { callerResolver, recordAct } from './admin-access.ts'
-import type { AppDeps } from './deps.ts'
-import { choiceParam, nextPageMark, readIdPage, readJsonRequest } from './request-input.ts'
+import { exampleId, factLines, type ResourceCommands } from './command.ts'
+import {
+  defineResource,
+  idPageQuery,
+  instantSchema,
+  jsonObjectSchema,
+  nextId,
+  nextPageMark,
+  type OperationRequest,
+  operation,
+} from './resource.ts'
 
-const answerSchema = z.union([
-  z.strictObject({ result: z.json(), metadata: z.record(z.string(), z.json()).optional() }),
-  z.strictObject({ error: z.string().trim().min(1).max(2000), metadata: z.record(z.string(), z.json()).optional() }),
-])
-export const answerBody = {
-  schema: answerSchema,
-  maxBytes: 256 * 1024,
-  remedy: 'send {"result": …} or {"error": "…"} as JSON',
-} as const
-
-type Deps = Pick<AppDeps, 'gateway' | 'wake' | 'audit'>
-
-/** `base`: below the operator's routes, or below those of the API. */
-export function addToolRequestRoutes(app: Hono, deps: Deps, base = '/admin'): void {
-  const { gateway, wake } = deps
-  const toolRequestResolver = (context: Context) => callerResolver(context, gateway.waits.tenant)
-  app.get(`${base}/tool-requests`, async (context) => {
-    const page = readIdPage(context)
-    const filter = { ...page, status: choiceParam(context, 'status', toolRequestStatuses) }
-    const found = await gateway.waits.toolRequests.list(toolRequestResolver(context).scope, filter)
-    return context.json({ requests: found, next: nextPageMark(found, page.limit, (each) => each.id) })
+const requestSchema = z
+  .object({
+    id: z.uuid(),
+    request_id: z.string(),
+    status: z.enum(toolRequestStatuses),
+    tool_name: z.string(),
+    tool_call_id: z.string(),
+    request: jsonObjectSchema,
+    agent: z.string(),
+    owner: z.string(),
+    run_id: z.string(),
+    session_id: z.string(),
+    conversation_id: z.string(),
+    created_at: instantSchema,
+    timeout_at: instantSchema.nullable(),
+    resolved_at: instantSchema.nullable(),
+    resolver: z.string().nullable(),
+    cancelled: z.boolean(),
+    result: jsonObjectSchema.nullable(),
   })
-  app.get(`${base}/tool-requests/:id`, async (context) => {
-    const found = await gateway.waits.toolRequests.get(toolRequestResolver(context).scope, toolRequestIdParam(context))
-    if (found === undefined) throw toolRequestNotFound(base)
-    return context.json({ request: found.request, parameters: found.parameters })
-  })
-  const answerRequest = async (context: Context, given: ToolAnswer) => {
-    const { scope, name } = toolRequestResolver(context)
-    const answered = await gateway.waits.toolRequests.answer(scope, toolRequestIdParam(context), given, name)
-    if (answered.kind === 'refused') {
-      const attempt = { action: 'tool_request.answer', outcome: 'refused', objectId: toolRequestIdParam(context) }
-      await recordAct(deps, context, { ...attempt, code: answered.reason })
-      if (answered.reason === 'not_found') throw toolRequestNotFound(base)
-      throw new GatewayError('conflict', 'this request is not pending any more: its time is up, and the run went on')
-    }
-    wake()
-    return context.json({ request: answered.request, duplicate: answered.isDuplicate })
-  }
-  app.post(`${base}/tool-requests/:id/submit`, async (context) =>
-    answerRequest(context, submittedResult(await readJsonRequest(context, answerBody))),
-  )
-  app.post(`${base}/tool-requests/:id/cancel`, (context) => answerRequest(context, cancelledResult()))
-  app.delete(`${base}/tool-requests/:id`, (context) => answerRequest(context, cancelledResult()))
-}
+  .meta({ id: 'ToolRequest', description: 'A tool that a client runs, and its result' })
+export type ToolRequest = z.infer<typeof requestSchema>
+
+const answeredSchema = z.object({
+  request: requestSchema,
+  duplicate: z.boolean().meta({ description: 'It was over before; what it came to then stays' }),
+})
 
 /** Its id, or the request id the client was told. */
-function toolRequestIdParam(context: Context): string {
-  const name = context.req.param('id') ?? ''
-  if (/^[0-9a-f-]{36}$|^runtime-tool-[0-9a-f]{64}$/.test(name)) return name
-  throw new GatewayError('bad_request', 'the id must be a UUID or a request id, as the lists show them')
+const eitherId = {
+  id: z
+    .string()
+    .regex(/^[0-9a-f-]{36}$|^runtime-tool-[0-9a-f]{64}$/, 'must be a UUID or a request id, as the lists show them')
+    .meta({ description: 'Its id or its request_id' }),
 }
 
-function toolRequestNotFound(base: string): GatewayError {
+const resultSchema = z.json()
+const metadataSchema = z.record(z.string(), z.json()).optional()
+
+type AnyRequest = Pick<OperationRequest<'/:id', typeof eitherId>, 'deps' | 'context' | 'base' | 'params'>
+
+const resolverOf = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
+  callerResolver(context, deps.gateway.waits.tenant)
+
+async function answerRequest(request: AnyRequest, given: ToolAnswer) {
+  const { deps, context, base, params } = request
+  const { scope, name } = resolverOf(request)
+  const answered = await deps.gateway.waits.toolRequests.answer(scope, params.id, given, name)
+  if (answered.kind === 'refused') {
+    const attempt = { action: 'tool_request.answer', outcome: 'refused', objectId: params.id }
+    await recordAct(deps, context, { ...attempt, code: answered.reason })
+    if (answered.reason === 'not_found') throw requestNotFound(base)
+    throw new GatewayError('conflict', 'this request is not pending any more: its time is up, and the run went on')
+  }
+  deps.wake()
+  return { request: answered.request, duplicate: answered.isDuplicate }
+}
+
+function requestNotFound(base: string): GatewayError {
   return new GatewayError('not_found', `no such request; list them with GET ${base}/tool-requests`)
 }
+
+const cancelFacts = {
+  summary: 'Says that the tool will not be run',
+  scopes: ['admin', 'own'],
+  params: eitherId,
+  returns: 'The request as it is now',
+  output: answeredSchema,
+  problems: [404, 409],
+  handle: (request: AnyRequest) => answerRequest(request, cancelledResult()),
+} as const
+
+export const toolRequests = defineResource({
+  name: 'tool-requests',
+  tag: 'What is yours',
+  audience: 'owner',
+  operations: {
+    list: operation({
+      method: 'get',
+      path: '/tool-requests',
+      id: 'ListToolRequests',
+      summary: 'Lists requests for tools that a client runs',
+      scopes: ['admin', 'own'],
+      query: idPageQuery().extend({
+        status: z.enum(toolRequestStatuses).optional().meta({ description: 'What became of them' }),
+      }),
+      returns: 'A page of requests',
+      output: z.object({ requests: z.array(requestSchema), next: nextId }),
+      async handle(request) {
+        const { limit, before = null, status = null } = request.query
+        const { toolRequests: store } = request.deps.gateway.waits
+        const found = await store.list(resolverOf(request).scope, { limit, before, status })
+        return { requests: found, next: nextPageMark(found, limit, (each) => each.id) }
+      },
+    }),
+    get: operation({
+      method: 'get',
+      path: '/tool-requests/:id',
+      id: 'GetToolRequest',
+      summary: 'Shows a request with its parameters',
+      scopes: ['admin', 'own'],
+      params: eitherId,
+      returns: 'The request',
+      output: z.object({ request: requestSchema, parameters: jsonObjectSchema }),
+      problems: [404],
+      async handle(request) {
+        const { deps, base, params } = request
+        const found = await deps.gateway.waits.toolRequests.get(resolverOf(request).scope, params.id)
+        if (found === undefined) throw requestNotFound(base)
+        return { request: found.request, parameters: found.parameters }
+      },
+    }),
+    submit: operation({
+      method: 'post',
+      path: '/tool-requests/:id/submit',
+      id: 'SubmitToolResult',
+      summary: 'Hands in what the tool came to',
+      scopes: ['admin', 'own'],
+      params: eitherId,
+      body: {
+        schema: z.union([
+          z.strictObject({ result: resultSchema, metadata: metadataSchema }),
+          z.strictObject({ error: z.string().trim().min(1).max(2000), metadata: metadataSchema }),
+        ]),
+        maxBytes: 256 * 1024,
+        remedy: 'send {"result": …} or {"error": "…"} as JSON',
+        example: { result: { temperature: 21 } },
+      },
+      returns: 'The request as it is now',
+      output: answeredSchema,
+      problems: [404, 409],
+      handle: (request) => answerRequest(request, submittedResult(request.body)),
+    }),
+    abandon: operation({ ...cancelFacts, method: 'post', path: '/tool-requests/:id/cancel', id: 'CancelToolRequest' }),
+    cancel: operation({ ...cancelFacts, method: 'delete', path: '/tool-requests/:id', id: 'DeleteToolRequest' }),
+  },
+})
+
+const requestWord = { id: 'Id or request id, as the list shows it' }
+
+export const toolRequestsCommands = () =>
+  ({
+    description: 'Tools that a client outside the gateway runs.',
+    examples: ['parley tool-requests list', `parley tool-requests submit ${exampleId} --result '{"ok":true}'`],
+    commands: {
+      list: {
+        name: 'list',
+        description: 'List calls of tools that run elsewhere, newest first.',
+        examples: ['parley tool-requests list', 'parley tool-requests list --status completed --json'],
+        flags: {
+          status: {
+            options: ['pending', 'completed', 'timeout', 'all'],
+            default: 'pending',
+            parse: (word) => (word === 'all' ? undefined : `runtime_tool_${word}`),
+          },
+        },
+        rows: 'requests',
+        columns: {
+          ID: 'id',
+          STATUS: ({ status }) => status.replace('runtime_tool_', ''),
+          TOOL: 'tool_name',
+          AGENT: 'agent',
+          FOR: 'owner',
+          TIMEOUT: 'timeout_at',
+        },
+        empty: 'Nothing there.',
+      },
+      get: {
+        name: 'show',
+        description: 'Show one call with its parameters, as the client that runs it needs them.',
+        examples: [`parley tool-requests show ${exampleId}`],
+        about: requestWord,
+        text: ({ request, parameters }) => factLines({ ...request, parameters }),
+      },
+      submit: {
+        name: 'submit',
+        description: 'Answer a call with what the tool came to; the run goes on.',
+        examples: [
+          `parley tool-requests submit ${exampleId} --result '{"opened":true}'`,
+          `parley tool-requests submit ${exampleId} --error "the window was closed"`,
+        ],
+        about: requestWord,
+        flags: {
+          result: { as: 'json', description: 'What it came to', valueHint: 'json' },
+          error: { description: 'Why it failed, in words for the model', valueHint: 'text' },
+          metadata: false,
+        },
+        text: ({ duplicate }) =>
+          duplicate ? 'It was answered before; the first answer stays.' : 'Answered; the run goes on.',
+      },
+      cancel: {
+        name: 'cancel',
+        description: 'End the wait without an answer; the agent is told.',
+        examples: [`parley tool-requests cancel ${exampleId}`],
+        about: requestWord,
+        text: ({ duplicate }) => (duplicate ? 'It was over before; nothing changed.' : 'Cancelled; the agent is told.'),
+      },
+    },
+  }) as const satisfies ResourceCommands<typeof toolRequests>

@@ -1,14 +1,15 @@
 // The /.well-known routes: WebFinger (RFC 7033), the key of our attestations, OAuth protected resource metadata. Channels say
 // where an agent is found, the core says whose it is.
 import type { Context, Hono } from 'hono'
+import * as z from 'zod'
 import { type AgentUrls, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
 import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/token-issuers.ts'
 import { agentJrd, type Jrd } from '../identity/webfinger.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 import type { AppDeps } from './deps.ts'
 import { failureAnswer, jsonBodyAnswer, toResponse } from './http-answers.ts'
-
-export const webfingerPath = '/.well-known/webfinger'
+import { apiNotFound } from './identify-caller.ts'
+import { defineResource, operation } from './resource.ts'
 
 /** Public, also for pages of other origins. */
 const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const
@@ -20,11 +21,39 @@ type DiscoverableConnection = {
   readonly discovery: DiscoveryVerbs
 }
 
-export function addWebfingerRoute(app: Hono, deps: Deps): void {
-  const known = deps.gateway.connections.flatMap(({ connection, adapter: { discovery } }) =>
-    discovery === undefined ? [] : [{ connection, discovery }],
+const linkSchema = z.object({
+  rel: z.string(),
+  type: z.string().optional(),
+  href: z.string().optional(),
+  template: z.string().optional(),
+})
+
+/** Only there where a channel says where agents are found. */
+export const discovery = defineResource({
+  name: 'discovery',
+  tag: 'About the gateway',
+  audience: 'anybody',
+  isServed: ({ gateway }) => gateway.connections.some(({ adapter }) => adapter.discovery !== undefined),
+  operations: {
+    find: operation({
+      method: 'get',
+      path: '/.well-known/webfinger',
+      id: 'findAgent',
+      summary: 'Where an agent is found, by its address (RFC 7033)',
+      query: z.object({ resource: z.string(), rel: z.string().optional() }),
+      returns: 'Its links',
+      output: z.object({ subject: z.string(), aliases: z.array(z.string()).optional(), links: z.array(linkSchema) }),
+      mediaType: 'application/jrd+json',
+      problems: [400, 404, 410],
+      respond: (deps, context) => answerWebfinger(deps, discoverableConnections(deps), context),
+    }),
+  },
+})
+
+function discoverableConnections({ gateway }: Deps): readonly DiscoverableConnection[] {
+  return gateway.connections.flatMap(({ connection, adapter }) =>
+    adapter.discovery === undefined ? [] : [{ connection, discovery: adapter.discovery }],
   )
-  if (known.length > 0) app.get(webfingerPath, (context) => answerWebfinger(deps, known, context))
 }
 
 async function answerWebfinger(
@@ -110,16 +139,47 @@ type ResourceDeps = Pick<AppDeps, 'tokenIssuers' | 'publicUrl'>
 /** Paths of ours, and nothing that only looks like one. */
 const plainPath = /^(?:\/[\w.@~-]{1,128}){0,8}$/
 
-export function addProtectedResourceRoute(app: Hono, { tokenIssuers, publicUrl }: ResourceDeps): void {
-  if (tokenIssuers === undefined || !hasTokenIssuers(tokenIssuers)) return
-  const answerResourceMetadata = async (context: Context, next: () => Promise<void>): Promise<Response | undefined> => {
-    const { origin, pathname } = new URL(context.req.url)
-    const path = pathname.slice(resourcePath.length)
-    if (!plainPath.test(path)) return void (await next())
-    const resource = `${publicUrl === undefined ? origin : new URL(publicUrl).origin}${path}`
-    const document = jsonBodyAnswer(200, protectedResource(tokenIssuers, resource))
-    return toResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
-  }
-  app.get(resourcePath, answerResourceMetadata)
-  app.get(`${resourcePath}/*`, answerResourceMetadata)
+const resourceOutput = z.object({
+  resource: z.string(),
+  authorization_servers: z.array(z.string()),
+  scopes_supported: z.array(z.string()).optional(),
+  bearer_methods_supported: z.array(z.string()),
+})
+
+/** Only there where the operator named issuers of tokens. */
+export const tokenIssuers = defineResource({
+  name: 'token-issuers',
+  tag: 'About the gateway',
+  audience: 'anybody',
+  isServed: (deps) => deps.tokenIssuers !== undefined && hasTokenIssuers(deps.tokenIssuers),
+  operations: {
+    get: operation({
+      method: 'get',
+      path: resourcePath,
+      id: 'getProtectedResource',
+      summary: 'Who issues tokens for this gateway (RFC 9728)',
+      returns: 'Its metadata',
+      output: resourceOutput,
+      respond: answerResourceMetadata,
+    }),
+    getAt: operation({
+      method: 'get',
+      path: `${resourcePath}/*`,
+      id: 'getProtectedResourceAt',
+      summary: 'Who issues tokens for this gateway (RFC 9728)',
+      params: { '*': z.string().meta({ description: 'The path of what is protected' }) },
+      returns: 'Its metadata',
+      output: resourceOutput,
+      respond: answerResourceMetadata,
+    }),
+  },
+})
+
+function answerResourceMetadata(deps: ResourceDeps, context: Context): Response {
+  const { origin, pathname } = new URL(context.req.url)
+  const path = pathname.slice(resourcePath.length)
+  if (!plainPath.test(path) || deps.tokenIssuers === undefined) throw apiNotFound()
+  const resource = `${deps.publicUrl === undefined ? origin : new URL(deps.publicUrl).origin}${path}`
+  const document = jsonBodyAnswer(200, protectedResource(deps.tokenIssuers, resource))
+  return toResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
 }

@@ -1,11 +1,14 @@
 // `parley connections`, `parley agents` and `parley books` (the ledger): what a gateway has and how it is.
 
-import type { AgentView } from '../api/agents.ts'
-import type { ConnectionLine } from '../api/connections.ts'
+import type * as z from 'zod'
+import type { agents as agentsResource, connections as connectionsResource } from '../api/connections.ts'
 import type { BooksLine } from '../db/receipts.ts'
 import type { Group } from './command-line.ts'
 import { operatorCommand } from './operator-command.ts'
 import { formatTable } from './output.ts'
+
+type AgentView = z.infer<NonNullable<typeof agentsResource.operations.list.output>>['agents'][number]
+type ConnectionLine = z.infer<NonNullable<typeof connectionsResource.operations.list.output>>['connections'][number]
 
 const connectionsListCommand = operatorCommand({
   name: 'list',

@@ -3,7 +3,6 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RunView } from '../api/runs.ts'
 import { type ErrorSource, formatThrownError, type ThrownError } from '../contract/index.ts'
 import type { RunLine } from '../db/runs.ts'
 import type { ReplayReport } from '../turns/replay.ts'
@@ -57,7 +56,7 @@ const showCommand = operatorCommand({
   examples: ['parley runs show 0192f1c2-7d5e-7abc-8def-0123456789ab'],
   args: idArg,
   async run({ args, callGateway, show }) {
-    const { run } = await callGateway<{ run: RunView }>('GET', `/admin/runs/${encodeURIComponent(args.id)}`)
+    const { run } = await callGateway<{ run: object }>('GET', `/admin/runs/${encodeURIComponent(args.id)}`)
     show({ run }, JSON.stringify(run, null, 2))
   },
 })

@@ -1,5 +1,5 @@
 // One request to a gateway: the token, JSON both ways, and errors that say what to do.
-import type { Problem } from '../api/schemas.ts'
+import type { Problem } from '../api/http-answers.ts'
 import { readServerSentEvents, type ServerSentEvent } from '../lib/sse.ts'
 
 export type ClientOptions = {

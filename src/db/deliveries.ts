@@ -25,6 +25,9 @@ export type DeliveryLine = {
 export type Delivery = DeliveryLine & {
   readonly call: JsonObject
   readonly ordinal: number
+  readonly orderKey: string | null
+  readonly primary: boolean
+  readonly clientId: string | null
   readonly maybeRepeat: boolean
 }
 

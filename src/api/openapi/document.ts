@@ -1,8 +1,8 @@
 // The OpenAPI 3.1 document of this gateway's routes.
 
 import * as z from 'zod'
-import { problemSchema } from '../schemas.ts'
-import type { Answer, Operation } from './operation.ts'
+import { problemSchema } from '../http-answers.ts'
+import type { Answer, RequestBody, RouteAudience, ServedOperation } from '../resource.ts'
 
 export type OpenApi = {
   readonly openapi: string
@@ -39,26 +39,61 @@ export type Parameter = {
 }
 type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>
 
+/** A route as the document tells of it. */
+export type DocumentedRoute = {
+  readonly method: string
+  /** As the router writes it. */
+  readonly path: string
+  /** Its name in the document, the same for ever. */
+  readonly id: string
+  readonly tag: string
+  readonly summary: string
+  readonly about?: string
+  readonly audience: RouteAudience
+  readonly scopes?: readonly string[]
+  /** What stands for the names in its path; without it: an id. */
+  readonly params?: Readonly<Record<string, z.ZodType>>
+  readonly query?: z.ZodType
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Pick<RequestBody, 'schema' | 'example' | 'mediaType'>
+  readonly answers: Readonly<Record<number, Answer>>
+  readonly problems?: readonly number[]
+}
+
+/** An operation of the table: what it answers becomes its 200. */
+export function documentedRoute(served: ServedOperation): DocumentedRoute {
+  const { output, returns = 'What was asked for', example, mediaType, answers } = served
+  const usual = output === undefined ? {} : { 200: { what: returns, schema: output, example, mediaType } }
+  return { ...served, answers: { ...usual, ...answers } }
+}
+
 /** What every route of a kind may answer with. */
-const usualStatuses: Readonly<Record<Operation['opens'], readonly number[]>> = {
+const usualStatuses: Readonly<Record<RouteAudience, readonly number[]>> = {
   anybody: [],
   channel: [400, 401, 403, 404, 413, 503],
   caller: [400, 401, 403, 429, 503],
   owner: [400, 401, 403, 429, 503],
   operator: [400, 401, 403, 503],
 }
-const security: Readonly<Record<Operation['opens'], readonly Schema[]>> = {
-  anybody: [],
-  channel: [],
-  // Only this machine's own user needs no token.
-  caller: [{ token: ['run'] }, {}],
-  owner: [{ token: ['run'] }, { token: ['own'] }, {}],
-  operator: [{ token: ['admin'] }, { token: ['read'] }],
+
+function routeSecurity({ audience, scopes = ['admin'] }: DocumentedRoute): readonly Schema[] {
+  switch (audience) {
+    case 'anybody':
+    case 'channel':
+      return []
+    // Only this machine's own user needs no token.
+    case 'caller':
+      return [{ token: ['run'] }, {}]
+    case 'owner':
+      return [{ token: ['run'] }, { token: ['own'] }, {}]
+    case 'operator':
+      return scopes.map((scope) => ({ token: [scope] }))
+  }
 }
 
 export type DocumentFacts = { readonly url: string; readonly version: string }
 
-export function openApiDocument(operations: readonly Operation[], { url, version }: DocumentFacts): OpenApi {
+export function openApiDocument(operations: readonly DocumentedRoute[], { url, version }: DocumentFacts): OpenApi {
   const components = createComponents()
   const problem = components.add(problemSchema, 'output')
   const statuses = new Set<number>()
@@ -102,9 +137,13 @@ export function documentedPath(path: string): string {
   return path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, '{$1}').replace(/\*$/, '{rest}')
 }
 
-function documentedOperation(operation: Operation, components: Components, statuses: Set<number>): DocumentedOperation {
-  const { id, tag, summary, about, opens, body, answers, problems = [] } = operation
-  const troubles = [...new Set([...usualStatuses[opens], ...problems])]
+function documentedOperation(
+  operation: DocumentedRoute,
+  components: Components,
+  statuses: Set<number>,
+): DocumentedOperation {
+  const { id, tag, summary, about, audience, body, answers, problems = [] } = operation
+  const troubles = [...new Set([...usualStatuses[audience], ...problems])]
   for (const status of troubles) statuses.add(status)
   const parameters = documentedParameters(operation, components)
   const media = body?.mediaType ?? 'application/json'
@@ -129,7 +168,7 @@ function documentedOperation(operation: Operation, components: Components, statu
       ),
       ...Object.fromEntries(troubles.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }])),
     },
-    security: security[opens],
+    security: routeSecurity(operation),
   }
 }
 
@@ -149,12 +188,12 @@ function documentedAnswer({ what, schema, example, mediaType }: Answer, componen
 }
 
 function documentedParameters(
-  { path, params = {}, query, headers = {} }: Operation,
+  { path, params = {}, query, headers = {} }: DocumentedRoute,
   components: Components,
 ): readonly Parameter[] {
   const names = [...documentedPath(path).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const inPath = names.map((name) => {
-    const description = params[name === 'rest' ? '*' : name] ?? 'An id, as the lists show it'
+    const description = params[name === 'rest' ? '*' : name]?.meta()?.description ?? 'An id, as the lists show it'
     return { name, in: 'path', required: true, description, schema: { type: 'string' } }
   })
   const { properties = {}, required = [] } = (query === undefined ? {} : components.add(query, 'input')) as {

@@ -1,0 +1,198 @@
+// Routes of channels: webhooks, and the endpoints that a channel brings itself.
+import type { Context, Hono } from 'hono'
+import * as z from 'zod'
+import {
+  type Adapter,
+  type DescribedRequest,
+  type Endpoint,
+  errorLogFields,
+  type RawRequest,
+  type RequestHead,
+  type ServeContext,
+  type TransportAnswer,
+} from '../contract/index.ts'
+import { readBody } from '../lib/index.ts'
+import type { GatewayConnection } from '../turns/deps.ts'
+import type { AppDeps } from './deps.ts'
+import { errorAnswer, notFound, tooLarge, toResponse, waitRefusedAnswer, webhookAnswer } from './http-answers.ts'
+import type { DocumentedRoute } from './openapi/document.ts'
+import { defineResource, operation } from './resource.ts'
+import { answerWebhook, deliverInbound, findConnection, receiveRawRequest, screenWebhook } from './webhook.ts'
+
+const inPath = {
+  channel: z.string().meta({ description: 'A channel' }),
+  connection: z.string().meta({ description: 'The id of a connection of it' }),
+}
+
+export const webhooks = defineResource({
+  name: 'webhooks',
+  tag: 'Channels',
+  audience: 'channel',
+  operations: {
+    receive: operation({
+      method: 'post',
+      path: '/hooks/:channel/:connection',
+      id: 'receiveWebhook',
+      summary: 'Takes what a platform delivers',
+      about:
+        'Signed as the platform signs. A success means stored; delivering it again changes nothing. More than strangers may send is 429, or, where the platform would stop, a success with the outcome `limited`.',
+      params: inPath,
+      answers: { 200: { what: 'It is stored, or the platform is answered as it wants to be' } },
+      problems: [429],
+      respond: async (deps, context) => {
+        const at = connectionAt(deps, context)
+        return toResponse(at === undefined ? connectionNotFound() : await receiveWebhook(deps, at, context))
+      },
+    }),
+    page: operation({
+      method: 'get',
+      path: '/hooks/:channel/:connection/*',
+      id: 'getChannelPage',
+      summary: 'Pages that a channel serves itself',
+      params: { ...inPath, '*': z.string().meta({ description: 'What the channel calls it' }) },
+      answers: { 200: { what: 'A page, or what the channel says there' } },
+      respond: async (deps, context) => {
+        const at = connectionAt(deps, context)
+        return at === undefined ? toResponse(connectionNotFound()) : serveEndpoint(deps, at, context)
+      },
+    }),
+  },
+})
+
+function connectionAt(deps: AppDeps, context: Context): GatewayConnection | undefined {
+  return findConnection(deps, context.req.param('channel') ?? '', context.req.param('connection') ?? '')
+}
+
+export function addEndpointRoutes(app: Hono, deps: AppDeps): void {
+  for (const at of deps.gateway.connections) {
+    for (const endpoint of at.adapter.endpoints) {
+      if (endpoint.answer === 'serve') {
+        app.all(endpoint.path, (context) => serveEndpoint(deps, at, context))
+        continue
+      }
+      if (endpoint.answer === 'watch') app.post(endpoint.path, (context) => receiveAndWait(deps, at, context))
+      else app.post(endpoint.path, async (context) => toResponse(await receiveWebhook(deps, at, context)))
+    }
+  }
+}
+
+/** Endpoints as their adapters describe them; a path that two connections have stands once. */
+export function documentedEndpoints(
+  adapters: readonly Pick<Adapter, 'channel' | 'endpoints'>[],
+): readonly DocumentedRoute[] {
+  const described = adapters.flatMap(({ channel, endpoints }) =>
+    endpoints.flatMap((endpoint) => documentedEndpoint(channel, endpoint)),
+  )
+  return [...new Map(described.map((each) => [`${each.method} ${each.path}`, each])).values()]
+}
+
+function documentedEndpoint(channel: string, { path, answer, describe }: Endpoint): readonly DocumentedRoute[] {
+  if (describe !== undefined)
+    return describe.map((each) => ({ ...each, path, tag: 'Talking to agents', audience: 'caller' }))
+  const methods = answer === 'serve' ? (['get', 'post'] as const) : (['post'] as const)
+  return methods.map((method) => ({
+    ...undescribedRequest(channel, method, path),
+    path,
+    tag: 'Channels',
+    audience: 'channel',
+  }))
+}
+
+function undescribedRequest(channel: string, method: 'get' | 'post', path: string): DescribedRequest {
+  const name = `${method}-${path}`.replaceAll(
+    /[^a-z0-9]+(.)?/gi,
+    (_, next: string | undefined) => next?.toUpperCase() ?? '',
+  )
+  const summary = `Belongs to the channel ${channel}; its own protocol says what is sent and answered`
+  return { method, id: name, summary, answers: { 200: { what: 'As its protocol says' } } }
+}
+
+async function receiveWebhook(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
+  const arrival = await readRawRequest(deps, at, context)
+  return 'status' in arrival ? arrival : answerWebhook(deps, at, arrival)
+}
+
+async function receiveAndWait(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
+  const arrival = await readRawRequest(deps, at, context)
+  if ('status' in arrival) return toResponse(arrival)
+  const received = await receiveRawRequest(deps, at, arrival)
+  deps.bodyTaken?.(context)
+  const refusal = waitRefusedAnswer(received)
+  if (refusal !== undefined || received.kind !== 'stored') return toResponse(refusal ?? webhookAnswer(received))
+  const first = received.acceptances[0]
+  const { bytes, headers } = arrival
+  const keepStreamOpen = (until: Promise<void>): void => deps.keepOpen?.(until)
+  const stream = first && (await at.adapter.follow?.({ acceptance: first, bytes, headers, keepOpen: keepStreamOpen }))
+  if (stream !== undefined) return stream
+  const ids = received.acceptances.flatMap((each) => ('inboxId' in each ? [each.inboxId] : []))
+  const [result, ...others] = await Promise.all(ids.map((id) => deps.gateway.watch(id, deps.watchMs)))
+  return toResponse(at.adapter.acknowledge?.(received.acceptances, result, others) ?? webhookAnswer(received))
+}
+
+async function serveEndpoint(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
+  return (
+    (await at.adapter.serve?.(context.req.raw, createServeContext(deps, at, context))) ??
+    toResponse(connectionNotFound())
+  )
+}
+
+/** The event, or the answer to one that is refused by its headers or its size. */
+async function readRawRequest(
+  deps: AppDeps,
+  at: GatewayConnection,
+  context: Context,
+): Promise<RawRequest | TransportAnswer> {
+  const head: RequestHead = {
+    headers: deps.headersOf?.(context) ?? context.req.header(),
+    receivedAt: new Date(deps.now()).toISOString(),
+    from: deps.sourceOf(context),
+  }
+  const screened = screenWebhook(deps, at, head)
+  if (screened !== undefined) return screened
+  const bytes = await readBody(context.req.raw, deps.maxBodyBytes)
+  return bytes === undefined
+    ? errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
+    : { ...head, bytes }
+}
+
+function connectionNotFound(): TransportAnswer {
+  return errorAnswer(
+    notFound.status,
+    notFound.code,
+    'no such connection; use /hooks/{channel}/{connection} as configured',
+  )
+}
+
+// The request context of a channel that answers a request itself: how it delivers what the request says, and the trace of it.
+
+function createServeContext(deps: AppDeps, at: GatewayConnection, context: Context): ServeContext {
+  const entry = deps.gateway.enter(context.req.header('traceparent'))
+  const receivedAt = new Date(deps.now()).toISOString()
+  const from = deps.sourceOf(context)
+  return {
+    from,
+    receivedAt,
+    async take(messages) {
+      const acceptances = await deps.gateway.take(at, messages, entry)
+      deps.bodyTaken?.(context)
+      return acceptances
+    },
+    async receive(arrival) {
+      const answer = await deliverInbound(deps, at, arrival)
+      deps.bodyTaken?.(context)
+      if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
+      return answer
+    },
+    logRejection(reason) {
+      deps.gateway.logRejection(at, reason, entry)
+      const { trace } = entry
+      deps.rejections.add({ at: receivedAt, connection: at.key, isLocal: from !== 'remote', bytes: 0, reason, trace })
+      return trace
+    },
+    fail(error) {
+      deps.log.error('request_crashed', { trace: entry.trace, ...errorLogFields(error, 'internal') })
+      return entry.trace
+    },
+    keepOpen: (work) => deps.keepOpen?.(work),
+  }
+}
