@@ -151,7 +151,7 @@ const agentSchema = z
     source_package: z.string().nullable(),
     source_version: z.string().nullable(),
     source_ref: z.string().nullable(),
-    siblings: z.array(z.string()).nullable(),
+    agent_calls: z.array(z.string()).nullable(),
     address: z.string(),
     connections: z.array(
       z.object({
