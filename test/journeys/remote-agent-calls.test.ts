@@ -65,7 +65,7 @@ test.each([
     headersOf(4, 'root-1'),
     { hop: 4, max_hops: 4, is_final: true },
   ],
-])('tells the next one %s who asks, and how deep it is', async (_name, chain, headers, place) => {
+])('a remote agent is told %s who asks, and how deep the chain is', async (_name, chain, headers, place) => {
   expect(await nextOf(chain)).toEqual({ ok: true, headers, chain: place })
 })
 
@@ -78,7 +78,7 @@ test.each([
     '@first@first.example.org',
     'gw:agent_loop',
   ],
-])('asks nobody %s', async (_name, chain, address, code) => {
+])('a remote agent is not asked %s', async (_name, chain, address, code) => {
   expect(await nextOf(chain, address)).toEqual({ ok: false, code })
 })
 

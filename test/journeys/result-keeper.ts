@@ -167,14 +167,18 @@ function resultsInHand(adminUrl: string, hows: readonly How[]): void {
     },
   )
 
-  test('is logged with its turn when the time to stop is over', patience, async () => {
-    await start(awayAt('after:effect', 'cut', 60_000))
-    await warmUp()
-    await deliver('m1')
-    await expect.poll(() => effects.length, { timeout: 10_000 }).toBe(1)
-    await gateways[0]?.stop(500)
-    gateways = []
-    const [line] = logged.filter(({ event }) => event === 'result_given_up')
-    expect(line?.facts).toMatchObject({ reason: 'step', state: 'finished', turn: expect.any(String) })
-  })
+  test(
+    'a result that could not be stored is logged with its turn when the time to stop is over',
+    patience,
+    async () => {
+      await start(awayAt('after:effect', 'cut', 60_000))
+      await warmUp()
+      await deliver('m1')
+      await expect.poll(() => effects.length, { timeout: 10_000 }).toBe(1)
+      await gateways[0]?.stop(500)
+      gateways = []
+      const [line] = logged.filter(({ event }) => event === 'result_given_up')
+      expect(line?.facts).toMatchObject({ reason: 'step', state: 'finished', turn: expect.any(String) })
+    },
+  )
 }

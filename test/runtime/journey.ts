@@ -53,7 +53,7 @@ export function declareJourney(harness: JourneyHarness): void {
   const post = (update: unknown, secret?: string) => harness.fetch('/hooks/telegram/default', webhook(update, secret))
   const outcomes = async (response: Response) => ((await response.json()) as { outcomes: string[] }).outcomes
 
-  test('answers a signed update in its chat, once, however often it is delivered', async () => {
+  test('the gateway answers a signed update in its chat, once, however often it is delivered', async () => {
     const chat = newChat()
     const update = textUpdate(chat, 1, 'hello')
     expect(await outcomes(await post(update))).toEqual(['accepted'])
@@ -64,7 +64,7 @@ export function declareJourney(harness: JourneyHarness): void {
     expect(await harness.sentTo(chat)).toHaveLength(1)
   })
 
-  test('refuses an update with a wrong secret, and stores nothing of it', async () => {
+  test('the gateway refuses an update with a wrong secret, and stores nothing of it', async () => {
     const chat = newChat()
     const forged = await post(textUpdate(chat, 1, 'let me in'), 'not-the-secret-of-this-connection-0000')
     expect(forged.status).toBe(401)
@@ -72,7 +72,7 @@ export function declareJourney(harness: JourneyHarness): void {
     expect(await untilSent(harness, chat, 1)).toHaveLength(1)
   })
 
-  test('keeps the order of a conversation', async () => {
+  test('the gateway keeps the order of a conversation', async () => {
     const chat = newChat()
     for (const [index, word] of ['alpha', 'beta', 'gamma'].entries())
       expect((await post(textUpdate(chat, index + 1, word))).status).toBe(200)
@@ -110,7 +110,7 @@ export function declareJourney(harness: JourneyHarness): void {
     expect(texts).toEqual(['I will remind you in 1 s.', 'Reminder: tea'])
   })
 
-  test('answers an unknown connection, a body that is no JSON, and health, each in its own way', async () => {
+  test('the gateway answers an unknown connection, a body that is no JSON, and health, each in its own way', async () => {
     expect((await harness.fetch('/hooks/telegram/nobody', webhook({}))).status).toBe(404)
     const broken = await harness.fetch('/hooks/telegram/default', { ...webhook({}), body: '{"update_id": 1,' })
     expect([broken.status, await broken.json()]).toEqual([200, expect.objectContaining({ reason: 'invalid_json' })])

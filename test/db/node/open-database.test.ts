@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
-test('keeps what was stored from one start to the next', async () => {
+test('the embedded database keeps what was stored from one start to the next', async () => {
   const first = await open()
   await createInboxStore(first.database).accept([aDraft()])
   await first.close()
@@ -36,7 +36,7 @@ test('keeps what was stored from one start to the next', async () => {
   await second.close()
 })
 
-test('goes on at once with what a killed process held', async () => {
+test('the embedded database goes on at once with what a killed process held', async () => {
   const first = await open()
   await createInboxStore(first.database).accept([aDraft()])
   const killed = createTurnStore(first.database, { holder: 'killed', leaseMs: 600_000, tenant: 'default' })
@@ -50,7 +50,7 @@ test('goes on at once with what a killed process held', async () => {
 })
 
 test.each(['database/PG_VERSION', 'postgres.pgpass'])(
-  'refuses a folder of a release before 0.2.0, which holds %s, and leaves it as it is',
+  'a folder of a release before 0.2.0, which holds %s, is refused and left as it is',
   async (name) => {
     await mkdir(join(dataDir, 'database'))
     await writeFile(join(dataDir, name), '18')

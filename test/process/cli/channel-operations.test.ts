@@ -29,7 +29,7 @@ test('the start says by which names the agents are mentioned', () => {
   expect(gateway.output()).toContain('activitypub/default -> demo (public); mention @demo@agents.example\n')
 })
 
-test('are groups of their own with a fallback, and keep what asks no gateway', async () => {
+test('channel commands are groups of their own with a fallback, and keep what asks no gateway', async () => {
   expect(await home.parley(['activitypub', 'requests'])).toEqual({
     code: 0,
     stdout: 'There are no follow requests.\n',
@@ -41,7 +41,7 @@ test('are groups of their own with a fallback, and keep what asks no gateway', a
   expect((await home.parley(['activitypub', 'check', 'nobody'])).stderr).toContain('write it as @agent@host')
 }, 120_000)
 
-test('end with the code that says how it went', async () => {
+test('channel commands end with the code that says how it went', async () => {
   const accept = ['activitypub', 'requests', 'accept', 'https://social.example/users/alice']
   expect(await home.parley(accept)).toMatchObject({
     code: 3,

@@ -19,7 +19,7 @@ const mcpServers = [{ name: 'files', command: process.execPath, args: [${JSON.st
 export default defineConfig({ agents: [defineAgent({ slug: 'demo', model, mcpServers })] })
 `
 
-test('starts, uses its tool, and ends it with itself', async () => {
+test('the gateway starts an MCP server, uses its tool, and ends it with itself', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-mcp-'))
   const notes = join(dataDir, 'notes')
   await writeFile(join(dataDir, 'parley.config.mjs'), configText(notes))

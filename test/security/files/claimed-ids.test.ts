@@ -42,7 +42,7 @@ test.each(kinds)('the id of a stored file that came with a %s is not believed', 
   expect(JSON.stringify(await outcome)).not.toContain(theirs.id)
 })
 
-test('nor does it spare a URL from being claimed', async () => {
+test('an attachment id in a message does not spare its URL from being claimed', async () => {
   const url = 'https://parley.example/storage/v1/object/sign/agent-files/agent-inputs/x.txt?token=t'
   const { asked, outcome } = claim('own', { kind: 'file', bytes_ref: { kind: 'url', url }, attachment: theirs })
   expect(await outcome).toMatchObject({ kind: 'refused', code: 'SU_OWNER' })

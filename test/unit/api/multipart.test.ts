@@ -43,7 +43,7 @@ const wrapped = (content: string, boundary = 'b'): Uint8Array =>
     `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n${content}\r\n--${boundary}--\r\n`,
   )
 
-test('reads what the platform itself makes of a form, in order and byte for byte', async () => {
+test('the multipart reader reads what the platform itself makes of a form, in order and byte for byte', async () => {
   const form = new FormData()
   form.append('threadId', 't 1')
   form.append('file', new Blob(['\r\n--x\r\n\u0000ü'], { type: 'image/png' }), 'kätz"chen.png')
@@ -56,7 +56,7 @@ test('reads what the platform itself makes of a form, in order and byte for byte
   ])
 })
 
-test('gives the same parts for every way to cut the bytes, also inside boundaries that are nearly there', async () => {
+test('the multipart reader gives the same parts for every way to cut the bytes, also inside boundaries that are nearly there', async () => {
   // Made of what boundaries are made of: contents that begin like one and go on differently.
   const nearly = fc.array(fc.constantFrom('\r', '\n', '-', '\r\n', '\r\n--', '\r\n--b', '\r\n--bou', '--bound', 'x'), {
     maxLength: 30,
@@ -79,7 +79,7 @@ test('gives the same parts for every way to cut the bytes, also inside boundarie
   )
 })
 
-test('passes over a preamble, an epilogue, blanks after a boundary and what is left of an unread part', async () => {
+test('the multipart reader passes over a preamble, an epilogue, blanks after a boundary and what is left of an unread part', async () => {
   const bytes = encode(
     'for old readers\r\n--b \t\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--b\r\ncontent-disposition: form-data; name="c"\r\n\r\n\r\n--b--\r\nthe end',
   )
@@ -126,14 +126,14 @@ test.each([
     encode(`${'--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(33)}--b--`),
     'more than 32',
   ],
-])('refuses a body that %s', async (_what, bytes, says) => {
+])('the multipart reader refuses a body that %s', async (_what, bytes, says) => {
   await expect(partsOf(bytes, 'b', [11])).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringContaining(says),
   })
 })
 
-test('reads no further than it is asked to', async () => {
+test('the multipart reader reads no further than it is asked to', async () => {
   let pulled = 0
   const endless = new ReadableStream<Uint8Array>(
     {
@@ -160,11 +160,11 @@ test.each([
   [`multipart/form-data; boundary=${'a'.repeat(71)}`, undefined],
   ['multipart/form-data; boundary="a\r\nb"', undefined],
   [undefined, undefined],
-])('finds in %s the boundary %s', (type, boundary) => {
+])('the multipart reader finds in %s the boundary %s', (type, boundary) => {
   expect(formBoundary(type)).toBe(boundary)
 })
 
-test('reads names as browsers, curl and old ones write them', () => {
+test('the multipart reader reads names as browsers, curl and old ones write them', () => {
   const named = (text: string) => readParameters(text)?.parameters.get('filename')
   expect(named('form-data; filename="a\\"b.png"')).toBe('a"b.png')
   expect(named('form-data; filename="C:\\dir\\a.png"')).toBe('C:\\dir\\a.png')

@@ -24,7 +24,7 @@ function chunked(bytes: Uint8Array, cuts: readonly number[]): ReadableStream<Uin
   })
 }
 
-test('reads the same events wherever the stream is cut', async () => {
+test('the stream client reads the same events wherever the stream is cut', async () => {
   const text =
     ': hi\r\nid: 1\r\nevent: word\r\ndata: a\r\ndata: é\r\n\r\nid: 2\ndata:{"x":1}\n\n\rdata\r\rid: 3\ndata: lost'
   const expected = [
@@ -63,7 +63,7 @@ const frame = (id: number, type: string): string => `id: ${id}\ndata: ${JSON.str
 const opening = `data: ${JSON.stringify({ type: 'RUN_STARTED' })}\n\n`
 const begin = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' })
 
-test('goes on after a broken line, also between events of one id, tells nothing twice and ends with the run', async () => {
+test('the stream client goes on after a broken line, also between events of one id, tells nothing twice and ends with the run', async () => {
   await withGateway(
     (_request, response, count) => {
       begin(response)
@@ -85,7 +85,7 @@ test('goes on after a broken line, also between events of one id, tells nothing 
   )
 })
 
-test('gives up after so many breaks without a word, and at once on a refusal', async () => {
+test('the stream client gives up after so many breaks without a word, and at once on a refusal', async () => {
   await withGateway(
     (_request, response) => begin(response).end(),
     async (url, asked) => {
@@ -108,7 +108,7 @@ test('gives up after so many breaks without a word, and at once on a refusal', a
   )
 })
 
-test('stops when it is told to', async () => {
+test('the stream client stops when it is told to', async () => {
   await withGateway(
     (_request, response) => void begin(response).write(frame(1, 'TEXT')),
     async (url) => {

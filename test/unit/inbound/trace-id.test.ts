@@ -9,7 +9,7 @@ test.each([
   ['version 00', `00-${trace}-${parent}-01`],
   ['a later version', `01-${trace}-${parent}-01`],
   ['a later version with more fields', `cc-${trace}-${parent}-01-what-comes-next`],
-])('takes over %s', (_name, header) => {
+])('a trace id is taken over from %s', (_name, header) => {
   expect(parseTraceparent(header)).toBe(trace)
 })
 
@@ -25,6 +25,6 @@ test.each([
   ['something else', 'Bearer secret'],
   ['a line too many', `00-${trace}-${parent}-01\n`],
   ['a header without end', `01-${trace}-${parent}-01-${'x'.repeat(1_000)}`],
-])('does not take over %s', (_name, header) => {
+])('no trace id is taken over from %s', (_name, header) => {
   expect(parseTraceparent(header)).toBeUndefined()
 })

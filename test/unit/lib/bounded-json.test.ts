@@ -6,7 +6,7 @@ import { parseBoundedJson } from '../../../src/lib/index.ts'
 const bytes = (text: string) => new TextEncoder().encode(text)
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
 
-test('reads any object that is not too deep', () => {
+test('the JSON reader reads any object that is not too deep', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
       const text = JSON.stringify(value)
@@ -25,11 +25,11 @@ test.each<[string, Uint8Array, string]>([
   ['a list', bytes('[1]'), 'not_an_object'],
   ['null', bytes('null'), 'not_an_object'],
   ['a string', bytes('"x"'), 'not_an_object'],
-])('refuses %s', (_name, given, reason) => {
+])('the JSON reader refuses %s', (_name, given, reason) => {
   expect(parseBoundedJson(given)).toEqual({ ok: false, reason })
 })
 
-test('takes 64 levels, and does not count brackets inside strings', () => {
+test('the JSON reader takes 64 levels, and does not count brackets inside strings', () => {
   expect(parseBoundedJson(bytes(nested(64))).ok).toBe(true)
   expect(parseBoundedJson(bytes(JSON.stringify({ a: `\\"${'[{'.repeat(100)}` }))).ok).toBe(true)
 })

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { equalInConstantTime } from '../../../src/lib/index.ts'
 
-test('equals exactly when the strings are equal', () => {
+test('the comparison of secrets is true exactly when the strings are equal', () => {
   fc.assert(fc.property(fc.string(), fc.string(), (a, b) => equalInConstantTime(a, b) === (a === b)))
   fc.assert(fc.property(fc.string(), (a) => equalInConstantTime(a, a)))
 })
@@ -14,6 +14,6 @@ test.each([
   ['secret', 'secret\u0000'],
   ['secret', 'secre'],
   ['secret', 'Secret'],
-])('refuses %j for %j', (given, expected) => {
+])('the comparison of secrets refuses %j for %j', (given, expected) => {
   expect(equalInConstantTime(given, expected)).toBe(false)
 })

@@ -10,11 +10,11 @@ const reference: ContentAddressed = {
   digest: createHash('sha256').update(bytes).digest('hex'),
 }
 
-test('takes the bytes a digest names', async () => {
+test('the digest check takes the bytes a digest names', async () => {
   await expect(assertDigest(reference, bytes)).resolves.toBeUndefined()
 })
 
-test('takes a view into a larger buffer for what it shows', async () => {
+test('the digest check takes a view into a larger buffer for what it shows', async () => {
   const larger = new TextEncoder().encode('xxcontentxx')
   await expect(assertDigest(reference, larger.subarray(2, 9))).resolves.toBeUndefined()
 })

@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-test('is new at the first start and the same ever after, in a file for its owner alone', async () => {
+test('the admin token is new at the first start and the same ever after, in a file for its owner alone', async () => {
   const first = await read()
   expect(first.isNew).toBe(true)
   expect(await read()).toEqual({ token: first.token, isNew: false })

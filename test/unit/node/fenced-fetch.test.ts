@@ -26,7 +26,7 @@ afterEach(() => {
   server?.close()
 })
 
-test('sends what leaves in time, again and again', async () => {
+test('the fenced fetch sends what leaves in time, again and again', async () => {
   const { url, seen } = await countingServer()
   const fenced = createFencedFetch(
     (ageMs) => ageMs < 1000,
@@ -36,7 +36,7 @@ test('sends what leaves in time, again and again', async () => {
   expect(seen()).toBe(3)
 })
 
-test('never sends a request whose connection became ready too late', async () => {
+test('the fenced fetch never sends a request whose connection became ready too late', async () => {
   const { url, seen } = await countingServer()
   let now = 0
   const fenced = createFencedFetch(
@@ -50,7 +50,7 @@ test('never sends a request whose connection became ready too late', async () =>
   expect(seen()).toBe(0)
 })
 
-test('asks once more for a text, between its connection and its first byte', async () => {
+test('the fenced fetch asks once more for a text, between its connection and its first byte', async () => {
   const { url, seen } = await countingServer()
   let asked = 0
   const fenced = createFencedFetch(
@@ -63,7 +63,7 @@ test('asks once more for a text, between its connection and its first byte', asy
   expect({ asked, seen: seen() }).toEqual({ asked: 2, seen: 0 })
 })
 
-test('never sends a request whose body became ready too late', async () => {
+test('the fenced fetch never sends a request whose body became ready too late', async () => {
   const { url, seen } = await countingServer()
   let now = 0
   const fenced = createFencedFetch(
@@ -85,7 +85,7 @@ test('never sends a request whose body became ready too late', async () => {
   expect(seen()).toBe(0)
 })
 
-test('sends a body in pieces once its first piece has left in time', async () => {
+test('the fenced fetch sends a body in pieces once its first piece has left in time', async () => {
   const { url, seen } = await countingServer()
   let now = 0
   const fenced = createFencedFetch(

@@ -10,7 +10,7 @@ function logged(level: string, write: (log: ReturnType<typeof createNodeLog>) =>
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-test('writes level, time, event and facts as one JSON object per line', () => {
+test('the log writes level, time, event and facts as one JSON object per line', () => {
   const facts = { connection: 'c/default', trace: 'abc', turn: null, ms: 3 }
   expect(logged('info', (log) => log.info('turn_ended', facts))).toEqual([
     {
@@ -24,7 +24,7 @@ test('writes level, time, event and facts as one JSON object per line', () => {
   ])
 })
 
-test('leaves out what is below its level', () => {
+test('the log leaves out what is below its level', () => {
   const events = logged('warn', (log) => {
     log.info('a')
     log.warn('b')
@@ -53,13 +53,13 @@ test('drops fields it does not know and hides codes that are none', () => {
   })
 })
 
-test('keeps a fact on one short line', () => {
+test('the log keeps a fact on one short line', () => {
   const [line] = logged('info', (log) => log.info('x', { path: `a\n{"forged":true}${'y'.repeat(1_000)}` }))
   expect(String(line?.['path'])).toHaveLength(200)
   expect(line?.['path']).not.toContain('\n')
 })
 
-test('tells of an exception its code, its class and where it was thrown, not what it says', () => {
+test('the log tells of an exception its code, its class and where it was thrown, not what it says', () => {
   const facts = errorLogFields(new TypeError('token 7:AAE'), 'agent_failed')
   expect(facts).toEqual({
     code: 'agent_failed',
@@ -74,7 +74,7 @@ test.each([
   ['a message that looks like a stack', () => new Error('x\n    at secret (/secret.js:1:1)')],
   ['a stack somebody wrote', () => Object.assign(new Error('x'), { stack: 'y\n    at secret (/secret.js:1:1)' })],
   ['a name somebody wrote', () => Object.assign(new Error('x'), { name: 'the secret name' })],
-])('is not fooled by %s', (_name, make) => {
+])('the log is not fooled by %s', (_name, make) => {
   expect(JSON.stringify(errorLogFields(make(), 'agent_failed'))).not.toContain('secret')
 })
 

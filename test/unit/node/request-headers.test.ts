@@ -7,7 +7,7 @@ import { joinedHeaders } from '../../../src/node/incoming-request.ts'
 
 const names = ['X-Signature', 'x-signature', 'Content-Type', 'HOST', 'Cookie', 'Authorization', 'x-other']
 
-test('agrees with the Fetch standard about names, order of repeats and how they are joined', () => {
+test('the header reader agrees with the Fetch standard about names, order of repeats and how they are joined', () => {
   const header = fc.tuple(
     fc.constantFrom(...names),
     fc.stringMatching(/^[a-z0-9=;, ]{0,12}$/).map((text) => text.trim()),
@@ -27,7 +27,7 @@ test('a name of the language itself is only a name', () => {
   expect(Object.entries(headers)).toEqual([['constructor', 'y']])
 })
 
-test('reads a repeated header from the wire', async () => {
+test('the header reader reads a repeated header from the wire', async () => {
   const seen = new Promise<object>((resolve) => {
     const server = createServer((request, response) => {
       response.end(() => server.close())

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-test('is made once, also by two that ask at the same moment', async () => {
+test('the seal key is made once, also by two that ask at the same moment', async () => {
   const [one, two] = await Promise.all([readSealKeys([], folder), readSealKeys([], folder)])
   expect(one).toEqual(two)
   expect(one[0]).toHaveLength(32)
@@ -21,18 +21,18 @@ test('is made once, also by two that ask at the same moment', async () => {
   expect((await stat(join(folder, 'seal-key'))).mode & 0o777).toBe(0o600)
 })
 
-test('is the configured one, with the stored one still there to open', async () => {
+test('the seal key is the configured one, with the stored one still there to open', async () => {
   const stored = await readSealKeys([], folder)
   const given = secret('ab'.repeat(32))
   expect(await readSealKeys([given], folder)).toEqual([new Uint8Array(32).fill(0xab), ...stored])
 })
 
-test('is not made where a configured one will do', async () => {
+test('the seal key is not made where a configured one will do', async () => {
   await readSealKeys([secret('ab'.repeat(32))], folder)
   expect(await readdir(folder)).toEqual([])
 })
 
-test('is not replaced when the stored one cannot be read', async () => {
+test('the seal key is not replaced when the stored one cannot be read', async () => {
   await writeFile(join(folder, 'seal-key'), 'half a k')
   await expect(readSealKeys([], folder)).rejects.toMatchObject({ code: 'config_invalid' })
 })

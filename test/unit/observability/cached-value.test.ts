@@ -16,7 +16,7 @@ function counting(load: (count: number) => Promise<number>) {
   return { state, read }
 }
 
-test('is shared while it is fresh, and read again afterwards', async () => {
+test('a cached value is shared while it is fresh, and read again afterwards', async () => {
   const { state, read } = counting(async (count) => count)
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1])
   state.now = 999
@@ -35,7 +35,7 @@ test('shares a failure, and tries again afterwards', async () => {
   expect(await read()).toBe(2)
 })
 
-test('does not pile readings up behind one that is under way', async () => {
+test('a cached value does not pile readings up behind one that is under way', async () => {
   let finish: (value: number) => void = () => {}
   const { state, read } = counting((count) =>
     count === 1 ? new Promise((resolve) => (finish = resolve)) : Promise.resolve(count),

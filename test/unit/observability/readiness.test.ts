@@ -55,7 +55,7 @@ test.each([
     ['slots_full'],
   ],
   ['leases are no longer renewed', { loops: () => ({ ...well.loops(), leases: 60_000 }) }, ['leases_stalled']],
-] satisfies [string, Partial<ReadinessDeps>, string[]][])('is red when %s', async (_name, changes, codes) => {
+] satisfies [string, Partial<ReadinessDeps>, string[]][])('readiness is red when %s', async (_name, changes, codes) => {
   expect(await problems(changes)).toEqual(codes)
 })
 
@@ -70,7 +70,7 @@ test.each([
   ],
   ['only the numbers cannot be read', { readHealthSamples: () => Promise.reject(new Error('deadline')) }],
   ['this process has no loops', { loops: () => ({ turns: null, sends: null, timers: null, leases: null }) }],
-] satisfies [string, Partial<ReadinessDeps>][])('is green when %s', async (_name, changes) => {
+] satisfies [string, Partial<ReadinessDeps>][])('readiness is green when %s', async (_name, changes) => {
   expect(await problems(changes)).toEqual([])
 })
 
@@ -96,7 +96,7 @@ test('a connection that failed is a warning: the others are still answered', asy
   ])
 })
 
-test('tells a remedy with every problem', async () => {
+test('readiness tells a remedy with every problem', async () => {
   const { problems: found } = await readReadiness({
     ...well,
     isCommitAnswered: () => false,
@@ -108,7 +108,7 @@ test('tells a remedy with every problem', async () => {
   ])
 })
 
-test('names the statement and its SQLSTATE, once where probe and work met the same', async () => {
+test('readiness names the statement and its SQLSTATE, once where probe and work met the same', async () => {
   const remedy = '[storage] probe failed (53100); make room'
   const { problems: found } = await readReadiness({
     ...well,
@@ -124,7 +124,7 @@ test('names the statement and its SQLSTATE, once where probe and work met the sa
   ])
 })
 
-test('shows ages and open work of every connection, and the worst of all', async () => {
+test('readiness shows ages and open work of every connection, and the worst of all', async () => {
   const signs = [
     sign({ lastMs: 9_000 }),
     sign({ state: 'queued', current: 3, oldestMs: 4_000, lastMs: 2_000 }),

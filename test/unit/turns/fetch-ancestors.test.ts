@@ -33,7 +33,7 @@ function sceneOf(around: Around, more: { readonly inReplyTo?: string; readonly s
 
 const line = (id: string): Envelope => ({ metadata: { message_id: id } }) as unknown as Envelope
 
-test('is three posts at most, the nearest, and so much of each', async () => {
+test('the ancestors of a post are three at most, the nearest, and so much of each', async () => {
   const given = ['1', '2', '3', '4'].map((id) => words(id, id.repeat(5000)))
   const shown = await fetchAncestors(
     sceneOf(async () => given),
@@ -46,7 +46,7 @@ test('is three posts at most, the nearest, and so much of each', async () => {
   })
 })
 
-test('is asked for once, with what is there already', async () => {
+test('the ancestors of a post are asked for once, with what is there already', async () => {
   const asked: AncestorsRequest[] = []
   const scene = sceneOf(async (request) => {
     asked.push(request)
@@ -57,7 +57,7 @@ test('is asked for once, with what is there already', async () => {
   expect(asked).toMatchObject([{ agent: 'demo', message: { id: 'm', in_reply_to: 'above' }, known: new Set(['a']) }])
 })
 
-test('is nothing where the channel fails, and where the message answers nothing', async () => {
+test('the ancestors of a post are none where the channel fails, and where the message answers nothing', async () => {
   const failing = async () => Promise.reject(new Error('no'))
   expect(await fetchAncestors(sceneOf(failing), [])).toEqual([])
   expect(
@@ -68,7 +68,7 @@ test('is nothing where the channel fails, and where the message answers nothing'
   ).toEqual([])
 })
 
-test('ends with the turn, and is then not remembered as nothing', async () => {
+test('fetching ancestors ends with the turn, and is then not remembered as none', async () => {
   const scene = sceneOf(() => new Promise(() => {}), { signal: AbortSignal.timeout(20) })
   await expect(fetchAncestors(scene, [])).rejects.toThrow()
 })

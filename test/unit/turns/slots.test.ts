@@ -10,15 +10,15 @@ test.each([
   ['one agent on several connections', { agents: 1, connections: 3 }, { agent: 64, connection: 56, pair: 56 }],
   ['several agents on one connection', { agents: 2, connections: 1 }, { agent: 56, connection: 64, pair: 56 }],
   ['nobody else', { agents: 1, connections: 1 }, { agent: 64, connection: 64, pair: 64 }],
-])('leave a reserve where there are %s', (_name, count, shares) => {
+])('slots leave a reserve where there are %s', (_name, count, shares) => {
   expect(slotShares(policy, count)).toEqual(shares)
 })
 
-test('leave at least one slot to everybody, however large the reserve', () => {
+test('slots leave at least one to every agent and connection, however large the reserve', () => {
   expect(slotShares({ slots: 4, reservedSlots: 8 }, several)).toEqual({ agent: 1, connection: 1, pair: 1 })
 })
 
-test('are never promised beyond a share, and whose share is used up is named', () => {
+test('slots are never promised beyond a share, and whose share is used up is named', () => {
   const slots = createSlots(8, { agent: 6, connection: 6, pair: 4 }, () => 0)
   const nobody = { agents: [], connections: [], pairs: [] }
   expect(slots.room(8)).toEqual({ limit: 4, full: nobody })
@@ -38,7 +38,7 @@ test('are never promised beyond a share, and whose share is used up is named', (
   expect(slots.use()).toMatchObject({ slots: 8, used: 7 })
 })
 
-test('are full since the last of them was taken, and no longer once one was free', () => {
+test('slots are full since the last of them was taken, and no longer once one was free', () => {
   let now = 0
   const slots = createSlots(2, { agent: 2, connection: 2, pair: 2 }, () => now)
   const leave = slots.take({ agent: 'a', connection: 'x' })

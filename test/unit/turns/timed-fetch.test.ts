@@ -62,6 +62,6 @@ test('what the caller breaks off is the caller’s own error, and an answer with
   expect((await timed(`${url}none`)).body).toBeNull()
 })
 
-test('is switched off by a wait without end', () => {
+test('the timeout of a step’s fetch is switched off by a wait without end', () => {
   expect(createTimedFetch(fetch, Number.POSITIVE_INFINITY)).toBe(fetch)
 })

@@ -19,7 +19,7 @@ function pumpOf(work: number[], changes: Partial<WorkerLoop<number>> = {}): Work
   }
 }
 
-test('runs everything, never more at once than it has slots', async () => {
+test('the worker loop runs everything, never more at once than it has slots', async () => {
   let running = 0
   let most = 0
   const done: number[] = []
@@ -42,7 +42,7 @@ test('runs everything, never more at once than it has slots', async () => {
   })
 })
 
-test('goes on after work and claims that failed', async () => {
+test('the worker loop goes on after work and claims that failed', async () => {
   const errors: unknown[] = []
   let claims = 0
   const claim = async (): Promise<number[]> => {
@@ -72,7 +72,7 @@ test('remembers a ring that nobody was waiting for', async () => {
   await wakeup.wait(600_000)
 })
 
-test('ends only when what it started has ended', async () => {
+test('the worker loop ends only when what it started has ended', async () => {
   let isDone = false
   let isStopping = false
   const run = async (): Promise<void> => {

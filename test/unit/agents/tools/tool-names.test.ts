@@ -70,7 +70,7 @@ test.each([
   ['nothing is said', {}],
   ['another name is', { runtime_tools: ['client/other', 'color', 'client/confirmColo'] }],
   ['it is denied', { runtime_tools: 'all', deny: ['client/confirm*'] }],
-])('and keeps it out where %s', (_how, policy) => {
+])('policy keeps a caller’s tool out where %s', (_how, policy) => {
   expect(shown(policy, 'confirmColor')).toEqual([])
 })
 

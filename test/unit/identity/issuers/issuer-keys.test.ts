@@ -35,7 +35,7 @@ afterEach(async () => {
   await issuer.close()
 })
 
-test('are asked for once in ten minutes, however many ask', async () => {
+test('keys of an issuer are asked for once in ten minutes, however many ask', async () => {
   expect(await Promise.all([kind('key-1'), kind('key-1'), kind('key-1')])).toEqual(['found', 'found', 'found'])
   now += 9 * minute
   expect(await kind('key-1')).toBe('found')
@@ -110,7 +110,7 @@ test.each([
   ],
   ['a private key', { kind: 'answer', status: 200, body: '{"keys":[{"kty":"EC","kid":"key-1","d":"AA"}]}' }, 'no_keys'],
 ] as const)(
-  'are not there where the issuer answers with %s, and it is asked again half a minute later',
+  'keys of an issuer are not there where the issuer answers with %s, and it is asked again half a minute later',
   async (_name, fault, reason) => {
     issuer.failNext('keys', fault)
     expect([await kind('key-1'), await kind('key-1')]).toEqual(['unavailable', 'unavailable'])
@@ -121,7 +121,7 @@ test.each([
   },
 )
 
-test('are where the issuer’s metadata says', async () => {
+test('keys of an issuer are where the issuer’s metadata says', async () => {
   keys = open(memory(), '')
   expect(await kind('key-1')).toBe('found')
   expect([issuer.asked('metadata'), issuer.asked('keys')]).toEqual([1, 1])
@@ -135,14 +135,14 @@ test.each([
   ],
   // A document may name any place; what is not public is not asked.
   ['that point inside', (origin: string) => ({ issuer: origin, jwks_uri: 'http://169.254.169.254/keys' }), 'scheme'],
-])('are not believed by metadata %s', async (_name, metadata, reason) => {
+])('keys of an issuer are not believed by metadata %s', async (_name, metadata, reason) => {
   issuer.failNext('metadata', { kind: 'answer', status: 200, body: JSON.stringify(metadata(issuer.origin)) })
   keys = open(memory(), '')
   expect(await kind('key-1')).toBe('unavailable')
   expect(reasons).toEqual([reason])
 })
 
-test('are known to whoever shares the memory, as invocations of a Worker do', async () => {
+test('keys of an issuer are known to whoever shares the memory, as invocations of a Worker do', async () => {
   const shared = memory()
   keys = open(shared)
   await kind('key-1')

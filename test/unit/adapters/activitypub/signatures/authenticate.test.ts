@@ -28,11 +28,11 @@ const signerOf = (request: Request, nowMs = Date.now()) =>
   createReaderVerifier({ keys, now: () => nowMs, origin })(request)
 const sign = (at: string) => createSignGet({ keys: scene.keys, instance: owner, now: Date.now })(at)
 
-test('is whoever signed it', async () => {
+test('the reader of a document is who signed the request', async () => {
   expect(await signerOf(new Request(url, { headers: await sign(url) }))).toBe(asker)
 })
 
-test('is nobody without a signature, with one for another address, or with an old one', async () => {
+test('the reader of a document is unknown without a signature, with one for another address, or with an old one', async () => {
   const headers = await sign(url)
   expect(await signerOf(new Request(url))).toBeUndefined()
   expect(await signerOf(new Request(`${origin}/ap/demo/notes/n2`, { headers }))).toBeUndefined()
@@ -40,7 +40,7 @@ test('is nobody without a signature, with one for another address, or with an ol
   expect(await signerOf(new Request(url, { headers: { ...headers, signature: 'rubbish' } }))).toBeUndefined()
 })
 
-test('is signed over the whole address, the query included', async () => {
+test('a signed fetch covers the whole address, the query included', async () => {
   const { date = '', signature = '' } = await sign(url)
   const { rsa } = await scene.keys.of(owner)
   const text = `(request-target): get /ap/demo/notes/n1?a=1\nhost: agents.example.com\ndate: ${date}`
@@ -48,7 +48,7 @@ test('is signed over the whole address, the query included', async () => {
   expect(verify('sha256', Buffer.from(text), rsa.pem, bytes)).toBe(true)
 })
 
-test('is nobody where two signatures could be meant', async () => {
+test('the reader of a document is unknown where two signatures could be meant', async () => {
   const { rsa } = await scene.keys.of(owner)
   const signed = await signRequest(new Request(`${origin}/ap/demo`), rsa.privateKey, new URL(rsa.id), {
     spec: 'rfc9421',
@@ -62,7 +62,7 @@ test('is nobody where two signatures could be meant', async () => {
   expect(await signerOf(new Request(signed.url, { headers }))).toBeUndefined()
 })
 
-test('is nobody where the key is somebody else’s, or not there', async () => {
+test('the reader of a document is unknown where the key belongs to another actor, or is not there', async () => {
   const { signature = '', ...rest } = await sign(url)
   const gone = signature.replace('#main-key', '#other-key')
   expect(await signerOf(new Request(url, { headers: { ...rest, signature: gone } }))).toBeUndefined()
@@ -71,7 +71,7 @@ test('is nobody where the key is somebody else’s, or not there', async () => {
 })
 
 test.each(['rfc9421', 'draft-cavage-http-signatures-12'] as const)(
-  'is who signed with another library, by %s',
+  'the reader of a document is who signed with another library, by %s',
   async (spec) => {
     const plain = `${origin}/ap/demo/notes/n1`
     const { rsa } = await scene.keys.of(owner)

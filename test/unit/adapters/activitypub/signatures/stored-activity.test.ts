@@ -25,18 +25,18 @@ const kept = (more: object = {}) => ({
 const read = (more?: object, subject: string | null = alice, acceptsProofs = false) =>
   reverifyStored({ remote: scene.replica, acceptsProofs }, kept(more), { subject })
 
-test('is its author’s, who is known, by no key that anybody remembers', async () => {
+test('a stored activity belongs to its known author, without a key that is still remembered', async () => {
   expect(await read()).toMatchObject({ signer: { id: alice }, method: 'ap-http-signature', keyId: undefined })
   expect(scene.net.seen).toHaveLength(1)
 })
 
-test('is nobody’s once nobody knows them', async () => {
+test('a stored activity has no author once they are not known here any more', async () => {
   scene.pass(25 * 60 * 60 * 1000)
   expect(await read()).toBeUndefined()
   expect(scene.net.seen).toHaveLength(1)
 })
 
-test('is nobody’s where the row names somebody else, or nobody', async () => {
+test('a stored activity has no author where the row names another one, or none', async () => {
   const mallory = `${scene.social}/users/mallory`
   scene.net.put('social.example.com', '/users/mallory', { body: aPerson(mallory, (await remoteKeyPair()).pem) })
   await scene.remote.actor(mallory)
@@ -44,11 +44,11 @@ test('is nobody’s where the row names somebody else, or nobody', async () => {
   expect(await read({}, null)).toBeUndefined()
 })
 
-test('is nobody’s where it may have stood by a proof of its own', async () => {
+test('a stored activity has no author where it may have stood by a proof of its own', async () => {
   expect(await read({ proof: {} }, alice, true)).toBeUndefined()
   expect(await read({ proof: {} }, alice, false)).toMatchObject({ signer: { id: alice } })
 })
 
-test('is nothing where it is no activity', async () => {
+test('a stored activity is nothing where it is no activity', async () => {
   expect(await read({ type: [] })).toBeUndefined()
 })

@@ -80,7 +80,7 @@ test.each<[ListenResult, object]>([
     { kind: 'unreadable', reason: 'x' },
     { kind: 'refused', text: expect.stringMatching(/^5\.6\.0 /) },
   ],
-])('answers %j', async (answer, expected) => {
+])('an email event answers %j', async (answer, expected) => {
   expect((await hand('helper@agents.example', answer)).given).toEqual(expected)
 })
 

@@ -26,7 +26,7 @@ test('hands in the bytes as they came, with the envelope and whoever handed them
   client.close()
 })
 
-test('says 250 only after the door has resolved', async () => {
+test('the SMTP listener says 250 only after the mail was accepted', async () => {
   const commit = Promise.withResolvers<ListenResult>()
   await using scene = await smtpScene({ answer: () => commit.promise })
   const client = await scene.connect()
@@ -52,7 +52,7 @@ test.each<[string, () => Promise<ListenResult>, string]>([
     '550 5.7.1',
   ],
   ['what nobody can read', async () => ({ kind: 'unreadable', reason: 'normalize_failed' }), '550 5.6.0'],
-])('answers %s, and the connection lives on', async (_what, answer, code) => {
+])('the SMTP listener answers %s, and the connection lives on', async (_what, answer, code) => {
   await using scene = await smtpScene({ answer, limits: { answerMs: 1500 } })
   const client = await scene.connect()
   await client.all(...opening)
@@ -63,7 +63,7 @@ test.each<[string, () => Promise<ListenResult>, string]>([
   client.close()
 })
 
-test('takes no mail that was cut before its end', async () => {
+test('the SMTP listener takes no mail that was cut before its end', async () => {
   await using scene = await smtpScene()
   const client = await scene.connect()
   await client.all(...opening)
@@ -73,7 +73,7 @@ test('takes no mail that was cut before its end', async () => {
   expect(scene.mails).toEqual([])
 })
 
-test('takes the null sender for whoever is known, and bounces for their address', async () => {
+test('the SMTP listener takes the null sender for known recipients, and bounces for their address', async () => {
   await using scene = await smtpScene()
   const client = await scene.connect()
   const said = await client.all('HELO mx.example', 'MAIL FROM:<>', 'RCPT TO:<bounce+abc@agents.example>', 'DATA')
@@ -84,7 +84,7 @@ test('takes the null sender for whoever is known, and bounces for their address'
   client.close()
 })
 
-test('passes nothing on, and takes no address beyond ASCII', async () => {
+test('the SMTP listener passes nothing on, and takes no address beyond ASCII', async () => {
   await using scene = await smtpScene()
   const client = await scene.connect()
   await client.all('EHLO client.example', 'MAIL FROM:<ada@example.org>')
@@ -111,7 +111,7 @@ test('hangs up on whoever guesses addresses', async () => {
   expect(await client.reply()).toBe('')
 })
 
-test('holds no more bytes than there is room for, over all connections', async () => {
+test('the SMTP listener holds no more bytes than there is room for, over all connections', async () => {
   const commits: (() => void)[] = []
   const answer = () => new Promise<ListenResult>((resolve) => commits.push(() => resolve(stored)))
   await using scene = await smtpScene({ answer, limits: { heldBytes: 100_000 } })
@@ -132,7 +132,7 @@ test('holds no more bytes than there is room for, over all connections', async (
   for (const client of [first, second]) client.close()
 })
 
-test('lets a mail end when it stops, and takes no other', async () => {
+test('the SMTP listener lets a mail end when it stops, and takes no other', async () => {
   const commit = Promise.withResolvers<ListenResult>()
   const scene = await smtpScene({ answer: () => commit.promise })
   const [busy, idle] = [await scene.connect(), await scene.connect()]
@@ -168,7 +168,7 @@ test('hangs up on a mail that comes in very many pieces, since each costs more t
   client.close()
 })
 
-test('takes a mail with thousands of lines that begin with a dot', async () => {
+test('the SMTP listener takes a mail with thousands of lines that begin with a dot', async () => {
   await using scene = await smtpScene()
   const client = await scene.connect()
   await client.all(...opening)

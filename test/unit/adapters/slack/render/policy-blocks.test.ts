@@ -13,7 +13,7 @@ const policy = {
   terms: { secret: 'all of them' },
 }
 
-test('shows what is asked beside a button that leads there and knows the state alone', () => {
+test('a policy block shows what is asked beside a button that leads there and knows the state alone', () => {
   expect(policyBlocks(policy)).toEqual([
     {
       type: 'section',
@@ -39,13 +39,13 @@ test.each([
   ['a name in the address', 'https://agent.example@evil.example/'],
   ['another site', 'https://evil.example/pay'],
   ['no address', undefined],
-])('leaves the button out for %s', (_, url) => {
+])('a policy block leaves the button out for %s', (_, url) => {
   const blocks = policyBlocks({ ...policy, url }, { origin: 'https://agent.example' })
   expect(blocks).toHaveLength(1)
   expect(blocks[0]).not.toHaveProperty('accessory')
 })
 
-test('keeps to the limits of its fields', () => {
+test('a policy block keeps to the limits of its fields', () => {
   const blocks = policyBlocks({
     ...policy,
     message: 'word '.repeat(1500),
