@@ -50,30 +50,32 @@ export {
 } from './channels.ts'
 export { type AttachmentSettings, s3, supabase } from './config/attachments.ts'
 export { defineConfig, type ParleyConfig } from './config.ts'
-// What an agent reads and writes.
-// For adapters: the contract.
-export type {
-  Adapter,
-  AdapterDefinition,
-  CallerContext,
-  ChannelDefinition,
-  ConnectionConfig,
-  ConsentGrant,
-  GatewayEvent,
-  HistoricalMessage,
-  IdentityEvidence,
-  NormalizedMessage,
-  NormalizedResponse,
-  Part,
-} from './contract/index.ts'
+// What an agent reads and writes, and the contract of adapters (CONTRIBUTING.md, "Add a channel").
+export type * from './contract/index.ts'
 export {
+  cleanFileName,
+  cleanName,
+  cleanText,
+  connectionConfig,
+  createSay,
   defineAdapter,
+  formatAddress,
   GatewayError,
+  isGatewayError,
+  limitsSchema,
   mintEvidence,
+  parseAddress,
+  parseSettings,
+  requirePort,
+  say,
+  secret,
+  secretSchema,
   textOf,
   textPart,
+  UnparsableEventError,
   unverifiedSender,
   verifiedSender,
+  writeCommand,
 } from './contract/index.ts'
 export type { GrantRole } from './db/grants.ts'
 export {
@@ -120,3 +122,27 @@ export { createEvidenceResolver, type PrincipalResolver } from './identity/resol
 export { type AgentRoute, routeAgent } from './identity/route-agent.ts'
 export { type AttestationVerifier, admitForwarded, readTrustedIssuers, type TrustedIssuers } from './identity/trust.ts'
 export { agentJrd, type Jrd, readJrd } from './identity/webfinger.ts'
+// For adapters: signatures and reading what came in.
+export {
+  type BoundedJson,
+  type ClockSkewResult,
+  type ClockTolerance,
+  checkClockSkew,
+  decodeBase64,
+  encodeBase64,
+  equalInConstantTime,
+  fromHex,
+  importEd25519Key,
+  importPublicKey,
+  isPlainObject,
+  LruMap,
+  type PublicKey,
+  parseBoundedJson,
+  type SignatureAlgorithm,
+  sha256Hex,
+  toHex,
+  verifyHmacSha256,
+  verifyWithKey,
+} from './lib/index.ts'
+// For adapters: a reply as one tree of Markdown, and the tree in pieces that a platform takes.
+export * from './markdown/index.ts'

@@ -11,6 +11,12 @@ export function toHex(bytes: Uint8Array): string {
   return hex
 }
 
+/** Undefined where the text is no hex. */
+export function fromHex(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/i.test(text)) return undefined
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+}
+
 /** So many random bytes, in hex. */
 export function randomHex(byteCount: number): string {
   return toHex(crypto.getRandomValues(new Uint8Array(byteCount)))

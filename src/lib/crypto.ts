@@ -1,8 +1,8 @@
-// HMAC-SHA256, SHA-256, constant-time comparison and clock skew of signed requests.
+// Signatures (HMAC-SHA256, Ed25519, RSA, ECDSA), SHA-256, constant-time comparison and clock skew of signed requests.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type BytesRef, GatewayError, type Hmac } from '../contract/index.ts'
-import { toHex } from './bytes.ts'
+import { fromHex, toHex } from './bytes.ts'
 import { LruMap } from './cache.ts'
 import { stableStringify } from './json.ts'
 
@@ -12,6 +12,14 @@ const hexPattern = /^[0-9a-f]{64}$/
 // Secrets come from the configuration, so a handful; the bound only guards against a caller that invents them.
 const maxCachedKeys = 64
 
+/**
+ * Checks the HMAC-SHA256 that a header carries over the raw body, in constant time.
+ *
+ * @example
+ * ```ts
+ * const isGenuine = await verifyHmacSha256(deps.hmac, request.bytes, request.headers['x-signature'], secret.reveal())
+ * ```
+ */
 export async function verifyHmacSha256(
   hmac: Hmac,
   rawBody: Uint8Array,
@@ -55,6 +63,84 @@ function claimedHex(header: string, prefix: string, allowRawHex: boolean): strin
   if (!hasPrefix && !allowRawHex) return undefined
   const hex = (hasPrefix ? header.slice(prefix.length) : header).toLowerCase()
   return hexPattern.test(hex) ? hex : undefined
+}
+
+// Signatures by a key pair: whoever has the public key can check them, and only its owner can make them.
+
+/** Named as in HTTP message signatures (RFC 9421 §6.2). */
+export type SignatureAlgorithm = 'rsa-v1_5-sha256' | 'rsa-pss-sha512' | 'ecdsa-p256-sha256' | 'ed25519'
+
+type SignatureScheme = {
+  readonly imported: Parameters<SubtleCrypto['importKey']>[2]
+  readonly verified: Parameters<SubtleCrypto['verify']>[0]
+}
+
+const signatureSchemes: Readonly<Record<SignatureAlgorithm, SignatureScheme>> = {
+  'rsa-v1_5-sha256': { imported: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, verified: 'RSASSA-PKCS1-v1_5' },
+  'rsa-pss-sha512': {
+    imported: { name: 'RSA-PSS', hash: 'SHA-512' },
+    verified: { name: 'RSA-PSS', saltLength: 64 },
+  },
+  'ecdsa-p256-sha256': {
+    imported: { name: 'ECDSA', namedCurve: 'P-256' },
+    verified: { name: 'ECDSA', hash: 'SHA-256' },
+  },
+  ed25519: { imported: 'Ed25519', verified: 'Ed25519' },
+}
+
+/** A shorter one can be broken; a longer one only costs time. */
+const rsaBits = { min: 2048, max: 8192 }
+const maxSpkiBytes = 1536
+/** What stands before the 32 bytes of the key in its SubjectPublicKeyInfo (RFC 8410). */
+const ed25519Prefix = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
+
+/** A public key that signatures are checked with. */
+export type PublicKey = { readonly algorithm: SignatureAlgorithm; readonly key: CryptoKey }
+
+/**
+ * Imports a public key (DER of its SubjectPublicKeyInfo). Importing costs as much as checking a signature: keep what it answers.
+ * Undefined for what is no such key, and for RSA keys that are too short.
+ */
+export async function importPublicKey(algorithm: SignatureAlgorithm, spki: Uint8Array): Promise<PublicKey | undefined> {
+  if (spki.length > maxSpkiBytes) return undefined
+  try {
+    const { imported } = signatureSchemes[algorithm]
+    const key = await crypto.subtle.importKey('spki', unsharedBytes(spki), imported, false, ['verify'])
+    // Only RSA keys have a length of modulus.
+    const { modulusLength } = key.algorithm as { readonly modulusLength?: number }
+    const isFit = modulusLength === undefined || (modulusLength >= rsaBits.min && modulusLength <= rsaBits.max)
+    return isFit ? { algorithm, key } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Imports an Ed25519 key from its 32 bytes in hexadecimal, as platforms show it. Undefined for anything else.
+ *
+ * @example
+ * ```ts
+ * const key = await importEd25519Key(settings.publicKey)
+ * const isGenuine = key !== undefined && (await verifyWithKey(key, signature, signedBytes))
+ * ```
+ */
+export async function importEd25519Key(hex: string): Promise<PublicKey | undefined> {
+  const bytes = fromHex(hex)
+  return bytes?.length === 32 ? importPublicKey('ed25519', Uint8Array.from([...ed25519Prefix, ...bytes])) : undefined
+}
+
+/** Whether the owner of the key signed these very bytes. Never throws: what is no signature is a wrong one. */
+export async function verifyWithKey(
+  { algorithm, key }: PublicKey,
+  signature: Uint8Array,
+  signed: Uint8Array,
+): Promise<boolean> {
+  try {
+    const { verified } = signatureSchemes[algorithm]
+    return await crypto.subtle.verify(verified, key, unsharedBytes(signature), unsharedBytes(signed))
+  } catch {
+    return false
+  }
 }
 
 // Secrets are compared without telling by the time taken how much of a guess was right.

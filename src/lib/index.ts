@@ -1,16 +1,26 @@
 // The public entry of lib: helpers that adapters may use, each the only one of its kind.
 
-export { decodeBase64, decodeLatin1, encodeBase64, randomHex, toHex, truncateToBytes } from './bytes.ts'
+export { decodeBase64, decodeLatin1, encodeBase64, fromHex, randomHex, toHex, truncateToBytes } from './bytes.ts'
 export { LruMap } from './cache.ts'
-export type { ClockSkewResult, ClockTolerance, ContentAddressed, HmacHeaderOptions } from './crypto.ts'
+export type {
+  ClockSkewResult,
+  ClockTolerance,
+  ContentAddressed,
+  HmacHeaderOptions,
+  PublicKey,
+  SignatureAlgorithm,
+} from './crypto.ts'
 export {
   assertDigest,
   checkClockSkew,
   equalInConstantTime,
+  importEd25519Key,
+  importPublicKey,
   sha256Bytes,
   sha256Hex,
   sha256OfJson,
   verifyHmacSha256,
+  verifyWithKey,
   webHmac,
 } from './crypto.ts'
 export { errorCode } from './errors.ts'
