@@ -170,6 +170,15 @@ export type { LogLevel }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/**
+ * The configuration of `parley.config.ts`. What is left out comes from the environment; problems are told at the start, all of them.
+ *
+ * @example
+ * export default defineConfig({
+ *   agents: [helper],
+ *   connections: [{ channel: 'slack', id: 'default', access: { mode: 'pairing' }, settings: { … } }],
+ * })
+ */
 export function defineConfig(config: ParleyConfig): ParleyConfig {
   return config
 }

@@ -50,6 +50,15 @@ export type Agent = Readonly<FunctionAgentDefinition> & {
 
 const functionKeys = ['run', 'onSignal']
 
+/**
+ * An agent: a function, a model with tools, or an agent elsewhere. Wrong settings are told at once, all of them.
+ *
+ * @example
+ * defineAgent({ slug: 'echo', run: (message) => `You said: ${textOf(message.parts)}` })
+ *
+ * @example
+ * defineAgent({ slug: 'helper', model: openAiCompatible({ … }), instructions: 'You help with orders.', tools: [findOrder] })
+ */
 export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefinition | RemoteAgentDefinition): Agent {
   if ('run' in definition && 'model' in definition)
     throw invalidAgent(definition.slug, ['give it either run (a function) or model, not both'])

@@ -29,6 +29,12 @@ export type SlidingWindowOptions = {
 
 const maxPinned = 4
 
+/**
+ * What of a long conversation a model sees: its beginning, its latest turns, and what is pinned.
+ *
+ * @example
+ * defineAgent({ slug: 'helper', model, history: createSlidingWindowPolicy({ keepHead: 2, maxTurns: 30 }) })
+ */
 export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): HistoryPolicy {
   const keepHead = Math.max(0, options.keepHead ?? 2)
   const maxTurns = Math.max(1, options.maxTurns ?? 20)

@@ -22,7 +22,13 @@ const timestampHeader = 'x-parley-timestamp'
 
 const hmac = webHmac()
 
-/** `run` for defineAgent. The request is one idempotent step: the same key on every try tells the other side. */
+/**
+ * `run` for defineAgent: the message is posted, signed, and the answer is a response or its stream (docs/spec/response.md). The request is
+ * one idempotent step: the same key on every try tells the other side.
+ *
+ * @example
+ * defineAgent({ slug: 'orders', run: httpAgent('https://agent.example/messages', { secret: secret(sharedKey) }) })
+ */
 export function httpAgent(url: string, options: HttpAgentOptions) {
   const { timeoutMs = 60_000, maxBytes = 4 * 1024 * 1024 } = options
   return async (message: NormalizedMessage, context: AgentContext): Promise<AgentReply> => {

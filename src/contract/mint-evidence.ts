@@ -37,7 +37,20 @@ export function isPlainSubject(subject: string): boolean {
   return subject.length <= maxSubjectLength && namespaced.test(subject) && hasOnlyVisibleCharacters(subject)
 }
 
-/** Evidence made here. A subject that is not a plain id makes the event unreadable: no sender is guessed. */
+/**
+ * Evidence made here, for an adapter whose transport proved who sent an event. A subject that is not a plain id makes the event
+ * unreadable: no sender is guessed.
+ *
+ * @example
+ * mintEvidence({
+ *   subject: 'pigeon:42',
+ *   method: 'urn:example:pigeon:signature:v1',
+ *   assurance: 'platform',
+ *   issuer: connection.domain,
+ *   recipient: 'demo@pigeon.example',
+ *   issuedAt: arrival.receivedAt,
+ * })
+ */
 export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
   const { subject, issuer, method, assurance, recipient, issuedAt, notBefore, expiresAt, onBehalfOf, claims } = proven
   if (!isPlainSubject(subject)) throw new UnparsableEventError('invalid_subject')

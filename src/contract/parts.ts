@@ -144,6 +144,11 @@ export function textOf(parts: readonly Part[]): string {
   return texts.join('\n')
 }
 
+/**
+ * A part of text.
+ *
+ * @example textPart('**done**', 'text/markdown')
+ */
 export function textPart(content: string, mime: 'text/plain' | 'text/markdown' = 'text/plain'): KnownPart {
   return { kind: 'text', mime, content }
 }

@@ -66,7 +66,11 @@ export type PolicySender = {
 /** How a sender is shown. None of it grants access. */
 export type SenderPresentation = Pick<UnverifiedSender, 'display_name' | 'profile'>
 
-/** The only way an adapter says `verified`: the evidence comes first, what is shown comes second. */
+/**
+ * The only way an adapter says `verified`: the evidence comes first, what is shown comes second.
+ *
+ * @example verifiedSender([evidence], { address: '42@pigeon.example', auth_method: 'pigeon-signature', display_name: 'Ada' })
+ */
 export function verifiedSender(
   evidence: readonly [IdentityEvidence, ...IdentityEvidence[]],
   shown: SenderPresentation & Pick<UnverifiedSender, 'address' | 'auth_method' | 'key_id' | 'dropped_evidence'>,

@@ -163,7 +163,11 @@ function isAssuranceClass(text: string): text is AssuranceClass {
   return rankAssurance(text) > 0
 }
 
-/** False for an unknown minimum: a misspelt demand must not become no demand. */
+/**
+ * Whether an assurance is as strong as the minimum. False for an unknown minimum: a misspelt demand must not become no demand.
+ *
+ * @example atLeast('oauth', 'platform') // true
+ */
 export function atLeast(assurance: string, minimum: string): boolean {
   return isAssuranceClass(minimum) && rankAssurance(assurance) >= rankAssurance(minimum)
 }
@@ -180,7 +184,12 @@ export type IdentityQuestion = {
   readonly issuer?: string
 }
 
-/** The evidence that answers the question, or undefined. Reads no name, address, profile or channel. */
+/**
+ * The evidence that answers the question, or undefined. Reads no name, address, profile or channel.
+ *
+ * @example
+ * if (hasIdentity(message, { subjectPrefix: 'slack:T0123/', assurance: 'platform' }) === undefined) return 'Only for our team.'
+ */
 export function hasIdentity(
   message: { readonly sender: PolicySender },
   question: IdentityQuestion,

@@ -29,7 +29,12 @@ export function findModelProbe(model: unknown): ModelProbe | undefined {
 
 type LoadedModel = Extract<SdkModel, { readonly specificationVersion: 'v4' }>
 
-/** `keyName`: where the operator sets the key, for what is said about it. */
+/**
+ * A model behind any server that speaks the chat completions API. `keyName`: where the operator sets the key, for what is said about it.
+ *
+ * @example
+ * openAiCompatible({ baseUrl: 'https://api.example.org/v1', model: 'gpt-x', apiKey: secret(key) })
+ */
 export function openAiCompatible(options: OpenAiCompatibleOptions, keyName = 'apiKey of the model'): LanguageModel {
   const { baseUrl, model, apiKey, structuredOutputs = false, fetch } = options
   let loading: Promise<LoadedModel> | undefined

@@ -54,6 +54,19 @@ export type Tool = {
   readonly isSteps?: boolean
 }
 
+/**
+ * A tool for a model. Arguments are checked by `parameters` before `execute` runs. With `idempotent` it is called again under the same
+ * `context.key` when nothing is known of a call's end; with `approval` a person is asked first.
+ *
+ * @example
+ * const charge = defineTool({
+ *   name: 'bill/charge',
+ *   description: 'Charges an amount.',
+ *   parameters: z.object({ euros: z.number() }),
+ *   approval: { summary: ({ euros }) => `charge ${euros} EUR` },
+ *   execute: async ({ euros }, { fetch, key }) => { … },
+ * })
+ */
 export function defineTool<const Parameters extends ToolParameters>(definition: ToolDefinition<Parameters>): Tool {
   const { execute, parameters, timeoutMs, approval, ...rest } = definition
   const schema = isZodSchema(parameters) ? parameters : undefined
