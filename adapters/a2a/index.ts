@@ -120,7 +120,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     deliver: (call, attempt) =>
       'push' in call ? deliverPush(pushing, call, attempt) : appendReply(runLog, call, attempt),
     serve,
-    discovery: createA2aWebFinger(settings.path === defaultPath ? publicUrl : undefined, agents),
+    webfinger: createA2aWebFinger(settings.path === defaultPath ? publicUrl : undefined, agents),
     probe: createA2aProbe(settings, deps.fetch, { url: urls[0], isLocalOnly }),
     isLocalOnly,
   })
@@ -169,6 +169,5 @@ function a2aCapabilities(callTimeoutMs: number): Capabilities {
     mentionRelay: { kind: 'none' },
     notifiesByName: false,
     appends: true,
-    verbs: ['serve', 'discovery', 'probe'],
   }
 }

@@ -100,10 +100,10 @@ export function sendToMessage(facts: SendFacts, connection: Connection): Inbound
     ...(forwarded === undefined ? {} : { forwarded, ...(relay === undefined ? {} : { relay }) }),
     // The caller picks the name of the context: it leads back to what is the caller's own and to nothing else.
     thread: isContextOwn
-      ? { candidates: [contextId], vouched: false, fresh: contextId }
-      : { candidates: [], vouched: false, fresh: `${contextId}#${facts.semanticId}` },
+      ? { candidates: [contextId], platformVerified: false, newThreadKey: contextId }
+      : { candidates: [], platformVerified: false, newThreadKey: `${contextId}#${facts.semanticId}` },
     replyTo: { contextId },
-    obligation: 'task',
+    mustReplyIndividually: 'task',
     task: toTaskClaim(facts, known),
   }
 }
@@ -195,7 +195,7 @@ function callerSender({ kind, bearer, subject }: A2aCaller, scene: CallerContext
   const bound = { issuer: connection.domain, recipient, issuedAt, subject }
   const address = formatAddress({ local: callerName(kind, bearer), domain: `a2a.${connection.domain}` })
   if (bearer !== undefined) {
-    const auth_method = bearer.vouched === undefined ? 'bearer-token' : `a2a-${bearer.vouched.kind}`
+    const auth_method = bearer.issuerClaims === undefined ? 'bearer-token' : `a2a-${bearer.issuerClaims.kind}`
     const facts = bearerEvidenceFacts(bearer, { domain: connection.domain, receivedAt: issuedAt })
     const evidence = mintEvidence({ ...facts, recipient, method: `urn:gw:auth:${auth_method}:v0.1` })
     return verifiedSender([evidence], { address, auth_method, key_id: bearer.tokenId })

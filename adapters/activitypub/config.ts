@@ -147,7 +147,7 @@ const maxTextLength = 48 * 1024
 
 export function activityPubCapabilities(
   callTimeoutMs: number,
-  { readParents: readsParents, answerLimits }: Pick<ActivityPubSettings, 'readParents' | 'answerLimits'>,
+  { answerLimits }: Pick<ActivityPubSettings, 'answerLimits'>,
 ): Capabilities {
   return {
     maxTextLength,
@@ -179,9 +179,5 @@ export function activityPubCapabilities(
     coversNames: true,
     isInteractive: true,
     isOpenToAnyone: true,
-    verbs: [
-      ...(['expand', 'discovery', 'serve', 'operations', 'readNamed', 'probe'] as const),
-      ...(readsParents ? (['around'] as const) : []),
-    ],
   }
 }

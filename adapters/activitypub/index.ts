@@ -83,7 +83,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const { acceptProofs: acceptsProofs, insecureLoopback: origins = [] } = settings
   const origin = publicOrigin(settings, deps.publicUrl)
   const guardedFetch = fetchFor(deps, origins)
-  const notes = requirePort('activitypub', deps.notes, 'notes; pass deps.notes')
+  const ttlStore = requirePort('activitypub', deps.ttlStore, 'a TTL store; pass deps.ttlStore')
   const records = requirePort('activitypub', deps.records, 'records; pass deps.records')
   const agents = requirePort('activitypub', deps.agents, 'the agents; pass deps.agents')
   const newId = requirePort('activitypub', deps.newId, 'a source of ids; pass deps.newId')
@@ -95,13 +95,13 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const ownKeys = requirePort('activitypub', deps.ownKeys, 'its keys; pass deps.ownKeys')
   const keys = createActorKeys({ ownKeys, records, now })
   const signGet = createSignGet({ keys, instance: instanceOwner(places), now })
-  const remote = createRemoteLookup({ guardedFetch, notes, now, origins, signGet, userAgent })
+  const remote = createRemoteLookup({ guardedFetch, ttlStore, now, origins, signGet, userAgent })
   const manners = moderationRules(settings)
   const home = (): LocalAgents => ({ places, agents: slugs(), manners })
   const blocks = createBlocks({ records, now, listed: settings.block })
   const mayWrite = createWritePermission(manners, blocks)
   const knowing = { remote, records, home, mayWrite, now }
-  const isKnown = deps.people?.isAdmitted ?? (async () => false)
+  const isKnown = deps.knownPeople?.isAdmitted ?? (async () => false)
   const pace = {
     strangers: createRateLimiter(now, settings.hostLimit),
     known: createRateLimiter(now, settings.hostLimit),
@@ -112,9 +112,9 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     now,
     origin,
     acceptsProofs,
-    knows: deps.people?.knows,
+    knows: deps.knownPeople?.knows,
     maxBytes: settings.maxBodyBytes,
-    screen: createScreen(mayWrite, pace, deps.people?.knows),
+    screen: createScreen(mayWrite, pace, deps.knownPeople?.knows),
   })
   const documents = {
     settings: documentSettings(settings),
@@ -134,7 +134,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const readAgentKeys = (agent: string) => keys.of(agentOwner(places, agent))
   const sending = {
     guardedFetch,
-    notes,
+    ttlStore,
     records,
     now,
     ownKeysOf: readAgentKeys,
@@ -152,15 +152,15 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     payloadOf: (arrival, kept) => storedPayload({ ...knowing, acceptsProofs }, arrival, kept),
     normalize: (payload, arrival, connection) => normalizeActivity(home(), payload, arrival, connection),
     render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
-    deliver: deliverUnlessBlocked({ places: deps.places, blocks }, deliverActivityPub(sending)),
+    deliver: deliverUnlessBlocked({ closedRooms: deps.closedRooms, blocks }, deliverActivityPub(sending)),
     limitedBy: recipientHost,
     expand: expandResolved(remote, createRecipientExpander({ origin, records, newId, now })),
-    discovery: createActivityPubWebFinger(documents),
+    webfinger: createActivityPubWebFinger(documents),
     serve: createDocumentServer(documents),
-    operations: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
-    readNamed: (asked) => fetchNamedPost(knowing, asked),
+    admin: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
+    fetchReferenced: (asked) => fetchNamedPost(knowing, asked),
     probe: createActivityPubProbe({ fetch: deps.fetch, places, agents: slugs }),
-    ...(settings.readParents ? { around: (asked, signal) => fetchPostAncestors(knowing, asked, signal) } : {}),
+    fetchAncestors: settings.readParents ? (asked, signal) => fetchPostAncestors(knowing, asked, signal) : undefined,
   })
 }
 

@@ -33,7 +33,7 @@ const maxHops = 8
 /** The oldest first. The chain ends where a post is not public, not there, or the chain goes round. */
 export async function fetchPostAncestors(
   deps: AncestorDeps,
-  { message, agent, known }: AncestorsRequest,
+  { message, agent, knownIds }: AncestorsRequest,
   signal: AbortSignal,
 ): Promise<readonly AncestorMessage[]> {
   const visibility = message.channel?.visibility
@@ -48,7 +48,7 @@ export async function fetchPostAncestors(
     if (isOwnIri(deps.home(), id)) {
       const own = await readOwnPost(deps, id)
       const words =
-        own === undefined || isReplyToSender(own, message) || known.has(id)
+        own === undefined || isReplyToSender(own, message) || knownIds.has(id)
           ? undefined
           : ownPostText(deps, agent, id, own)
       if (words !== undefined) found.unshift(words)
@@ -58,7 +58,7 @@ export async function fetchPostAncestors(
     asked += 1
     const post = await fetchPublicPost(deps, id)
     if (post === undefined) break
-    const words = known.has(id) ? undefined : await ancestorText(deps, agent, id, post)
+    const words = knownIds.has(id) ? undefined : await ancestorText(deps, agent, id, post)
     if (words !== undefined) found.unshift(words)
     next = safeIri(post.inReplyTo)
   }
@@ -71,7 +71,7 @@ export async function fetchPostAncestors(
  */
 export async function fetchNamedPost(
   { remote, home }: Pick<AncestorDeps, 'remote' | 'home'>,
-  { message, agent }: Omit<AncestorsRequest, 'known'>,
+  { message, agent }: Omit<AncestorsRequest, 'knownIds'>,
 ): Promise<ReferencedMessage> {
   const { named_at: id = '', sender_id: sender, visibility } = message.channel ?? {}
   const outcome = await remote.post(id)

@@ -55,7 +55,6 @@ function createAgui(runLog: RunLog, deps: VerifyDeps, address: OwnAddress): Adap
       notifiesByName: false,
       takesFileUrls: 'own',
       appends: true,
-      verbs: ['acknowledge', 'follow', 'probe'],
     },
     // Clients of a later revision of the run API use the other path.
     endpoints: [

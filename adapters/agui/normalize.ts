@@ -124,9 +124,9 @@ function runMessage({ payload, request, raw, arrival, connection, chain }: RunCo
     deliveryId: runId,
     subject: aguiSubject(payload),
     // The caller picks the id of the thread: it leads back to the caller's own thread and to nothing else.
-    thread: { candidates: [threadId], vouched: false, fresh: threadId },
+    thread: { candidates: [threadId], platformVerified: false, newThreadKey: threadId },
     replyTo: { threadId, runId },
-    obligation: 'run',
+    mustReplyIndividually: 'run',
     isExclusive: true,
     task: taskClaim(request, continuedTask(payload, said)),
   }
@@ -270,7 +270,7 @@ function aguiSender(payload: AguiPayload, arrival: RawRequest, connection: Conne
     const evidence = mintEvidence({ ...bound, method: 'urn:gw:auth:agui-session:v0.1', assurance: 'platform' })
     return verifiedSender([evidence], { address, auth_method: 'agui-session' })
   }
-  const auth_method = `bearer-${bearer.vouched?.kind ?? 'token'}`
+  const auth_method = `bearer-${bearer.issuerClaims?.kind ?? 'token'}`
   const method = `urn:gw:auth:${auth_method}:v0.1`
   const facts = bearerEvidenceFacts(bearer, { domain, receivedAt: arrival.receivedAt })
   const evidence = mintEvidence({ ...facts, recipient, method })

@@ -4,9 +4,9 @@
 import type { ImapFlow, SearchObject } from 'imapflow'
 import * as z from 'zod'
 import {
-  type Adapter,
   type ChannelDeps,
   GatewayError,
+  type Ingress,
   importOnNode,
   type Secret,
   type SourceBatch,
@@ -34,7 +34,7 @@ const passing: ReadonlySet<unknown> = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT', 
 /** A mail that cannot be judged for so long is judged by what is known. */
 const patienceMs = 900_000
 
-export function imapSource(settings: ImapSettings, deps: ImapDeps): NonNullable<Adapter['source']> {
+export function pollImap(settings: ImapSettings, deps: ImapDeps): NonNullable<Ingress['poll']> {
   const waiting = createWaiting(deps.now)
   return async function* mails(cursor, signal) {
     let place = readCursor(cursor)
@@ -44,7 +44,7 @@ export function imapSource(settings: ImapSettings, deps: ImapDeps): NonNullable<
       try {
         mailbox = await openMailbox(settings, deps.maxBytes, signal)
         const found = await findCursor(mailbox, place, settings, deps)
-        if (found !== place) yield { arrivals: [], cursor: JSON.stringify(found) }
+        if (found !== place) yield { requests: [], cursor: JSON.stringify(found) }
         place = found
         const { firstWaitMs = waits.firstMs, pollMs = waits.longestMs } = settings
         let waitMs = firstWaitMs
@@ -122,7 +122,7 @@ async function mailBatch(
   const cameAt = at === undefined ? {} : { mailboxAt: new Date(Math.min(at, deps.now())).toISOString() }
   const mail: ReceivedMail = { way: 'imap', raw, envelope, receivedAt, ...cameAt, ...lastTry }
   return {
-    arrivals: [isTooLarge ? deps.own.addTooLarge(mail) : deps.own.add(mail)],
+    requests: [isTooLarge ? deps.own.addTooLarge(mail) : deps.own.add(mail)],
     cursor: JSON.stringify(cursor),
     acknowledge: () => mailbox.mark(cursor.uid),
   }

@@ -8,6 +8,7 @@ import {
   type ConnectionOptions,
   connectionConfig,
   defineAdapter,
+  type Ingress,
   parseSettings,
 } from '../../src/contract/index.ts'
 import { decisionEndpoints, serveDecision } from './approval-links/serve.ts'
@@ -32,7 +33,7 @@ import { deliverMail } from './deliver/mail.ts'
 import { findDelivery } from './deliver/message-ids.ts'
 import { createResolver, dohLookup, nodeLookup } from './dns.ts'
 import { scanHead } from './headers/scan-head.ts'
-import { imapSource } from './imap.ts'
+import { pollImap } from './imap.ts'
 import { onEmailEvent } from './ingress/email-event.ts'
 import { createOwnMailRegistry } from './ingress/received.ts'
 import { verifyHop } from './loop-prevention.ts'
@@ -102,7 +103,7 @@ export function email(options: EmailOptions = {}): ConnectionConfig {
 }
 
 function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
-  const { hmac, now, notes, originals, connection } = deps
+  const { hmac, now, ttlStore, rawBlobs, connection } = deps
   const settings = withPublicHost(given, connection.domain, deps.mailer)
   const secrets = createMailSecrets(deps)
   const secret = secrets.current
@@ -142,10 +143,10 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
         () => offloadReadBody(offload, raw, head, uncounted),
       )
     },
-    nameOriginal: async (digest: string) => originals?.nameOf(digest),
+    nameOriginal: async (digest: string) => rawBlobs?.nameOf(digest),
     addresses,
     tokens,
-    sentUnder: async (key: string) => (notes === undefined ? undefined : findDelivery(notes, key)),
+    sentUnder: async (key: string) => (ttlStore === undefined ? undefined : findDelivery(ttlStore, key)),
     async readHop(domain: string, value: string, messageId: string) {
       if (![...domains, ...settings.siblings].includes(domain)) return undefined
       const shared = settings.siblingSecret?.reveal()
@@ -166,10 +167,10 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
     maxBytes: settings.maxBytes,
     recipientOf: (address: string) => classifyRecipient(addresses(), address),
   }
-  const deciding = notes === undefined || deps.publicUrl === undefined ? undefined : { connection, now, notes }
+  const deciding = ttlStore === undefined || deps.publicUrl === undefined ? undefined : { connection, now, ttlStore }
   return defineAdapter<VerifiedMail, MailCall>({
     channel: 'email',
-    capabilities: emailCapabilities(settings, deps, deciding !== undefined),
+    capabilities: emailCapabilities(settings, deps),
     ...startNotice(settings, { ...deps, host: connection.domain }),
     ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
     screenHeaders: (head) => screenRequest(ingressSettings(settings), head),
@@ -179,20 +180,18 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
     render: (reply, to, mayNotify) =>
       renderMailReply(reply, to, mayNotify, (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label),
     deliver: deliverMail(deliverySettings(settings, deps.mailer), { ...deps, tokens: async () => tokens, secret }),
-    openFile: openMailFile(originals, offload === undefined ? undefined : offloadFindPart(offload)),
-    ...(smtp === undefined ? {} : { listen: listenAfterTest(tested, listenSmtp(smtp, incoming)) }),
-    ...(imap === undefined ? {} : { source: imapSource(imap, incoming) }),
+    openFile: openMailFile(rawBlobs, offload === undefined ? undefined : offloadFindPart(offload)),
+    ingress: {
+      listen: smtp === undefined ? undefined : listenAfterTest(tested, listenSmtp(smtp, incoming)),
+      poll: imap === undefined ? undefined : pollImap(imap, incoming),
+      onEmailEvent: onEmailEvent({ ...incoming, requireSecret: secret }),
+    },
     probe: createEmailProbe(settings, deps.mailer),
     isLocalOnly: isLocalMailOnly(settings),
-    takeHanded: onEmailEvent({ ...incoming, requireSecret: secret }),
   })
 }
 
-function emailCapabilities(
-  settings: EmailSettings,
-  { mailer }: Pick<ChannelDeps, 'mailer'>,
-  isDecidedHere: boolean,
-): Capabilities {
+function emailCapabilities(settings: EmailSettings, { mailer }: Pick<ChannelDeps, 'mailer'>): Capabilities {
   return {
     // One reply is one mail.
     maxTextLength: Number.MAX_SAFE_INTEGER,
@@ -210,23 +209,17 @@ function emailCapabilities(
     // A mail is read and answered whenever, and a copy of it lasts.
     needsDecisionCode: true,
     isOpenToAnyone: true,
-    verbs: [
-      ...(['openFile', 'takeHanded', 'probe'] as const),
-      ...(settings.smtp === false ? [] : (['listen'] as const)),
-      ...(settings.imap === undefined ? [] : (['source'] as const)),
-      ...(isDecidedHere ? (['serve'] as const) : []),
-    ],
   }
 }
 
 /** What cannot tell a true signature from a broken one takes no mail: the port stays closed, and says why. */
 function listenAfterTest(
   tested: () => Promise<void>,
-  listen: NonNullable<Adapter['listen']>,
-): NonNullable<Adapter['listen']> {
-  return async (door, signal) => {
+  listen: NonNullable<Ingress['listen']>,
+): NonNullable<Ingress['listen']> {
+  return async (context, signal) => {
     await tested()
-    return listen(door, signal)
+    return listen(context, signal)
   }
 }
 

@@ -32,7 +32,7 @@ import { createInstallationAccess } from './oauth/installations.ts'
 import { showSlackPresence } from './presence.ts'
 import { appendLineToBlocks, renderSlack } from './render/reply.ts'
 import { createSlackProbe, slackWebhookUrl } from './setup.ts'
-import { createSocketRequests, createSocketSource, createSocketWatch } from './socket-mode.ts'
+import { createSocketRequests, createSocketWatch, pollSocketMode } from './socket-mode.ts'
 import { exceedsBotHops, learnThreadContext, type Viewed } from './thread-state.ts'
 import { readSlackBody, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
 import { maxTextLength, readEnvelope, type SlackCall } from './wire.ts'
@@ -114,6 +114,7 @@ type VerifiedPayload = {
 }
 
 function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
+  const { appToken } = settings
   const call = createWebApiCaller(settings, deps)
   const accounts = createInstallationAccess(settings, deps)
   const own = createSocketRequests()
@@ -122,7 +123,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     call,
     tokenOf: accounts.tokenOf,
     tokenFailed: accounts.tokenFailed,
-    live: createLiveState(deps.notes),
+    live: createLiveState(deps.ttlStore),
   }
   const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
   const app = slackAppFacts(settings)
@@ -132,7 +133,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   const nameOf = createSenderNameLookup(ports, deps.now)
   return defineAdapter<VerifiedPayload, SlackCall>({
     channel: 'slack',
-    capabilities: slackCapabilities(settings, accounts.serve !== undefined),
+    capabilities: slackCapabilities(settings),
     ...(settings.appToken === undefined ? { notice: webhookNotice(deps) } : {}),
     screenHeaders: (head) => screenSlack(deps.now, head),
     async verify(arrival) {
@@ -142,7 +143,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
       return addBotUser(verdict, settings, {
         learn,
         ...(isOwn ? {} : { signature: arrival.headers['x-slack-signature'] }),
-        ...(isReadVerdict(verdict) ? await readKeptFacts(deps.notes, app, origins, verdict) : {}),
+        ...(isReadVerdict(verdict) ? await readKeptFacts(deps.ttlStore, app, origins, verdict) : {}),
       })
     },
     payloadOf: (arrival: RawRequest) => ({ payload: readSlackBody(arrival.bytes), botUserId: undefined }),
@@ -161,17 +162,18 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
     live: liveSlack(ports, deps.now),
     withLine: appendLineToBlocks,
-    transient: showSlackPresence(settings, ports, deps),
+    presence: { shows: ['waiting', 'seen', 'ended', 'opened'], show: showSlackPresence(settings, ports, deps) },
     openFile: openSlackFile(settings, deps, ports),
     senderName: async ({ channel }, { account }, signal) => {
       if (typeof account !== 'string' || typeof channel?.sender_id !== 'string') return undefined
       return nameOf(account, channel.sender_id, signal)
     },
     probe: createSlackProbe({ settings, call, socket, ...countInstallations(deps) }),
-    ...(settings.appToken === undefined
-      ? {}
-      : { source: createSocketSource({ ...settings, appToken: settings.appToken }, { ...deps, own, watch: socket }) }),
-    ...(accounts.serve === undefined ? {} : { serve: accounts.serve }),
+    ingress: {
+      poll:
+        appToken === undefined ? undefined : pollSocketMode({ ...settings, appToken }, { ...deps, own, watch: socket }),
+    },
+    serve: accounts.serve,
   })
 }
 
@@ -187,7 +189,7 @@ function countInstallations({ installations }: ChannelDeps): { readonly installe
   return { installed: async () => (await installations.list()).filter(({ status }) => status === 'active').length }
 }
 
-function slackCapabilities(settings: SlackSettings, isInstalled: boolean): Capabilities {
+function slackCapabilities(settings: SlackSettings): Capabilities {
   return {
     maxTextLength,
     // Every post carries our id as metadata, and can be read back by it.
@@ -206,12 +208,6 @@ function slackCapabilities(settings: SlackSettings, isInstalled: boolean): Capab
     commandForm: { prefix: `/${settings.slashCommand} `, joint: ' ' },
     tellsInPrivate: true,
     editsPressed: true,
-    signs: ['waiting', 'seen', 'ended', 'opened'],
-    verbs: [
-      ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile', 'probe', 'senderName'] as const),
-      ...(settings.appToken === undefined ? [] : (['source'] as const)),
-      ...(!isInstalled ? [] : (['serve'] as const)),
-    ],
   }
 }
 

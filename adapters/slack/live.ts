@@ -79,13 +79,13 @@ export async function startLiveMessage(
 }
 
 /** Remembered beyond this process, so that not every replica asks after every start. */
-async function disableStreams({ withoutStreams, notes }: LiveState, account: string): Promise<void> {
+async function disableStreams({ withoutStreams, ttlStore }: LiveState, account: string): Promise<void> {
   withoutStreams.add(account)
-  await notes?.keep({ family: latchFamily, key: account, lifeMs: latchMs }).catch(() => false)
+  await ttlStore?.keep({ family: latchFamily, key: account, lifeMs: latchMs }).catch(() => false)
 }
 
-async function hasNoStreams({ withoutStreams, known, notes }: LiveState, account: string): Promise<boolean> {
-  if (!known.has(account) && (await notes?.read(latchFamily, account).catch(() => undefined)) !== undefined)
+async function hasNoStreams({ withoutStreams, known, ttlStore }: LiveState, account: string): Promise<boolean> {
+  if (!known.has(account) && (await ttlStore?.read(latchFamily, account).catch(() => undefined)) !== undefined)
     withoutStreams.add(account)
   known.add(account)
   return withoutStreams.has(account)

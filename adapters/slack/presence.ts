@@ -6,7 +6,7 @@ import { isErrorOfClass } from './deliver/outcome.ts'
 import type { OutboundDeps } from './deliver/web-api.ts'
 import { replyToSchema, type SlackReplyTo } from './wire.ts'
 
-type PresenceDeps = { readonly now: () => number; readonly notes?: TtlStore | undefined }
+type PresenceDeps = { readonly now: () => number; readonly ttlStore?: TtlStore | undefined }
 
 const maxPrompts = 4
 const maxThreadTitleLength = 60
@@ -24,7 +24,7 @@ export function showSlackPresence(
   const { status, ...names } = settings.signs
   const line = createStatusLine(quiet, status === false ? undefined : status, deps.now)
   const reactions = createReactions(quiet, names)
-  const title = createThreadTitles(quiet, deps.notes)
+  const title = createThreadTitles(quiet, deps.ttlStore)
   const offer = createPromptOffers(quiet, settings.prompts, deps.now)
   return async (given, what, about = {}) => {
     const to = replyToSchema.parse(given)

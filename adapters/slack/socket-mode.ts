@@ -3,9 +3,9 @@
 import type { SocketModeClient } from '@slack/socket-mode'
 import * as z from 'zod'
 import {
-  type Adapter,
   type ChannelDeps,
   GatewayError,
+  type Ingress,
   importOnNode,
   type JsonObject,
   type RawRequest,
@@ -63,7 +63,7 @@ const goodAfterMs = 10_000
 const permanentRefusals =
   /invalid_auth|not_authed|account_inactive|token_revoked|token_expired|not_allowed_token_type|missing_scope/
 
-export function createSocketSource(settings: SocketSettings, deps: SocketSourceDeps): NonNullable<Adapter['source']> {
+export function pollSocketMode(settings: SocketSettings, deps: SocketSourceDeps): NonNullable<Ingress['poll']> {
   return async function* envelopes(_cursor, signal) {
     const waiting: TakenEnvelope[] = []
     let bell = Promise.withResolvers<void>()
@@ -96,7 +96,7 @@ export function createSocketSource(settings: SocketSettings, deps: SocketSourceD
 function socketBatch(taken: readonly TakenEnvelope[], { own, now }: SocketSourceDeps): SourceBatch {
   const receivedAt = new Date(now()).toISOString()
   return {
-    arrivals: taken.map(({ envelope }) => own.add({ ...envelopeToRequest(envelope), receivedAt, from: 'remote' })),
+    requests: taken.map(({ envelope }) => own.add({ ...envelopeToRequest(envelope), receivedAt, from: 'remote' })),
     // Slack keeps the place itself: what is not acknowledged comes again.
     cursor: '',
     async acknowledge(answers) {

@@ -109,14 +109,8 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       coversNames: true,
       isInteractive: true,
       canEdit: true,
-      signs: ['waiting', 'seen'],
       // A tap sends the command without what follows it, so what it is about is part of its name.
       commandForm: { prefix: '/', joint: '_' },
-      verbs: [
-        ...(['openFile', 'transient', 'probe'] as const),
-        ...(isStreaming ? (['live'] as const) : []),
-        ...(isPolling ? (['source'] as const) : []),
-      ],
     },
     screenHeaders: (head) => screenTelegram(secrets, head),
     async verify(arrival) {
@@ -130,10 +124,12 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     deliver: deliverTelegram(settings, deps, pace),
     withLine: appendLineToText,
     openFile: openTelegramFile(settings, deps),
-    ...(isStreaming ? { live: liveTelegram(settings, deps, pace) } : {}),
-    transient: showTelegramPresence(settings, deps, pace),
+    live: isStreaming ? liveTelegram(settings, deps, pace) : undefined,
+    presence: { shows: ['waiting', 'seen'], show: showTelegramPresence(settings, deps, pace) },
     probe: createTelegramProbe({ api: createBotApi(settings, deps), settings, expectedUrl: webhook, now: deps.now }),
-    ...(isPolling ? { source: pollTelegram(settings, { ...deps, headers: { [secretHeader]: ownSecret } }) } : {}),
+    ingress: {
+      poll: isPolling ? pollTelegram(settings, { ...deps, headers: { [secretHeader]: ownSecret } }) : undefined,
+    },
   })
 }
 

@@ -33,7 +33,7 @@ export function pollTelegram(
         pauseMs = firstPauseMs
         if (updates.length === 0) continue
         last = Math.max(...updates.map((update) => update.update_id))
-        yield { arrivals: updates.map((update) => updateToRequest(update, deps)), cursor: String(last) }
+        yield { requests: updates.map((update) => updateToRequest(update, deps)), cursor: String(last) }
       } catch (error) {
         if (signal.aborted) return
         const waitMs = retryPauseMs(error, pauseMs)

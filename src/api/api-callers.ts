@@ -102,7 +102,7 @@ async function readCallerMessage(
   const reception = await at.adapter.receive({ ...request, ...said }, at.connection)
   if (reception.kind === 'rejected') return { ...reception, connection: at.key }
   if (reception.kind === 'unreadable') return { kind: 'unreadable', reason: reception.reason, remedy: reception.remedy }
-  const [arrived] = reception.kind === 'read' ? reception.arrivals : []
+  const [arrived] = reception.kind === 'read' ? reception.events : []
   return arrived?.kind === 'message' ? { kind: 'read', at, arrived } : rejectRequest('malformed_request')
 }
 

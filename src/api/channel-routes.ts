@@ -172,7 +172,7 @@ function createServeContext(deps: AppDeps, at: GatewayConnection, context: Conte
   return {
     from,
     receivedAt,
-    async take(messages) {
+    async accept(messages) {
       const acceptances = await deps.gateway.take(at, messages, entry)
       deps.bodyTaken?.(context)
       return acceptances

@@ -154,7 +154,7 @@ function toTaskMessage(arrived: InboundMessage, wish: TaskOrder, target: Executi
     // One run id is one run, whatever else is said differently the second time.
     semanticId: JSON.stringify(['task', runId]),
     isIdForAllAgents: true,
-    obligation: 'task',
+    mustReplyIndividually: 'task',
     isExclusive: false,
     task: {
       contextId: sessionId,

@@ -2,7 +2,7 @@
 // where an agent is found, the core says whose it is.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import { type AgentUrls, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
+import { type AgentUrls, parseAddress, type WebFinger } from '../contract/index.ts'
 import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/token-issuers.ts'
 import { agentJrd, type Jrd } from '../identity/webfinger.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
@@ -18,7 +18,7 @@ const maxResourceLength = 2_048
 type Deps = Pick<AppDeps, 'gateway' | 'publicUrl'>
 type DiscoverableConnection = {
   readonly connection: GatewayConnection['connection']
-  readonly discovery: DiscoveryVerbs
+  readonly discovery: WebFinger
 }
 
 const linkSchema = z.object({
@@ -33,7 +33,7 @@ export const discovery = defineResource({
   name: 'discovery',
   tag: 'About the gateway',
   audience: 'anybody',
-  isServed: ({ gateway }) => gateway.connections.some(({ adapter }) => adapter.discovery !== undefined),
+  isServed: ({ gateway }) => gateway.connections.some(({ adapter }) => adapter.webfinger !== undefined),
   operations: {
     find: operation({
       method: 'get',
@@ -52,7 +52,7 @@ export const discovery = defineResource({
 
 function discoverableConnections({ gateway }: Deps): readonly DiscoverableConnection[] {
   return gateway.connections.flatMap(({ connection, adapter }) =>
-    adapter.discovery === undefined ? [] : [{ connection, discovery: adapter.discovery }],
+    adapter.webfinger === undefined ? [] : [{ connection, discovery: adapter.webfinger }],
   )
 }
 
@@ -80,7 +80,7 @@ async function findJrd(
 ): Promise<Jrd | 'gone' | undefined> {
   const asked = readWebfingerResource(resource, known)
   if (asked === undefined) return undefined
-  const all = await Promise.all(known.map(({ discovery }) => discovery.places(asked.agent)))
+  const all = await Promise.all(known.map(({ discovery }) => discovery.urls(asked.agent)))
   const places = all.filter((each) => each !== undefined && each !== 'gone')
   if (places.length === 0) return all.includes('gone') ? 'gone' : undefined
   // Where two name the same place the first one counts: connections stand in the order of the configuration.

@@ -24,7 +24,7 @@ const modes = ['always', 'mention', 'thread', 'ambient'] as const
 const modeSchema = z.enum(modes, `must be one of ${modes.join(', ')}`)
 
 const integerUpToSchema = (most: number) =>
-  z.number().int().min(1).max(most, `must be ${most} or less; false remembers nothing`)
+  z.number().int().min(1).max(most, `must be ${most} or less; false keeps nothing`)
 
 const memorySchema = z.strictObject({
   messages: integerUpToSchema(maxAmbientMessages).default(20),
@@ -35,7 +35,7 @@ const memorySchema = z.strictObject({
 const replyPolicySchema = z.strictObject({
   mode: modeSchema.optional(),
   rooms: z.record(z.string().min(1), modeSchema).default({}),
-  remember: z
+  ambientContext: z
     .union([z.literal(false), memorySchema], 'must be false, or how much: messages, minutes, bytes')
     .default(() => memorySchema.parse({})),
 })
@@ -50,10 +50,10 @@ export function readReplyPolicy(
   )
   for (const { path, message } of parsed.error?.issues ?? [])
     problems.push(`connection "${id}": ${['replyPolicy', ...path].join('.')}: ${message}`)
-  const { mode, rooms, remember } = parsed.data ?? replyPolicySchema.parse({})
+  const { mode, rooms, ambientContext } = parsed.data ?? replyPolicySchema.parse({})
   return {
     mode: mode ?? usual,
     rooms: new Map(Object.entries(rooms)),
-    remember: remember === false ? null : remember,
+    ambientContext: ambientContext === false ? null : ambientContext,
   }
 }

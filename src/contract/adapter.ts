@@ -1,15 +1,13 @@
-// The adapter: four verbs in the order of the journey, optional verbs declared as capabilities.
+// The adapter: four verbs in the order of the journey, and optional verbs, each there if the channel has it.
 
-import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import type { Capabilities, OptionalVerb, PresenceDetails, PresenceUpdate } from './capabilities.ts'
+import type { Capabilities, PresenceDetails, PresenceUpdate } from './capabilities.ts'
 import type { CallQuestion } from './delivery.ts'
 import type { Connection, InboundEvent, OnceClaim, RawRequest, RequestHead, StoredEventFacts } from './inbound-event.ts'
 import type { NormalizedMessage } from './message.ts'
 import type {
   AncestorMessage,
   AncestorsRequest,
-  DiscoveryVerbs,
   EmailEvent,
   EmailEventResult,
   Endpoint,
@@ -21,6 +19,7 @@ import type {
   Operations,
   ReferencedMessage,
   ServeContext,
+  WebFinger,
 } from './optional-verbs.ts'
 import type { ProbeRequest, ProbeResult } from './probe.ts'
 import type { NormalizedResponse } from './response.ts'
@@ -29,7 +28,7 @@ import type { AcceptResult, DeliveryOutcome, LookupOutcome, TransportAnswer, Ver
 /** Verify and normalize together: a verdict, and for a verified event what it says. */
 export type ReceiveResult =
   | Exclude<VerifyResult<never>, { kind: 'genuine' }>
-  | { readonly kind: 'read'; readonly arrivals: readonly InboundEvent[] }
+  | { readonly kind: 'read'; readonly events: readonly InboundEvent[] }
   | ({ readonly kind: 'unreadable'; readonly reason: string } & UnparsableEventFacts)
 
 /**
@@ -66,6 +65,23 @@ export type WatchResult =
   | { readonly kind: 'ended'; readonly state: string; readonly reason: string }
   | { readonly kind: 'pending' }
 
+/** How a channel shows presence. Each update is sent at most once, outside the outbox, and no turn waits for one. */
+export interface Presence {
+  /** What it shows besides `typing`. */
+  readonly shows: readonly PresenceUpdate[]
+  show(to: JsonObject, update: PresenceUpdate, details?: PresenceDetails): Promise<void>
+}
+
+/** The ways in besides webhooks: each is there if the connection uses it. */
+export interface Ingress {
+  /** Fetches what came, from where the cursor stands. One process at a time does. */
+  poll?: ((cursor: string | undefined, signal: AbortSignal) => AsyncIterable<PolledBatch>) | undefined
+  /** Opens a port for callers of the adapter's own protocol. Every process that stays does; a port that is taken throws. */
+  listen?: ((context: IngressContext, signal: AbortSignal) => Promise<OpenListener>) | undefined
+  /** Takes a mail that the runtime itself received. Undefined: it is for no agent of this connection. */
+  onEmailEvent?: ((event: EmailEvent, context: IngressContext) => Promise<EmailEventResult | undefined>) | undefined
+}
+
 export interface OptionalVerbs {
   /** `others`: what became of the other messages of a request that is watched, in their order. */
   acknowledge?(
@@ -82,24 +98,20 @@ export interface OptionalVerbs {
    */
   expand?(calls: readonly RenderedCall[], to: JsonObject): Promise<readonly RenderedCall[]>
   /** What stands in the document of an agent's address. */
-  readonly discovery?: DiscoveryVerbs
+  readonly webfinger?: WebFinger | undefined
   reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupOutcome>
   /** Shows a reply while it grows. */
-  readonly live?: LiveVerbs
-  /** Where the adapter fetches what arrives. Held by one process at a time. */
-  source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
-  /** Opens a port for callers of the adapter's own protocol. Every process that stays does; a port that is taken throws. */
-  listen?(door: IngressContext, signal: AbortSignal): Promise<OpenListener>
-  /** Takes what the runtime hands over. Undefined: it is for no agent of this connection. */
-  takeHanded?(handed: EmailEvent, door: IngressContext): Promise<EmailEventResult | undefined>
+  readonly live?: LiveVerbs | undefined
+  /** How inbound events come where they do not come as webhooks. */
+  readonly ingress?: Ingress | undefined
   /** Undefined: there is nothing at this address. */
-  serve?(request: Request, door: ServeContext): Promise<Response | undefined>
-  /** Called with `typing`, and with the presence updates that `capabilities.signs` asks for. */
-  transient?(to: JsonObject, what: PresenceUpdate, about?: PresenceDetails): Promise<void>
+  serve?: ((request: Request, context: ServeContext) => Promise<Response | undefined>) | undefined
+  /** Typing indicators, reactions and status. */
+  readonly presence?: Presence | undefined
   /** Opens a file that a message refers to by `bytes_ref.kind: 'channel'`, with the platform's credential, which stays here. */
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
   /** What an operator may ask for while the gateway runs. */
-  readonly operations?: Operations
+  readonly admin?: Operations | undefined
   /** Asks the platform how we stand there, without a message. Ends when it is told to; throws only what is a fault of ours. */
   probe?(request: ProbeRequest): Promise<ProbeResult>
   /** What a sender is called whose messages carry an id alone; asked for a stranger's pairing, and for who decided a question. */
@@ -109,14 +121,14 @@ export interface OptionalVerbs {
     signal: AbortSignal,
   ): Promise<string | undefined>
   /** Words of others that a message answers and the conversation does not have, the oldest first. Only what all may read. */
-  around?(asked: AncestorsRequest, signal: AbortSignal): Promise<readonly AncestorMessage[]>
+  fetchAncestors?: ((asked: AncestorsRequest, signal: AbortSignal) => Promise<readonly AncestorMessage[]>) | undefined
   /** What a message says that came by its address alone (`channel.named_at`). Throws where it cannot be asked for now. */
-  readNamed?(asked: Omit<AncestorsRequest, 'known'>, signal: AbortSignal): Promise<ReferencedMessage>
+  fetchReferenced?(asked: Omit<AncestorsRequest, 'knownIds'>, signal: AbortSignal): Promise<ReferencedMessage>
 }
 
 /** Inbound events pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
-export type SourceBatch = {
-  readonly arrivals: readonly RawRequest[]
+export type PolledBatch = {
+  readonly requests: readonly RawRequest[]
   readonly cursor: string
   /** For transports that want an answer to each: the answers in the order of the events. */
   acknowledge?(answers: readonly TransportAnswer[]): Promise<void>
@@ -188,7 +200,6 @@ export interface Adapter extends OptionalVerbs {
 }
 
 export function defineAdapter<Payload, Call extends JsonObject>(definition: AdapterDefinition<Payload, Call>): Adapter {
-  requireDeclaredVerbs(definition)
   const { payloadOf, withLine } = definition
   return {
     ...definition,
@@ -213,7 +224,7 @@ function normalizePayload<Payload>(
   connection: Connection,
 ): ReceiveResult {
   try {
-    return { kind: 'read', arrivals: definition.normalize(payload, arrival, connection) }
+    return { kind: 'read', events: definition.normalize(payload, arrival, connection) }
   } catch (error) {
     if (!(error instanceof UnparsableEventError)) return { kind: 'unreadable', reason: 'normalize_failed' }
     return { kind: 'unreadable', reason: error.reason, ...error.facts }
@@ -254,22 +265,5 @@ export class UnparsableEventError extends Error {
     this.name = 'UnparsableEventError'
     this.reason = reason
     this.facts = facts
-  }
-}
-
-const verbNames: readonly OptionalVerb[] = [
-  ...(['acknowledge', 'follow', 'expand', 'discovery', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
-  ...(['serve', 'transient', 'openFile', 'operations', 'around', 'readNamed', 'probe', 'senderName'] as const),
-]
-
-function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {
-  for (const verb of verbNames) {
-    const isDeclared = definition.capabilities.verbs.includes(verb)
-    if (isDeclared !== (definition[verb] !== undefined)) {
-      throw new GatewayError(
-        'config_invalid',
-        `[${definition.channel}] verb ${verb} must be both declared and implemented`,
-      )
-    }
   }
 }

@@ -35,7 +35,7 @@ export type Bearer = {
   /** What it may be used for (`bearerMay`). Undefined: whatever callers of agents may do. */
   readonly scopes?: readonly string[]
   /** Who issued it, where we did not. */
-  readonly vouched?: ForeignTokenClaims
+  readonly issuerClaims?: ForeignTokenClaims
 }
 
 /** What a token of another issuer says about itself, once it was found to hold. Times are RFC 3339. */

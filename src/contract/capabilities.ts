@@ -82,7 +82,7 @@ export type Capabilities = {
   readonly coversNames?: boolean
   /** A person sits there who can be asked and answers; false where it is left out. */
   readonly isInteractive?: boolean
-  /** Messages can be edited also where `live` is not among the verbs: a question that is decided becomes its outcome. */
+  /** Messages can be edited also where `live` is not implemented: a question that is decided becomes its outcome. */
   readonly canEdit?: boolean
   /** A press on a question's button is answered by editing the question. */
   readonly editsPressed?: boolean
@@ -101,10 +101,6 @@ export type Capabilities = {
   readonly takesFileUrls?: 'own'
   /** Calls are `{ event }` and go into the run's own log: the commit that ends the turn delivers them. */
   readonly appends?: boolean
-  /** Signs that `transient` wants to be called with beyond `typing`; none where it is left out. */
-  readonly signs?: readonly PresenceUpdate[]
-  /** Optional verbs this adapter implements; a verb that is not declared is never called. */
-  readonly verbs: readonly OptionalVerb[]
 }
 
 /** `prefix` stands before the name, `joint` between the name and what it is about. */
@@ -115,26 +111,6 @@ export function writeCommand(form: CommandForm | undefined, name: string, about 
   const { prefix, joint } = form ?? { prefix: '/', joint: ' ' }
   return about === '' ? `${prefix}${name}` : `${prefix}${name}${joint}${about.replaceAll(' ', joint)}`
 }
-
-/** The verbs beyond verify, normalize, render and deliver. */
-export type OptionalVerb =
-  | 'acknowledge'
-  | 'follow'
-  | 'expand'
-  | 'discovery'
-  | 'reconcile'
-  | 'live'
-  | 'source'
-  | 'listen'
-  | 'takeHanded'
-  | 'serve'
-  | 'transient'
-  | 'openFile'
-  | 'operations'
-  | 'around'
-  | 'readNamed'
-  | 'probe'
-  | 'senderName'
 
 // Presence: typing, reactions and status. Each is sent at most once, outside the outbox, and no turn waits for one.
 

@@ -25,11 +25,11 @@ export type ReplyPolicySettings = {
   /** Rooms with a mode of their own, by the platform's id of the room. */
   readonly rooms?: Readonly<Record<string, ReplyMode>>
   /** Ambient context: what is said in the room and not to it, kept for a while for the next time it is asked. False: nothing. */
-  readonly remember?: RoomMemory | false
+  readonly ambientContext?: AmbientLimits | false
 }
 
 /** How much of a room's talk is remembered; the oldest is dropped first. */
-export type RoomMemory = {
+export type AmbientLimits = {
   /** How many messages a turn is given. Without it: 20. */
   readonly messages?: number
   /** For how long they are kept. Without it: 60. */
@@ -212,15 +212,15 @@ export type ChannelDeps = {
   readonly hmac: Hmac
   readonly runLog?: RunLog
   readonly installations?: Installations
-  readonly places?: ClosedRooms
-  readonly people?: KnownPeople
-  readonly notes?: TtlStore
+  readonly closedRooms?: ClosedRooms
+  readonly knownPeople?: KnownPeople
+  readonly ttlStore?: TtlStore
   /** For channels that know others for good. */
   readonly records?: Records
   /** Files that replies carry. */
   readonly files?: FileSource
   /** For channels whose inbound events may be large. */
-  readonly originals?: RawBlobs
+  readonly rawBlobs?: RawBlobs
   /** For channels whose callers bring tokens. */
   readonly callers?: CallerVerifier
   /** For channels whose callers come back to what they asked for. */
@@ -271,7 +271,7 @@ export interface ChannelDefinition {
 // The mailer: what the runtime itself sends, where it has a transport of its own beside fetch.
 
 /**
- * Port: the counterpart of `takeHanded`. The runtime makes the bytes out of what it is given, in a form that its adapter knows, and names
+ * Port: the counterpart of `onEmailEvent`. The runtime makes the bytes out of what it is given, in a form that its adapter knows, and names
  * them; its errors are thrown as they are.
  */
 export interface Mailer {

@@ -40,15 +40,15 @@ export type Connection = {
   readonly domain: string
 }
 
-/** Threads a message asks to join. `vouched` = the platform itself says so; otherwise the sender merely claims it. */
+/** Threads a message asks to join. `platformVerified`: the platform itself says so; otherwise the sender merely claims it. */
 export type ThreadClaim = {
   readonly candidates: readonly string[]
-  readonly vouched: boolean
+  readonly platformVerified: boolean
   /** Conversation to open when no candidate may be joined. */
-  readonly fresh: string
+  readonly newThreadKey: string
   readonly replyToken?: string
   /** Names under which the conversation is found from now on, too, whether it was joined or opened. */
-  readonly also?: readonly string[]
+  readonly aliases?: readonly string[]
 }
 
 /**
@@ -107,21 +107,21 @@ export type InboundMessage = {
    */
   readonly replyTo: JsonObject
   /** Set where the message wants an answer of its own and must not be merged: a command, a click, a run, a task. */
-  readonly obligation?: string
+  readonly mustReplyIndividually?: string
   /** More that belongs to it may follow within this time: a conversation that is idle waits so long before it takes a turn. */
-  readonly settleMs?: number
+  readonly debounceMs?: number
   /** Refuse instead of queueing behind a busy conversation. */
   readonly isExclusive?: boolean
   /** It asks for a task, or goes on with one; the task is stored with it. */
   readonly task?: TaskClaim
   /** What `ChannelDeps.originals` kept for it: it stays as long as the message does, and is erased with it. */
-  readonly originals?: readonly string[]
+  readonly rawBlobs?: readonly string[]
   /** An original that is kept only where its sender is admitted; its parts refer to it already. */
-  readonly toKeep?: PendingBlob
+  readonly pendingBlob?: PendingBlob
   /** Set by the core: what is not kept because its sender is not admitted. */
-  readonly leftOut?: OmittedContent
+  readonly omitted?: OmittedContent
   /** What it changes in the channel's records. */
-  readonly effects?: readonly RecordWrite[]
+  readonly recordWrites?: readonly RecordWrite[]
   readonly platformAt?: string
 }
 
@@ -138,29 +138,29 @@ export type IgnoredEvent = {
   /** The platform says that a thread goes by another name from now on: what comes under it joins the same conversation. */
   readonly renamed?: { readonly from: string; readonly to: string }
   /** The platform says that a place takes nothing more from us, or takes it again. */
-  readonly reach?: RoomStatusChange
+  readonly roomStatus?: RoomStatusChange
   /** A server on the way says what became of something that we sent. */
   readonly bounce?: Bounce
   /** What it changes in the channel's records. */
-  readonly effects?: readonly RecordWrite[]
+  readonly recordWrites?: readonly RecordWrite[]
   /** What its protocol answers it with. */
-  readonly sends?: readonly ProtocolReply[]
+  readonly protocolReplies?: readonly ProtocolReply[]
   /** The receiver wants nothing more from us: what waits to be sent there ends as refused, `blocked`. */
-  readonly cancels?: { readonly orderKeyPrefix: string }
+  readonly cancelPending?: { readonly orderKeyPrefix: string }
   /** An operator should look at it: the log warns of it once. */
   readonly isForOperator?: boolean
   /**
    * Its sender has left the platform: what they said and were told on this connection before is erased in the background.
    * Needs `subject`, and a proof that it is theirs to say.
    */
-  readonly isFarewell?: boolean
+  readonly isAccountDeleted?: boolean
   /** A person opened a conversation and has said nothing yet: where they could be offered something. */
   readonly opened?: JsonObject
   readonly raw: unknown
 }
 
 /** `place` is the adapter's own name for it; `closed` why nothing can be sent there, null where it can; `at` the platform's time. */
-export type RoomStatusChange = { readonly place: string; readonly closed: string | null; readonly at: string }
+export type RoomStatusChange = { readonly room: string; readonly closed: string | null; readonly at: string }
 
 /** `clientId`: of the delivery that it is about; an unknown one is ignored. `reason`: a code. `at`: when it was said. */
 export type Bounce = {

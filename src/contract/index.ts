@@ -47,9 +47,12 @@ export type {
   Adapter,
   AdapterDefinition,
   Attempt,
+  Ingress,
+  OptionalVerbs,
+  PolledBatch as SourceBatch,
+  Presence,
   ReceiveResult,
   RenderedCall,
-  SourceBatch,
   WatchResult,
 } from './adapter.ts'
 export { defineAdapter, UnparsableEventError } from './adapter.ts'
@@ -80,7 +83,6 @@ export type {
   Capabilities,
   CommandForm,
   MentionRelay,
-  OptionalVerb,
   PresenceDetails,
   PresenceUpdate,
   RateLimit,
@@ -92,6 +94,7 @@ export { mentionRelaySchema, writeCommand } from './capabilities.ts'
 export type {
   AgentProfile,
   AgentSkill,
+  AmbientLimits,
   ChannelDefinition,
   ChannelDeps,
   ChannelKeys,
@@ -115,7 +118,6 @@ export type {
   RawBlobs,
   ReplyMode,
   ReplyPolicySettings,
-  RoomMemory,
   RunLog,
   SourcedFile,
   TtlEntry,
@@ -183,7 +185,6 @@ export type {
   AncestorMessage,
   AncestorsRequest,
   DescribedRequest,
-  DiscoveryVerbs,
   EmailEvent,
   EmailEventResult,
   Endpoint,
@@ -203,6 +204,7 @@ export type {
   Operations,
   ReferencedMessage,
   ServeContext,
+  WebFinger,
 } from './optional-verbs.ts'
 export type { Page } from './page.ts'
 export type { AttachmentRef, BytesRef, KnownPart, Part } from './parts.ts'

@@ -78,11 +78,12 @@ function evidenceProof({ tokenId, keyId }: ProvenFacts): IdentityEvidence['proof
 
 /** What `mintEvidence` needs of a bearer; the adapter adds its own name of the method, and for whom it is. */
 export function bearerEvidenceFacts(
-  { tokenId, subject, claims, vouched }: Bearer,
+  { tokenId, subject, claims, issuerClaims }: Bearer,
   here: { readonly domain: string; readonly receivedAt: string },
 ): Omit<ProvenFacts, 'method' | 'recipient'> {
   const known = { subject, tokenId, claims }
-  if (vouched === undefined) return { ...known, issuer: here.domain, assurance: 'oauth', issuedAt: here.receivedAt }
-  const { issuer, kind, issuedAt = here.receivedAt, ...more } = vouched
+  if (issuerClaims === undefined)
+    return { ...known, issuer: here.domain, assurance: 'oauth', issuedAt: here.receivedAt }
+  const { issuer, kind, issuedAt = here.receivedAt, ...more } = issuerClaims
   return { ...known, ...more, issuer, assurance: kind === 'jwt' ? 'agent' : 'oauth', issuedAt }
 }

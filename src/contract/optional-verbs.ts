@@ -48,7 +48,7 @@ export interface ServeContext {
   readonly from: RequestSource
   readonly receivedAt: string
   /** Accepts what the adapter has verified and read: stored in one commit when this resolves. */
-  take(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]>
+  accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]>
   /** Verify, normalize and accept, as for a webhook: for a request whose body is an inbound event. Resolves when what was taken is committed. */
   receive(arrival: RawRequest): Promise<ListenResult>
   /** A rejected caller gets a trace id to ask by; nothing else of theirs is kept. */
@@ -163,7 +163,7 @@ export type OperationFacts = { readonly connection: Connection; readonly at: str
 /** Stored as an inbound event that asks for nothing: `reason` says what was done, `deliveryId` makes it happen once. */
 export type OperationChange = Pick<
   IgnoredEvent,
-  'effects' | 'sends' | 'cancels' | 'reach' | 'subject' | 'deliveryId'
+  'recordWrites' | 'protocolReplies' | 'cancelPending' | 'roomStatus' | 'subject' | 'deliveryId'
 > & {
   readonly reason: string
 }
@@ -195,9 +195,9 @@ export type AgentUrls = {
 }
 
 /** What a channel says when a client asks for an agent's address. */
-export interface DiscoveryVerbs {
+export interface WebFinger {
   /** Undefined: it is not on this channel. `gone`: it was, and is no more. `agent` is any name that a client asked for. */
-  places(agent: string): Promise<AgentUrls | 'gone' | undefined>
+  urls(agent: string): Promise<AgentUrls | 'gone' | undefined>
   /** Whom an address of this channel's own belongs to, where a client asks by that. Pure. */
   agentAt?(url: URL): string | undefined
 }
@@ -209,7 +209,7 @@ export type AncestorsRequest = {
   readonly message: Pick<NormalizedMessage, 'id' | 'in_reply_to' | 'channel'>
   readonly agent: string
   /** Ids of messages that the agent is shown anyway. */
-  readonly known: ReadonlySet<string>
+  readonly knownIds: ReadonlySet<string>
 }
 
 /** A person's words as the platform shows them. The author is shown, and nothing is proven by it. */

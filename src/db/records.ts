@@ -16,15 +16,23 @@ const maxValueLength = 64 * 1024
 /** An inbound event changes and answers a few things; more is a fault of the adapter. */
 const maxChanges = 100
 
-export type RecordChanges = Pick<IgnoredEvent, 'effects' | 'sends' | 'cancels' | 'isFarewell'>
+export type RecordChanges = Pick<
+  IgnoredEvent,
+  'recordWrites' | 'protocolReplies' | 'cancelPending' | 'isAccountDeleted'
+>
 
 function isStorableRecord(family: string, key: string, value: JsonObject): boolean {
   const isShort = family.length <= maxFamilyLength && isOrderKey(family) && isOrderKey(key)
   return isShort && JSON.stringify(value).length <= maxValueLength
 }
 
-export function changesAnything({ effects = [], sends = [], cancels, isFarewell = false }: RecordChanges): boolean {
-  return effects.length > 0 || sends.length > 0 || cancels !== undefined || isFarewell
+export function changesAnything({
+  recordWrites = [],
+  protocolReplies = [],
+  cancelPending,
+  isAccountDeleted = false,
+}: RecordChanges): boolean {
+  return recordWrites.length > 0 || protocolReplies.length > 0 || cancelPending !== undefined || isAccountDeleted
 }
 
 /** False: none of it can be done as it was asked for, and nothing of it is done. */
@@ -32,15 +40,15 @@ export function areStorable(
   changes: RecordChanges & { readonly subject?: string | undefined },
   atMost = maxChanges,
 ): boolean {
-  const { effects = [], sends = [], cancels, isFarewell = false, subject } = changes
+  const { recordWrites = [], protocolReplies = [], cancelPending, isAccountDeleted = false, subject } = changes
   return (
-    effects.length + sends.length <= atMost &&
-    effects.every(isStorable) &&
-    sends.every(({ orderKey, clientId }) => isOrderKey(orderKey) && isOrderKey(clientId)) &&
+    recordWrites.length + protocolReplies.length <= atMost &&
+    recordWrites.every(isStorable) &&
+    protocolReplies.every(({ orderKey, clientId }) => isOrderKey(orderKey) && isOrderKey(clientId)) &&
     // Without a prefix it would be everything there is.
-    (cancels === undefined || isOrderKey(cancels.orderKeyPrefix)) &&
+    (cancelPending === undefined || isOrderKey(cancelPending.orderKeyPrefix)) &&
     // An erasure needs a subject.
-    (!isFarewell || (subject !== undefined && isOrderKey(subject)))
+    (!isAccountDeleted || (subject !== undefined && isOrderKey(subject)))
   )
 }
 

@@ -12,8 +12,8 @@ export function createRoomStore(
   { tenant, connection }: { readonly tenant: string; readonly connection: string },
 ): RoomStore {
   return {
-    async note({ place, closed, at }, subject) {
-      await database.query(recordRoom, [tenant, connection, place, closed, subject, at])
+    async note({ room, closed, at }, subject) {
+      await database.query(recordRoom, [tenant, connection, room, closed, subject, at])
     },
     async closed(place, runId) {
       const [row] = await database.query<{ reason: string }>(closedRoom, [tenant, connection, place, runId ?? null])

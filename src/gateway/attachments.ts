@@ -29,10 +29,10 @@ export type RuntimeFiles = {
   readonly origin: string
 }
 
-/** `originalsOf` a connection; undefined where nothing holds bytes. */
+/** `rawBlobsOf` a connection; undefined where nothing holds bytes. */
 export type ChannelFiles = {
   readonly files: FileSource
-  readonly originalsOf: ((connection: string) => RawBlobs) | undefined
+  readonly rawBlobsOf: ((connection: string) => RawBlobs) | undefined
 }
 
 export type AssembledFiles = {
@@ -84,7 +84,7 @@ export function assembleAttachments(config: Config, database: Database, deps: Fi
     rotateKey: keys.rotate,
     forChannels: {
       files: createFileSource(service),
-      originalsOf:
+      rawBlobsOf:
         deps.files &&
         ((connection) =>
           createRawBlobs({ ...deps, attachments, blobs: stores[0], open: service.open, tenant, connection })),

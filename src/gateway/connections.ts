@@ -6,6 +6,7 @@ import {
   type AgentProfile,
   type AgentSkill,
   type CallerVerifier,
+  type ChannelDeps,
   GatewayError,
   type Hmac,
   type Log,
@@ -86,31 +87,33 @@ function createConnection(
   const own = { tenant, connection: key, agent: each.agent, seal: parts.seal }
   const installations = createInstallations(database, own)
   const ownKeys = createOwnKeyStore(database, own)
-  const rooms = createRoomStore(database, { tenant, connection: key })
-  const notes = createTtlStore(database, { tenant, connection: key, seal: parts.seal })
-  const records = createRecords(database, { tenant, connection: key })
-  const people = createPeople(database, { tenant, connection: key })
+  const closedRooms = createRoomStore(database, { tenant, connection: key })
   const store = createTaskStore(database, { tenant, connection: key, seal: parts.seal })
   const tasks = createTaskService({ ...parts, store })
-  const stores = { installations, ownKeys, rooms, tasks, notes, people, records }
-  const originals = parts.originalsOf?.(key)
-  const channelDeps = {
+  const rawBlobs = parts.rawBlobsOf?.(key)
+  const channelDeps: ChannelDeps = {
     connection,
     fetch,
     guardedFetch,
     now,
     hmac,
     runLog,
-    callers,
-    files,
-    ...stores,
-    ...(originals === undefined ? {} : { originals }),
-    ...(parts.mailer === undefined ? {} : { mailer: parts.mailer }),
-    ...(parts.offload === undefined ? {} : { offload: parts.offload }),
-    ...(parts.isLocalOnly === undefined ? {} : { isLocalOnly: parts.isLocalOnly }),
+    installations,
+    ownKeys,
+    closedRooms,
+    tasks,
+    ttlStore: createTtlStore(database, { tenant, connection: key, seal: parts.seal }),
+    knownPeople: createPeople(database, { tenant, connection: key }),
+    records: createRecords(database, { tenant, connection: key }),
     newId: parts.newId,
     maxCallMs: parts.maxCallMs,
     agents: () => agentProfilesForConnection(config, each),
+    ...(callers === undefined ? {} : { callers }),
+    ...(files === undefined ? {} : { files }),
+    ...(rawBlobs === undefined ? {} : { rawBlobs }),
+    ...(parts.mailer === undefined ? {} : { mailer: parts.mailer }),
+    ...(parts.offload === undefined ? {} : { offload: parts.offload }),
+    ...(parts.isLocalOnly === undefined ? {} : { isLocalOnly: parts.isLocalOnly }),
     ...(config.publicUrl === undefined ? {} : { publicUrl: new URL(config.publicUrl).origin }),
   }
   return {
@@ -118,8 +121,8 @@ function createConnection(
     connection,
     isShared: each.isShared,
     adapter: each.channel.create(each.settings, channelDeps),
-    noteRoomStatus: rooms.note,
-    ...(originals === undefined ? {} : { originals }),
+    noteRoomStatus: closedRooms.note,
+    ...(rawBlobs === undefined ? {} : { rawBlobs }),
     tasks,
     access: each.access,
     strangers: each.strangers,

@@ -1,6 +1,6 @@
 // The reply policy: whether a message in a room is for the agent to answer. Decided by the kind of room and by how it was
 // addressed, never by which channel it is.
-import type { ChannelContext, ReplyMode, RoomMemory } from '../contract/index.ts'
+import type { ChannelContext, ReplyMode, AmbientLimits } from '../contract/index.ts'
 
 /** So many are kept of one room at most, its threads included. */
 export const maxAmbientMessages = 200
@@ -11,7 +11,7 @@ export type ReplyPolicy = {
   /** By the platform's id of the room. */
   readonly rooms: ReadonlyMap<string, ReplyMode>
   /** Ambient context: what is said in the room and not to the agent. Null: nothing of it is kept. */
-  readonly remember: Required<RoomMemory> | null
+  readonly ambientContext: Required<AmbientLimits> | null
 }
 
 /** Why a message that may be said gets no answer. */
@@ -69,6 +69,6 @@ export function isGroupRoom(channel: RoomMessageFacts['channel']): channel is Ch
   return channel?.room_kind === 'group' || channel?.room_kind === 'channel'
 }
 
-function replyModeForRoom({ mode, rooms }: ReplyPolicy, { external_conversation_id: place }: Channel): ReplyMode {
-  return (place === null ? undefined : rooms.get(place)) ?? mode
+function replyModeForRoom({ mode, rooms }: ReplyPolicy, { external_conversation_id: room }: Channel): ReplyMode {
+  return (room === null ? undefined : rooms.get(room)) ?? mode
 }

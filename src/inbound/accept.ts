@@ -123,16 +123,16 @@ export function createRejectedEventDraft(
     candidates: rejected.renamed === undefined ? [] : [rejected.renamed.from, rejected.renamed.to],
     raw: rejected.raw === null ? null : redactRaw(rejected.raw),
     bounce: rejected.bounce === undefined ? null : plainBounce(rejected.bounce),
-    effects: rejected.effects ?? [],
-    sends: (rejected.sends ?? []).map((send) => ({
+    effects: rejected.recordWrites ?? [],
+    sends: (rejected.protocolReplies ?? []).map((send) => ({
       ...send,
       id: deps.newId(),
       orderKey: recipientLane(send.orderKey),
     })),
-    cancels: rejected.cancels === undefined ? null : recipientLane(rejected.cancels.orderKeyPrefix),
-    isFarewell: rejected.isFarewell === true,
+    cancels: rejected.cancelPending === undefined ? null : recipientLane(rejected.cancelPending.orderKeyPrefix),
+    isFarewell: rejected.isAccountDeleted === true,
     once: storableClaims(rejected.once),
-    bytes: JSON.stringify([rejected.raw, rejected.effects, rejected.sends]).length,
+    bytes: JSON.stringify([rejected.raw, rejected.recordWrites, rejected.protocolReplies]).length,
   }
 }
 
@@ -184,7 +184,7 @@ export function messageDraft(
   const isControl = parseChatCommand(event.message, context.controlNames) !== undefined
   const named = plainThread(event.thread)
   const thread = isControl ? besideThread(named) : named
-  const obligation = route?.obligation ?? event.obligation ?? (isControl ? 'command' : null)
+  const obligation = route?.obligation ?? event.mustReplyIndividually ?? (isControl ? 'command' : null)
   return {
     ...emptyDraft(deps, context),
     agent: route?.agent ?? event.agent,
@@ -204,18 +204,18 @@ export function messageDraft(
     bytes: approximateBytes(event),
     platformAt: event.platformAt ?? null,
     candidates: thread.candidates,
-    isVouched: thread.vouched,
-    fresh: thread.fresh,
+    isVouched: thread.platformVerified,
+    fresh: thread.newThreadKey,
     replyToken: thread.replyToken ?? null,
     isExclusive: !isControl && (event.isExclusive ?? false),
     isControl,
-    settleMs: isControl ? 0 : (event.settleMs ?? 0),
+    settleMs: isControl ? 0 : (event.debounceMs ?? 0),
     routing: route === undefined ? null : draftRouting(event, route),
     task: event.task === undefined ? null : draftTask(event.task),
     // What a command is answered with is no part of the conversation it is about.
-    also: isControl ? [] : (thread.also ?? []),
-    originals: (event.originals ?? []).filter((ref) => uuid.test(ref)),
-    effects: event.effects ?? [],
+    also: isControl ? [] : (thread.aliases ?? []),
+    originals: (event.rawBlobs ?? []).filter((ref) => uuid.test(ref)),
+    effects: event.recordWrites ?? [],
     once: storableClaims(event.once),
   }
 }
@@ -243,15 +243,15 @@ export function refusedDraft(
 /** What a task was asked with goes where the message goes, and is erased with it. */
 function storedMessage(
   message: Omit<NormalizedMessage, 'raw'>,
-  { task, leftOut }: Pick<InboundMessage, 'task' | 'leftOut'>,
+  { task, omitted }: Pick<InboundMessage, 'task' | 'omitted'>,
 ): JsonObject {
   // The message was validated against its schema, and JSON is all it holds.
   const stored = message as unknown as JsonObject
-  if (task === undefined && leftOut === undefined) return stored
+  if (task === undefined && omitted === undefined) return stored
   return {
     ...stored,
     ...(task === undefined ? {} : { task_payload: task.payload }),
-    ...(leftOut === undefined ? {} : { left_out: leftOut }),
+    ...(omitted === undefined ? {} : { left_out: omitted }),
   }
 }
 
@@ -265,10 +265,10 @@ function draftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTas
  * they are let in.
  */
 function draftRouting({ thread, subject }: InboundMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
-  const named = thread.candidates[0] ?? thread.fresh
+  const named = thread.candidates[0] ?? thread.newThreadKey
   return {
     own: subject === undefined ? null : ownThread(subject, named),
-    thread: thread.vouched ? sharedThread(named) : null,
+    thread: thread.platformVerified ? sharedThread(named) : null,
     isSticky,
     isAddressed,
     agents,

@@ -36,7 +36,7 @@ export async function operate(deps: GatewayDeps, at: GatewayConnection, asked: A
 }
 
 function operationAt({ adapter }: GatewayConnection, name: string): Operation {
-  const known = adapter.operations ?? {}
+  const known = adapter.admin ?? {}
   const operation = Object.hasOwn(known, name) ? known[name] : undefined
   if (operation !== undefined) return operation
   const names = Object.keys(known).join(', ')
@@ -52,21 +52,21 @@ async function acceptOperation(
   { name, input, by }: Asked,
   change: OperationChange,
 ): Promise<AcceptResult> {
-  const { reason, deliveryId, reach, subject = null } = change
-  const { effects = [], sends = [] } = change
-  if (effects.length + sends.length > maxChanges)
+  const { reason, deliveryId, roomStatus, subject = null } = change
+  const { recordWrites = [], protocolReplies = [] } = change
+  if (recordWrites.length + protocolReplies.length > maxChanges)
     throw new GatewayError('bad_request', `it would change more than ${maxChanges} things at once; ask for less`)
   if (!areStorable(change, maxChanges))
     throw new GatewayError('bad_request', 'a name or a text in it is too long to be kept; shorten it')
   // Not in the commit, and so before it: an operator who asks again says it again, and that changes nothing.
-  if (reach !== undefined) await at.noteRoomStatus(reach, subject)
+  if (roomStatus !== undefined) await at.noteRoomStatus(roomStatus, subject)
   const entry = startRequestTrace(deps, undefined)
   const context = acceptContext(at, entry)
   const raw = { operation: name, by, input }
   const draft = createRejectedEventDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
   // Of a kind of its own: it is no inbound event, and is never read again as one.
   const acceptance = await acceptWhole(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
-  if (acceptance.kind === 'accepted' && (change.sends ?? []).length > 0) deps.wakeups.sends.notify()
+  if (acceptance.kind === 'accepted' && (change.protocolReplies ?? []).length > 0) deps.wakeups.sends.notify()
   return createAcceptReporter(deps, context, entry)('ignored', reason, acceptance)
 }
 

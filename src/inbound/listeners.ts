@@ -34,7 +34,7 @@ export function runListeners(deps: ListenersDeps): RunningListeners {
   const stopping = new AbortController()
   const states = new Map<string, ListenerState>()
   const tried = Promise.withResolvers<void>()
-  const listening = deps.connections.filter((at) => at.adapter.listen !== undefined)
+  const listening = deps.connections.filter((at) => at.adapter.ingress?.listen !== undefined)
   const reportListener = (at: GatewayConnection, state: ListenerState): void => {
     states.set(at.key, state)
     if (states.size === listening.length) tried.resolve()
@@ -73,7 +73,7 @@ async function untilOpen(
   let reported: string | undefined
   for (let failures = 0; !stop.aborted; ) {
     try {
-      return await at.adapter.listen?.(deps.ingressFor(at), stop)
+      return await at.adapter.ingress?.listen?.(deps.ingressFor(at), stop)
     } catch (error) {
       if (stop.aborted) return undefined
       failures += 1

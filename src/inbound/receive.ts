@@ -175,8 +175,8 @@ async function verifyRequest(
     }
     case 'read':
       return (
-        (await applySenderLimits(deps, at, verified.arrivals, { entry, isPulled })) ??
-        storeVerifiedEvents(deps, at, request, { events: verified.arrivals, entry })
+        (await applySenderLimits(deps, at, verified.events, { entry, isPulled })) ??
+        storeVerifiedEvents(deps, at, request, { events: verified.events, entry })
       )
   }
 }

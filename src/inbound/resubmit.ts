@@ -19,7 +19,7 @@ export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, h
     subject: rejected.subject,
   })
   if (verified?.kind !== 'read') return false
-  const claimed = await claimFiles(deps, at, verified.arrivals)
+  const claimed = await claimFiles(deps, at, verified.events)
   if (claimed.kind === 'refused') return false
   const acceptances = await storeEvents(deps, at, claimed.events, {
     trace: newTraceId(deps),

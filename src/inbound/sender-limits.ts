@@ -64,9 +64,9 @@ export async function judgeSenders(
     kind === undefined ? undefined : await chargeUnprovenMessages(deps, at, { kind, messages, bytes, storedBytes })
   if (spent !== undefined) return spent
   for (const { event, unprovenKind } of judged)
-    if (unprovenKind === undefined && event.kind === 'message' && event.toKeep !== undefined) {
-      const { bytes: original, id, mime } = event.toKeep
-      await at.originals?.keep(original, { id, mime })
+    if (unprovenKind === undefined && event.kind === 'message' && event.pendingBlob !== undefined) {
+      const { bytes: original, id, mime } = event.pendingBlob
+      await at.rawBlobs?.keep(original, { id, mime })
     }
   return { kind: 'judged', events: small, isUnproven: kind === 'unproven' }
 }
@@ -135,7 +135,7 @@ async function judgeMessage(
   const first = await deps.access.decide(sender, context)
   const kind = unprovenSenderKind(first)
   if (kind === 'unproven') return judgeUnprovenMessage(at, event, first)
-  const isAsked = isHeavy(event, bytes) || event.toKeep !== undefined || (kind !== undefined && isOpen(at))
+  const isAsked = isHeavy(event, bytes) || event.pendingBlob !== undefined || (kind !== undefined && isOpen(at))
   if (!isAsked) return { event: event }
   const stored = await deps.readAccess(sender, at.key)
   const decided = unprovenSenderKind(await deps.access.decide(sender, { ...context, stored }))

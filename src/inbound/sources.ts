@@ -41,7 +41,7 @@ export function runSources(deps: SourcesDeps): RunningSources {
   const stopping = new AbortController()
   const states = new Map<string, SourceState>()
   const running = deps.connections
-    .filter((at) => at.adapter.source !== undefined)
+    .filter((at) => at.adapter.ingress?.poll !== undefined)
     .map((at) => runSource(deps, at, { stop: stopping.signal, report: (state) => void states.set(at.key, state) }))
   return {
     states: () => [...states.values()],
@@ -130,10 +130,10 @@ async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Pr
   const kept = keepHold(deps, pull)
   const signal = AbortSignal.any([stop, kept.lost])
   try {
-    for await (const batch of at.adapter.source?.(cursor, signal) ?? []) {
+    for await (const batch of at.adapter.ingress?.poll?.(cursor, signal) ?? []) {
       const answers: TransportAnswer[] = []
       // One after the other: what was said first is stored first.
-      for (const request of batch.arrivals) {
+      for (const request of batch.requests) {
         kept.lost.throwIfAborted()
         answers.push(await acceptPulled(deps, at, request))
       }

@@ -79,10 +79,10 @@ async function prepareIgnoredEvent(
   event: IgnoredEvent,
   context: AcceptContext,
 ): Promise<Prepared> {
-  const { reason, reach, bounce, subject = null } = event
+  const { reason, roomStatus, bounce, subject = null } = event
   const isNoise = event.isNoise && bounce === undefined && !changesAnything(event)
   // Before it is acknowledged; said again it changes nothing.
-  if (reach !== undefined) await at.noteRoomStatus(reach, subject)
+  if (roomStatus !== undefined) await at.noteRoomStatus(roomStatus, subject)
   const reported = { outcome: 'ignored', reason } as const
   if (!areStorable(event)) return prepareUnstorableEvent(deps, event, context)
   if (!isNoise) {
@@ -114,12 +114,12 @@ function prepareUnstorableEvent(
 function showNew(
   deps: GatewayDeps,
   at: GatewayConnection,
-  { opened, sends = [], isForOperator = false, reason }: IgnoredEvent,
+  { opened, protocolReplies = [], isForOperator = false, reason }: IgnoredEvent,
   stored: AcceptResult | undefined,
 ): void {
   if (stored?.kind !== 'accepted') return
   if (isForOperator) deps.log.warn('admin_action_required', { connection: at.key, inbox: stored.inboxId, reason })
-  if (sends.length > 0) deps.wakeups.sends.notify()
+  if (protocolReplies.length > 0) deps.wakeups.sends.notify()
   showOpened(deps, at, opened)
 }
 

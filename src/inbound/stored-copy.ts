@@ -91,14 +91,14 @@ export function isHeavy({ message }: InboundMessage, arrivedBytes: number): bool
 }
 
 export function trimStrangerMessage(event: InboundMessage): InboundMessage {
-  const { originals: _kept, toKeep: _bytes, ...rest } = event
+  const { rawBlobs: _kept, pendingBlob: _bytes, ...rest } = event
   const { message, task } = event
   const { parts, leftOut } = smallParts(message.parts)
   const isWhole = leftOut.files.length === 0 && !leftOut.is_text_cut
   return {
     ...rest,
     message: { ...smallFacts(message), parts },
-    ...(isWhole ? {} : { leftOut }),
+    ...(isWhole ? {} : { omitted: leftOut }),
     // The same message in the words of its protocol.
     ...(task === undefined || isSmall(task.payload, maxStrangerBytes) ? {} : { task: { ...task, payload: {} } }),
   }

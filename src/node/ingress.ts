@@ -97,7 +97,7 @@ export function createNodeIngress(
 
 function probeOnceOpened(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
   const probe = adapter.probe?.bind(adapter)
-  if (probe === undefined || adapter.listen === undefined) return probe
+  if (probe === undefined || adapter.ingress?.listen === undefined) return probe
   return async (request) => {
     await opened
     return probe(request)

@@ -11,10 +11,10 @@ export function createPresenceService(): PresenceService {
   const underWay = new Set<Promise<void>>()
   return {
     async show(adapter, to, what, about) {
-      const { transient, capabilities } = adapter
-      if (transient === undefined || !(what === 'typing' || capabilities.signs?.includes(what))) return
+      const { presence } = adapter
+      if (presence === undefined || !(what === 'typing' || presence.shows.includes(what))) return
       // The next one may work.
-      const sign = Promise.resolve(transient(to, what, about)).catch(() => {})
+      const sign = Promise.resolve(presence.show(to, what, about)).catch(() => {})
       underWay.add(sign)
       await sign
       underWay.delete(sign)

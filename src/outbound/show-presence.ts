@@ -24,7 +24,7 @@ export function showTurnPresence(
   { at, lane, turn, members }: ReadyTurn,
   { lease, live }: { readonly lease: Lease; readonly live: Pick<LiveMessage, 'isShown'> },
 ): TurnPresence {
-  if (at.adapter.transient === undefined || turn.kind === 'control') return none
+  if (at.adapter.presence === undefined || turn.kind === 'control') return none
   // One after the other: removing a reaction must not overtake adding it.
   let last = Promise.resolve()
   const showPresence = (to: JsonObject, what: PresenceUpdate, about?: PresenceDetails): void => {

@@ -31,9 +31,9 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
       for (const secret of Object.values(fixtures.secrets)) expect(inspect(opened, { depth: 9 })).not.toContain(secret)
     }
   })
-  clause('verb: readNamed asks at no address that is not safe', async () => {
-    const { readNamed, channel } = adapterFor(fixtures)
-    if (readNamed === undefined) return
+  clause('verb: fetchReferenced asks at no address that is not safe', async () => {
+    const { fetchReferenced, channel } = adapterFor(fixtures)
+    if (fetchReferenced === undefined) return
     for (const named_at of [
       'http://169.254.169.254/latest',
       'file:///etc/passwd',
@@ -43,15 +43,15 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
     ]) {
       const facts = channelContextSchema.parse({ connector_id: 'default', external_provider: channel, named_at })
       const asked = { message: { id: named_at, channel: facts }, agent: 'demo' }
-      expect(await readNamed(asked, AbortSignal.timeout(5000))).toMatchObject({ kind: 'refused' })
+      expect(await fetchReferenced(asked, AbortSignal.timeout(5000))).toMatchObject({ kind: 'refused' })
     }
   })
 
-  clause('verb: around says nothing where nothing is answered, or nobody waits', async () => {
-    const { around } = adapterFor(fixtures)
+  clause('verb: fetchAncestors says nothing where nothing is answered, or the turn is over', async () => {
+    const { fetchAncestors: around } = adapterFor(fixtures)
     if (around === undefined) return
     const asked = (signal: AbortSignal, more: object) =>
-      around({ message: { id: 'https://a.example/1', ...more }, agent: 'demo', known: new Set() }, signal)
+      around({ message: { id: 'https://a.example/1', ...more }, agent: 'demo', knownIds: new Set() }, signal)
     expect(await asked(AbortSignal.timeout(5000), {})).toEqual([])
     expect(await asked(AbortSignal.abort(), { in_reply_to: 'https://a.example/0' })).toEqual([])
   })

@@ -231,7 +231,7 @@ function declareServeClause(fixtures: AdapterFixtures, clause: DeclareClause): v
 }
 
 function declareFollowClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
-  clause('verb: follow shows a stream only to whoever asks for one', async () => {
+  clause('verb: follow shows a stream only to clients that ask for one', async () => {
     const { follow } = adapterFor(fixtures)
     const asked = {
       acceptance: { kind: 'refused', reason: 'busy' },
@@ -244,26 +244,26 @@ function declareFollowClause(fixtures: AdapterFixtures, clause: DeclareClause): 
 }
 
 function declareHandedClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
-  clause('verb: takeHanded answers for its own addresses alone, after the commit', async () => {
-    const { takeHanded } = adapterFor(fixtures)
-    if (takeHanded === undefined) return
+  clause('verb: ingress answers what the runtime hands over for its own addresses alone, after the commit', async () => {
+    const { onEmailEvent } = adapterFor(fixtures).ingress ?? {}
+    if (onEmailEvent === undefined) return
     const { ours, foreign } = fixtures.handed ?? expect.unreachable('no addresses in the fixtures')
     const given = (to: string) => ({ from: 'a@b.example', to, size: 5, body: new Blob(['a: b\n']).stream() })
     const answers = [{ kind: 'stored', acceptances: [] } as const, { kind: 'later', reason: 'busy' } as const]
-    const kinds = answers.map((answer) => takeHanded(given(ours), { receive: async () => answer }))
+    const kinds = answers.map((answer) => onEmailEvent(given(ours), { receive: async () => answer }))
     expect(await Promise.all(kinds)).toMatchObject([{ kind: 'taken' }, { kind: 'later' }])
     const unasked = { receive: async () => expect.unreachable('it was handed in') }
-    expect(await takeHanded(given(foreign), unasked)).toBeUndefined()
+    expect(await onEmailEvent(given(foreign), unasked)).toBeUndefined()
   })
 }
 
 /** Where there is no such verb there is nothing to keep. */
 function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
-  clause('verb: transient is one call at most, and nobody waits for it', async () => {
-    if (adapterFor(fixtures).transient === undefined) return
+  clause('verb: presence is one call at most, and no turn waits for it', async () => {
+    if (adapterFor(fixtures).presence === undefined) return
     const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
     await withVendor(fixtures, success, async (_send, server, origins, adapter) => {
-      await adapter.transient?.(fixtures.replyTo, 'typing')
+      await adapter.presence?.show(fixtures.replyTo, 'typing')
       expect(server.calls).toHaveLength(1)
       expect([...origins]).toEqual([server.origin])
     })

@@ -23,7 +23,7 @@ const inputs: readonly JsonObject[] = [
 ]
 
 export function declareRecipientClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
-  clause('verb: expand keeps the answer to whoever asked, and says the same again', async () => {
+  clause('verb: expand keeps the answer to its requester, and says the same again', async () => {
     const adapter = adapterFor(fixtures)
     if (adapter.expand === undefined) return
     const calls = adapter.render(replySaying('hello'), fixtures.replyTo)
@@ -32,17 +32,17 @@ export function declareRecipientClauses(fixtures: AdapterFixtures, clause: Decla
     expect(sent.every(({ orderKey }) => orderKey === undefined || isOrderKey(orderKey))).toBe(true)
     expect(await adapter.expand(calls, fixtures.replyTo)).toEqual(sent)
   })
-  clause('verb: discovery names places of its own agents and of nobody else', async () => {
-    const { discovery } = adapterFor(fixtures)
+  clause('verb: webfinger names URLs of its own agents and of no others', async () => {
+    const { webfinger: discovery } = adapterFor(fixtures)
     if (discovery === undefined) return
     const { agent, domain } = fixtures.connection
-    const places = await discovery.places(agent)
+    const places = await discovery.urls(agent)
     if (places !== undefined && places !== 'gone') agentJrd(`@${agent}@${places.domain ?? domain}`, places)
-    for (const name of strangers) expect(await discovery.places(name), name.slice(0, 20)).toBeUndefined()
+    for (const name of strangers) expect(await discovery.urls(name), name.slice(0, 20)).toBeUndefined()
     for (const url of elsewhere) expect(discovery.agentAt?.(new URL(url)), url).toBeUndefined()
   })
-  clause('verb: operations take or refuse whatever is asked, with what to do', async () => {
-    const { operations = {} } = adapterFor(fixtures)
+  clause('verb: admin takes or refuses whatever is asked, with what to do', async () => {
+    const { admin: operations = {} } = adapterFor(fixtures)
     const facts = { connection: fixtures.connection, at: new Date(fixtures.now).toISOString() }
     for (const [name, operation] of Object.entries(operations)) {
       expect(name).toMatch(/^[a-z]+(\.[a-z]+)*$/)

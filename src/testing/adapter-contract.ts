@@ -8,6 +8,7 @@ import {
   isGatewayError,
   isPlainSubject,
   type OnceClaim,
+  type OptionalVerbs,
   parseAddress,
   type RawRequest,
   type ReceiveResult,
@@ -70,32 +71,35 @@ export function adapterContract(fixtures: AdapterFixtures, { describe, test, pay
 
 const fileClause: Clause = 'verb: openFile gives the bytes, or says why not, and never how it asked'
 
-function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
+type Verb = Exclude<keyof OptionalVerbs, 'ingress'>
+
+const verbClauses: Readonly<Record<Verb, Clause>> = {
+  acknowledge: 'verb: acknowledge answers every acceptance',
+  reconcile: 'verb: reconcile finds what arrived and misses what did not',
+  openFile: fileClause,
+  fetchAncestors: 'verb: fetchAncestors says nothing where nothing is answered, or the turn is over',
+  fetchReferenced: 'verb: fetchReferenced asks at no address that is not safe',
+  live: 'verb: live finishes in place what it opened',
+  expand: 'verb: expand keeps the answer to its requester, and says the same again',
+  webfinger: 'verb: webfinger names URLs of its own agents and of no others',
+  admin: 'verb: admin takes or refuses whatever is asked, with what to do',
+  follow: 'verb: follow shows a stream only to clients that ask for one',
+  serve: 'verb: serve answers whatever is asked of its paths in its own form',
+  probe: 'verb: probe says what is wrong and what to do, and never a secret',
+  senderName: 'verb: senderName tells a name or nothing, whatever the platform answers',
+  presence: 'verb: presence is one call at most, and no turn waits for it',
+}
+const runtimeEventClause: Clause = 'verb: ingress answers what the runtime hands over for its own addresses alone, after the commit'
+
+function clausesBehind(adapter: Adapter): readonly Clause[] {
+  const { capabilities, ingress } = adapter
   const needed: Clause[] = ['render: no part exceeds the limit and no words are lost']
   if (capabilities.idempotentSend === 'client-id') needed.push('deliver: the idempotency key is the same on every try')
   if (capabilities.idempotentSend === 'lookup')
     needed.push('verb: reconcile finds what arrived and misses what did not')
   if (capabilities.coversNames === true) needed.push('render: hostile markup is inert')
-  for (const verb of capabilities.verbs) {
-    if (verb === 'acknowledge') needed.push('verb: acknowledge answers every acceptance')
-    else if (verb === 'reconcile') needed.push('verb: reconcile finds what arrived and misses what did not')
-    else if (verb === 'openFile') needed.push(fileClause)
-    else if (verb === 'around') needed.push('verb: around says nothing where nothing is answered, or nobody waits')
-    else if (verb === 'readNamed') needed.push('verb: readNamed asks at no address that is not safe')
-    else if (verb === 'live') needed.push('verb: live finishes in place what it opened')
-    else if (verb === 'expand') needed.push('verb: expand keeps the answer to whoever asked, and says the same again')
-    else if (verb === 'discovery') needed.push('verb: discovery names places of its own agents and of nobody else')
-    else if (verb === 'operations') needed.push('verb: operations take or refuse whatever is asked, with what to do')
-    else if (verb === 'follow') needed.push('verb: follow shows a stream only to whoever asks for one')
-    else if (verb === 'serve') needed.push('verb: serve answers whatever is asked of its paths in its own form')
-    else if (verb === 'takeHanded')
-      needed.push('verb: takeHanded answers for its own addresses alone, after the commit')
-    else if (verb === 'probe') needed.push('verb: probe says what is wrong and what to do, and never a secret')
-    else if (verb === 'senderName')
-      needed.push('verb: senderName tells a name or nothing, whatever the platform answers')
-    else if (verb === 'transient') needed.push('verb: transient is one call at most, and nobody waits for it')
-    else expect.unreachable(`verb ${verb} has no clause in the kit yet; write it first`)
-  }
+  if (ingress?.onEmailEvent !== undefined) needed.push(runtimeEventClause)
+  for (const verb of Object.keys(verbClauses) as Verb[]) if (adapter[verb] !== undefined) needed.push(verbClauses[verb])
   return needed
 }
 
@@ -217,7 +221,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
         expect(['read', 'unreadable', 'handshake', 'rejected_event']).toContain(reception.kind)
         if (reception.kind === 'unreadable') expect(reception.reason).not.toBe('normalize_failed')
         if (reception.kind !== 'read') return
-        for (const arrived of messagesOf(reception.arrivals)) {
+        for (const arrived of messagesOf(reception.events)) {
           expect(validate(fixtures, arrived)).toMatchObject({ ok: true })
         }
       }),
@@ -259,7 +263,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
 
 function claimsOf(reception: ReceiveResult): readonly OnceClaim[] {
   if (reception.kind === 'unreadable') return reception.once ?? []
-  return reception.kind === 'read' ? reception.arrivals.flatMap(({ once = [] }) => once) : []
+  return reception.kind === 'read' ? reception.events.flatMap(({ once = [] }) => once) : []
 }
 
 function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
@@ -314,10 +318,10 @@ async function receive(fixtures: AdapterFixtures, arrival: RawRequest): Promise<
 async function read(fixtures: AdapterFixtures, payload: unknown): Promise<ArrivalsRead> {
   const reception = await receive(fixtures, await fixtures.sign(bytesOf(payload)))
   if (reception.kind !== 'read') expect.unreachable(`not read: ${JSON.stringify(reception)}`)
-  return reception.arrivals
+  return reception.events
 }
 
-type ArrivalsRead = Extract<ReceiveResult, { kind: 'read' }>['arrivals']
+type ArrivalsRead = Extract<ReceiveResult, { kind: 'read' }>['events']
 
 function messagesOf(arrivals: ArrivalsRead): readonly InboundMessage[] {
   return arrivals.filter((arrived) => arrived.kind === 'message')
@@ -341,7 +345,7 @@ function withoutRaw({ once: _once, ...arrived }: ArrivalsRead[number]): unknown 
   const copy = structuredClone(arrived)
   if (copy.kind === 'ignored') return { ...copy, raw: undefined }
   // What is to be kept of it is its raw bytes again.
-  return { ...copy, message: { ...copy.message, raw: undefined }, toKeep: undefined }
+  return { ...copy, message: { ...copy.message, raw: undefined }, pendingBlob: undefined }
 }
 
 function replacedAt(payload: unknown, position: number, value: unknown): unknown {

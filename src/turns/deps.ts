@@ -69,7 +69,7 @@ export type GatewayConnection = {
   /** what its platform says about rooms that take nothing from us any more. */
   readonly noteRoomStatus: (change: RoomStatusChange, subject: string | null) => Promise<void>
   /** Where inbound events are kept as they came; absent where nothing holds bytes. */
-  readonly originals?: RawBlobs
+  readonly rawBlobs?: RawBlobs
   /** What its callers asked for and come back to. */
   readonly tasks: TaskService
   readonly access: AccessRule

@@ -383,7 +383,7 @@ function chooseHistoryView(
   if (kind === 'signal' && continuesTurn) return null
   if (kind === 'amendment' || kind === 'control' || (isNewSession && recall === undefined)) return null
   const { historyHead: head, historyTail: tail } = turnPolicy
-  return { head, tail, around: replyPolicy.remember?.messages ?? 0 }
+  return { head, tail, around: replyPolicy.ambientContext?.messages ?? 0 }
 }
 
 function toOpenTurn(turn: NewTurn): OpenTurn {

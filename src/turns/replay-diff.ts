@@ -46,7 +46,7 @@ async function normalizeRawBlob(
   if (verified === undefined) return undefined
   if (verified.kind === 'unreadable') return { kind: 'rejected_event', outcome: 'dead', reason: verified.reason }
   if (verified.kind !== 'read') return undefined
-  const { arrivals: events } = verified
+  const { events } = verified
   const event =
     events.find((each) => each.kind === 'message' && isSameStoredMessage(member, each.message.id)) ?? events[0]
   if (event === undefined) return { kind: 'rejected_event', outcome: 'ignored', reason: 'says_nothing' }
@@ -57,7 +57,8 @@ async function normalizeRawBlob(
   const { raw: _original, ...message } = checked.event.message
   const { subject = null, replyTo } = checked.event
   // Which of several agents took it was decided when it came, and it may have been decided by what was said before it.
-  const { agent, obligation = null } = at.isShared ? member : checked.event
+  const agent = at.isShared ? member.agent : checked.event.agent
+  const obligation = (at.isShared ? member.obligation : checked.event.mustReplyIndividually) ?? null
   const change = message.channel?.event ?? 'new'
   const editOf = message.channel?.target_id ?? null
   const row = { ...member, message, agent, subject, obligation, replyTo, event: change, editOf, messageId: message.id }

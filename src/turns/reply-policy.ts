@@ -27,9 +27,9 @@ function ambientDecision(
   { message }: WaitingMessage,
   principal: string,
 ): AmbientDecision {
-  const { remember } = replyPolicy
-  if (remember === null) return { memory: null }
-  const { minutes, bytes: maxBytes } = remember
+  const { ambientContext } = replyPolicy
+  if (ambientContext === null) return { memory: null }
+  const { minutes, bytes: maxBytes } = ambientContext
   return { memory: { ...ambientRoom(message), principal, minutes, maxBytes } }
 }
 
@@ -39,9 +39,9 @@ export function recallFor(
   { message }: WaitingMessage,
   isRotation: boolean,
 ): { readonly recall?: AmbientRecall } {
-  const { remember } = replyPolicy
-  if (remember === null || !isGroupRoom(message.channel)) return {}
-  const { messages, bytes } = remember
+  const { ambientContext } = replyPolicy
+  if (ambientContext === null || !isGroupRoom(message.channel)) return {}
+  const { messages, bytes } = ambientContext
   return { recall: { ...ambientRoom(message), messages: isRotation ? 0 : messages, bytes } }
 }
 

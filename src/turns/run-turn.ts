@@ -387,6 +387,6 @@ export async function readTurnTranscript(
   // A turn that its session begins with need not ask.
   if (isFirst === true || view === null) return []
   const { historyHead: head, historyTail: tail } = deps.turnPolicy
-  const around = at.replyPolicy.remember?.messages ?? 0
+  const around = at.replyPolicy.ambientContext?.messages ?? 0
   return deps.transcripts.window(turn.sessionId, view ?? { head, tail, around })
 }

@@ -25,13 +25,13 @@ export async function fetchAncestors(
   const { ready, step, signal } = context
   const { adapter } = ready.at
   const lead = ready.members.at(-1)
-  if (adapter.around === undefined || lead?.message.in_reply_to === undefined) return []
+  if (adapter.fetchAncestors === undefined || lead?.message.in_reply_to === undefined) return []
   const { message, row } = lead
-  const known = new Set(transcript.flatMap(({ metadata }) => metadata['message_id'] ?? []).map(String))
-  const asked = { message, agent: ready.lane.agent, known }
+  const knownIds = new Set(transcript.flatMap(({ metadata }) => metadata['message_id'] ?? []).map(String))
+  const asked = { message, agent: ready.lane.agent, knownIds }
   const fetchAncestorsOnce = async (): Promise<Json> => {
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-    const found = await runUntilAborted(inTime, () => adapter.around?.(asked, inTime) ?? []).catch(() => [])
+    const found = await runUntilAborted(inTime, () => adapter.fetchAncestors?.(asked, inTime) ?? []).catch(() => [])
     signal.throwIfAborted()
     return found.slice(-maxWords).map(limitAncestorSize) as Json
   }
@@ -48,11 +48,11 @@ export async function fetchReferencedMessages({ ready, step, signal }: Ancestors
   const { adapter } = ready.at
   for (const [at, member] of ready.members.entries()) {
     const { message, row } = member
-    if (message.channel?.named_at === undefined || adapter.readNamed === undefined) continue
+    if (message.channel?.named_at === undefined || adapter.fetchReferenced === undefined) continue
     const asked = { message, agent: ready.lane.agent }
     const fetchReferencedOnce = async (): Promise<Json> => {
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-      const found = await runUntilAborted(inTime, () => adapter.readNamed?.(asked, inTime))
+      const found = await runUntilAborted(inTime, () => adapter.fetchReferenced?.(asked, inTime))
       return JSON.parse(JSON.stringify(found ?? { kind: 'refused', reason: 'object_unavailable' }))
     }
     const named = (await step('parley/named', fetchReferencedOnce, {

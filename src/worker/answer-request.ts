@@ -182,7 +182,7 @@ async function offerToConnections(
   handed: EmailEvent,
 ): Promise<EmailEventResult> {
   for (const at of deps.gateway.connections) {
-    const answer = await at.adapter.takeHanded?.(handed, createIngressContext(deps, at))
+    const answer = await at.adapter.ingress?.onEmailEvent?.(handed, createIngressContext(deps, at))
     if (answer !== undefined) return answer
   }
   return { kind: 'refused', text: unknownAddressText }

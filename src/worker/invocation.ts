@@ -63,11 +63,11 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
 }
 
 /** What only a process that stays can do, by the name of the connection. */
-function longRunningProblem({ adapter: { channel, capabilities }, connection }: GatewayConnection): string | undefined {
+function longRunningProblem({ adapter: { channel, ingress }, connection }: GatewayConnection): string | undefined {
   const name = `[${channel}] connection "${connection.id}"`
   const advice = 'which needs a process that stays; run it on Node'
-  if (capabilities.verbs.includes('source')) return `${name} pulls its messages, ${advice}`
-  if (capabilities.verbs.includes('listen')) return `${name} listens on a port of its own, ${advice}`
+  if (ingress?.poll !== undefined) return `${name} pulls its messages, ${advice}`
+  if (ingress?.listen !== undefined) return `${name} listens on a port of its own, ${advice}`
   return undefined
 }
 

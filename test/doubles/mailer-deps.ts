@@ -73,7 +73,7 @@ export function mailDeps(more: Partial<DeliveryDeps> = {}): DeliveryDeps {
     connection: { tenant: 'default', id: 'default', agent: 'helper', domain: 'agents.example' },
     hmac: webHmac(),
     now: () => now,
-    notes: memoryNotes(() => now),
+    ttlStore: memoryNotes(() => now),
     publicUrl: 'https://gw.example',
     secret: async () => 'a-secret-of-this-test',
     tokens: async () => ({ mint: async (key) => `${key}${'m'.repeat(16)}` }),

@@ -33,7 +33,7 @@ export function installed(account: string, changes: Partial<Installation> = {}):
 export function tenantAdapter(installations: MemoryInstallations, apiUrl: string): Adapter {
   return slackChannel.create(
     { install: installSettings, signingSecret, apiUrl },
-    { connection, fetch, now: Date.now, hmac: webHmac(), installations, notes: memoryNotes() },
+    { connection, fetch, now: Date.now, hmac: webHmac(), installations, ttlStore: memoryNotes() },
   )
 }
 
@@ -85,7 +85,7 @@ export function messageEvent(team: string, event: object = {}, envelope: object 
 export async function received(adapter: Adapter, body: object | string): Promise<readonly InboundEvent[]> {
   const reception = await adapter.receive(signed(body), connection)
   if (reception.kind !== 'read') throw new Error(`not read: ${JSON.stringify(reception)}`)
-  return reception.arrivals
+  return reception.events
 }
 
 export async function receivedMessage(adapter: Adapter, body: object | string): Promise<InboundMessage> {

@@ -126,7 +126,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
   })
 
   test('of much talk the newest is given, by number and by size', async () => {
-    start({ remember: { messages: 3, bytes: 100 } })
+    start({ ambientContext: { messages: 3, bytes: 100 } })
     for (const text of ['one', 'two', 'three', 'four']) await talk(text)
     expect(await ask()).toEqual(['bob: two', 'bob: three', 'bob: four'])
     await talk('short')
@@ -180,8 +180,8 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     expect(JSON.stringify(seen)).not.toContain('canary')
   })
 
-  test('`remember: false` keeps nothing, not even on the receipt; a room only listened to is recorded', async () => {
-    start({ remember: false })
+  test('`ambientContext: false` keeps nothing, not even on the receipt; a room only listened to is recorded', async () => {
+    start({ ambientContext: false })
     await talk('first-canary')
     expect(await ask()).toEqual([])
     expect(await tablesWith(database(), 'first-canary')).toEqual([])
@@ -281,7 +281,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
   })
 
   test('a replay knows what the turn knew, and nothing that was said since', async () => {
-    start({ remember: { messages: 2 } })
+    start({ ambientContext: { messages: 2 } })
     for (const text of ['one', 'two', 'three']) await talk(text)
     await say('q', { addressed: 'mention', from: 'ada' })
     await talk('four')

@@ -73,7 +73,7 @@ describeOnDatabase('a reply', (database) => {
 
   test('that its vendor named is found under that name by whoever takes part, and by nobody else', async () => {
     await said('m1')
-    claim = { candidates: ['v:renamed'], vouched: false, fresh: 'other' }
+    claim = { candidates: ['v:renamed'], platformVerified: false, newThreadKey: 'other' }
     await said('m2')
     expect(await database().query(conversations, ['remains'])).toHaveLength(1)
     await said('m3', 'mallory')

@@ -48,11 +48,11 @@ describeOnDatabase('an original', (database) => {
     files = memoryBlobs()
     refs.length = 0
     const change = (arrivals: readonly InboundEvent[]): readonly InboundEvent[] =>
-      arrivals.map((each) => (each.kind === 'message' ? { ...each, originals: [...refs, 'no ref at all'] } : each))
+      arrivals.map((each) => (each.kind === 'message' ? { ...each, rawBlobs: [...refs, 'no ref at all'] } : each))
     const judged = judgedChannel({ change })
     const create = (...[settings, deps]: Parameters<ChannelDefinition['create']>): Adapter => {
-      if (deps.originals === undefined) throw new Error('no originals')
-      originals = deps.originals
+      if (deps.rawBlobs === undefined) throw new Error('no originals')
+      originals = deps.rawBlobs
       return judged.create(settings, deps)
     }
     const [connection] = loopbackConnections(vendor.origin)

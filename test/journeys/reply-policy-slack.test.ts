@@ -1,4 +1,4 @@
-// Attention with Slack's own events: a channel's main line, a thread, an edit and a deletion; two workspaces of one app whose
+// The reply policy with Slack's own events: a channel's main line, a thread, an edit and a deletion; two workspaces of one app whose
 // channels have the same name.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
@@ -13,7 +13,7 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const general = { channel: 'C0GENERAL1', channel_type: 'channel' }
 
-describeOnDatabase('attention on Slack', (database) => {
+describeOnDatabase('reply policy on Slack', (database) => {
   let slack: SlackWorkspaces
   let gateway: TestGateway
   let around: readonly string[]

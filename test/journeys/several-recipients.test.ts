@@ -33,13 +33,19 @@ function federated([arrived]: readonly InboundEvent[]): readonly InboundEvent[] 
   const [word = '', key = ''] = [textOf(arrived.message.parts), arrived.subject?.split(':').at(-1)]
   const nothing = { kind: 'ignored', reason: word, isNoise: true, deliveryId: arrived.message.id, raw: {} } as const
   const about = { ...nothing, subject: arrived.subject }
-  if (word === 'block') return [{ ...about, cancels: { orderKeyPrefix: inboxOf(key) } }]
+  if (word === 'block') return [{ ...about, cancelPending: { orderKeyPrefix: inboxOf(key) } }]
   if (word === 'too much')
-    return [{ ...about, effects: [{ kind: 'remove', family: 'follower', key: 'x'.repeat(3_000) }] }]
+    return [{ ...about, recordWrites: [{ kind: 'remove', family: 'follower', key: 'x'.repeat(3_000) }] }]
   if (word !== 'follow') return [arrived]
   const call = { conversation: key, text: `accepted ${key}` }
   const sends = [{ call, orderKey: inboxOf(key), clientId: `accept:${arrived.message.id}` }]
-  return [{ ...about, effects: [{ kind: 'put', family: 'follower', key, value: {}, subject: key }], sends }]
+  return [
+    {
+      ...about,
+      recordWrites: [{ kind: 'put', family: 'follower', key, value: {}, subject: key }],
+      protocolReplies: sends,
+    },
+  ]
 }
 
 const channel: ChannelDefinition = {
@@ -50,7 +56,7 @@ const channel: ChannelDefinition = {
       ...adapter,
       async receive(arrival, connection) {
         const reception = await adapter.receive(arrival, connection)
-        return reception.kind === 'read' ? { kind: 'read', arrivals: federated(reception.arrivals) } : reception
+        return reception.kind === 'read' ? { kind: 'read', events: federated(reception.events) } : reception
       },
       async expand(calls, to) {
         const followers = (await deps.records?.list('follower', { limit: 100 })) ?? []

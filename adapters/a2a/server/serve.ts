@@ -1,5 +1,5 @@
 // Serves everything below this channel's paths: the public documents, and both bindings of every agent.
-import type { AgentProfile, DiscoveryVerbs, ServeContext } from '../../../src/contract/index.ts'
+import type { AgentProfile, ServeContext, WebFinger } from '../../../src/contract/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { documentPaths } from '../protocol/operations.ts'
 import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from './agent-card.ts'
@@ -140,12 +140,9 @@ function segmentsBelow(pathname: string, base: string): readonly string[] | unde
 
 // Only the connection whose cards lie below /.well-known has a link in an agent's WebFinger document.
 
-export function createA2aWebFinger(
-  publicUrl: string | undefined,
-  agents: () => readonly AgentProfile[],
-): DiscoveryVerbs {
+export function createA2aWebFinger(publicUrl: string | undefined, agents: () => readonly AgentProfile[]): WebFinger {
   return {
-    async places(agent) {
+    async urls(agent) {
       const isKnown = agents().some(({ slug }) => slug === agent)
       return publicUrl === undefined || !isKnown
         ? undefined

@@ -27,10 +27,10 @@ const atMost = 20_000
 const mostInMemory = 2000
 
 export function createRemoteCache({
-  notes,
+  ttlStore,
   now,
 }: {
-  readonly notes: TtlStore
+  readonly ttlStore: TtlStore
   readonly now: () => number
 }): RemoteCache {
   const memory = createMemory(now)
@@ -38,13 +38,13 @@ export function createRemoteCache({
     const name = `${family} ${key}`
     const known = memory.get(name)
     if (known !== undefined) return known
-    const value = await notes.read(family, key)
+    const value = await ttlStore.read(family, key)
     if (value !== undefined && family !== families.absent) memory.set(name, value)
     return value
   }
   const storeCached = async (family: string, key: string, value: JsonObject, life: Life): Promise<void> => {
     if (family !== families.absent) memory.set(`${family} ${key}`, value)
-    await notes.keep({ family, key, value, atMost, ...life })
+    await ttlStore.keep({ family, key, value, atMost, ...life })
   }
   // Only `keepActor` writes there.
   const cachedActor = async (iri: string) =>
@@ -71,9 +71,9 @@ export function createRemoteCache({
       await storeCached(families.absent, iri, { absent }, { lifeMs })
       if (absent.kind !== 'gone') return
       dropRecent(iri)
-      for (const family of found) await notes.take(family, iri)
+      for (const family of found) await ttlStore.take(family, iri)
     },
-    mayAsk: (iri) => notes.keep({ family: families.asked, key: iri, lifeMs: lives.asked, isOnce: true, atMost }),
+    mayAsk: (iri) => ttlStore.keep({ family: families.asked, key: iri, lifeMs: lives.asked, isOnce: true, atMost }),
     recall: dropRecent,
   }
 }

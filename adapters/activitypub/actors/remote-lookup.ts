@@ -39,7 +39,7 @@ export type RemoteLookup = {
 
 export type RemoteLookupDeps = Pick<FetchDocumentDeps, 'signGet' | 'userAgent' | 'maxBytes' | 'timeoutMs'> & {
   readonly guardedFetch: SafeFetch
-  readonly notes: TtlStore
+  readonly ttlStore: TtlStore
   readonly now: () => number
   /** Those the operator wrote down: they may be http. */
   readonly origins?: readonly string[]

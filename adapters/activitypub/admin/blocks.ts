@@ -136,7 +136,7 @@ async function blockChange(
   // What is listed is looked up first, so that asking again does nothing twice; the name only tells changes apart.
   const version = `${at} ${(await sha256Hex(JSON.stringify([reason, peers]))).slice(0, 32)}`
   const read: RecordWrite = { kind: 'put', family: blockFamilies.version, key: versionKey, value: { version } }
-  return { reason, deliveryId: `blocks ${version}`, effects: [...effects, read] }
+  return { reason, deliveryId: `blocks ${version}`, recordWrites: [...effects, read] }
 }
 
 const pageSize = 1000

@@ -46,8 +46,8 @@ function removeFollower({ places }: OperateDeps, asker: FollowRecord): Operation
       reason: 'follower_removed',
       deliveryId: `followers.remove ${agent} ${actor} ${follow} ${followRound(askedAt)}`,
       subject: actor,
-      effects,
-      sends: [answerFollow(places.actor(agent), asker, 'Reject')],
+      recordWrites: effects,
+      protocolReplies: [answerFollow(places.actor(agent), asker, 'Reject')],
     },
   }
 }
@@ -125,8 +125,8 @@ function decideFollowRequest({ places }: OperateDeps, asker: FollowRecord, type:
       reason: isAccepted ? 'follow_accepted' : 'follow_rejected',
       deliveryId: `requests.decide ${agent} ${actor} ${follow} ${followRound(askedAt)}`,
       subject: actor,
-      effects: [...(isAccepted ? followerEffects(asker) : []), settled],
-      sends: [answerFollow(places.actor(agent), asker, type)],
+      recordWrites: [...(isAccepted ? followerEffects(asker) : []), settled],
+      protocolReplies: [answerFollow(places.actor(agent), asker, type)],
     },
   }
 }

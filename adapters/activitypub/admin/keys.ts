@@ -40,8 +40,8 @@ export function keyOperations(deps: OperateDeps): Operations {
         change: {
           reason: 'keys_rotated',
           deliveryId: `keys.rotate ${owner.name} ${generation}`,
-          effects: [effect],
-          sends,
+          recordWrites: [effect],
+          protocolReplies: sends,
         },
       }
     },

@@ -96,8 +96,8 @@ async function toPostChange(
     // By the note and its version: of two who change it at the same time one does, and the other is told.
     deliveryId: `${id}#change-${(post.record.version ?? 0) + 1}`,
     ...subject,
-    effects: [kept, ...more],
-    sends: await Promise.all(calls.map((call) => toProtocolReply(name, call))),
+    recordWrites: [kept, ...more],
+    protocolReplies: await Promise.all(calls.map((call) => toProtocolReply(name, call))),
   }
   const value = { id, told: calls.length, isChanged: true }
   return { value, change }

@@ -46,7 +46,7 @@ export function reportOperations(deps: OperateDeps): Operations {
           reason: 'report_closed',
           deliveryId: `reports.close ${id} ${String(value['at'] ?? '')}`,
           ...mine,
-          effects: [
+          recordWrites: [
             { kind: 'remove', family: peerFamilies.flag, key: id },
             { kind: 'put', family: peerFamilies.closedFlag, key: id, value: { ...value, closed_at: at }, ...mine },
           ],

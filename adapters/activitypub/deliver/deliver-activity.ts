@@ -26,7 +26,7 @@ export type AgentKeys = { readonly rsa: SigningKey; readonly ed25519?: ProofKey 
 
 export type DeliverDeps = {
   readonly guardedFetch: SafeFetch
-  readonly notes: TtlStore
+  readonly ttlStore: TtlStore
   readonly records: Records
   readonly now: () => number
   readonly ownKeysOf: (agent: string) => Promise<AgentKeys>

@@ -255,17 +255,17 @@ function addressedPerson({ inbox, ...call }: InboxCall): string | undefined {
 
 type Deliver = (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome>
 
-export type BlockCheckDeps = { readonly places: ClosedRooms | undefined; readonly blocks: Blocks }
+export type BlockCheckDeps = { readonly closedRooms: ClosedRooms | undefined; readonly blocks: Blocks }
 
 /** Asked right before it leaves: a block, theirs or the operator's, may have come since it was queued. */
-export function deliverUnlessBlocked({ places, blocks }: BlockCheckDeps, deliver: Deliver): Deliver {
+export function deliverUnlessBlocked({ closedRooms, blocks }: BlockCheckDeps, deliver: Deliver): Deliver {
   return async (call, attempt) => {
     const person = call.op === 'deliver' ? addressedPerson(call) : call.recipients[0]?.actor
     const inbox = call.op === 'deliver' ? call.inbox : call.recipients[0]?.inbox
     for (const peer of [person, inbox])
       if (peer !== undefined && (await blocks.turnsAway(peer))) return { kind: 'refused', reason: 'blocked' }
-    if (person === undefined || places === undefined) return deliver(call, attempt)
-    const closed = await places.closed(peerKey(call.agent, person), attempt.runId)
+    if (person === undefined || closedRooms === undefined) return deliver(call, attempt)
+    const closed = await closedRooms.closed(peerKey(call.agent, person), attempt.runId)
     return closed === undefined ? deliver(call, attempt) : { kind: 'refused', reason: closed }
   }
 }

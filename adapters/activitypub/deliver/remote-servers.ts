@@ -31,15 +31,15 @@ const longestRestMs = 60 * 60_000
 const unknownServer: RemoteServerState = { knock: 'cavage', failures: 0, restsUntil: 0 }
 
 export function createRemoteServers({
-  notes,
+  ttlStore,
   now,
 }: {
-  readonly notes: TtlStore
+  readonly ttlStore: TtlStore
   readonly now: () => number
 }): RemoteServers {
   const storeHostState = async (origin: string, state: RemoteServerState): Promise<void> => {
     // A failed write is harmless: it is found out again.
-    await notes
+    await ttlStore
       .keep({
         family: hostStateFamily,
         key: origin,
@@ -52,7 +52,7 @@ export function createRemoteServers({
   return {
     async read(origin) {
       // A store that does not answer about a host must not keep a reply back.
-      return parseHostState(await notes.read(hostStateFamily, origin).catch(() => undefined))
+      return parseHostState(await ttlStore.read(hostStateFamily, origin).catch(() => undefined))
     },
     async answered(origin, before, knock = before.knock) {
       if (knock === before.knock && before.failures === 0) return
@@ -91,21 +91,21 @@ export interface GoneInboxes {
 }
 
 export function createGoneInboxes({
-  notes,
+  ttlStore,
   records,
 }: {
-  readonly notes: TtlStore
+  readonly ttlStore: TtlStore
   readonly records: Records
 }): GoneInboxes {
   return {
     async mark(inbox) {
-      await notes.keep({ family: goneInboxFamily, key: inbox, lifeMs: goneInboxLifeMs, atMost: maxGoneInboxes })
+      await ttlStore.keep({ family: goneInboxFamily, key: inbox, lifeMs: goneInboxLifeMs, atMost: maxGoneInboxes })
       await removeFollowers(records, inbox)
     },
     async holds(call) {
       const keeps = call['keeps'] as KeptFacts | undefined
       const isForSomebody = keeps === undefined || keeps.recipients.some((each) => hasInbox(each, call.inbox))
-      return isForSomebody ? false : (await notes.read(goneInboxFamily, call.inbox)) !== undefined
+      return isForSomebody ? false : (await ttlStore.read(goneInboxFamily, call.inbox)) !== undefined
     },
   }
 }

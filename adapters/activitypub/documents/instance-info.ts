@@ -2,9 +2,9 @@
 import {
   type AgentProfile,
   type AgentUrls,
-  type DiscoveryVerbs,
   type JsonObject,
   parseAddress,
+  type WebFinger,
 } from '../../../src/contract/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import { agentStatus, type DocumentDeps } from './document-deps.ts'
@@ -54,10 +54,10 @@ export function hostMeta({ origin }: DocumentUrls): string {
 
 // WebFinger links of an agent on this channel and of the instance, and which agent an address of this channel belongs to.
 
-export function createActivityPubWebFinger(deps: Pick<DocumentDeps, 'agents' | 'settings' | 'places'>): DiscoveryVerbs {
+export function createActivityPubWebFinger(deps: Pick<DocumentDeps, 'agents' | 'settings' | 'places'>): WebFinger {
   const { places } = deps
   return {
-    async places(agent) {
+    async urls(agent) {
       const standing = agentStatus(deps, agent)
       if (standing.kind === 'retired') return 'gone'
       if (standing.kind === 'unknown') return findInstance(places, agent)

@@ -63,7 +63,7 @@ function deleteToMessage(scene: ActivityContext, id: string, agent: string, isAd
     isOnceById: true,
     deliveryId: activityDeliveryId(scene),
     subject: signer.id,
-    thread: { candidates: [`o:${id}`], vouched: false, fresh: `o:${id}` },
+    thread: { candidates: [`o:${id}`], platformVerified: false, newThreadKey: `o:${id}` },
     replyTo: { actor: signer.id, inbox: signer.inbox, agent },
   }
 }
@@ -83,7 +83,7 @@ export function accountDeleted(
   agent: string,
   actor: string,
   at: string,
-): Pick<IgnoredEvent, 'effects' | 'cancels' | 'isFarewell' | 'reach'> {
+): Pick<IgnoredEvent, 'recordWrites' | 'cancelPending' | 'isAccountDeleted' | 'roomStatus'> {
   const gone: readonly RecordWrite[] = [
     { kind: 'remove', family: ownFamilies.follower, key: followerKey(agent, actor) },
     { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, actor) },
@@ -91,9 +91,9 @@ export function accountDeleted(
   ]
   const place = peerKey(agent, actor)
   return {
-    effects: gone,
-    isFarewell: true,
-    cancels: { orderKeyPrefix: personOrderKey(agent, actor) },
-    reach: { place, closed: 'actor_deleted', at },
+    recordWrites: gone,
+    isAccountDeleted: true,
+    cancelPending: { orderKeyPrefix: personOrderKey(agent, actor) },
+    roomStatus: { room: place, closed: 'actor_deleted', at },
   }
 }

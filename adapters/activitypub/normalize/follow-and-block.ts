@@ -36,18 +36,18 @@ export function normalizeFollow(scene: ActivityContext): IgnoredEvent {
   const replyToFollow = (type: 'Accept' | 'Reject') => [answerFollow(scene.places.actor(agent), asker, type)]
   switch (scene.manners.follow) {
     case 'reject':
-      return ignoreActivity(scene, 'follow_rejected', { ...known, sends: replyToFollow('Reject') })
+      return ignoreActivity(scene, 'follow_rejected', { ...known, protocolReplies: replyToFollow('Reject') })
     case 'manual':
       return ignoreActivity(scene, 'follow_requested', {
         ...known,
-        effects: requestEffects(asker),
+        recordWrites: requestEffects(asker),
         isForOperator: true,
       })
     case 'accept':
       return ignoreActivity(scene, 'followed', {
         ...known,
-        effects: followerEffects(asker),
-        sends: replyToFollow('Accept'),
+        recordWrites: followerEffects(asker),
+        protocolReplies: replyToFollow('Accept'),
       })
     default:
       return scene.manners.follow satisfies never
@@ -65,7 +65,7 @@ export function normalizeUndoFollow(scene: ActivityContext, agent: string): Igno
     { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, signer.id) },
     ...(follow === undefined ? [] : [{ kind: 'remove', family: peerFamilies.follow, key: follow } as const]),
   ]
-  return ignoreActivity(scene, 'unfollowed', { effects })
+  return ignoreActivity(scene, 'unfollowed', { recordWrites: effects })
 }
 
 // An actor that blocks or reports an agent says nothing to it. Pure.
@@ -95,18 +95,21 @@ export function normalizeBlock(scene: ActivityContext): IgnoredEvent {
           } as const,
         ]),
   ]
-  const reach = { place, closed: 'blocked', at: scene.arrival.receivedAt }
+  const roomStatus = { room: place, closed: 'blocked', at: scene.arrival.receivedAt }
   return ignoreActivity(scene, 'blocked_by_author', {
-    effects,
-    cancels: { orderKeyPrefix: personOrderKey(agent, signer.id) },
-    reach,
+    recordWrites: effects,
+    cancelPending: { orderKeyPrefix: personOrderKey(agent, signer.id) },
+    roomStatus,
   })
 }
 
 export function normalizeUndoBlock(scene: ActivityContext, agent: string): IgnoredEvent {
   const place = peerKey(agent, scene.gated.signer.id)
   const effects: readonly RecordWrite[] = [{ kind: 'remove', family: peerFamilies.block, key: place }]
-  return ignoreActivity(scene, 'unblocked', { effects, reach: { place, closed: null, at: scene.arrival.receivedAt } })
+  return ignoreActivity(scene, 'unblocked', {
+    recordWrites: effects,
+    roomStatus: { room: place, closed: null, at: scene.arrival.receivedAt },
+  })
 }
 
 const maxReported = 100
@@ -128,5 +131,5 @@ export function normalizeFlag(scene: ActivityContext): IgnoredEvent {
   }
   const key = activityDeliveryId(scene)
   const effects: readonly RecordWrite[] = [{ kind: 'put', family: peerFamilies.flag, key, value, subject: signer.id }]
-  return ignoreActivity(scene, 'flag_received', { effects, isForOperator: true })
+  return ignoreActivity(scene, 'flag_received', { recordWrites: effects, isForOperator: true })
 }

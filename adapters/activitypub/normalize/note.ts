@@ -184,9 +184,9 @@ function noteThread(scene: ActivityContext, said: Said): InboundMessage['thread'
   const named = contexts.length > 0 ? [...new Set(contexts)] : threadAliases(scene, said)
   return {
     candidates: [`o:${id}`, ...(parent === undefined ? [] : [`o:${parent}`]), ...named],
-    vouched: false,
-    fresh: `o:${id}`,
-    also: [`o:${id}`, ...named],
+    platformVerified: false,
+    newThreadKey: `o:${id}`,
+    aliases: [`o:${id}`, ...named],
   }
 }
 

@@ -27,10 +27,10 @@ export async function createDecisionLinks(
   { clientId }: Pick<Attempt, 'clientId'>,
   deps: DeliveryDeps,
 ): Promise<readonly DecisionLink[]> {
-  const { notes, publicUrl, connection } = deps
+  const { ttlStore, publicUrl, connection } = deps
   const { decided } = call
   const [person] = call.to
-  if (notes === undefined || publicUrl === undefined || decided === null || person === undefined) return []
+  if (ttlStore === undefined || publicUrl === undefined || decided === null || person === undefined) return []
   const links: DecisionLink[] = []
   for (const decision of call.decisions) {
     const token = await decisionToken(deps, clientId, decision)
@@ -43,7 +43,7 @@ export async function createDecisionLinks(
       thread: call.thread,
     }
     const key = await sha256Hex(token)
-    await notes.keep({
+    await ttlStore.keep({
       family: decisionFamily,
       key,
       value,

@@ -27,7 +27,7 @@ import {
   markLinkUsed,
 } from './links.ts'
 
-export type DecisionDeps = Pick<ChannelDeps, 'connection' | 'now'> & { readonly notes: TtlStore }
+export type DecisionDeps = Pick<ChannelDeps, 'connection' | 'now'> & { readonly ttlStore: TtlStore }
 
 const maxFormBytes = 4096
 
@@ -72,7 +72,7 @@ export function serveDecision(
     switch (request.method) {
       case 'GET':
       case 'HEAD':
-        return showDecisionLink(await findDecisionLink(deps.notes, token, deps.now()), token)
+        return showDecisionLink(await findDecisionLink(deps.ttlStore, token, deps.now()), token)
       case 'POST':
         return takeDecision(deps, door, request, token)
       default:
@@ -97,16 +97,16 @@ async function takeDecision(
 ): Promise<Response> {
   const decision = await readPressedDecision(request, token)
   if (decision === undefined) return messagePage(pages.malformed)
-  const link = await findDecisionLink(deps.notes, token, deps.now())
+  const link = await findDecisionLink(deps.ttlStore, token, deps.now())
   if (link.kind !== 'open') return showDecisionLink(link, token)
   const { key, note } = link
   const { receivedAt } = door
   const message = decisionMessage({ decision, key, note, receivedAt, connection: deps.connection })
-  const [acceptance] = await door.take([message])
+  const [acceptance] = await door.accept([message])
   if (acceptance === undefined) throw new GatewayError('storage_unavailable', '[email] the decision was not stored')
   if (acceptance.kind === 'refused' || acceptance.kind === 'stale') return messagePage(pages.refused)
   // Stored first: if the process ends here, pressing again finds the same message and decides nothing else.
-  if (acceptance.kind === 'accepted') await markLinkUsed(deps.notes, key, decision, note.address)
+  if (acceptance.kind === 'accepted') await markLinkUsed(deps.ttlStore, key, decision, note.address)
   return messagePage(
     acceptance.kind === 'accepted' ? decisionTakenMessage(decision, note.by) : alreadyDecidedMessage('taken'),
   )
@@ -189,9 +189,9 @@ function decisionMessage({ decision, key, note, receivedAt, connection }: Presse
     deliveryId: id,
     subject,
     // The link is ours and stands for a mail in this thread.
-    thread: { candidates: [`t:${note.thread}`], vouched: true, fresh: `t:${note.thread}` },
+    thread: { candidates: [`t:${note.thread}`], platformVerified: true, newThreadKey: `t:${note.thread}` },
     replyTo: note.reply_to,
-    obligation: 'click',
+    mustReplyIndividually: 'click',
   }
 }
 

@@ -37,7 +37,7 @@ export function deliverMail(
     try {
       // Bounces then go to the runtime's mailer, not to an address of ours.
       if (way === undefined && deps.mailer !== undefined) return await sendByBinding(deps.mailer, mail, attempt)
-      const noting = noteDelivery(deps.notes, attempt.clientId, call.to[0]?.address ?? '')
+      const noting = noteDelivery(deps.ttlStore, attempt.clientId, call.to[0]?.address ?? '')
       // Nothing has left yet: while the database is away it is tried again.
       if (!(await noting.then(isDone, isNotDone))) return { kind: 'retry', reason: 'delivery_not_noted' }
       keys ??= loadDkimKeys(settings)
@@ -76,12 +76,12 @@ const noMailer: SendMail = async () => ({ kind: 'retry', reason: 'no_way_out', .
 
 /** A mailbox that bounced gets no more mail until its owner writes again. */
 async function findClosedAddress(
-  { places }: Pick<DeliveryDeps, 'places'>,
+  { closedRooms }: Pick<DeliveryDeps, 'closedRooms'>,
   { to }: MailCall,
   { runId }: Attempt,
 ): Promise<string | undefined> {
   // A store that does not answer must not keep a reply back: the server refuses it if need be.
-  return places?.closed(to[0]?.address ?? '', runId).catch(() => undefined)
+  return closedRooms?.closed(to[0]?.address ?? '', runId).catch(() => undefined)
 }
 
 type PreparedMail = MailToCompose & { readonly kind: 'mail'; readonly end: () => Promise<void> }

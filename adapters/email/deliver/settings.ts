@@ -50,7 +50,7 @@ export type BoundFile = {
   readonly type: string
 } & ({ readonly disposition: 'attachment' } | { readonly disposition: 'inline'; readonly contentId: string })
 
-type DeliveryPorts = 'files' | 'places' | 'notes' | 'hmac' | 'now' | 'publicUrl' | 'connection' | 'mailer'
+type DeliveryPorts = 'files' | 'closedRooms' | 'ttlStore' | 'hmac' | 'now' | 'publicUrl' | 'connection' | 'mailer'
 
 export type DeliveryDeps = Pick<ChannelDeps, DeliveryPorts> & {
   readonly tokens: () => Promise<TokenMint>

@@ -1,5 +1,5 @@
 // Mail from the runtime (a Worker's email event): one recipient, no client address, stored before it is accepted.
-import type { Adapter, ChannelDeps, EmailEventResult } from '../../../src/contract/index.ts'
+import type { ChannelDeps, EmailEventResult, Ingress } from '../../../src/contract/index.ts'
 import { readStream } from '../../../src/lib/index.ts'
 import { answerReply, type Reply, recipientReply, replies } from '../smtp/replies.ts'
 import type { ClassifyRecipient, OwnMailRegistry } from './received.ts'
@@ -12,9 +12,9 @@ export type EmailEventDeps = Pick<ChannelDeps, 'now'> & {
   readonly requireSecret: () => Promise<unknown>
 }
 
-export function onEmailEvent(deps: EmailEventDeps): NonNullable<Adapter['takeHanded']> {
+export function onEmailEvent(deps: EmailEventDeps): NonNullable<Ingress['onEmailEvent']> {
   const { own, recipientOf, maxBytes, now, requireSecret } = deps
-  return async ({ from, to, size, body }, door) => {
+  return async ({ from, to, size, body }, context) => {
     const recipient = await recipientOf(to)
     // Another connection may have this domain.
     if (recipient === 'foreign') return undefined
@@ -25,7 +25,7 @@ export function onEmailEvent(deps: EmailEventDeps): NonNullable<Adapter['takeHan
     if (raw === undefined) return refusedEvent(replies.tooLarge)
     const envelope = { mailFrom: from, rcptTo: [to] }
     const receivedAt = new Date(now()).toISOString()
-    const answer = await door.receive(own.add({ way: 'cloudflare', raw, envelope, receivedAt }))
+    const answer = await context.receive(own.add({ way: 'cloudflare', raw, envelope, receivedAt }))
     if (answer.kind === 'later' || answer.kind === 'spent') return { kind: 'later', reason: answer.reason }
     const reply = answerReply(answer)
     return reply === undefined ? { kind: 'taken' } : refusedEvent(reply)

@@ -97,7 +97,12 @@ function messageFromMail(
     deliveryId: shortenId(head.messageId ?? id),
     ...(proof.signatures.length === 0 ? {} : { once: replayClaims(agent, proof) }),
     ...(author === undefined ? {} : { subject: mailboxSubject(author) }),
-    thread: { candidates: thread.candidates, vouched: false, fresh: threadName(thread.key), also: thread.also },
+    thread: {
+      candidates: thread.candidates,
+      platformVerified: false,
+      newThreadKey: threadName(thread.key),
+      aliases: thread.also,
+    },
     replyTo: mailReplyTo(mail, recipient),
     ...originalToKeep(mail),
     // Not its Date: that is its sender's word, and clocks are wrong.
@@ -120,11 +125,11 @@ function replayClaims(agent: string, proof: MailProof): readonly OnceClaim[] {
 }
 
 /** The raw mail, by the name its files are found under; kept once its author is known to be admitted. */
-function originalToKeep({ original, originalId, raw }: VerifiedMail): Pick<InboundMessage, 'originals' | 'toKeep'> {
+function originalToKeep({ original, originalId, raw }: VerifiedMail): Pick<InboundMessage, 'rawBlobs' | 'pendingBlob'> {
   if (original === undefined || originalId === undefined) return {}
   return {
-    originals: [original],
-    toKeep: { ref: original, id: originalId, mime: 'message/rfc822', bytes: raw },
+    rawBlobs: [original],
+    pendingBlob: { ref: original, id: originalId, mime: 'message/rfc822', bytes: raw },
   }
 }
 
@@ -172,7 +177,7 @@ function shortenId(id: string): string {
 // A report about one of our mails marks its delivery, and closes an address that can never be reached. Only a report that came
 // back to the token of its delivery counts, and only for the address that delivery went to. Pure.
 
-export type ReportFacts = Pick<IgnoredEvent, 'reason' | 'bounce' | 'reach'>
+export type ReportFacts = Pick<IgnoredEvent, 'reason' | 'bounce' | 'roomStatus'>
 
 /** RFC 3463: no such mailbox, a domain that takes no mail, a mailbox that was switched off. */
 const goneForGood: ReadonlySet<string> = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1'])
@@ -187,7 +192,7 @@ export function reportFacts(report: MailReport | undefined, sent: SentMail | und
     case 'receipt':
       return { reason: 'receipt' }
     case 'complaint':
-      return { reason: 'complaint', reach: { place: closedAddressKey(sent.to), closed: 'complaint', at } }
+      return { reason: 'complaint', roomStatus: { room: closedAddressKey(sent.to), closed: 'complaint', at } }
     case 'delivery':
       return deliveryReportFacts(report, sent, at)
     default:
@@ -204,7 +209,7 @@ function deliveryReportFacts({ recipients }: MailReport, sent: SentMail, at: str
   if (own?.action !== undefined && own.action !== 'failed') return { reason: `report_${own.action}` }
   const bounce = { clientId: sent.clientId, kind: 'failed', reason: bounceCode(status), at } as const
   if (status === undefined || !goneForGood.has(status)) return { reason: 'bounced', bounce }
-  return { reason: 'bounced', bounce, reach: { place: closedAddressKey(sent.to), closed: bounceCode(status), at } }
+  return { reason: 'bounced', bounce, roomStatus: { room: closedAddressKey(sent.to), closed: bounceCode(status), at } }
 }
 
 /** The name under which an address is closed; the domain has no case. */

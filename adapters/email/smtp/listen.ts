@@ -1,7 +1,7 @@
 // The SMTP listener: recipients are judged one by one, the mail is delivered once for all of them, and 250 means that it is
 // stored. It relays nothing and has no logins.
 import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
-import { type Adapter, type IngressContext, importOnNode, type ListenResult } from '../../../src/contract/index.ts'
+import { type Ingress, type IngressContext, importOnNode, type ListenResult } from '../../../src/contract/index.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
 import { type BodyStream, type ByteBudget, collectData, createByteBudget } from './collect-data.ts'
 import { createSmtpClients, createSmtpConnections, type SmtpClients, type SmtpConnections } from './connections.ts'
@@ -11,7 +11,7 @@ import { type SmtpDeps, type SmtpLimits, type SmtpSettings, smtpLimits } from '.
 /** Sendmail's jokes and the ways to pretend to be another client; AUTH, because there are no accounts here. */
 const disabledCommands = ['AUTH', 'XCLIENT', 'XFORWARD', 'VRFY', 'EXPN', 'HELP', 'WIZ', 'SHELL', 'KILL']
 
-export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<Adapter['listen']> {
+export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<Ingress['listen']> {
   const limits: SmtpLimits = { ...smtpLimits, ...settings.limits }
   return async (door, signal) => {
     const { SMTPServer: Server } = await importOnNode<typeof import('smtp-server')>('smtp-server')

@@ -35,13 +35,13 @@ async function readMailgunMail(
   const [sender, recipient] = [fields.get('sender'), decodeField(fields.get('recipient'))]
   if (raw === undefined || recipient === '') return rejectedRequest('malformed_request')
   if (raw.byteLength > deps.maxBytes) return mailTooLarge
-  if (deps.notes === undefined) return { kind: 'later', reason: 'no_notes' }
+  if (deps.ttlStore === undefined) return { kind: 'later', reason: 'no_notes' }
   const mailFrom = sender === undefined ? undefined : decodeField(sender)
   const rcptTo = recipient.split(',').map((each) => each.trim())
   if (rcptTo.length > 50) return rejectedRequest('malformed_request')
   const body = `${await sha256HexBytes(raw)} ${JSON.stringify([mailFrom ?? null, rcptTo])}`
   const lifeMs = tolerance.maxAgeMs + tolerance.maxAheadMs
-  if (!(await isForThisBody(deps.notes, { family: 'mailgun-token', value: token, body, lifeMs })))
+  if (!(await isForThisBody(deps.ttlStore, { family: 'mailgun-token', value: token, body, lifeMs })))
     return rejectedRequest('replayed')
   return { kind: 'mail', mail: { way: 'mailgun', raw, envelope: { mailFrom, rcptTo }, receivedAt } }
 }

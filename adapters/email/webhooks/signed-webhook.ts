@@ -41,7 +41,7 @@ export function webhookSignedText(headers: RawRequest['headers'], bodyDigest: st
   return ['parley-mail-v1', ...lines, `sha256:${bodyDigest}`].join('\n')
 }
 
-export type WebhookDeps = Pick<ChannelDeps, 'hmac' | 'notes' | 'now'> & { readonly maxBytes: number }
+export type WebhookDeps = Pick<ChannelDeps, 'hmac' | 'ttlStore' | 'now'> & { readonly maxBytes: number }
 
 export async function verifyWebhook(
   secrets: readonly Secret[],
@@ -60,10 +60,10 @@ export async function verifyWebhook(
   const envelope = readEnvelopeHeaders(headers)
   if (envelope === undefined) return rejectedRequest('malformed_request')
   if (bytes.byteLength > deps.maxBytes) return mailTooLarge
-  if (deps.notes === undefined) return { kind: 'later', reason: 'no_notes' }
+  if (deps.ttlStore === undefined) return { kind: 'later', reason: 'no_notes' }
   const lifeMs = tolerance.maxAgeMs + tolerance.maxAheadMs
   const use = { family: 'mail-nonce', value: nonce, body: signature, lifeMs }
-  if (!(await isForThisBody(deps.notes, use))) return rejectedRequest('replayed')
+  if (!(await isForThisBody(deps.ttlStore, use))) return rejectedRequest('replayed')
   return { kind: 'mail', mail: { way: 'webhook', raw: bytes, envelope, receivedAt } }
 }
 

@@ -6,7 +6,7 @@ import { verifyMailgun } from './mailgun.ts'
 import { type SnsDeps, verifySes } from './ses.ts'
 import { verifyWebhook, webhookHeaders } from './signed-webhook.ts'
 
-export type RequestVerifierDeps = Pick<ChannelDeps, 'hmac' | 'notes' | 'now' | 'fetch' | 'guardedFetch'> & {
+export type RequestVerifierDeps = Pick<ChannelDeps, 'hmac' | 'ttlStore' | 'now' | 'fetch' | 'guardedFetch'> & {
   readonly own: OwnMailRegistry
 }
 

@@ -28,7 +28,7 @@ export function deliverSlack(
     if (held.kind !== 'token') return { kind: held.kind === 'gone' ? 'refused' : 'retry', reason: held.reason }
     const send = sendWithTokenRefresh(ports, call.account, held.token, attempt.signal)
     if (call.method === 'upload') return uploadFile({ settings, deps, send }, call, attempt.signal)
-    const respond = createResponseUrlSender(deps, ports.live.notes, settings.callTimeoutMs)
+    const respond = createResponseUrlSender(deps, ports.live.ttlStore, settings.callTimeoutMs)
     const direct = (message: MessageCall) => sendMessageCall(message, attempt, { send, live: ports.live })
     return deliverByResponseUrl(call, respond, direct)
   }

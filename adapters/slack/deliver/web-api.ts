@@ -125,7 +125,7 @@ export type LiveState = {
   /** Installations without native streams, and those of which the notes were asked. */
   readonly withoutStreams: Set<string>
   readonly known: Set<string>
-  readonly notes: TtlStore | undefined
+  readonly ttlStore: TtlStore | undefined
   /** Messages that are no streams any more. */
   readonly ended: Set<string>
   /** Messages of which it is not known what they show: from here on they are written as a whole. */
@@ -133,5 +133,5 @@ export type LiveState = {
 }
 
 export function createLiveState(notes: TtlStore | undefined): LiveState {
-  return { withoutStreams: new Set(), known: new Set(), notes, ended: new Set(), doubtful: new Set() }
+  return { withoutStreams: new Set(), known: new Set(), ttlStore: notes, ended: new Set(), doubtful: new Set() }
 }

@@ -34,7 +34,7 @@ type GivenCommand = {
   readonly at: string | undefined
   readonly command: NonNullable<ChannelContext['command']>
   readonly words: string
-  readonly obligation: 'click' | 'command'
+  readonly mustReplyIndividually: 'click' | 'command'
   readonly replyTo: JsonObject
 }
 
@@ -65,7 +65,7 @@ export function normalizeButtonClick(eventContext: scenes.EventContext, interact
     at: action?.action_ts,
     command: { name, args: code },
     words: `/${name} ${code}`,
-    obligation: 'click',
+    mustReplyIndividually: 'click',
     replyTo: {
       ...scenes.slackReplyAddress(eventContext.place, channel, thread, author),
       reply_to_card: card,
@@ -93,7 +93,7 @@ export function normalizeSlashCommand(eventContext: scenes.EventContext, slash: 
     command: order ?? { name, args: text },
     // Of the app's own command the rest is what is said; any other says by its name what is wanted.
     words: !isOurs ? `${slash.command} ${text}`.trim() : text === '' ? '/help' : text,
-    obligation: 'command',
+    mustReplyIndividually: 'command',
     replyTo: { ...replyTo, user: slash.user_id, ...responseReference(eventContext) },
   })
 }
@@ -115,7 +115,7 @@ export function normalizeStopButton(
     at: stop.event_ts,
     command: { name: 'stop', args: '' },
     words: '/stop',
-    obligation: 'command',
+    mustReplyIndividually: 'command',
     replyTo: scenes.slackReplyAddress(eventContext.place, stop.channel, stop.thread_ts, author),
   })
 }
@@ -177,9 +177,9 @@ function commandMessage(eventContext: scenes.EventContext, order: GivenCommand):
     isSenderChosenId: false,
     deliveryId: eventContext.deliveryId,
     subject: scenes.slackSubject(author),
-    thread: { candidates: [threadId], vouched: true, fresh: threadId },
+    thread: { candidates: [threadId], platformVerified: true, newThreadKey: threadId },
     replyTo: order.replyTo,
-    obligation: order.obligation,
+    mustReplyIndividually: order.mustReplyIndividually,
     platformAt: order.at === undefined ? arrival.receivedAt : scenes.tsToIsoTime(order.at),
   }
 }

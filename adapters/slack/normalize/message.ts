@@ -154,7 +154,7 @@ function slackInboundMessage(eventContext: MessageContext): InboundMessage {
     isSenderChosenId: false,
     deliveryId: eventContext.deliveryId,
     subject: scenes.slackSubject(author),
-    thread: { candidates: [threadId], vouched: true, fresh: threadId },
+    thread: { candidates: [threadId], platformVerified: true, newThreadKey: threadId },
     replyTo: {
       ...scenes.slackReplyAddress(place, channel, thread, author),
       reply_to_ts: message.ts,

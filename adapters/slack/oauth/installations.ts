@@ -26,14 +26,14 @@ export type InstallationAccess = {
 
 export function createInstallationAccess(settings: SlackSettings, deps: ChannelDeps): InstallationAccess {
   const { botToken, install, apiUrl } = settings
-  const { installations, notes } = deps
+  const { installations, ttlStore } = deps
   const noEffect = async (): Promise<undefined> => undefined
   if (botToken !== undefined)
     return { tokenOf: staticTokenLookup({ botToken }), tokenFailed: noEffect, note: noEffect, serve: undefined }
-  if (install === undefined || installations === undefined || notes === undefined)
+  if (install === undefined || installations === undefined || ttlStore === undefined)
     throw new GatewayError('config_invalid', '[slack] there is no store for installations; set SLACK_BOT_TOKEN instead')
   const oauth = { ...install, apiUrl }
-  const ports = { fetch: deps.fetch, now: deps.now, installations, notes }
+  const ports = { fetch: deps.fetch, now: deps.now, installations, ttlStore }
   const desk = createInstallationTokens(oauth, ports)
   return {
     tokenOf: desk.tokenOf,
@@ -81,7 +81,7 @@ function removedAccount(app: AppFacts, envelope: SlackEnvelope): string | undefi
 
 export type InstallDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
   readonly installations: Installations
-  readonly notes: TtlStore
+  readonly ttlStore: TtlStore
 }
 
 const cookieName = '__Secure-parley_install'
@@ -119,7 +119,7 @@ export function serveInstall(
   settings: OauthSettings,
   deps: InstallDeps,
 ): (request: Request) => Promise<Response | undefined> {
-  const states = createInstallStates(deps.notes)
+  const states = createInstallStates(deps.ttlStore)
   return async (request) => {
     if (request.method !== 'GET') return undefined
     const url = new URL(request.url)
@@ -197,16 +197,16 @@ const stateLifeMs = 10 * 60_000
 const maxStates = 10_000
 const family = 'install'
 
-function createInstallStates(notes: TtlStore): InstallStates {
+function createInstallStates(ttlStore: TtlStore): InstallStates {
   return {
     async begin() {
       const [state, browser] = [randomHex128(), randomHex128()]
       const value = { browser: await sha256Hex(browser) }
       const note = { family, key: await sha256Hex(state), value, lifeMs: stateLifeMs, atMost: maxStates, isOnce: true }
-      return (await notes.keep(note)) ? { state, browser } : undefined
+      return (await ttlStore.keep(note)) ? { state, browser } : undefined
     },
     async end(state, browser) {
-      const begun = await notes.take(family, await sha256Hex(state))
+      const begun = await ttlStore.take(family, await sha256Hex(state))
       return begun !== undefined && equalInConstantTime(await sha256Hex(browser), String(begun['browser']))
     },
   }

@@ -11,7 +11,7 @@ import type { ChatRateLimit } from './rate-limit.ts'
 
 export function deliverTelegram(
   settings: TelegramSettings,
-  deps: Pick<ChannelDeps, 'fetch' | 'files' | 'places'>,
+  deps: Pick<ChannelDeps, 'fetch' | 'files' | 'closedRooms'>,
   pace: ChatRateLimit,
 ): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
   const api = createBotApi(settings, deps)
@@ -50,14 +50,14 @@ export function deliverTelegram(
 
 /** Known to take nothing: nothing is asked for there. A chat of a business account is not the bot's own. */
 async function closedChatReason(
-  { places }: Pick<ChannelDeps, 'places'>,
+  { closedRooms }: Pick<ChannelDeps, 'closedRooms'>,
   call: TelegramCall,
   { runId }: Attempt,
 ): Promise<string | undefined> {
   const chatId = callChatId(call)
-  if (places === undefined || chatId === undefined || 'business_connection_id' in call.payload) return undefined
+  if (closedRooms === undefined || chatId === undefined || 'business_connection_id' in call.payload) return undefined
   // A store that does not answer must not keep a reply back: Telegram refuses it if need be.
-  return places.closed(String(chatId), runId).catch(() => undefined)
+  return closedRooms.closed(String(chatId), runId).catch(() => undefined)
 }
 
 /** What holds for many chats at once holds for the bot. */

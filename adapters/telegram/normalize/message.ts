@@ -137,11 +137,11 @@ function telegramInboundMessage(
     isSenderChosenId: false,
     deliveryId: updateContext.deliveryId,
     subject: author.subject,
-    thread: { candidates: [threadId], vouched: true, fresh: threadId },
+    thread: { candidates: [threadId], platformVerified: true, newThreadKey: threadId },
     replyTo: telegramReplyAddress(message, topic),
     // An edited command amends what was said; it is not given a second time.
-    ...(command === undefined || event === 'edit' ? {} : { obligation: 'command' }),
-    ...(message.media_group_id === undefined || event === 'edit' ? {} : { settleMs: albumMs }),
+    ...(command === undefined || event === 'edit' ? {} : { mustReplyIndividually: 'command' }),
+    ...(message.media_group_id === undefined || event === 'edit' ? {} : { debounceMs: albumMs }),
     platformAt: new Date(changedAt * 1000).toISOString(),
   }
 }

@@ -86,7 +86,7 @@ function normalizeDeletedMessages(
       isSenderChosenId: false,
       deliveryId,
       subject: author.subject,
-      thread: { candidates: [thread], vouched: true, fresh: thread },
+      thread: { candidates: [thread], platformVerified: true, newThreadKey: thread },
       replyTo: { chat_id: chat.id, business_connection_id: deleted.business_connection_id },
     }
   })
@@ -110,7 +110,7 @@ function normalizeMembership(
     isNoise: false,
     deliveryId: updateContext.deliveryId,
     subject: personAuthor(from).subject,
-    reach: { place: chat.id, closed, at: new Date(date * 1000).toISOString() },
+    roomStatus: { room: chat.id, closed, at: new Date(date * 1000).toISOString() },
     raw: updateContext.raw,
   }
 }
@@ -217,8 +217,8 @@ function buttonPressMessage(
     isSenderChosenId: false,
     deliveryId: updateContext.deliveryId,
     subject: author.subject,
-    thread: { candidates: [threadId], vouched: true, fresh: threadId },
+    thread: { candidates: [threadId], platformVerified: true, newThreadKey: threadId },
     replyTo,
-    obligation: 'click',
+    mustReplyIndividually: 'click',
   }
 }

@@ -154,7 +154,7 @@ export async function toBearer(
     agent,
     name: `caller-${digits}`,
     scopes: mapScopes(issuer.scopes, claims.scopes),
-    vouched: {
+    issuerClaims: {
       issuer: issuer.issuer,
       kind,
       ...voucherTimes(claims),

@@ -39,7 +39,7 @@ export const messageCases: readonly Case[] = [
         parts: [{ kind: 'text', mime: 'text/plain', content: 'what is the time?' }],
       },
       thread: {
-        vouched: false,
+        platformVerified: false,
         candidates: [
           `o:${alice}/statuses/1`,
           'o:https://social.example/users/bob/statuses/9',
@@ -93,7 +93,9 @@ export const messageCases: readonly Case[] = [
     run: () => {
       const tag = [mentionOf(us), mentionOf(sibling, '@helper@bot.example')]
       const arrived = readAs(aCreate(aNote({ tag, cc: [us, sibling] })))
-      return arrived.map((each) => each.kind === 'message' && [each.agent, each.message.recipient, each.thread.fresh])
+      return arrived.map(
+        (each) => each.kind === 'message' && [each.agent, each.message.recipient, each.thread.newThreadKey],
+      )
     },
     equals: [
       ['demo', '@demo@bot.example', `o:${alice}/statuses/1`],
@@ -307,9 +309,9 @@ export const messageCases: readonly Case[] = [
       reason: 'actor_deleted',
       isNoise: false,
       subject: alice,
-      isFarewell: true,
-      cancels: { orderKeyPrefix: `${agent} ${alice} >` },
-      reach: { closed: 'actor_deleted' },
+      isAccountDeleted: true,
+      cancelPending: { orderKeyPrefix: `${agent} ${alice} >` },
+      roomStatus: { closed: 'actor_deleted' },
     })),
   },
   {
@@ -349,7 +351,7 @@ export const messageCases: readonly Case[] = [
     expected: {
       reason: 'flag_received',
       isNoise: false,
-      effects: [
+      recordWrites: [
         { kind: 'put', family: 'flag', value: { actor: alice, about: [us, `${us}/notes/1`], complaint: 'spam' } },
       ],
     },
@@ -365,12 +367,16 @@ export const messageCases: readonly Case[] = [
     expected: [
       {
         reason: 'blocked_by_author',
-        effects: [{ kind: 'put', family: 'block', key: `demo ${alice}` }, { kind: 'remove', family: 'follower' }, {}],
-        cancels: { orderKeyPrefix: `demo ${alice} >` },
-        reach: { place: `demo ${alice}`, closed: 'blocked' },
+        recordWrites: [
+          { kind: 'put', family: 'block', key: `demo ${alice}` },
+          { kind: 'remove', family: 'follower' },
+          {},
+        ],
+        cancelPending: { orderKeyPrefix: `demo ${alice} >` },
+        roomStatus: { room: `demo ${alice}`, closed: 'blocked' },
       },
       { reason: 'blocked_by_author', isNoise: false },
-      { effects: [{ kind: 'remove', family: 'block', key: `demo ${alice}` }], reach: { closed: null } },
+      { recordWrites: [{ kind: 'remove', family: 'block', key: `demo ${alice}` }], roomStatus: { closed: null } },
     ],
   },
   {
@@ -383,7 +389,7 @@ export const messageCases: readonly Case[] = [
     },
     expected: {
       reason: 'followed',
-      effects: [
+      recordWrites: [
         {
           family: 'follower',
           key: `demo ${alice}`,
@@ -393,7 +399,7 @@ export const messageCases: readonly Case[] = [
         },
         { family: 'follow', key: `${alice}#follow/1`, value: { agent: 'demo', actor: alice } },
       ],
-      sends: [
+      protocolReplies: [
         {
           orderKey: `demo ${alice} >`,
           call: {
@@ -416,7 +422,7 @@ export const messageCases: readonly Case[] = [
       [
         unheard(anActivity('Undo', anActivity('Follow', us))),
         unheard(anActivity('Undo', `${alice}#follow/1`), { facts: { undone: { kind: 'Follow', agent: 'demo' } } }),
-      ].map(({ reason, effects }) => [reason, effects?.[0], effects?.at(-1)]),
+      ].map(({ reason, recordWrites: effects }) => [reason, effects?.[0], effects?.at(-1)]),
     equals: [1, 2].map(() => [
       'unfollowed',
       { kind: 'remove', family: 'follower', key: `demo ${alice}` },
@@ -427,9 +433,9 @@ export const messageCases: readonly Case[] = [
     id: 'AP-110',
     claim: 'whoever knows the address of somebody else’s follow does not undo it',
     run: () =>
-      unheard(anActivity('Undo', anActivity('Follow', us, { id: 'https://other.example/follows/1' }))).effects?.map(
-        ({ family }) => family,
-      ),
+      unheard(
+        anActivity('Undo', anActivity('Follow', us, { id: 'https://other.example/follows/1' })),
+      ).recordWrites?.map(({ family }) => family),
     equals: ['follower', 'follow_request'],
   },
   {

@@ -239,7 +239,11 @@ export const tenancyCases: readonly Case[] = [
           await receivedMessage(adapter, messageEvent('T0ONE')),
           await receivedMessage(adapter, messageEvent('T0TWO')),
         ]
-        return [one.subject === two.subject, one.thread.fresh === two.thread.fresh, one.semanticId === two.semanticId]
+        return [
+          one.subject === two.subject,
+          one.thread.newThreadKey === two.thread.newThreadKey,
+          one.semanticId === two.semanticId,
+        ]
       }),
     equals: [false, false, false],
   },

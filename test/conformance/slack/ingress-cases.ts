@@ -105,7 +105,7 @@ const shapeCases: readonly Case[] = [
     id: 'S09',
     claim: 'a form with a payload and a charset is an interaction',
     run: () => receive(`payload=${encodeURIComponent(JSON.stringify(click))}`, { type: `${form}; charset=utf-8` }),
-    expected: { kind: 'read', arrivals: [{ kind: 'ignored', reason: 'not_our_button' }] },
+    expected: { kind: 'read', events: [{ kind: 'ignored', reason: 'not_our_button' }] },
   },
   {
     id: 'S10',
@@ -147,7 +147,7 @@ const shapeCases: readonly Case[] = [
         minute_rate_limited: 1_763_300_000,
         api_app_id: 'A0PARLEY1',
       }),
-    expected: { kind: 'read', arrivals: [{ kind: 'ignored', reason: 'app_rate_limited', isNoise: false }] },
+    expected: { kind: 'read', events: [{ kind: 'ignored', reason: 'app_rate_limited', isNoise: false }] },
   },
   {
     id: 'S13',
@@ -160,7 +160,7 @@ const shapeCases: readonly Case[] = [
     id: 'S14',
     claim: 'an unknown outer type is ignored, and counted by its reason',
     run: () => receive(envelope({}, { type: 'something_new' })),
-    expected: { kind: 'read', arrivals: [{ kind: 'ignored', reason: 'unsupported_type', isNoise: false }] },
+    expected: { kind: 'read', events: [{ kind: 'ignored', reason: 'unsupported_type', isNoise: false }] },
   },
 ]
 

@@ -140,7 +140,7 @@ export const liveCases: readonly Case[] = [
             await adapter.deliver(JSON.parse(JSON.stringify(adapter.live?.open(place, 'one'))), attemptAt(1))
             return api.methods()
           },
-          { deps: { notes } },
+          { deps: { ttlStore: notes } },
         )
       return [await opened(), await opened()]
     },
@@ -224,11 +224,11 @@ export const liveCases: readonly Case[] = [
       return withApi(
         async (api, adapter) => {
           for (let seconds = 0; seconds < 180; seconds += 4) {
-            await adapter.transient?.(place, 'typing')
+            await adapter.presence?.show(place, 'typing')
             now += 4000
           }
-          await adapter.transient?.(place, 'ended', { outcome: 'failed' })
-          await adapter.transient?.(place, 'ended', { outcome: 'failed' })
+          await adapter.presence?.show(place, 'ended', { outcome: 'failed' })
+          await adapter.presence?.show(place, 'ended', { outcome: 'failed' })
           return api.fields('assistant.threads.setStatus').map(({ status }) => status)
         },
         { deps: { now: () => now } },
@@ -242,7 +242,7 @@ export const liveCases: readonly Case[] = [
     run: () =>
       withApi(async (api, adapter) => {
         api.failAlways('assistant.threads.setStatus', apiError('missing_scope'))
-        for (const thread of ['1.1', '1.2']) await adapter.transient?.({ ...place, thread_ts: thread }, 'typing')
+        for (const thread of ['1.1', '1.2']) await adapter.presence?.show({ ...place, thread_ts: thread }, 'typing')
         return api.methods().length
       }),
     equals: 1,

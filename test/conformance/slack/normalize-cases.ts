@@ -37,7 +37,7 @@ const direct = { channel: 'D0ADA0001', channel_type: 'im' }
 const inAssistant = message({ ...direct, thread_ts: '1763300000.000050', assistant_thread: { action_token: 'x' } })
 const inAgentView = (context: object) => message({ ...direct, app_context: context })
 const contextIn = (reception: ReceiveResult): unknown => {
-  const [first] = reception.kind === 'read' ? reception.arrivals : []
+  const [first] = reception.kind === 'read' ? reception.events : []
   return first?.kind === 'message' ? first.message.channel?.context : undefined
 }
 
@@ -183,7 +183,7 @@ const kindCases: readonly Case[] = [
     claim: 'assistant_thread_started without a context opens a conversation about nothing',
     run: async () => {
       const notes = memoryNotes()
-      const adapter = adapterWith({}, { notes })
+      const adapter = adapterWith({}, { ttlStore: notes })
       const thread = { user_id: ada, channel_id: 'D0ADA0001', thread_ts: '1763300000.000050' }
       const opened = await receive(
         envelope({ type: 'assistant_thread_started', assistant_thread: thread, event_ts: '1763300000.000050' }),
@@ -196,7 +196,7 @@ const kindCases: readonly Case[] = [
     expected: [
       {
         kind: 'read',
-        arrivals: [
+        events: [
           {
             kind: 'ignored',
             reason: 'conversation_opened',
@@ -211,7 +211,7 @@ const kindCases: readonly Case[] = [
     id: 'S59a',
     claim: 'what a thread was opened about comes with its messages, until it changes',
     run: async () => {
-      const adapter = adapterWith({}, { notes: memoryNotes() })
+      const adapter = adapterWith({}, { ttlStore: memoryNotes() })
       const told = async (type: string, context: object) => {
         const thread = { user_id: ada, channel_id: 'D0ADA0001', thread_ts: '1763300000.000050', context }
         await receive(envelope({ type, assistant_thread: thread }), {}, adapter)
@@ -277,7 +277,7 @@ const kindCases: readonly Case[] = [
         event_ts: '1763300081.000900',
       }),
     expected: {
-      obligation: 'command',
+      mustReplyIndividually: 'command',
       message: { thread_id: 'T0PARLEY1:D0ADA0001:1763300080.000900', channel: { command: { name: 'stop', args: '' } } },
     },
   },

@@ -396,7 +396,7 @@ const answerTo = (
     async (api, adapter) => {
       prepare(api)
       const reception = await receive(order(api.origin), how, adapter)
-      const [first] = reception.kind === 'read' ? reception.arrivals : []
+      const [first] = reception.kind === 'read' ? reception.events : []
       const to = first?.kind === 'message' ? first.replyTo : {}
       const [call = {}] = callsFor(reply, to, adapter)
       const { kind } = await adapter.deliver(call, attemptAt(1))
@@ -409,7 +409,7 @@ const answerTo = (
         isLeaked: stored.includes('secret-of-the') || tokens.length > 0,
       }
     },
-    { deps: { notes } },
+    { deps: { ttlStore: notes } },
   )
 }
 const decidedReply = words({ kind: 'resolved', action } as Resolution)

@@ -82,7 +82,7 @@ export function message(fields: object = {}, changes: object = {}): object {
 
 export async function arrived(payload: unknown, settings: object = {}): Promise<InboundEvent> {
   const reception = await receive(payload, {}, adapterWith(settings))
-  const first = reception.kind === 'read' ? reception.arrivals[0] : undefined
+  const first = reception.kind === 'read' ? reception.events[0] : undefined
   return first ?? expect.unreachable(`nothing arrived: ${JSON.stringify(reception)}`)
 }
 

@@ -276,7 +276,7 @@ export const liveCases: readonly Case[] = [
         await opened(bench, { chat_id: '6' }, 'x')
         bench.api.failNext('sendMessage', rateLimited(30))
         await opened(bench, private5, 'y')
-        await bench.adapter.transient?.(private5, 'typing')
+        await bench.adapter.presence?.show(private5, 'typing')
         const there = await frame(bench, { text: 'xy' })
         const elsewhere = await frame(bench, { text: 'xy', to: { chat_id: '6' } })
         return [there, elsewhere, bench.api.payloads('sendChatAction')]
@@ -340,7 +340,7 @@ export const liveCases: readonly Case[] = [
     claim: 'typing is shown in its topic, and not while Telegram asks for quiet; a fault is nobody’s business',
     run: () =>
       growing(async (bench) => {
-        const type = (to: JsonObject) => bench.adapter.transient?.(to, 'typing')
+        const type = (to: JsonObject) => bench.adapter.presence?.show(to, 'typing')
         await type({ chat_id: '-5', message_thread_id: '9' })
         bench.api.failNext('sendChatAction', rateLimited(30))
         await type(group)
@@ -362,7 +362,7 @@ export const liveCases: readonly Case[] = [
     run: () =>
       growing(async (bench) => {
         const show = (to: JsonObject, what: 'waiting' | 'seen', messageId = '77') =>
-          bench.adapter.transient?.(to, what, { messageId })
+          bench.adapter.presence?.show(to, what, { messageId })
         await show(private5, 'waiting')
         await show({ chat_id: '5', business_connection_id: 'b' }, 'waiting')
         await show(private5, 'seen', '78')
@@ -381,7 +381,7 @@ export const liveCases: readonly Case[] = [
     run: () =>
       growing(async (bench) => {
         const show = (messageId: string, waitedMs: number, to: JsonObject = private5) =>
-          bench.adapter.transient?.(to, 'seen', { messageId, waitedMs })
+          bench.adapter.presence?.show(to, 'seen', { messageId, waitedMs })
         await show('77', 200)
         await show('78', 5_000)
         await show('79', 5_000, { chat_id: '5', business_connection_id: 'b' })

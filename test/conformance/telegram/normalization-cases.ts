@@ -279,7 +279,7 @@ const clicks: readonly Case[] = [
     expected: {
       semanticId: 'click:4382bfdwdsb323b2d9',
       subject: 'telegram:5000000000',
-      obligation: 'click',
+      mustReplyIndividually: 'click',
       message: {
         thread_id: '7000001:-1002345678901:main',
         channel: { addressed: 'command', command: { name: 'approve', args: '0f3c9a' } },
@@ -328,7 +328,7 @@ const clicks: readonly Case[] = [
     run: () => read({ update_id: 9, stopped_message_generation: { chat: dm, draft_id: 4 } }),
     expected: {
       subject: 'telegram:5000000000',
-      obligation: 'click',
+      mustReplyIndividually: 'click',
       message: { thread_id: '7000001:5000000000:main', channel: { command: { name: 'stop', args: '' } } },
     },
   },
@@ -380,7 +380,9 @@ const rooms: readonly Case[] = [
             member(group, 'restricted', { is_member: true, can_send_messages: false }),
           ].map((each) => arrivals(each)),
         )
-      ).map(([each]) => (each?.kind === 'ignored' ? [each.reason, each.reach?.place, each.reach?.closed] : [])),
+      ).map(([each]) =>
+        each?.kind === 'ignored' ? [each.reason, each.roomStatus?.room, each.roomStatus?.closed] : [],
+      ),
     equals: [
       ['blocked_by_user', '5000000000', 'blocked_by_user'],
       ['unblocked_by_user', '5000000000', null],

@@ -33,7 +33,7 @@ async function polling<T>(run: (bench: Bench) => Promise<T>): Promise<T> {
 /** The first batches, taken one after another as a holder would that commits each. */
 async function batches({ poller, stop }: Bench, count: number, cursor?: string): Promise<readonly SourceBatch[]> {
   const taken: SourceBatch[] = []
-  for await (const batch of poller.source?.(cursor, stop.signal) ?? []) {
+  for await (const batch of poller.ingress?.poll?.(cursor, stop.signal) ?? []) {
     taken.push(batch)
     if (taken.length === count) break
   }
@@ -54,7 +54,7 @@ export const pollingCases: readonly Case[] = [
         const [again] = await batches(bench, 1)
         bench.api.updates.push(update(12))
         const [after] = await batches(bench, 1, first?.cursor)
-        return [first?.cursor, again?.arrivals.length, after?.arrivals.length, after?.cursor]
+        return [first?.cursor, again?.requests.length, after?.requests.length, after?.cursor]
       }),
     equals: ['11', 2, 1, '12'],
   },
@@ -64,7 +64,7 @@ export const pollingCases: readonly Case[] = [
     run: () =>
       polling(async (bench) => {
         bench.api.updates.push(update(10))
-        const batch = bench.poller.source?.(undefined, bench.stop.signal)[Symbol.asyncIterator]()
+        const batch = bench.poller.ingress?.poll?.(undefined, bench.stop.signal)[Symbol.asyncIterator]()
         await batch?.next()
         const before = offsets(bench.api)
         bench.api.updates.push(update(11))
@@ -86,7 +86,7 @@ export const pollingCases: readonly Case[] = [
       polling(async (bench) => {
         bench.api.updates.push(update(10))
         const [batch] = await batches(bench, 1)
-        const [arrival] = batch?.arrivals ?? []
+        const [arrival] = batch?.requests ?? []
         if (arrival === undefined) throw new Error('nothing was polled')
         const known = kit.secrets['webhookSecret'] ?? ''
         const forged = { ...arrival, headers: { 'x-telegram-bot-api-secret-token': known } }
@@ -144,7 +144,7 @@ export const pollingCases: readonly Case[] = [
         bench.api.updates.push(update(10))
         bench.api.failNext('getUpdates', rateLimited(0), htmlBadGateway)
         const [batch] = await batches(bench, 1)
-        return [batch?.arrivals.length, bench.api.payloads('getUpdates').length]
+        return [batch?.requests.length, bench.api.payloads('getUpdates').length]
       }),
     equals: [1, 3],
   },

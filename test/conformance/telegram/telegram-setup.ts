@@ -33,7 +33,7 @@ export const click = (fields: object = {}): object => ({
 export async function arrivals(payload: unknown, by: Adapter = adapter): Promise<readonly InboundEvent[]> {
   const reception = await by.receive(fixtures.sign(bytesOf(payload)), kit.connection)
   if (reception.kind !== 'read') throw new Error(`not read: ${JSON.stringify(reception)}`)
-  return reception.arrivals
+  return reception.events
 }
 
 export async function ignored(payload: unknown): Promise<string> {

@@ -28,8 +28,8 @@ const admit: Operation = async ({ name, round = 1, many = 1 }, { at }) => {
       reason: 'admitted',
       deliveryId: `admit ${name} ${String(round)}`,
       subject: name,
-      effects: [{ kind: 'put', family: 'guest', key: name, value: { at }, subject: name }],
-      sends: Array.from({ length: Number(many) }, (_, index) => ({
+      recordWrites: [{ kind: 'put', family: 'guest', key: name, value: { at }, subject: name }],
+      protocolReplies: Array.from({ length: Number(many) }, (_, index) => ({
         call: { conversation: name, text: `welcome ${name}` },
         orderKey: name,
         clientId: `admit:${name}:${index}`,
@@ -64,8 +64,8 @@ describeOnDatabase('what an operator asks of a channel', (database) => {
     vendor = await startVendorStub()
     failing = undefined
     const connections = loopbackConnections(vendor.origin).slice(0, 1)
-    const reread = async () => ({ kind: 'read', arrivals: [namesake] }) as const
-    const channels = [judgedChannel({ change: () => [namesake], adapter: () => ({ operations, reread }) })]
+    const reread = async () => ({ kind: 'read', events: [namesake] }) as const
+    const channels = [judgedChannel({ change: () => [namesake], adapter: () => ({ admin: operations, reread }) })]
     const lost = (): never => {
       throw new GatewayError('storage_unavailable', 'the answer of the database was lost')
     }

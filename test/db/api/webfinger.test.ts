@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import type { ChannelDefinition, DiscoveryVerbs } from '../../../src/contract/index.ts'
+import type { ChannelDefinition, WebFinger } from '../../../src/contract/index.ts'
 import { loopbackClientId } from '../../doubles/loopback/index.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections } from '../../doubles/test-gateway.ts'
@@ -16,8 +16,8 @@ const card = {
 }
 
 /** Knows `demo`, and that `old` was here. */
-const discovery: DiscoveryVerbs = {
-  async places(agent) {
+const discovery: WebFinger = {
+  async urls(agent) {
     if (agent === 'old') return 'gone'
     if (agent !== 'demo') return undefined
     const subscribe = `${origin}/authorize?uri={uri}`
@@ -26,9 +26,9 @@ const discovery: DiscoveryVerbs = {
   agentAt: ({ href }) => (href === `${origin}/ap/demo` || href === `${origin}/@demo` ? 'demo' : undefined),
 }
 
-const found = (changes: Partial<DiscoveryVerbs> = {}): ChannelDefinition => ({
+const found = (changes: Partial<WebFinger> = {}): ChannelDefinition => ({
   ...loopbackClientId,
-  create: (settings, deps) => ({ ...loopbackClientId.create(settings, deps), discovery: { ...discovery, ...changes } }),
+  create: (settings, deps) => ({ ...loopbackClientId.create(settings, deps), webfinger: { ...discovery, ...changes } }),
 })
 
 describeOnDatabase('the document of an address', (database) => {
@@ -114,7 +114,7 @@ describeOnDatabase('the document of an address', (database) => {
 
   test('names the account of the domain that a channel gives it, asked by either', async () => {
     const places = async () => ({ self: `${origin}/ap/demo`, domain: 'example.org' })
-    const { ask, stop } = appOf(origin, found({ places }))
+    const { ask, stop } = appOf(origin, found({ urls: places }))
     for (const host of ['example.org', 'gw.example'])
       expect(await (await ask(`acct:demo@${host}`)).json()).toMatchObject({ subject: 'acct:demo@example.org' })
     stop()
@@ -123,7 +123,7 @@ describeOnDatabase('the document of an address', (database) => {
   test('is there on this machine too, with its port, and not in the clear for anybody else', async () => {
     const here = 'http://127.0.0.1:8080'
     const places = async () => ({ self: `${here}/ap/demo`, domain: '127.0.0.1:8080' })
-    const local = appOf(here, found({ places }))
+    const local = appOf(here, found({ urls: places }))
     expect(await (await local.ask('acct:demo@127.0.0.1:8080')).json()).toMatchObject({
       subject: 'acct:demo@127.0.0.1:8080',
       links: [{ rel: 'self' }, { rel: card.rel }],

@@ -30,10 +30,7 @@ function lineChannel(port: () => number, judge?: Judge): ChannelDefinition {
         }),
       )
     })
-  const withListen = (adapter: Adapter): Partial<Adapter> => ({
-    capabilities: { ...adapter.capabilities, verbs: [...adapter.capabilities.verbs, 'listen'] },
-    listen,
-  })
+  const withListen = (): Partial<Adapter> => ({ ingress: { listen } })
   return judgedChannel({ adapter: withListen, ...(judge === undefined ? {} : { judge }) })
 }
 

@@ -17,7 +17,7 @@ const toThree =
     ['a', 'b', 'c'].map((name): InboundEvent => {
       if (arrived?.kind !== 'message') throw new Error('no message')
       const message = { ...arrived.message, id: `${arrived.message.id}-${name}` }
-      const thread = { ...arrived.thread, candidates: [name], fresh: name }
+      const thread = { ...arrived.thread, candidates: [name], newThreadKey: name }
       return { ...arrived, message, thread, semanticId: message.id, ...(name === 'b' ? second : {}) }
     })
 

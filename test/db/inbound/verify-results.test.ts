@@ -126,8 +126,8 @@ describeOnDatabase('an arrival', (database) => {
     const judge: Judge = (event) => (isDown && event.id === 'later-2' ? later(event) : turnedAway(event))
     const judged = judgedChannel({ judge })
     const create: typeof judged.create = (settings, deps) => {
-      const { source, capabilities } = platform.definition.create(settings, deps)
-      return { ...judged.create(settings, deps), capabilities, ...(source === undefined ? {} : { source }) }
+      const { ingress, capabilities } = platform.definition.create(settings, deps)
+      return { ...judged.create(settings, deps), capabilities, ingress }
     }
     gateway = createTestGateway(
       database(),

@@ -137,7 +137,7 @@ function twin(channel: string, event: { id: string; from: string; text: string; 
     isSenderChosenId: false,
     deliveryId: event.id,
     subject: `loopback:${event.from}`,
-    thread: { candidates: [event.conversation], vouched: true, fresh: event.conversation },
+    thread: { candidates: [event.conversation], platformVerified: true, newThreadKey: event.conversation },
     replyTo: { conversation: event.conversation },
   }
   return { name: event.id, payload: event, arrived: [arrived] }

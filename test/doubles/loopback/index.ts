@@ -1,5 +1,5 @@
 // The loopback channel: an adapter of the same shape as the real ones, in one variant per class of idempotent sending.
-import { type ChannelDefinition, defineAdapter, GatewayError, type JsonObject } from '../../../src/contract/index.ts'
+import { type ChannelDefinition, defineAdapter, GatewayError } from '../../../src/contract/index.ts'
 import { loopbackFromEnvironment, loopbackSettingsSchema } from './config.ts'
 import { deliverLoopback, openLoopbackFile, reconcileLoopback, type SendClass } from './deliver.ts'
 import { loopbackLive, showTyping } from './live.ts'
@@ -45,11 +45,6 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
           authMethods: ['loopback-hmac'],
           mentionRelay: { kind: 'none' },
           isInteractive: true,
-          verbs: [
-            ...(sendClass === 'lookup' ? (['reconcile', 'openFile'] as const) : (['openFile'] as const)),
-            ...(settings.liveEveryMs === undefined ? [] : (['live'] as const)),
-            ...(settings.typing ? (['transient'] as const) : []),
-          ],
         },
         verify: (arrival) => verifyLoopback(hmac, settings.secret, now, arrival),
         payloadOf: (arrival) => arrival.bytes,
@@ -59,7 +54,7 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
         withLine: (call, words) => ({ ...call, text: `${call.text}\n\n${words}` }),
         openFile: openLoopbackFile(deps),
         ...(settings.liveEveryMs === undefined ? {} : { live: loopbackLive(deps, settings.liveEveryMs) }),
-        ...(settings.typing ? { transient: (to: JsonObject) => showTyping(deps, to) } : {}),
+        presence: settings.typing ? { shows: [], show: (to) => showTyping(deps, to) } : undefined,
         ...(sendClass === 'lookup' ? { reconcile: (_call, attempt) => reconcileLoopback(deps, attempt) } : {}),
       })
     },

@@ -22,7 +22,7 @@ export function judgedChannel({ judge, change, adapter: more }: JudgedOptions): 
         if (judged !== undefined) return judged
         const reception = await adapter.receive(arrival, connection)
         return reception.kind === 'read' && change !== undefined
-          ? { kind: 'read', arrivals: change(reception.arrivals) }
+          ? { kind: 'read', events: change(reception.events) }
           : reception
       },
       ...more?.(adapter),

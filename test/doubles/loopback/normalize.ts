@@ -70,12 +70,12 @@ function arrived(scene: Scene): InboundEvent {
     ...(event.evidence === undefined ? {} : { forwarded: event.evidence }),
     thread: {
       candidates: event.claims ?? [event.conversation],
-      vouched: event.claims === undefined,
-      fresh: event.conversation,
+      platformVerified: event.claims === undefined,
+      newThreadKey: event.conversation,
       ...(event.replyToken === undefined ? {} : { replyToken: event.replyToken }),
     },
     replyTo: { conversation: event.conversation },
-    ...(obligation === undefined ? {} : { obligation }),
+    ...(obligation === undefined ? {} : { mustReplyIndividually: obligation }),
     ...(event.exclusive === undefined ? {} : { isExclusive: event.exclusive }),
     ...(event.sentAt === undefined ? {} : { platformAt: event.sentAt }),
   }

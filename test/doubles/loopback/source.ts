@@ -19,7 +19,7 @@ export function createPulledPlatform(batchSize: number): PulledPlatform {
     PulledPlatform,
     'askedFrom' | 'acknowledged' | 'pulling'
   >
-  async function* source(cursor: string | undefined, signal: AbortSignal): AsyncGenerator<SourceBatch> {
+  async function* poll(cursor: string | undefined, signal: AbortSignal): AsyncGenerator<SourceBatch> {
     const { askedFrom, acknowledged, pulling } = platform
     askedFrom.push(cursor)
     pulling.now += 1
@@ -34,7 +34,7 @@ export function createPulledPlatform(batchSize: number): PulledPlatform {
         at += batch.length
         const next = String(at)
         yield {
-          arrivals: await Promise.all(batch.map((event) => loopbackArrival(event))),
+          requests: await Promise.all(batch.map((event) => loopbackArrival(event))),
           cursor: next,
           acknowledge: async (answers) => void acknowledged.push({ cursor: next, answers }),
         }
@@ -44,9 +44,7 @@ export function createPulledPlatform(batchSize: number): PulledPlatform {
     }
   }
   const create: ChannelDefinition['create'] = (settings, deps): Adapter => {
-    const adapter = loopbackClientId.create(settings, deps)
-    const verbs = [...adapter.capabilities.verbs, 'source' as const]
-    return { ...adapter, capabilities: { ...adapter.capabilities, verbs }, source }
+    return { ...loopbackClientId.create(settings, deps), ingress: { poll } }
   }
   return { ...platform, definition: { ...loopbackClientId, create }, say: (event) => void events.push(event) }
 }

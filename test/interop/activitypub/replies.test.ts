@@ -76,7 +76,7 @@ describeBeside('activitypub-express', apex, (start) => {
     await expectRfc9421(answer, peer)
     expect(await answer.scene.deliver(callOf(answer))).toMatchObject({ kind: 'delivered' })
     expect((await peer.toldOf(1)).statuses).toEqual([500, 200])
-    const next = await answerTo(peer, 'u/alice', { notes: answer.scene.notes })
+    const next = await answerTo(peer, 'u/alice', { ttlStore: answer.scene.notes })
     expect(await next.scene.deliver(callOf(next))).toMatchObject({ kind: 'delivered' })
     expect((await peer.toldOf(2)).statuses).toEqual([500, 200, 200])
   })

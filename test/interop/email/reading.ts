@@ -1,7 +1,7 @@
 // A source read as the gateway reads it: each batch is committed, the place moves, and only then is it acknowledged.
 import type { OwnMailRegistry } from '../../../adapters/email/ingress/received.ts'
 import type { ReceivedMail } from '../../../adapters/email/wire/mail.ts'
-import type { Adapter } from '../../../src/contract/index.ts'
+import type { Ingress } from '../../../src/contract/index.ts'
 
 export type Reading = {
   readonly mails: readonly ReceivedMail[]
@@ -20,7 +20,7 @@ export type Reading = {
   readonly ended: () => Promise<unknown>
 }
 
-export function readSource(source: NonNullable<Adapter['source']>, own: OwnMailRegistry, from?: string): Reading {
+export function readSource(source: NonNullable<Ingress['poll']>, own: OwnMailRegistry, from?: string): Reading {
   const mails: ReceivedMail[] = []
   const reasons: (string | undefined)[] = []
   const sizes: number[] = []
@@ -31,7 +31,7 @@ export function readSource(source: NonNullable<Adapter['source']>, own: OwnMailR
   const pull = async (): Promise<unknown> => {
     try {
       for await (const batch of source(from, stopping.signal)) {
-        for (const arrival of batch.arrivals) {
+        for (const arrival of batch.requests) {
           const known = own.find(arrival)
           const id = /Message-ID: <(.*)@/.exec(Buffer.from(arrival.bytes).toString())?.[1] ?? ''
           ids.push(id)

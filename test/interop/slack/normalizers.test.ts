@@ -91,7 +91,7 @@ describeBeside('Slack events beside Chat SDK', chatSdk, (module) => {
 
 async function ours(event: object): Promise<Reading | undefined> {
   const reception = await receive(event)
-  const arrived = reception.kind === 'read' ? reception.arrivals[0] : undefined
+  const arrived = reception.kind === 'read' ? reception.events[0] : undefined
   if (arrived?.kind !== 'message') return undefined
   const { message, subject } = arrived
   return {

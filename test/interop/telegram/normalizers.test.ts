@@ -74,7 +74,7 @@ async function ours(update: object): Promise<Reading | undefined> {
   const bytes = new TextEncoder().encode(JSON.stringify(update))
   const arrival = { bytes, headers, receivedAt: '2025-11-16T13:33:20.000Z', from: 'local' as const }
   const reception = await telegramChannel.create(settings, deps).receive(arrival, connection)
-  const arrived: InboundEvent | undefined = reception.kind === 'read' ? reception.arrivals[0] : undefined
+  const arrived: InboundEvent | undefined = reception.kind === 'read' ? reception.events[0] : undefined
   if (arrived?.kind !== 'message') return undefined
   const { message, subject } = arrived
   const [, chat = '', topic] = message.thread_id?.split(':') ?? []

@@ -16,7 +16,7 @@ function arrived(parts: readonly Part[]): InboundEvent {
     version: '0',
     isSenderChosenId: false,
     subject: 'loopback:eve',
-    thread: { candidates: ['c1'], vouched: true, fresh: 'c1' },
+    thread: { candidates: ['c1'], platformVerified: true, newThreadKey: 'c1' },
     replyTo: {},
   }
 }

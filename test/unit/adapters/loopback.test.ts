@@ -68,6 +68,11 @@ test('events carry what tests of the core need', async () => {
   }
   const reception = await adapterOf(loopbackNone).receive(await loopbackArrival(event), connection)
   expect(reception).toMatchObject({
-    arrivals: [{ thread: { candidates: ['c1'], vouched: false, fresh: 'c9', replyToken: 'r' }, isExclusive: true }],
+    events: [
+      {
+        thread: { candidates: ['c1'], platformVerified: false, newThreadKey: 'c9', replyToken: 'r' },
+        isExclusive: true,
+      },
+    ],
   })
 })

@@ -13,8 +13,8 @@ function problemsOf(replyPolicy: unknown): readonly string[] {
 const usual = { messages: 20, minutes: 60, bytes: 16_384 }
 
 test('a little of what is said around an agent is remembered for an hour, or as much as is said, or nothing', () => {
-  const read = (remember: ReplyPolicySettings['remember']) =>
-    readReplyPolicy({ id: 'bot', ...(remember === undefined ? {} : { replyPolicy: { remember } }) }, []).remember
+  const read = (ambientContext: ReplyPolicySettings['ambientContext']) =>
+    readReplyPolicy({ id: 'bot', ...(ambientContext === undefined ? {} : { replyPolicy: { ambientContext } }) }, []).ambientContext
   expect(read(undefined)).toEqual(usual)
   expect(read({ messages: 5, minutes: 1440 })).toEqual({ ...usual, messages: 5, minutes: 1440 })
   expect(read(false)).toBeNull()
@@ -22,23 +22,23 @@ test('a little of what is said around an agent is remembered for an hour, or as 
 
 test('without a word, rooms are answered where the agent is addressed', () => {
   const problems: string[] = []
-  expect(readReplyPolicy({ id: 'bot' }, problems)).toEqual({ mode: 'mention', rooms: new Map(), remember: usual })
+  expect(readReplyPolicy({ id: 'bot' }, problems)).toEqual({ mode: 'mention', rooms: new Map(), ambientContext: usual })
   expect(problems).toEqual([])
 })
 
 test('rooms keep their modes, whatever their ids are', () => {
   const rooms = { '-100': 'ambient', C0FFEE: 'thread' } as const
   const read = readReplyPolicy({ id: 'bot', replyPolicy: { mode: 'always', rooms } }, [])
-  expect(read).toEqual({ mode: 'always', rooms: new Map(Object.entries(rooms)), remember: usual })
+  expect(read).toEqual({ mode: 'always', rooms: new Map(Object.entries(rooms)), ambientContext: usual })
 })
 
 test.each([
   ['a mode nobody knows', { mode: 'sometimes' }, 'connection "bot": replyPolicy.mode: must be one of always, mention'],
   ['a room with such a mode', { rooms: { '-1': 'loud' } }, 'connection "bot": replyPolicy.rooms.-1: must be one of'],
-  ['more than a room keeps', { remember: { messages: 201 } }, 'replyPolicy.remember.messages: must be 200 or less'],
-  ['a memory of nothing', { remember: { minutes: 0 } }, 'minutes: '],
-  ['a word for no memory', { remember: 'never' }, 'replyPolicy.remember: must be false'],
-  ['another word of memory', { remember: { hours: 1 } }, 'hours'],
+  ['more than a room keeps', { ambientContext: { messages: 201 } }, 'replyPolicy.ambientContext.messages: must be 200 or less'],
+  ['a memory of nothing', { ambientContext: { minutes: 0 } }, 'minutes: '],
+  ['a word for no memory', { ambientContext: 'never' }, 'replyPolicy.ambientContext: must be false'],
+  ['another word of memory', { ambientContext: { hours: 1 } }, 'hours'],
   ['another word', { modes: 'always' }, 'connection "bot": replyPolicy: Unrecognized key'],
 ])('%s stops the start', (_, replyPolicy, problem) => {
   expect(problemsOf(replyPolicy)).toEqual([expect.stringContaining(problem)])

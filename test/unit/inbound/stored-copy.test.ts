@@ -20,7 +20,7 @@ function arrived(parts: Part[], more: Partial<InboundMessage> = {}): InboundMess
     semanticId: 'm1',
     version: '0',
     isSenderChosenId: true,
-    thread: { candidates: [], vouched: false, fresh: 't' },
+    thread: { candidates: [], platformVerified: false, newThreadKey: 't' },
     replyTo: {},
     message: {
       id: 'm1',
@@ -42,24 +42,24 @@ const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.string
 test('a short text without files stays as it is', () => {
   const small = trimStrangerMessage(arrived([text('hello')]))
   expect(small.message.parts).toEqual([text('hello')])
-  expect(small.leftOut).toBeUndefined()
+  expect(small.omitted).toBeUndefined()
 })
 
 test('text is cut after 8 KB of UTF-8, between characters, and the agent reads that it was', () => {
   const small = trimStrangerMessage(arrived([text('😀'.repeat(5_000)), text('more')]))
   expect(textOf(small.message.parts.slice(0, 1)).isWellFormed()).toBe(true)
   expect(bytesOf(small.message.parts)).toBeLessThan(maxStrangerBytes + 512)
-  expect(small.leftOut).toEqual({ files: [], more_files: 0, is_text_cut: true })
+  expect(small.omitted).toEqual({ files: [], more_files: 0, is_text_cut: true })
   expect(textOf(small.message.parts)).toContain('[the rest of this message: not kept')
 })
 
 test('files go, with their bytes and the original, and at most ten are named', () => {
   const parts = Array.from({ length: 40 }, (_, at) => file(`f${at}.txt${'n'.repeat(300)}`, 'A'.repeat(40_000)))
   const toKeep = { ref: 'r', id: 'd', mime: 'message/rfc822', bytes: new Uint8Array(1_000_000) }
-  const small = trimStrangerMessage(arrived(parts, { originals: ['r'], toKeep }))
-  expect([small.originals, small.toKeep]).toEqual([undefined, undefined])
+  const small = trimStrangerMessage(arrived(parts, { rawBlobs: ['r'], pendingBlob: toKeep }))
+  expect([small.rawBlobs, small.pendingBlob]).toEqual([undefined, undefined])
   expect(small.message.parts.every((part) => part.kind === 'text')).toBe(true)
-  expect(small.leftOut).toMatchObject({ more_files: 30, is_text_cut: false })
+  expect(small.omitted).toMatchObject({ more_files: 30, is_text_cut: false })
   expect(bytesOf(small)).toBeLessThan(8_000)
 })
 

@@ -2,21 +2,19 @@
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
-import type { Adapter, OptionalVerb } from '../../../src/contract/index.ts'
+import type { Adapter, Ingress } from '../../../src/contract/index.ts'
 import { createIssuerCache } from '../../../src/identity/issuers/issuer-client.ts'
 import { openInvocation } from '../../../src/worker/invocation.ts'
 import { judgedChannel } from '../../doubles/loopback/judged.ts'
 import { loopbackConnections } from '../../doubles/test-gateway.ts'
 
-const verbs: readonly (readonly [OptionalVerb, string])[] = [
-  ['source', 'pulls its messages'],
+const verbs: readonly (readonly [keyof Ingress, string])[] = [
+  ['poll', 'pulls its messages'],
   ['listen', 'listens on a port of its own'],
 ]
 
 test.each(verbs)('a connection with %s, since it %s', (verb, words) => {
-  const staying = ({ capabilities }: Adapter): Partial<Adapter> => ({
-    capabilities: { ...capabilities, verbs: [...capabilities.verbs, verb] },
-  })
+  const staying = (): Partial<Adapter> => ({ ingress: { [verb]: () => expect.unreachable() } })
   const [connection] = loopbackConnections('http://127.0.0.1:9')
   const config = loadConfig(
     {},

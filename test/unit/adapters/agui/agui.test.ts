@@ -28,7 +28,7 @@ async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Pro
 
 async function read(payload: unknown): Promise<InboundMessage> {
   const reception = await receive(payload)
-  const first = reception.kind === 'read' ? reception.arrivals[0] : undefined
+  const first = reception.kind === 'read' ? reception.events[0] : undefined
   return first?.kind === 'message' ? first : expect.unreachable(JSON.stringify(reception))
 }
 
@@ -53,9 +53,9 @@ describe('a run request', () => {
       semanticId: '["t1","r1"]',
       isSenderChosenId: true,
       isExclusive: true,
-      obligation: 'run',
+      mustReplyIndividually: 'run',
       subject: 'gw:user/local',
-      thread: { candidates: ['t1'], vouched: false },
+      thread: { candidates: ['t1'], platformVerified: false },
       message: {
         id: 'm1',
         thread_id: 't1',
@@ -147,7 +147,7 @@ describe('what is kept of a request', () => {
     }
     expect(await adapter.reread?.(kept, kit.connection, { subject: 'gw:user/local', caller })).toMatchObject({
       kind: 'read',
-      arrivals: [{ subject: 'gw:user/local', message: { channel: { caller } } }],
+      events: [{ subject: 'gw:user/local', message: { channel: { caller } } }],
     })
   })
 })

@@ -20,7 +20,7 @@ beforeEach(async () => {
   taken = []
   door = {
     ...idleDoor,
-    async take(messages): Promise<readonly AcceptResult[]> {
+    async accept(messages): Promise<readonly AcceptResult[]> {
       return messages.map((each) => {
         const isKnown = taken.some(({ semanticId }) => semanticId === each.semanticId)
         if (!isKnown) taken.push(each)
@@ -37,8 +37,8 @@ function questionCall(expires?: string | null) {
   return only?.call ?? expect.unreachable('nothing was rendered')
 }
 
-const deps = () => out.mailDeps({ notes, now: () => clock })
-const serve = (request: Request) => serveDecision({ ...deps(), notes })(request, door)
+const deps = () => out.mailDeps({ ttlStore: notes, now: () => clock })
+const serve = (request: Request) => serveDecision({ ...deps(), ttlStore: notes })(request, door)
 
 async function get(at = url, method = 'GET') {
   const response = await serve(new Request(at, { method }))
@@ -101,9 +101,9 @@ describe('pressing', () => {
       expect(taken[0]).toMatchObject({
         subject: 'mailto:ann@example.org',
         agent: 'helper',
-        obligation: 'click',
+        mustReplyIndividually: 'click',
         isOnceById: true,
-        thread: { candidates: [`t:${out.threadKey}`], vouched: true },
+        thread: { candidates: [`t:${out.threadKey}`], platformVerified: true },
         replyTo: { ...out.replyTo, reply_to_quote: null },
         message: {
           thread_id: 'email:t1',
@@ -131,7 +131,7 @@ describe('pressing', () => {
   test('after a crash between storing and noting, nothing else can be decided', async () => {
     const crashing = { ...notes, keep: () => Promise.reject(new Error('gone')) }
     const body = new URLSearchParams({ token: url.split('/').at(-1) ?? '', decision: 'approve' })
-    const first = serveDecision({ ...deps(), notes: crashing })(new Request(url, { method: 'POST', body }), door)
+    const first = serveDecision({ ...deps(), ttlStore: crashing })(new Request(url, { method: 'POST', body }), door)
     await expect(first).rejects.toThrow('gone')
     const again = await press('reject')
     expect([again.status, await again.text()]).toEqual([410, expect.stringContaining('This was decided already')])
@@ -165,7 +165,7 @@ describe('pressing', () => {
   })
 
   test('a decision that is not taken in says so, and the link stays', async () => {
-    door = { ...door, take: async () => [{ kind: 'refused', reason: 'closed' }] }
+    door = { ...door, accept: async () => [{ kind: 'refused', reason: 'closed' }] }
     expect((await press('approve')).status).toBe(409)
     expect((await get()).status).toBe(200)
   })

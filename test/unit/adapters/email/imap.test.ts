@@ -1,7 +1,7 @@
 // The IMAP source beside a server that fails to tell: mail it does not announce, commands it puts off, logins it is too busy for.
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { type ImapSettings, imapSource } from '../../../../adapters/email/imap.ts'
+import { type ImapSettings, pollImap } from '../../../../adapters/email/imap.ts'
 import { createOwnMailRegistry } from '../../../../adapters/email/ingress/received.ts'
 import { secret } from '../../../../src/contract/index.ts'
 
@@ -107,8 +107,8 @@ function read(
   const stopping = new AbortController()
   let [taken, failure]: [number, unknown] = [0, undefined]
   const pull = async (): Promise<void> => {
-    for await (const { arrivals, acknowledge } of imapSource(settings, deps)(undefined, stopping.signal)) {
-      taken += arrivals.length
+    for await (const { requests, acknowledge } of pollImap(settings, deps)(undefined, stopping.signal)) {
+      taken += requests.length
       await acknowledge?.([])
     }
   }

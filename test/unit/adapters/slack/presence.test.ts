@@ -25,17 +25,17 @@ const reactions = (api: SlackApi): readonly string[] =>
 describe('emoji on a message', () => {
   test('say that it was seen, and go when it is answered', () =>
     withApi(async (api, adapter) => {
-      await adapter.transient?.(asked, 'seen', { text: 'hello' })
-      await adapter.transient?.(asked, 'ended', { outcome: 'replied' })
+      await adapter.presence?.show(asked, 'seen', { text: 'hello' })
+      await adapter.presence?.show(asked, 'ended', { outcome: 'replied' })
       expect(reactions(api)).toEqual(['add eyes', 'remove eyes'])
       expect(api.fields('reactions.add')).toMatchObject([{ channel: 'C0GENERAL1', timestamp: '1763300020.000300' }])
     }))
 
   test('say that it waits behind another, until it is taken up', () =>
     withApi(async (api, adapter) => {
-      await adapter.transient?.(asked, 'waiting', { messageId: '1763300020.000300' })
-      await adapter.transient?.(asked, 'seen')
-      await adapter.transient?.(asked, 'ended', { outcome: 'replied' })
+      await adapter.presence?.show(asked, 'waiting', { messageId: '1763300020.000300' })
+      await adapter.presence?.show(asked, 'seen')
+      await adapter.presence?.show(asked, 'ended', { outcome: 'replied' })
       expect(reactions(api)).toEqual([
         'add hourglass_flowing_sand',
         'add eyes',
@@ -47,10 +47,10 @@ describe('emoji on a message', () => {
   test('are the ones in the settings, one at a time', () =>
     withApi(
       async (api, adapter) => {
-        await adapter.transient?.(asked, 'seen')
-        await adapter.transient?.(asked, 'typing')
-        await adapter.transient?.(asked, 'typing')
-        await adapter.transient?.(asked, 'ended', { outcome: 'replied' })
+        await adapter.presence?.show(asked, 'seen')
+        await adapter.presence?.show(asked, 'typing')
+        await adapter.presence?.show(asked, 'typing')
+        await adapter.presence?.show(asked, 'ended', { outcome: 'replied' })
         expect(reactions(api)).toEqual([
           'add eyes',
           'add hourglass',
@@ -65,10 +65,10 @@ describe('emoji on a message', () => {
   test('stay while it is tried again, and mark no end of what failed', () =>
     withApi(
       async (api, adapter) => {
-        await adapter.transient?.(asked, 'seen')
-        await adapter.transient?.(asked, 'ended', { outcome: 'again' })
+        await adapter.presence?.show(asked, 'seen')
+        await adapter.presence?.show(asked, 'ended', { outcome: 'again' })
         expect(reactions(api)).toEqual(['add eyes'])
-        await adapter.transient?.(asked, 'ended', { outcome: 'failed' })
+        await adapter.presence?.show(asked, 'ended', { outcome: 'failed' })
         expect(reactions(api)).toEqual(['add eyes', 'remove eyes'])
       },
       { settings: { signs: { done: 'tada' } } },
@@ -76,18 +76,18 @@ describe('emoji on a message', () => {
 
   test('that another process put there are taken off as well', () =>
     withApi(async (api, adapter) => {
-      await adapter.transient?.(asked, 'ended', { outcome: 'replied' })
+      await adapter.presence?.show(asked, 'ended', { outcome: 'replied' })
       expect(reactions(api)).toEqual(['remove eyes'])
     }))
 
   test('are not shown where there is no message, nor in the app’s own views, nor where they are switched off', async () => {
     await withApi(async (api, adapter) => {
-      for (const to of [place, inAssistant]) await adapter.transient?.(to, 'seen')
+      for (const to of [place, inAssistant]) await adapter.presence?.show(to, 'seen')
       expect(reactions(api)).toEqual([])
     })
     await withApi(
       async (api, adapter) => {
-        for (const what of ['seen', 'typing', 'ended'] as const) await adapter.transient?.(asked, what)
+        for (const what of ['seen', 'typing', 'ended'] as const) await adapter.presence?.show(asked, what)
         expect(api.methods()).toEqual([])
       },
       { settings: { signs: false } },
@@ -99,10 +99,10 @@ describe('emoji on a message', () => {
     return withApi(
       async (api, adapter) => {
         api.failAlways('reactions.add', apiError('missing_scope'))
-        for (const ts of ['1.1', '1.2']) await adapter.transient?.({ ...asked, reply_to_ts: ts }, 'seen')
+        for (const ts of ['1.1', '1.2']) await adapter.presence?.show({ ...asked, reply_to_ts: ts }, 'seen')
         expect(api.fields('reactions.add')).toHaveLength(1)
         now += 60 * 60_000 + 1
-        await adapter.transient?.({ ...asked, reply_to_ts: '1.3' }, 'seen')
+        await adapter.presence?.show({ ...asked, reply_to_ts: '1.3' }, 'seen')
         expect(api.fields('reactions.add')).toHaveLength(2)
       },
       { deps: { now: () => now } },
@@ -114,16 +114,16 @@ describe('emoji on a message', () => {
     return withApi(
       async (api, adapter) => {
         for (let index = 0; index < 80; index += 1)
-          await adapter.transient?.({ ...asked, reply_to_ts: `1.${index}` }, 'seen')
+          await adapter.presence?.show({ ...asked, reply_to_ts: `1.${index}` }, 'seen')
         expect(api.fields('reactions.add').length).toBeLessThanOrEqual(46)
         now += 60_000
         const limited = { kind: 'answer', status: 429, body: '', headers: { 'retry-after': '30' } } as const
         api.failNext('reactions.add', limited)
         const before = api.fields('reactions.add').length
-        for (const ts of ['2.1', '2.2']) await adapter.transient?.({ ...asked, reply_to_ts: ts }, 'seen')
+        for (const ts of ['2.1', '2.2']) await adapter.presence?.show({ ...asked, reply_to_ts: ts }, 'seen')
         expect(api.fields('reactions.add')).toHaveLength(before + 1)
         now += 30_000
-        await adapter.transient?.({ ...asked, reply_to_ts: '2.3' }, 'seen')
+        await adapter.presence?.show({ ...asked, reply_to_ts: '2.3' }, 'seen')
         expect(api.fields('reactions.add')).toHaveLength(before + 2)
       },
       { deps: { now: () => now } },
@@ -144,20 +144,20 @@ describe('a thread of the app’s own view', () => {
     const titled = () =>
       withApi(
         async (api, adapter) => {
-          await adapter.transient?.(inAssistant, 'seen', { text: `  Plan my   trip\nto ${'x'.repeat(99)}` })
-          await adapter.transient?.(inAssistant, 'seen', { text: 'and then' })
+          await adapter.presence?.show(inAssistant, 'seen', { text: `  Plan my   trip\nto ${'x'.repeat(99)}` })
+          await adapter.presence?.show(inAssistant, 'seen', { text: 'and then' })
           return api.fields('assistant.threads.setTitle').map(({ title, thread_ts }) => [title, thread_ts])
         },
-        { deps: { notes } },
+        { deps: { ttlStore: notes } },
       )
     expect([await titled(), await titled()]).toEqual([[['Plan my trip', '1763300030.000400']], []])
   })
 
   test('has a stop button while it is worked on: its session is processing, and active at the end', () =>
     withApi(async (api, adapter) => {
-      await adapter.transient?.(inAgentView, 'seen', { text: 'Plan my trip' })
-      await adapter.transient?.(inAgentView, 'typing')
-      await adapter.transient?.(inAgentView, 'ended', { outcome: 'failed' })
+      await adapter.presence?.show(inAgentView, 'seen', { text: 'Plan my trip' })
+      await adapter.presence?.show(inAgentView, 'typing')
+      await adapter.presence?.show(inAgentView, 'ended', { outcome: 'failed' })
       expect(api.fields('agents.sessions.setStatus').map(({ status, title }) => [status, title])).toEqual([
         ['processing', 'Plan my trip'],
         ['active', undefined],
@@ -168,9 +168,9 @@ describe('a thread of the app’s own view', () => {
     withApi(async (api, adapter) => {
       api.failAlways('agents.sessions.setStatus', apiError('unknown_method'))
       for (const thread of ['1.1', '1.2']) {
-        await adapter.transient?.({ ...inAgentView, thread_ts: thread }, 'seen')
-        await adapter.transient?.({ ...inAgentView, thread_ts: thread }, 'typing')
-        await adapter.transient?.({ ...inAgentView, thread_ts: thread }, 'ended', { outcome: 'replied' })
+        await adapter.presence?.show({ ...inAgentView, thread_ts: thread }, 'seen')
+        await adapter.presence?.show({ ...inAgentView, thread_ts: thread }, 'typing')
+        await adapter.presence?.show({ ...inAgentView, thread_ts: thread }, 'ended', { outcome: 'replied' })
       }
       expect(api.fields('agents.sessions.setStatus')).toHaveLength(1)
       expect(api.fields('assistant.threads.setStatus')).toHaveLength(4)
@@ -184,8 +184,8 @@ describe('what one might ask', () => {
     const offered = (settings: object) =>
       withApi(
         async (api, adapter) => {
-          await adapter.transient?.(inAssistant, 'opened', { starters })
-          await adapter.transient?.(inAssistant, 'opened', { starters })
+          await adapter.presence?.show(inAssistant, 'opened', { starters })
+          await adapter.presence?.show(inAssistant, 'opened', { starters })
           return api.fields('assistant.threads.setSuggestedPrompts').map(({ prompts, channel_id, thread_ts }) => {
             const titles = (JSON.parse(prompts ?? '[]') as { title: string }[]).map(({ title }) => title)
             return [channel_id, thread_ts, titles.join('')]
@@ -201,7 +201,7 @@ describe('what one might ask', () => {
 
   test('is nothing where nobody wrote any down', () =>
     withApi(async (api, adapter) => {
-      await adapter.transient?.(inAssistant, 'opened', { starters: [] })
+      await adapter.presence?.show(inAssistant, 'opened', { starters: [] })
       expect(api.methods()).toEqual([])
     }))
 })

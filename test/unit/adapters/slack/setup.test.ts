@@ -124,7 +124,7 @@ describe('the probe', () => {
     socket.refuse = refusal
     const adapter = adapterOf({ SLACK_APP_TOKEN: appToken, SLACK_API_URL: socket.apiUrl })
     const stop = new AbortController()
-    const batches = adapter.source?.(undefined, stop.signal)[Symbol.asyncIterator]()
+    const batches = adapter.ingress?.poll?.(undefined, stop.signal)[Symbol.asyncIterator]()
     const pulled = batches?.next().catch(() => undefined)
     await socket.until(() => socket.opened.length > 0)
     const asked = socket.opened.filter((each) => each.includes(appToken)).length

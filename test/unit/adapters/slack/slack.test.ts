@@ -47,7 +47,7 @@ const command = {
 
 async function ordered(fields: object) {
   const reception = await receive(new URLSearchParams({ ...command, ...fields }).toString(), { type: form })
-  const first = reception.kind === 'read' ? reception.arrivals[0] : undefined
+  const first = reception.kind === 'read' ? reception.events[0] : undefined
   return first?.kind === 'message' ? first : expect.unreachable(JSON.stringify(reception))
 }
 
@@ -136,7 +136,7 @@ describe('a slash command', () => {
     const each = await ordered({})
     expect(wordsOf(each)).toEqual(['what is new?'])
     expect(each).toMatchObject({
-      obligation: 'command',
+      mustReplyIndividually: 'command',
       message: { channel: { addressed: 'command', command: { name: 'parley' } } },
     })
     const kept = JSON.stringify(each.message.raw) + JSON.stringify(each.replyTo)
@@ -195,7 +195,7 @@ describe('what an event does not say', () => {
         for (let times = 0; times < 3; times += 1) {
           const arrival = await fixtures.sign(new TextEncoder().encode(JSON.stringify(hello)))
           expect(await adapter.receive(arrival, fixtures.connection)).toMatchObject({
-            arrivals: [{ message: { channel: { addressed: 'mention' }, parts: [{ content: 'hello' }] } }],
+            events: [{ message: { channel: { addressed: 'mention' }, parts: [{ content: 'hello' }] } }],
           })
         }
         expect(api.methods()).toEqual(['auth.test'])

@@ -2,7 +2,7 @@
 // can pass for an envelope.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../../adapters/slack/index.ts'
-import { createSocketRequests, createSocketSource } from '../../../../adapters/slack/socket-mode.ts'
+import { createSocketRequests, pollSocketMode } from '../../../../adapters/slack/socket-mode.ts'
 import { type RawRequest, type SourceBatch, secret, type TransportAnswer } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
 import { type SocketPeer, startSlackSocket } from '../../../doubles/slack-socket.ts'
@@ -25,10 +25,10 @@ afterEach(async () => {
 
 const own = createSocketRequests()
 const open = (appToken = token): AsyncIterable<SourceBatch> =>
-  createSocketSource(
-    { appToken: secret(appToken), apiUrl: peer.apiUrl },
-    { fetch, now: Date.now, own, firstPauseMs: 5 },
-  )(undefined, stop.signal)
+  pollSocketMode({ appToken: secret(appToken), apiUrl: peer.apiUrl }, { fetch, now: Date.now, own, firstPauseMs: 5 })(
+    undefined,
+    stop.signal,
+  )
 
 const event = (id: string, more: object = {}) => ({
   envelope_id: id,
@@ -63,9 +63,9 @@ describe('an envelope', () => {
     const stored = Promise.withResolvers<void>()
     const seen: RawRequest[] = []
     const running = run(async (batch) => {
-      seen.push(...batch.arrivals)
+      seen.push(...batch.requests)
       await stored.promise
-      return batch.arrivals.map(() => ok)
+      return batch.requests.map(() => ok)
     })
     await peer.until(() => peer.connections() === 1)
     peer.send(event('one'))
@@ -83,7 +83,7 @@ describe('an envelope', () => {
 
   test('of the Events API becomes the JSON request it would have been, retries included', async () => {
     const batch = await firstBatch(event('e', { retry_attempt: 2, retry_reason: 'timeout' }))
-    const [arrival] = batch.arrivals
+    const [arrival] = batch.requests
     expect(jsonOf(arrival)).toEqual(event('e').payload)
     expect(arrival?.headers).toEqual({
       'content-type': 'application/json',
@@ -96,7 +96,7 @@ describe('an envelope', () => {
   test('of a click becomes a form whose payload is JSON', async () => {
     const payload = { type: 'block_actions', user: { id: 'U1' }, actions: [{ value: 'a&b=c' }] }
     const batch = await firstBatch({ envelope_id: 'c', type: 'interactive', payload, accepts_response_payload: true })
-    const [arrival] = batch.arrivals
+    const [arrival] = batch.requests
     expect(arrival?.headers['content-type']).toBe('application/x-www-form-urlencoded')
     expect(JSON.parse(new URLSearchParams(textOf(arrival)).get('payload') ?? '')).toEqual(payload)
   })
@@ -109,7 +109,7 @@ describe('an envelope', () => {
       payload,
       accepts_response_payload: true,
     })
-    expect(Object.fromEntries(new URLSearchParams(textOf(batch.arrivals[0])))).toEqual(payload)
+    expect(Object.fromEntries(new URLSearchParams(textOf(batch.requests[0])))).toEqual(payload)
     await batch.acknowledge?.([{ status: 200, body: '{"response_type":"ephemeral","text":"on it"}' }])
     await peer.until(() => peer.heard.length === 1)
     expect(peer.heard).toEqual([
@@ -146,7 +146,7 @@ describe('an envelope', () => {
       peer.send(noise)
     peer.send({ envelope_id: 'limited', type: 'events_api', payload: { type: 'app_rate_limited' } })
     const { value } = await next
-    expect((value as SourceBatch).arrivals.map(jsonOf)).toEqual([{ type: 'app_rate_limited' }])
+    expect((value as SourceBatch).requests.map(jsonOf)).toEqual([{ type: 'app_rate_limited' }])
     await batches.return?.()
   })
 })
@@ -161,7 +161,7 @@ describe('when it goes wrong', () => {
     await peer.until(() => peer.connections() === 0)
     expect(peer.heard).toEqual([])
     const again = run(async (batch) => {
-      stored.push(...batch.arrivals.map(jsonOf))
+      stored.push(...batch.requests.map(jsonOf))
       return [ok]
     })
     await peer.until(() => peer.connections() === 1)
@@ -175,12 +175,12 @@ describe('when it goes wrong', () => {
   test('a lost connection is opened again, and a copy of what was stored before is acknowledged on the new one', async () => {
     const seen: unknown[] = []
     const running = run(async (batch) => {
-      seen.push(...batch.arrivals.map(jsonOf))
+      seen.push(...batch.requests.map(jsonOf))
       if (seen.length === 1) {
         peer.drop()
         await peer.until(() => peer.opened.length === 2 && peer.connections() === 1)
       }
-      return batch.arrivals.map(() => ok)
+      return batch.requests.map(() => ok)
     })
     await peer.until(() => peer.connections() === 1)
     peer.send(event('x'))
@@ -197,7 +197,7 @@ describe('when it goes wrong', () => {
     const stored = Promise.withResolvers<void>()
     const running = run(async (batch) => {
       await stored.promise
-      return batch.arrivals.map(() => ok)
+      return batch.requests.map(() => ok)
     })
     await peer.until(() => peer.connections() === 1)
     peer.send(event('late'))
@@ -216,7 +216,7 @@ describe('when it goes wrong', () => {
 
   test('a failing platform is asked again until it answers', async () => {
     peer.refuse = 'internal_error'
-    const running = run(async (batch) => batch.arrivals.map(() => ok))
+    const running = run(async (batch) => batch.requests.map(() => ok))
     await peer.until(() => peer.opened.length === 3)
     peer.refuse = undefined
     await peer.until(() => peer.connections() === 1)
@@ -237,14 +237,14 @@ test('through the adapter an envelope is genuine, and the same words over HTTP a
   const settings = { botToken: 'xoxb-token-of-one', signingSecret, appToken: token, apiUrl: peer.apiUrl }
   const deps = { connection, fetch, now: Date.now, hmac: webHmac() }
   const [adapter, another] = [slackChannel.create(settings, deps), slackChannel.create(settings, deps)]
-  const batches = adapter.source?.(undefined, stop.signal)[Symbol.asyncIterator]()
+  const batches = adapter.ingress?.poll?.(undefined, stop.signal)[Symbol.asyncIterator]()
   const next = batches?.next()
   await peer.until(() => peer.connections() === 1)
   peer.send({ ...event('e'), payload: messageEvent('T0ONE') })
   const batch = (await next)?.value as SourceBatch | undefined
-  const arrival = batch?.arrivals[0]
+  const arrival = batch?.requests[0]
   if (arrival === undefined) throw new Error('nothing came')
-  expect(await adapter.receive(arrival, connection)).toMatchObject({ kind: 'read', arrivals: [{ kind: 'message' }] })
+  expect(await adapter.receive(arrival, connection)).toMatchObject({ kind: 'read', events: [{ kind: 'message' }] })
   // Nothing of ours is shown to whoever gave a command or pressed a button.
   expect(adapter.acknowledge?.([{ kind: 'accepted', inboxId: 'i', flagged: false }], undefined)).toEqual({
     status: 200,
@@ -257,7 +257,7 @@ test('through the adapter an envelope is genuine, and the same words over HTTP a
 })
 
 test('only bytes that came over the socket are known as its own', async () => {
-  const [arrival] = (await firstBatch(event('mine'))).arrivals
+  const [arrival] = (await firstBatch(event('mine'))).requests
   if (arrival === undefined) throw new Error('nothing came')
   expect(own.has(arrival)).toBe(true)
   expect(own.has({ ...arrival })).toBe(true)

@@ -86,11 +86,11 @@ const paths: Readonly<Record<string, Path>> = {
     adapter.deliver({ method: 'sendMessage', payload: text, finishesLive: true }, attemptAt(1, { liveReference: '7' })),
   'a frame of an edit': frame('7'),
   'a frame of a draft': frame('draft:7'),
-  'a sign of typing': async (adapter) => adapter.transient?.({ chat_id: '5' }, 'typing'),
+  'a sign of typing': async (adapter) => adapter.presence?.show({ chat_id: '5' }, 'typing'),
   'a file that is opened': async (adapter) => adapter.openFile?.({ file_id: 'f' }, new AbortController().signal),
   'a poll': async (adapter) => {
     const stop = new AbortController()
-    const [polled] = [adapter.source?.(undefined, AbortSignal.any([stop.signal, AbortSignal.timeout(30)]))]
+    const [polled] = [adapter.ingress?.poll?.(undefined, AbortSignal.any([stop.signal, AbortSignal.timeout(30)]))]
     for await (const batch of polled ?? []) return batch
     return undefined
   },

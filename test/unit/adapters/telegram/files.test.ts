@@ -21,7 +21,7 @@ async function partsOf(content: Readonly<Record<string, unknown>>): Promise<read
   const message = { message_id: 1, date: 1_763_300_080, chat: { id: 5, type: 'private' }, from, ...content }
   const bytes = new TextEncoder().encode(JSON.stringify({ update_id: 1, message }))
   const reception = await adapterFor(kit).receive(await fixtures.sign(bytes), fixtures.connection)
-  const [arrived] = reception.kind === 'read' ? reception.arrivals : []
+  const [arrived] = reception.kind === 'read' ? reception.events : []
   return arrived?.kind === 'message' ? arrived.message.parts : expect.unreachable(JSON.stringify(reception))
 }
 

@@ -27,7 +27,7 @@ async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Pro
 
 async function arrived(payload: unknown): Promise<InboundEvent> {
   const reception = await receive(payload)
-  const first = reception.kind === 'read' ? reception.arrivals[0] : undefined
+  const first = reception.kind === 'read' ? reception.events[0] : undefined
   return first ?? expect.unreachable(`nothing arrived: ${JSON.stringify(reception)}`)
 }
 
@@ -142,7 +142,7 @@ describe('reading updates', () => {
     const settings = { ...kit.settings('http://127.0.0.1:9'), botToken: '7000002:other' }
     const other = adapterFor({ ...kit, settings: () => settings })
     const reception = await other.receive(fixtures.sign(bytesOf(message({}))), kit.connection)
-    const first = reception.kind === 'read' ? reception.arrivals[0] : undefined
+    const first = reception.kind === 'read' ? reception.events[0] : undefined
     expect(first?.kind === 'message' && first.message.id).toBe('7000002:-1002345678901:7')
     expect((await read(message({}))).message.id).toBe('7000001:-1002345678901:7')
   })
@@ -243,7 +243,7 @@ describe('commands', () => {
   ])('%s', async (_name, payload, expected) => {
     const each = await read(payload)
     expect(each.message.channel?.command).toEqual(expected)
-    expect(each.obligation).toBe(expected === undefined ? undefined : 'command')
+    expect(each.mustReplyIndividually).toBe(expected === undefined ? undefined : 'command')
   })
 
   test('T23 for another bot is ignored', async () => {
@@ -290,7 +290,7 @@ describe('conversations', () => {
   ])('%s', async (_name, payload, threadId, replyTo) => {
     const each = await read(payload)
     expect(each.message.thread_id).toBe(threadId)
-    expect(each.thread).toEqual({ candidates: [threadId], vouched: true, fresh: threadId })
+    expect(each.thread).toEqual({ candidates: [threadId], platformVerified: true, newThreadKey: threadId })
     expect(each.replyTo).toEqual(replyTo)
   })
 

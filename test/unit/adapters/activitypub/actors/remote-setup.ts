@@ -25,7 +25,7 @@ export async function openRemoteScene(limits: { readonly timeoutMs?: number } = 
   const signed: string[] = []
   const deps = {
     guardedFetch: net.guardedFetch,
-    notes: memoryNotes(now),
+    ttlStore: memoryNotes(now),
     now,
     origins: net.origins(...hosts),
     userAgent: 'Parley (test)',

@@ -14,9 +14,9 @@ export async function operated(operations: Operations, records: Records, { name,
   if (operation === undefined) throw new Error(`there is no operation ${name}`)
   const connection = { tenant: 'default', id: 'default', agent: 'demo', domain: 'bots.example' }
   const { value, change } = await operation(input, { connection, at: new Date(at).toISOString() })
-  for (const effect of change?.effects ?? []) {
+  for (const effect of change?.recordWrites ?? []) {
     if (effect.kind === 'remove') await records.remove(effect.family, effect.key)
     else await records.put(effect.family, effect.key, effect.value, effect)
   }
-  return { value, sends: change?.sends ?? [], deliveryId: change?.deliveryId }
+  return { value, sends: change?.protocolReplies ?? [], deliveryId: change?.deliveryId }
 }

@@ -181,7 +181,7 @@ describe('a server that is down', () => {
 
   test('a store that is away keeps no delivery back', async () => {
     const away = () => Promise.reject(new Error('away'))
-    const scene = deliveryScene(keys, [inbox.origin], { notes: { keep: away, read: away, take: away } })
+    const scene = deliveryScene(keys, [inbox.origin], { ttlStore: { keep: away, read: away, take: away } })
     expect(await scene.deliver(here())).toEqual({ kind: 'delivered' })
   })
 })

@@ -40,6 +40,7 @@ export function deliveryScene(
   let ids = 0
   const guardedFetch = createPinnedFetch({ isPublic: (address) => origins.length > 0 && address === '127.0.0.1' })
   const deliver = deliverActivityPub({
+    ttlStore: stores.notes,
     guardedFetch,
     origins,
     origin,

@@ -99,7 +99,7 @@ describe('the header', () => {
 
   test('the envelope is ours: bounces go to an address of the delivery, which finds it again', async () => {
     const notes = memoryNotes(() => out.now)
-    await sent(callOf(), throughSink(), out.mailDeps({ notes }))
+    await sent(callOf(), throughSink(), out.mailDeps({ ttlStore: notes }))
     const key = await deliveryKey('turn-1:0')
     expect(sink.mails[0]).toMatchObject({
       from: `bounce+${key}${'m'.repeat(16)}@agents.example`,
@@ -401,7 +401,7 @@ describe('what becomes of it', () => {
         return 'bounced_5.1.1'
       },
     }
-    expect(await send(callOf(), throughSink(), out.mailDeps({ places }))).toEqual({
+    expect(await send(callOf(), throughSink(), out.mailDeps({ closedRooms: places }))).toEqual({
       kind: 'refused',
       reason: 'place_closed:bounced_5.1.1',
     })

@@ -16,7 +16,7 @@ describe('a report that came back to the token of its delivery', () => {
     expect(reportFacts(delivery(status, 'failed'), sent, at)).toEqual({
       reason: 'bounced',
       bounce: { clientId: 'turn-1:0', kind: 'failed', reason: `status_${status}`, at },
-      reach: { place: 'alice@sender.example', closed: `status_${status}`, at },
+      roomStatus: { room: 'alice@sender.example', closed: `status_${status}`, at },
     })
   })
 
@@ -50,7 +50,7 @@ describe('a report that came back to the token of its delivery', () => {
     const report: MailReport = { kind: 'complaint', recipients: [], about: undefined }
     expect(reportFacts(report, sent, at)).toEqual({
       reason: 'complaint',
-      reach: { place: 'alice@sender.example', closed: 'complaint', at },
+      roomStatus: { room: 'alice@sender.example', closed: 'complaint', at },
     })
   })
 
@@ -64,7 +64,7 @@ test('a report closes no address but the one its delivery went to, whomever it n
     ...delivery('5.1.1', 'failed'),
     recipients: [{ address: 'victim@bank.example', action: 'failed', status: '5.1.1', diagnostic: undefined }],
   }
-  expect(reportFacts(report, sent, at).reach?.place).toBe('alice@sender.example')
+  expect(reportFacts(report, sent, at).roomStatus?.room).toBe('alice@sender.example')
 })
 
 test('a report without a token of ours says nothing', () => {

@@ -156,8 +156,8 @@ describe('what it says', () => {
       name: 'a.pdf',
       size: 9,
     })
-    expect(arrived.originals).toEqual(['o-1'])
-    expect(arrived.toKeep).toMatchObject({ ref: 'o-1', id: 'd-1', mime: 'message/rfc822' })
+    expect(arrived.rawBlobs).toEqual(['o-1'])
+    expect(arrived.pendingBlob).toMatchObject({ ref: 'o-1', id: 'd-1', mime: 'message/rfc822' })
   })
 
   test('tells the agent what it was not shown', async () => {
@@ -257,7 +257,7 @@ describe('what is never answered', () => {
     expect(await ignored({ recipients, body: { report } })).toMatchObject({
       reason: 'complaint',
       deliveryId: `report:${'ab'.repeat(32)}`,
-      reach: { place: 'alice@sender.example', closed: 'complaint' },
+      roomStatus: { room: 'alice@sender.example', closed: 'complaint' },
     })
   })
 })

@@ -41,7 +41,7 @@ export function hookScene(changes: Partial<IngressSettings> = {}, fetch: typeof 
   }
   const notes = memoryNotes(() => now)
   const own = createOwnMailRegistry()
-  const deps = { hmac: webHmac(), notes, now: () => now, fetch, guardedFetch, own }
+  const deps = { hmac: webHmac(), ttlStore: notes, now: () => now, fetch, guardedFetch, own }
   return {
     hopOf: createRequestVerifier({ ...settings, ...changes }, deps),
     called,

@@ -33,7 +33,7 @@ const settings = () => ({
   redirectUrl,
   apiUrl: slack.apiUrl,
 })
-const serve = (at: TtlStore = notes) => serveInstall(settings(), { fetch, now: () => now, installations, notes: at })
+const serve = (at: TtlStore = notes) => serveInstall(settings(), { fetch, now: () => now, installations, ttlStore: at })
 
 type Begun = { readonly state: string; readonly cookie: string; readonly location: URL; readonly setCookie: string }
 
