@@ -14,7 +14,8 @@ const usual = { messages: 20, minutes: 60, bytes: 16_384 }
 
 test('a little of what is said around an agent is remembered for an hour, or as much as is said, or nothing', () => {
   const read = (ambientContext: ReplyPolicySettings['ambientContext']) =>
-    readReplyPolicy({ id: 'bot', ...(ambientContext === undefined ? {} : { replyPolicy: { ambientContext } }) }, []).ambientContext
+    readReplyPolicy({ id: 'bot', ...(ambientContext === undefined ? {} : { replyPolicy: { ambientContext } }) }, [])
+      .ambientContext
   expect(read(undefined)).toEqual(usual)
   expect(read({ messages: 5, minutes: 1440 })).toEqual({ ...usual, messages: 5, minutes: 1440 })
   expect(read(false)).toBeNull()
@@ -35,7 +36,11 @@ test('rooms keep their modes, whatever their ids are', () => {
 test.each([
   ['a mode nobody knows', { mode: 'sometimes' }, 'connection "bot": replyPolicy.mode: must be one of always, mention'],
   ['a room with such a mode', { rooms: { '-1': 'loud' } }, 'connection "bot": replyPolicy.rooms.-1: must be one of'],
-  ['more than a room keeps', { ambientContext: { messages: 201 } }, 'replyPolicy.ambientContext.messages: must be 200 or less'],
+  [
+    'more than a room keeps',
+    { ambientContext: { messages: 201 } },
+    'replyPolicy.ambientContext.messages: must be 200 or less',
+  ],
   ['a memory of nothing', { ambientContext: { minutes: 0 } }, 'minutes: '],
   ['a word for no memory', { ambientContext: 'never' }, 'replyPolicy.ambientContext: must be false'],
   ['another word of memory', { ambientContext: { hours: 1 } }, 'hours'],
