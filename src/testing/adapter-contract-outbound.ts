@@ -244,17 +244,20 @@ function declareFollowClause(fixtures: AdapterFixtures, clause: DeclareClause): 
 }
 
 function declareHandedClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
-  clause('verb: ingress answers what the runtime hands over for its own addresses alone, after the commit', async () => {
-    const { onEmailEvent } = adapterFor(fixtures).ingress ?? {}
-    if (onEmailEvent === undefined) return
-    const { ours, foreign } = fixtures.handed ?? expect.unreachable('no addresses in the fixtures')
-    const given = (to: string) => ({ from: 'a@b.example', to, size: 5, body: new Blob(['a: b\n']).stream() })
-    const answers = [{ kind: 'stored', acceptances: [] } as const, { kind: 'later', reason: 'busy' } as const]
-    const kinds = answers.map((answer) => onEmailEvent(given(ours), { receive: async () => answer }))
-    expect(await Promise.all(kinds)).toMatchObject([{ kind: 'taken' }, { kind: 'later' }])
-    const unasked = { receive: async () => expect.unreachable('it was handed in') }
-    expect(await onEmailEvent(given(foreign), unasked)).toBeUndefined()
-  })
+  clause(
+    'verb: ingress answers what the runtime hands over for its own addresses alone, after the commit',
+    async () => {
+      const { onEmailEvent } = adapterFor(fixtures).ingress ?? {}
+      if (onEmailEvent === undefined) return
+      const { ours, foreign } = fixtures.handed ?? expect.unreachable('no addresses in the fixtures')
+      const given = (to: string) => ({ from: 'a@b.example', to, size: 5, body: new Blob(['a: b\n']).stream() })
+      const answers = [{ kind: 'stored', acceptances: [] } as const, { kind: 'later', reason: 'busy' } as const]
+      const kinds = answers.map((answer) => onEmailEvent(given(ours), { receive: async () => answer }))
+      expect(await Promise.all(kinds)).toMatchObject([{ kind: 'taken' }, { kind: 'later' }])
+      const unasked = { receive: async () => expect.unreachable('it was handed in') }
+      expect(await onEmailEvent(given(foreign), unasked)).toBeUndefined()
+    },
+  )
 }
 
 /** Where there is no such verb there is nothing to keep. */

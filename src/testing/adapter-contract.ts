@@ -89,7 +89,8 @@ const verbClauses: Readonly<Record<Verb, Clause>> = {
   senderName: 'verb: senderName tells a name or nothing, whatever the platform answers',
   presence: 'verb: presence is one call at most, and no turn waits for it',
 }
-const runtimeEventClause: Clause = 'verb: ingress answers what the runtime hands over for its own addresses alone, after the commit'
+const runtimeEventClause: Clause =
+  'verb: ingress answers what the runtime hands over for its own addresses alone, after the commit'
 
 function clausesBehind(adapter: Adapter): readonly Clause[] {
   const { capabilities, ingress } = adapter
