@@ -25,6 +25,7 @@ import { createCardKeys, keysPath } from './protocol/card-signature.ts'
 import type { A2aCall, PushCall } from './protocol/objects.ts'
 import { documentPaths } from './protocol/operations.ts'
 import { renderA2a } from './render.ts'
+import { a2aSentences } from './sentences.ts'
 import { createPublishedCards } from './server/agent-card.ts'
 import { createPageTokens } from './server/call.ts'
 import { gatewayKeys, gatewayTokens } from './server/security-schemes.ts'
@@ -39,6 +40,7 @@ const defaultPath = '/a2a'
 
 export const a2aChannel: ChannelDefinition = {
   channel: 'a2a',
+  sentences: a2aSentences,
   defaultConnectionId: 'default',
   // Who may call is decided before: by token, by the local socket, or by a connection that the operator left open.
   defaultAccess: { mode: 'public', allow: [] },

@@ -1,4 +1,5 @@
 // Renders tasks and replies: a task as its owner sees it, the last event of a run, parts, and the frames of a stream.
+
 import {
   isKnownPart,
   type Json,
@@ -26,6 +27,7 @@ import {
   type StreamResponse,
   stateName,
 } from './protocol/objects.ts'
+import { sayA2a } from './sentences.ts'
 
 /** How much of it the caller asked for. */
 export type TaskView = {
@@ -115,15 +117,9 @@ function historyMessage(each: TaskMessage, place: TaskContext): A2aMessage {
 export type TaskContext = { readonly taskId: string; readonly contextId: string; readonly accepted: Accepted }
 
 /** Said where the agent gave no words of its own. */
-const sentences: Readonly<Record<TaskState, string>> = {
-  submitted: '',
-  working: '',
-  input_required: 'More information is needed to go on.',
-  auth_required: 'Authorization is needed to go on.',
-  completed: '',
-  failed: 'The task failed.',
-  cancelled: '',
-  rejected: 'The request was rejected.',
+function stateWords(state: TaskState): string {
+  const isTold = state === 'input_required' || state === 'auth_required' || state === 'failed' || state === 'rejected'
+  return isTold ? sayA2a(`a2a.${state}`) : ''
 }
 
 /** Undefined: the state says it all. Results are artifacts, so a completed task has nothing to say. */
@@ -134,8 +130,9 @@ function statusMessage(
   place: TaskContext,
 ): A2aMessage | undefined {
   if (state === 'completed' || state === 'working') return undefined
-  if (said !== null) return renderMessage(said, messageId, place, sentences[state])
-  return sentences[state] === '' ? undefined : composeMessage([{ text: sentences[state] }], undefined, messageId, place)
+  const words = stateWords(state)
+  if (said !== null) return renderMessage(said, messageId, place, words)
+  return words === '' ? undefined : composeMessage([{ text: words }], undefined, messageId, place)
 }
 
 /** Of an error only the text that the agent wrote for people: its message may quote anything. */

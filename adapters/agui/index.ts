@@ -13,6 +13,7 @@ import { deliverAgui } from './deliver.ts'
 import { followRequest } from './live/stream.ts'
 import { keptRunPayload, normalizeAgui } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
+import { aguiSentences } from './sentences.ts'
 import { screenAgui, type VerifyDeps, verifyAgui } from './verify.ts'
 import { type AguiCall, type AguiPayload, describedRun } from './wire.ts'
 
@@ -20,6 +21,7 @@ const runPath = '/api/v1/agent/run'
 
 export const aguiChannel: ChannelDefinition = {
   channel: 'agui',
+  sentences: aguiSentences,
   defaultConnectionId: 'demo',
   defaultAccess: { mode: 'public', allow: [] },
   takesGuests: true,

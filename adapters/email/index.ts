@@ -8,8 +8,10 @@ import {
   type ConnectionOptions,
   connectionConfig,
   defineAdapter,
+  defineChannel,
   type Ingress,
   parseSettings,
+  type SpeakingDeps,
 } from '../../src/contract/index.ts'
 import { decisionEndpoints, serveDecision } from './approval-links/serve.ts'
 import { authenticateMail, testSignatureChecks } from './auth/authenticate.ts'
@@ -44,6 +46,7 @@ import { horizonMs, maxRawBytes, normalizeMail } from './normalize/mail.ts'
 import { createHereOrThread } from './offload/load-shedding.ts'
 import { offloadFindPart, offloadMailChecks, offloadReadBody } from './offload/offload.ts'
 import { renderMailReply } from './render/reply.ts'
+import { emailSentences } from './sentences.ts'
 import { createEmailProbe } from './setup/probe.ts'
 import { listenSmtp } from './smtp/listen.ts'
 import { createMailSecrets, createReplyTokens } from './threading.ts'
@@ -73,8 +76,9 @@ function emailDefinition(
   fromEnvironment: ChannelDefinition['fromEnvironment'],
   check: (settings: EmailSettings, deps: ChannelDeps) => EmailSettings,
 ): ChannelDefinition {
-  return {
+  return defineChannel({
     channel: 'email',
+    sentences: emailSentences,
     defaultConnectionId: 'default',
     defaultAccess: { mode: 'pairing', allow: [] },
     settingsSchema: emailSettingsSchema,
@@ -92,8 +96,10 @@ function emailDefinition(
     ],
     fromEnvironment,
     create: (settings, deps) => createEmail(check(parseSettings('email', emailSettingsSchema, settings), deps), deps),
-  }
+  })
 }
+
+type EmailDeps = SpeakingDeps<typeof emailSentences>
 
 /** What an operator writes into parley.config.ts for one domain. */
 export type EmailOptions = EmailSettingsInput & ConnectionOptions
@@ -102,7 +108,7 @@ export function email(options: EmailOptions = {}): ConnectionConfig {
   return connectionConfig('email', options)
 }
 
-function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
+function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
   const { hmac, now, ttlStore, rawBlobs, connection } = deps
   const settings = withPublicHost(given, connection.domain, deps.mailer)
   const secrets = createMailSecrets(deps)
@@ -167,7 +173,8 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
     maxBytes: settings.maxBytes,
     recipientOf: (address: string) => classifyRecipient(addresses(), address),
   }
-  const deciding = ttlStore === undefined || deps.publicUrl === undefined ? undefined : { connection, now, ttlStore }
+  const deciding =
+    ttlStore === undefined || deps.publicUrl === undefined ? undefined : { connection, now, ttlStore, say: deps.say }
   return defineAdapter<VerifiedMail, MailCall>({
     channel: 'email',
     capabilities: emailCapabilities(settings, deps),
@@ -178,7 +185,13 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
     normalize: (mail, arrival, at) =>
       normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
     render: (reply, to, mayNotify) =>
-      renderMailReply(reply, to, mayNotify, (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label),
+      renderMailReply(
+        deps.say,
+        reply,
+        to,
+        mayNotify,
+        (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label,
+      ),
     deliver: deliverMail(deliverySettings(settings, deps.mailer), { ...deps, tokens: async () => tokens, secret }),
     openFile: openMailFile(rawBlobs, offload === undefined ? undefined : offloadFindPart(offload)),
     ingress: {

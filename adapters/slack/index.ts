@@ -2,16 +2,17 @@
 import {
   type Adapter,
   type Capabilities,
-  type ChannelDefinition,
   type ChannelDeps,
   type Connection,
   type ConnectionConfig,
   type ConnectionOptions,
   connectionConfig,
   defineAdapter,
+  defineChannel,
   type InboundEvent,
   parseSettings,
   type RawRequest,
+  type SpeakingDeps,
   type Starter,
   type TtlStore,
   UnparsableEventError,
@@ -31,6 +32,7 @@ import { normalizeSlack } from './normalize/normalize.ts'
 import { createInstallationAccess } from './oauth/installations.ts'
 import { showSlackPresence } from './presence.ts'
 import { appendLineToBlocks, renderSlack } from './render/reply.ts'
+import { slackSentences } from './sentences.ts'
 import { createSlackProbe, slackWebhookUrl } from './setup.ts'
 import { createSocketRequests, createSocketWatch, pollSocketMode } from './socket-mode.ts'
 import { exceedsBotHops, learnThreadContext, type Viewed } from './thread-state.ts'
@@ -42,8 +44,9 @@ const horizonMs = 25 * 60 * 60 * 1000
 /** It counts from five minutes before its time to five after it; the minute more is for clocks. */
 const signatureLifeMs = 11 * 60_000
 
-export const slackChannel: ChannelDefinition = {
+export const slackChannel = /* @__PURE__ */ defineChannel({
   channel: 'slack',
+  sentences: slackSentences,
   defaultConnectionId: 'default',
   defaultAccess: { mode: 'pairing', allow: [] },
   // People who were answered in a thread go on in it.
@@ -62,7 +65,7 @@ export const slackChannel: ChannelDefinition = {
   ],
   fromEnvironment: slackFromEnvironment,
   create: (settings, deps) => createSlack(parseSettings('slack', slackSettingsSchema, settings), deps),
-}
+})
 
 /** Emoji by name; false: none. */
 export type SlackSigns = {
@@ -113,7 +116,7 @@ type VerifiedPayload = {
   readonly signature?: string | undefined
 }
 
-function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
+function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSentences>): Adapter {
   const { appToken } = settings
   const call = createWebApiCaller(settings, deps)
   const accounts = createInstallationAccess(settings, deps)
@@ -128,7 +131,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
   const app = slackAppFacts(settings)
   const origins = allowedResponseOrigins(settings)
-  const facts = { names, sendsFiles: deps.files !== undefined, broadcasts: new Set(settings.broadcasts) }
+  const facts = { say: deps.say, names, sendsFiles: deps.files !== undefined, broadcasts: new Set(settings.broadcasts) }
   const learn = createBotUserLookup(ports, deps.now)
   const nameOf = createSenderNameLookup(ports, deps.now)
   return defineAdapter<VerifiedPayload, SlackCall>({

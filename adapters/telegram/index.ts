@@ -1,13 +1,13 @@
 // The Telegram channel: what it can do, and its four verbs bound to one bot's settings.
 import {
   type Adapter,
-  type ChannelDefinition,
-  type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
   connectionConfig,
   defineAdapter,
+  defineChannel,
   parseSettings,
+  type SpeakingDeps,
   secret,
 } from '../../src/contract/index.ts'
 import { randomHex } from '../../src/lib/index.ts'
@@ -30,6 +30,7 @@ import { showTelegramPresence } from './presence.ts'
 import { renderWithFiles } from './render/files.ts'
 import { renderTelegram } from './render/render.ts'
 import { appendLineToText } from './render/text.ts'
+import { telegramSentences } from './sentences.ts'
 import { createTelegramProbe } from './setup.ts'
 import { screenTelegram, secretHeader, verifyTelegram } from './verify.ts'
 import { maxTextLength, type TelegramCall } from './wire/calls.ts'
@@ -37,8 +38,9 @@ import { maxTextLength, type TelegramCall } from './wire/calls.ts'
 // Telegram drops an update 24 hours after its date; the hour more is for clocks and slow tries.
 const horizonMs = 25 * 60 * 60 * 1000
 
-export const telegramChannel: ChannelDefinition = {
+export const telegramChannel = /* @__PURE__ */ defineChannel({
   channel: 'telegram',
+  sentences: telegramSentences,
   defaultConnectionId: 'default',
   defaultAccess: { mode: 'pairing', allow: [] },
   settingsSchema: telegramSettingsSchema,
@@ -55,7 +57,7 @@ export const telegramChannel: ChannelDefinition = {
   ],
   fromEnvironment: telegramFromEnvironment,
   create: (settings, deps) => createTelegram(parseSettings('telegram', telegramSettingsSchema, settings), deps),
-}
+})
 
 /** What an operator writes into parley.config.ts for one bot. */
 export type TelegramOptions = ConnectionOptions & {
@@ -79,7 +81,7 @@ export function telegram(options: TelegramOptions): ConnectionConfig {
   return connectionConfig('telegram', options)
 }
 
-function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter {
+function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof telegramSentences>): Adapter {
   const name = createBotNameLookup(settings, deps)
   const bot = () => ({ id: botIdFromToken(settings), username: name.known(), streaming: settings.streaming })
   const isStreaming = settings.streaming !== 'off'
@@ -120,7 +122,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     },
     payloadOf: (arrival) => arrival.bytes,
     normalize: (payload, arrival, connection) => normalizeTelegram(bot(), payload, arrival, connection),
-    render: (reply, to, mayNotify, hasLive) => render(reply, to, mayNotify, hasLive, settings.richMessages),
+    render: (reply, to, mayNotify, hasLive) => render(deps.say, reply, to, mayNotify, hasLive, settings.richMessages),
     deliver: deliverTelegram(settings, deps, pace),
     withLine: appendLineToText,
     openFile: openTelegramFile(settings, deps),

@@ -4,6 +4,8 @@ import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
 import { type Secret, secret } from '../lib/secret.ts'
+import { en } from '../locales/en.ts'
+import { createSay, type Say, type Sentences } from '../locales/say.ts'
 import type { AccessRule, StrangerSettings } from './access.ts'
 import type { Adapter } from './adapter.ts'
 import type { CallerVerifier } from './caller.ts'
@@ -264,8 +266,44 @@ export interface ChannelDefinition {
   /** Undefined when the environment does not mention the channel. */
   fromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined
   create(settings: unknown, deps: ChannelDeps): Adapter
+  /** What only this channel says to people; its keys begin with the channel's name and a dot. */
+  readonly sentences?: Sentences
+  /** For operators: what codes mean that only this channel gives, where an event is ignored or a delivery ends. */
+  readonly reasons?: Readonly<Record<string, string>>
   /** What a channel from outside adds to the command line: `parley <channel> …`, where the configuration names it. */
   readonly commands?: ChannelCommands
+}
+
+/** What `create` is given by `defineChannel`: `say` knows the channel's own sentences beside the gateway's. */
+export type SpeakingDeps<Own extends Sentences> = ChannelDeps & { readonly say: Say<typeof en & Own> }
+
+export function createChannelSay<const Own extends Sentences>(own: Own): SpeakingDeps<Own>['say'] {
+  return createSay({ en: { ...en, ...own } })
+}
+
+/**
+ * A channel with sentences of its own.
+ *
+ * @example
+ * defineChannel({
+ *   channel: 'pigeon',
+ *   sentences: { 'pigeon.landed': 'Your message landed in {city}.' },
+ *   create: (settings, { say }) => createPigeon(settings, say('pigeon.landed', { city: 'Bern' })),
+ *   …
+ * })
+ */
+export function defineChannel<const Own extends Sentences>(
+  definition: Omit<ChannelDefinition, 'create' | 'sentences'> & {
+    readonly sentences: Own
+    readonly create: (settings: unknown, deps: SpeakingDeps<Own>) => Adapter
+  },
+): ChannelDefinition {
+  const { channel, sentences } = definition
+  const foreign = Object.keys(sentences).find((key) => !key.startsWith(`${channel}.`))
+  if (foreign !== undefined)
+    throw new GatewayError('config_invalid', `[${channel}] the sentence ${foreign} must be named ${channel}.…`)
+  const say = createChannelSay(sentences)
+  return { ...definition, create: (settings, deps) => definition.create(settings, { ...deps, say }) }
 }
 
 // The mailer: what the runtime itself sends, where it has a transport of its own beside fetch.

@@ -21,7 +21,7 @@ export type { FetchRefusal, SafeFetch, SafeFetchOptions, SafeFetchResult } from 
 export type { Secret } from '../lib/secret.ts'
 export { redactSecrets, secret, secretQuery, secretValue } from '../lib/secret.ts'
 export type { Say, Sentence, Sentences } from '../locales/say.ts'
-export { createSay, say } from '../locales/say.ts'
+export { say } from '../locales/say.ts'
 export type {
   AccessEntry,
   AccessRule,
@@ -120,10 +120,20 @@ export type {
   ReplyPolicySettings,
   RunLog,
   SourcedFile,
+  SpeakingDeps,
   TtlEntry,
   TtlStore,
 } from './channel.ts'
-export { connectionConfig, limitsSchema, OffloadError, parseSettings, requirePort, secretSchema } from './channel.ts'
+export {
+  connectionConfig,
+  createChannelSay,
+  defineChannel,
+  limitsSchema,
+  OffloadError,
+  parseSettings,
+  requirePort,
+  secretSchema,
+} from './channel.ts'
 export type {
   ChannelCommand,
   ChannelCommandGroup,

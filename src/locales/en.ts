@@ -59,7 +59,6 @@ export const en = {
   'reply.cut_with_file': '*This answer is longer than fits here. All of it is in the file that comes with it.*',
   'reply.cut_with_link': '*This answer is longer than fits here.* [Read all of it]({url})',
   'reply.not_delivered': 'The rest of my answer could not be delivered. Please ask me for it again.',
-  'reply.repeated': 'Possibly sent before:',
 
   // Replies without words of the agent, and what stands behind the words of one that did not end well.
   'status.completed': 'Done.',

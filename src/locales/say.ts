@@ -53,7 +53,7 @@ export function createSay<const Texts extends Sentences>(
 }
 
 /** Says what the gateway itself has to say. */
-export const say: Say = createSay({ en })
+export const say: Say = /* @__PURE__ */ createSay({ en })
 
 /** Sentences, and what people or agents said among them, as one text: a list, an answer of several lines. */
 export function joinSentences(lines: readonly string[], separator = '\n'): Sentence {

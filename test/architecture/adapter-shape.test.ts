@@ -3,7 +3,18 @@ import { describe, expect, test } from 'vitest'
 import { listFiles } from './source-tree.ts'
 
 const required = ['index', 'config', 'verify', 'normalize', 'render', 'deliver', 'README.md']
-const optional = ['wire', 'live', 'files', 'presence', 'thread-ancestors', 'bot-identity', 'setup', 'doctor', 'admin']
+const optional = [
+  'wire',
+  'sentences',
+  'live',
+  'files',
+  'presence',
+  'thread-ancestors',
+  'bot-identity',
+  'setup',
+  'doctor',
+  'admin',
+]
 /** Words of one protocol alone, without a counterpart elsewhere (docs/decisions/0024). */
 const own: Readonly<Record<string, readonly string[]>> = {
   slack: ['oauth', 'socket-mode', 'thread-state'],

@@ -1,8 +1,10 @@
 // What sending a mail needs, in memory: tokens that can be read, notes, files, and the reply of an agent to one person's mail.
+
 import type { DeliveryDeps, DeliverySettings } from '../../adapters/email/deliver/settings.ts'
 import type { Attempt, FileSource, JsonObject, NormalizedResponse } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/lib/index.ts'
 import { memoryNotes } from './memory-ttl-store.ts'
+import { emailSay } from './say.ts'
 
 export const now = Date.parse('2026-11-17T12:00:00.000Z')
 export const threadKey = 'abcdefghijklmnop'
@@ -73,6 +75,7 @@ export function mailDeps(more: Partial<DeliveryDeps> = {}): DeliveryDeps {
     connection: { tenant: 'default', id: 'default', agent: 'helper', domain: 'agents.example' },
     hmac: webHmac(),
     now: () => now,
+    say: emailSay,
     ttlStore: memoryNotes(() => now),
     publicUrl: 'https://gw.example',
     secret: async () => 'a-secret-of-this-test',

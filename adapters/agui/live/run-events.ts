@@ -1,5 +1,6 @@
 // The log of a run as AG-UI events in an order its clients accept: whatever was opened is closed before anything ends the run,
 // nothing comes after its end, and a new try replaces what an earlier one showed.
+
 import {
   isKnownPart,
   type Json,
@@ -12,6 +13,7 @@ import {
 import { isPlainObject } from '../../../src/lib/index.ts'
 import { safeMarkdown } from '../../../src/markdown/index.ts'
 import { callerToolName, listInterrupts, responseContent, stringFieldOrEmpty } from '../render.ts'
+import { sayAgui } from '../sentences.ts'
 import type { Interrupt } from '../wire.ts'
 
 export type RunFacts = {
@@ -280,11 +282,11 @@ function taskStateEvents(told: RunProgress, state: TaskState, said: NormalizedRe
     case 'cancelled':
       return [...closing, ...runCancelledEvents(told)]
     case 'failed':
-      return [...closing, runErrorEvent(said, 'run_failed', 'The run failed.')]
+      return [...closing, runErrorEvent(said, 'run_failed')]
     case 'rejected':
-      return [...closing, runErrorEvent(said, 'run_refused', 'The run was refused.')]
+      return [...closing, runErrorEvent(said, 'run_refused')]
     case 'auth_required':
-      return [...closing, runErrorEvent(said, 'not_let_in', 'You have to be let in first.')]
+      return [...closing, runErrorEvent(said, 'not_let_in')]
   }
 }
 
@@ -299,12 +301,12 @@ function runFinishedEvent(
 
 function runCancelledEvents(told: RunProgress): readonly AguiEvent[] {
   if (told.protocolVersion !== undefined) return [runFinishedEvent(told, { type: 'cancelled' })]
-  return [{ type: 'RUN_ERROR', message: 'The run was cancelled.', code: 'cancelled' }]
+  return [{ type: 'RUN_ERROR', message: sayAgui('agui.run_cancelled'), code: 'cancelled' }]
 }
 
-function runErrorEvent(said: NormalizedResponse | null, code: string, message: string): AguiEvent {
+function runErrorEvent(said: NormalizedResponse | null, code: 'run_failed' | 'run_refused' | 'not_let_in'): AguiEvent {
   const words = said === null ? '' : responseContent(said)
-  return { type: 'RUN_ERROR', message: words === '' ? message : words, code: said?.error?.code ?? code }
+  return { type: 'RUN_ERROR', message: words === '' ? sayAgui(`agui.${code}`) : words, code: said?.error?.code ?? code }
 }
 
 /** A question of the agent is a message; what stands in the way of a run is an interrupt, and what a client runs is its call. */

@@ -10,6 +10,7 @@ import {
   mintEvidence,
   parseAddress,
   type Sender,
+  type Sentence,
   type ServeContext,
   type TtlStore,
   textPart,
@@ -17,6 +18,7 @@ import {
 } from '../../../src/contract/index.ts'
 import { readBody } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
+import type { EmailSay } from '../sentences.ts'
 import { mailSubject } from '../wire/address.ts'
 import {
   type Decision,
@@ -27,33 +29,19 @@ import {
   markLinkUsed,
 } from './links.ts'
 
-export type DecisionDeps = Pick<ChannelDeps, 'connection' | 'now'> & { readonly ttlStore: TtlStore }
+export type DecisionDeps = Pick<ChannelDeps, 'connection' | 'now'> & {
+  readonly ttlStore: TtlStore
+  readonly say: EmailSay
+}
 
 const maxFormBytes = 4096
 
-const pages = {
-  unknown: {
-    status: 404,
-    title: 'This link is not known',
-    words:
-      'It may be incomplete, or its question is long over. Look for the whole link in the mail, or answer the mail itself.',
-  },
-  expired: {
-    status: 410,
-    title: 'This question is over',
-    words: 'There was no decision in time, so nothing was done. You can close this window, or ask again by mail.',
-  },
-  malformed: {
-    status: 400,
-    title: 'That could not be read',
-    words: 'Nothing was decided. Open the link in the mail again and press one of the buttons.',
-  },
-  refused: {
-    status: 409,
-    title: 'That decision cannot be taken here',
-    words: 'Nothing was decided. Answer the mail instead.',
-  },
-} as const satisfies Record<string, PageMessage>
+const problemStatus = { unknown: 404, expired: 410, malformed: 400, refused: 409 } as const
+
+function problemMessage(say: EmailSay, problem: keyof typeof problemStatus): PageMessage {
+  const title = say(`email.link_${problem}`)
+  return { status: problemStatus[problem], title, words: say(`email.link_${problem}_remedy`) }
+}
 
 /** Both methods, whatever stands behind the last slash. */
 export function decisionEndpoints({ connection }: Pick<DecisionDeps, 'connection'>): readonly Endpoint[] {
@@ -72,7 +60,7 @@ export function serveDecision(
     switch (request.method) {
       case 'GET':
       case 'HEAD':
-        return showDecisionLink(await findDecisionLink(deps.ttlStore, token, deps.now()), token)
+        return showDecisionLink(deps.say, await findDecisionLink(deps.ttlStore, token, deps.now()), token)
       case 'POST':
         return takeDecision(deps, door, request, token)
       default:
@@ -81,12 +69,13 @@ export function serveDecision(
   }
 }
 
-function showDecisionLink(link: FoundLink, token: string): Response {
-  if (link.kind === 'used') return messagePage(alreadyDecidedMessage(link.decision))
-  if (link.kind !== 'open') return messagePage(pages[link.kind])
+function showDecisionLink(say: EmailSay, link: FoundLink, token: string): Response {
+  if (link.kind === 'used') return messagePage(alreadyDecidedMessage(say, link.decision))
+  if (link.kind !== 'open') return messagePage(problemMessage(say, link.kind))
   const { by, summary, address, code, expires_at } = link.note
-  const until = expires_at === null ? 'it is decided' : `${expires_at.slice(0, 16).replace('T', ' ')} UTC`
-  return questionPage({ by, summary, who: address, code, until, token })
+  const until =
+    expires_at === null ? say('email.link_until_decided') : `${expires_at.slice(0, 16).replace('T', ' ')} UTC`
+  return questionPage(say, { by, summary, who: address, code, until, token })
 }
 
 async function takeDecision(
@@ -96,19 +85,22 @@ async function takeDecision(
   token: string,
 ): Promise<Response> {
   const decision = await readPressedDecision(request, token)
-  if (decision === undefined) return messagePage(pages.malformed)
+  if (decision === undefined) return messagePage(problemMessage(deps.say, 'malformed'))
   const link = await findDecisionLink(deps.ttlStore, token, deps.now())
-  if (link.kind !== 'open') return showDecisionLink(link, token)
+  if (link.kind !== 'open') return showDecisionLink(deps.say, link, token)
   const { key, note } = link
   const { receivedAt } = door
   const message = decisionMessage({ decision, key, note, receivedAt, connection: deps.connection })
   const [acceptance] = await door.accept([message])
   if (acceptance === undefined) throw new GatewayError('storage_unavailable', '[email] the decision was not stored')
-  if (acceptance.kind === 'refused' || acceptance.kind === 'stale') return messagePage(pages.refused)
+  if (acceptance.kind === 'refused' || acceptance.kind === 'stale')
+    return messagePage(problemMessage(deps.say, 'refused'))
   // Stored first: if the process ends here, pressing again finds the same message and decides nothing else.
   if (acceptance.kind === 'accepted') await markLinkUsed(deps.ttlStore, key, decision, note.address)
   return messagePage(
-    acceptance.kind === 'accepted' ? decisionTakenMessage(decision, note.by) : alreadyDecidedMessage('taken'),
+    acceptance.kind === 'accepted'
+      ? decisionTakenMessage(deps.say, decision, note.by)
+      : alreadyDecidedMessage(deps.say, 'taken'),
   )
 }
 
@@ -123,18 +115,14 @@ async function readPressedDecision(request: Request, token: string): Promise<Dec
   return decision === 'approve' || decision === 'reject' ? decision : undefined
 }
 
-function decisionTakenMessage(decision: Decision, by: string): PageMessage {
-  const what = decision === 'approve' ? 'Approved' : 'Rejected'
-  return {
-    status: 200,
-    title: what,
-    words: `${by} is told, and you get a mail about what comes of it. You can close this window.`,
-  }
+function decisionTakenMessage(say: EmailSay, decision: Decision, by: string): PageMessage {
+  const title = say(decision === 'approve' ? 'email.link_approved' : 'email.link_rejected')
+  return { status: 200, title, words: say('email.link_decided', { agent: by }) }
 }
 
-function alreadyDecidedMessage(decision: string): PageMessage {
+function alreadyDecidedMessage(say: EmailSay, decision: string): PageMessage {
   const what = decision === 'approve' ? 'approved' : decision === 'reject' ? 'rejected' : 'decided'
-  return { status: 410, title: `This was ${what} already`, words: 'The link works once. You can close this window.' }
+  return { status: 410, title: say(`email.link_${what}_before`), words: say('email.link_works_once') }
 }
 
 // A pressed button is the command it stands for: from the person the link was sent to, proven by having it. Pure.
@@ -255,21 +243,27 @@ export type Question = {
   readonly token: string
 }
 
-function questionPage({ by, summary, who, code, until, token }: Question): Response {
-  const asked = escapeHtml(summary === '' ? `Request ${code}` : summary)
-  return renderDecisionPage(200, `${by} asks for your approval`, [
-    `<p class="from">${escapeHtml(by)} asks for your approval</p>`,
-    '<h1>May I do this?</h1>',
+function questionPage(say: EmailSay, { by, summary, who, code, until, token }: Question): Response {
+  const asked = escapeHtml(summary === '' ? say('email.link_request', { code }) : summary)
+  const facts = [
+    [say('email.link_decider'), who],
+    [say('email.link_until'), until],
+    [say('email.link_code'), code],
+  ] as const
+  const title = say('email.link_asks', { agent: by })
+  return renderDecisionPage(200, title, [
+    `<p class="from">${escapeHtml(title)}</p>`,
+    `<h1>${escapeHtml(say('email.link_question'))}</h1>`,
     `<blockquote>${asked}</blockquote>`,
-    `<dl><dt>You decide as</dt><dd>${escapeHtml(who)}</dd><dt>Open until</dt><dd>${escapeHtml(until)}</dd><dt>Code</dt><dd>${escapeHtml(code)}</dd></dl>`,
+    `<dl>${facts.map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`).join('')}</dl>`,
     `<form method="post"><input type="hidden" name="token" value="${escapeHtml(token)}">`,
-    '<button class="yes" name="decision" value="approve">Approve</button>',
-    '<button class="no" name="decision" value="reject">Reject</button></form>',
-    '<p class="note">The mail that brought you here has the details. Nothing happens until you press a button. The link works once and is for you alone: anyone who has it can decide for you.</p>',
+    `<button class="yes" name="decision" value="approve">${escapeHtml(say('approval.approve'))}</button>`,
+    `<button class="no" name="decision" value="reject">${escapeHtml(say('approval.reject'))}</button></form>`,
+    `<p class="note">${escapeHtml(say('email.link_explained'))}</p>`,
   ])
 }
 
-type PageMessage = { readonly status: number; readonly title: string; readonly words: string }
+type PageMessage = { readonly status: number; readonly title: Sentence; readonly words: Sentence }
 
 function messagePage({ status, title, words }: PageMessage): Response {
   return renderDecisionPage(status, title, [

@@ -4,6 +4,7 @@ import { type DeliveryOutcome, type FileSource, GatewayError } from '../../../sr
 import type { Block, Inline } from '../../../src/markdown/index.ts'
 import type { DecisionLink } from '../approval-links/links.ts'
 import { renderMail } from '../render/body.ts'
+import type { EmailSay } from '../sentences.ts'
 import { isMessageId, isPlainMailAddress } from '../wire/address.ts'
 import type { MailCall, MailDecision, MailFileCall, MailPerson } from '../wire/call.ts'
 import type { MailNames } from './message-ids.ts'
@@ -146,15 +147,16 @@ export async function openEnclosures(
 type MailBodies = { readonly text: string; readonly html: string }
 
 export function composeBodies(
+  say: EmailSay,
   { text, html, quote, decisions }: Pick<MailCall, 'text' | 'html' | 'quote' | 'decisions'>,
   links: readonly DecisionLink[],
   linked: readonly Linked[],
 ): MailBodies {
   const isOneOfSeveral = decisions.length > 1
   const asked = decisions.map((decision) =>
-    decisionBlock(decision, links.find(({ action_id }) => action_id === decision.action_id)?.url, isOneOfSeveral),
+    decisionBlock(say, decision, links.find(({ action_id }) => action_id === decision.action_id)?.url, isOneOfSeveral),
   )
-  const tail = [...asked, ...linked.map(oversizedFileNotice)]
+  const tail = [...asked, ...linked.map((file) => oversizedFileNotice(say, file))]
   const extra = renderMail({ type: 'root', children: tail })
   const inner = [innerPageHtml(html), tail.length === 0 ? '' : innerPageHtml(extra.html), quote?.html ?? '']
   return {
@@ -165,28 +167,36 @@ export function composeBodies(
 
 /** One sentence, with the link at its end where there is one: what stands behind an address is taken for a part of it. */
 function decisionBlock(
+  say: EmailSay,
   { code, summary, expires_at }: MailDecision,
   url: string | undefined,
   isOneOfSeveral: boolean,
 ): Block {
   const about = isOneOfSeveral ? `${summary === '' ? code : summary}: ` : ''
-  const until = expires_at === null ? 'Reply' : `Until ${expires_at.slice(0, 16).replace('T', ' ')} UTC, reply`
-  const how = `${about}${until} with /approve ${code} or /reject ${code} as the first line`
-  if (url === undefined) return paragraphBlock([{ type: 'text', value: `${how}.` }])
+  const commands = { about, approve: `/approve ${code}`, reject: `/reject ${code}` }
+  const how =
+    expires_at === null
+      ? say('email.decide', commands)
+      : say('email.decide_until', { ...commands, time: utcMinute(expires_at) })
+  if (url === undefined) return paragraphBlock([{ type: 'text', value: say('email.decide_by_mail', { how }) }])
   return paragraphBlock([
-    { type: 'text', value: `${how}, or decide in your browser: ` },
+    { type: 'text', value: say('email.decide_in_browser', { how }) },
     { type: 'link', url, children: [{ type: 'text', value: url }] },
   ])
 }
 
-function oversizedFileNotice({ name, size, url, until }: Linked): Block {
+function oversizedFileNotice(say: EmailSay, { name, size, url, until }: Linked): Block {
   const words = `${name} (${(size / 1_000_000).toFixed(1)} MB)`
-  if (url === undefined) return paragraphBlock([{ type: 'text', value: `${words} is too large for a mail.` }])
+  if (url === undefined) return paragraphBlock([{ type: 'text', value: say('email.file_too_large', { file: words }) }])
   return paragraphBlock([
-    { type: 'text', value: 'Too large for a mail: ' },
+    { type: 'text', value: say('email.file_too_large_link') },
     { type: 'link', url, children: [{ type: 'text', value: words }] },
-    { type: 'text', value: ` until ${until.slice(0, 16).replace('T', ' ')} UTC` },
+    { type: 'text', value: say('email.file_until', { time: utcMinute(until) }) },
   ])
+}
+
+function utcMinute(iso: string): string {
+  return `${iso.slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function paragraphBlock(children: readonly Inline[]): Block {

@@ -99,7 +99,7 @@ async function prepareMail(
   const files = await openEnclosures(call.files, deps.files, Math.max(0, settings.maxMailBytes - words))
   if (files.kind !== 'files') return files
   const { enclosed, linked, end } = files
-  const bodies = composeBodies(call, links, linked)
+  const bodies = composeBodies(deps.say, call, links, linked)
   const headers = await agentHopHeaders(settings, deps, call, names)
   return { kind: 'mail', call, names, bodies, enclosed, headers, at: new Date(deps.now()), end }
 }

@@ -1,5 +1,7 @@
 // Settings and dependencies of sending.
+
 import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
+import type { EmailSay } from '../sentences.ts'
 
 export type DkimKey = { readonly selector: string; readonly privateKey: Secret }
 
@@ -53,6 +55,7 @@ export type BoundFile = {
 type DeliveryPorts = 'files' | 'closedRooms' | 'ttlStore' | 'hmac' | 'now' | 'publicUrl' | 'connection' | 'mailer'
 
 export type DeliveryDeps = Pick<ChannelDeps, DeliveryPorts> & {
+  readonly say: EmailSay
   readonly tokens: () => Promise<TokenMint>
   /** The secret that tokens are made with. */
   readonly secret: () => Promise<string>

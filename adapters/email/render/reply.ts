@@ -6,6 +6,7 @@ import {
   type NormalizedResponse,
   type Part,
   parseAddress,
+  type Sentence,
 } from '../../../src/contract/index.ts'
 import {
   type Block,
@@ -17,6 +18,7 @@ import {
   replyFiles,
   replyTree,
 } from '../../../src/markdown/index.ts'
+import type { EmailSay } from '../sentences.ts'
 import { isMessageId, isPlainMailAddress } from '../wire/address.ts'
 import {
   type MailCall,
@@ -34,6 +36,7 @@ const maxFiles = 20
 export type RenderedMail = { readonly call: MailCall; readonly primary: boolean }
 
 export function renderMailReply(
+  say: EmailSay,
   reply: NormalizedResponse,
   to: JsonObject,
   mayNotify: ReadonlySet<string> = new Set(),
@@ -46,17 +49,22 @@ export function renderMailReply(
     .filter((part) => !sent.some((file) => file === part))
     .map((part) => withoutReplyLine(part, decisions))
   const pictures = placePictures(kept, sent)
-  const { text, html } = renderBodies({ ...reply, parts: [...pictures.parts] }, pictures, sent.length > 0, mayNotify)
+  const { text, html } = renderBodies(
+    { ...reply, parts: [...pictures.parts] },
+    pictures,
+    sent.length > 0 ? say('email.see_files') : undefined,
+    mayNotify,
+  )
   const call: MailCall = {
     op: 'send',
     from: { name: cleanName(labelOf(reply.agent) ?? '') || reply.agent, address: place.agent },
     to: [{ name: place.name, address: place.address }],
     // A link decides for every reader who has it, so that mail goes to the authenticated address alone.
     cc: decisions.length > 0 ? [] : [...copyRecipients(place, mayNotify)],
-    subject: replySubject(place.reply_to_subject),
+    subject: replySubject(say, place.reply_to_subject),
     text,
     html,
-    quote: replyQuote(place),
+    quote: replyQuote(say, place),
     in_reply_to: answeredMessageId(place) ?? null,
     references: [...replyReferences(place)],
     thread: place.reply_to_key,
@@ -82,17 +90,17 @@ function withoutReplyLine(part: Part, decisions: readonly MailDecision[]): Part 
 function renderBodies(
   reply: NormalizedResponse,
   pictures: ReturnType<typeof placePictures>,
-  hasFiles: boolean,
+  /** Said where files go along and nothing else is said. */
+  filesNotice: Sentence | undefined,
   mayNotify: ReadonlySet<string>,
 ): { readonly text: string; readonly html: string } {
-  const isSilent = hasFiles && reply.status === 'completed' && reply.parts.every(({ kind }) => kind === 'tool_call')
-  const tree = isSilent ? filesOnly : replyTree(reply, { mayNotify })
+  const isSilent = reply.status === 'completed' && reply.parts.every(({ kind }) => kind === 'tool_call')
+  const tree = isSilent && filesNotice !== undefined ? noticeTree(filesNotice) : replyTree(reply, { mayNotify })
   return pictures.write(tree)
 }
 
-const filesOnly: Root = {
-  type: 'root',
-  children: [{ type: 'paragraph', children: [{ type: 'text', value: 'See the attached files.' }] }],
+function noticeTree(value: Sentence): Root {
+  return { type: 'root', children: [{ type: 'paragraph', children: [{ type: 'text', value }] }] }
 }
 
 function isStoredFile(part: Part): part is FilePart {
@@ -145,26 +153,26 @@ function approvalDecisions(reply: NormalizedResponse): readonly MailDecision[] {
 const maxLines = 40
 const maxLine = 500
 
-function replyQuote({ reply_to_quote: quote }: MailReplyTo): MailCall['quote'] {
+function replyQuote(say: EmailSay, { reply_to_quote: quote }: MailReplyTo): MailCall['quote'] {
   if (quote === null || quote === undefined || quote.text.trim() === '') return null
-  const lead = attributionLine(quote)
+  const lead = attributionLine(say, quote)
   const lines = quote.text.replace(/\r\n?/g, '\n').trimEnd().split('\n')
   const shown = lines.slice(0, maxLines).map((line) => line.slice(0, maxLine).toWellFormed())
-  const words = lines.length > maxLines ? [...shown, '[…]'].join('\n') : shown.join('\n')
+  const words = lines.length > maxLines ? [...shown, say('email.quote_cut')].join('\n') : shown.join('\n')
   const blocks: readonly Block[] = [
     { type: 'paragraph', children: [{ type: 'text', value: lead }] },
     { type: 'blockquote', children: plainTree(words).children },
   ]
   return {
-    text: `${lead}\n${quoteText(shown.join('\n') + (lines.length > maxLines ? '\n[…]' : ''))}`,
+    text: `${lead}\n${quoteText(words)}`,
     html: pageBodyHtml(renderMail({ type: 'root', children: blocks }).html),
   }
 }
 
-function attributionLine({ author, date }: NonNullable<MailReplyTo['reply_to_quote']>): string {
-  const who = cleanName(author)
+function attributionLine(say: EmailSay, { author, date }: NonNullable<MailReplyTo['reply_to_quote']>): Sentence {
+  const who = cleanName(author) || say('email.you')
   const at = date === null || date === undefined || Number.isNaN(Date.parse(date)) ? '' : formatUtcTime(date)
-  return `${at === '' ? '' : `On ${at}, `}${who === '' ? 'you' : who} wrote:`
+  return at === '' ? say('email.wrote', { who }) : say('email.on_wrote', { time: at, who })
 }
 
 function formatUtcTime(date: string): string {
@@ -241,9 +249,9 @@ export function baseSubject(subject: string): string {
 }
 
 /** One line, at most 200 characters, never empty. */
-export function replySubject(subject: string): string {
+export function replySubject(say: EmailSay, subject: string): string {
   const base = baseSubject(subject)
-  const whole = `Re: ${base === '' ? '(no subject)' : base}`
+  const whole = `Re: ${base === '' ? say('email.no_subject') : base}`
   return whole.length <= maxSubject ? whole : `${cutSubject(whole, maxSubject - 1)}…`
 }
 

@@ -1,10 +1,12 @@
 // `parley email …`: keys and records for a domain, whether DNS has them, and a test mail.
+
 import {
   type ChannelCommand,
   type ChannelCommands,
   type CommandContext,
   type CommandFlags,
   type CommandResult,
+  createChannelSay,
   type DeliveryOutcome,
   GatewayError,
 } from '../../../src/contract/index.ts'
@@ -14,6 +16,7 @@ import { emailSettingsSchema } from '../config/settings.ts'
 import { deliverMail } from '../deliver/mail.ts'
 import type { DeliverySettings } from '../deliver/settings.ts'
 import { dkimRecords, keepDkimKeys, readDkimKeys } from '../dkim/keys.ts'
+import { emailSentences } from '../sentences.ts'
 import { base32 } from '../threading.ts'
 import { isPlainDomain, isPlainMailAddress } from '../wire/address.ts'
 import type { MailCall } from '../wire/call.ts'
@@ -200,6 +203,7 @@ async function sendTestMail(given: DeliverySettings, to: string): Promise<Comman
     connection: { tenant: 'default', id: 'default', agent: 'test', domain: settings.domain },
     hmac: webHmac(),
     now: Date.now,
+    say: createChannelSay(emailSentences),
     // Nothing is kept of it: an answer begins a conversation of its own.
     secret: async () => key,
     tokens: async () => ({ mint: async (name) => `${name}${key}` }),

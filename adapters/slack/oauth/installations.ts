@@ -5,6 +5,7 @@ import {
   type ChannelDeps,
   GatewayError,
   type Installations,
+  type SpeakingDeps,
   type TtlStore,
 } from '../../../src/contract/index.ts'
 import { equalInConstantTime, misfit, randomHex, sha256Hex } from '../../../src/lib/index.ts'
@@ -12,6 +13,7 @@ import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { type OnTokenFailed, type SlackTokenLookup, staticTokenLookup } from '../deliver/web-api.ts'
 import { type AppFacts, resolveInstallation } from '../normalize/context.ts'
+import type { SlackSay, slackSentences } from '../sentences.ts'
 import { botScopes, installPath, redirectPath } from '../setup.ts'
 import { readEnvelope, type SlackEnvelope } from '../wire.ts'
 import { createInstallationTokens, exchangeCode, type OauthSettings } from './tokens.ts'
@@ -24,7 +26,10 @@ export type InstallationAccess = {
   readonly serve: Adapter['serve']
 }
 
-export function createInstallationAccess(settings: SlackSettings, deps: ChannelDeps): InstallationAccess {
+export function createInstallationAccess(
+  settings: SlackSettings,
+  deps: SpeakingDeps<typeof slackSentences>,
+): InstallationAccess {
   const { botToken, install, apiUrl } = settings
   const { installations, ttlStore } = deps
   const noEffect = async (): Promise<undefined> => undefined
@@ -33,7 +38,7 @@ export function createInstallationAccess(settings: SlackSettings, deps: ChannelD
   if (install === undefined || installations === undefined || ttlStore === undefined)
     throw new GatewayError('config_invalid', '[slack] there is no store for installations; set SLACK_BOT_TOKEN instead')
   const oauth = { ...install, apiUrl }
-  const ports = { fetch: deps.fetch, now: deps.now, installations, ttlStore }
+  const ports = { fetch: deps.fetch, now: deps.now, installations, ttlStore, say: deps.say }
   const desk = createInstallationTokens(oauth, ports)
   return {
     tokenOf: desk.tokenOf,
@@ -82,38 +87,23 @@ function removedAccount(app: AppFacts, envelope: SlackEnvelope): string | undefi
 export type InstallDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
   readonly installations: Installations
   readonly ttlStore: TtlStore
+  readonly say: SlackSay
 }
 
 const cookieName = '__Secure-parley_install'
 
 const installPages = {
-  denied: {
-    status: 403,
-    title: 'Not installed',
-    words: 'Slack was told not to install the app. Nothing was kept. You can close this window or begin again.',
-  },
-  expired: {
-    status: 400,
-    title: 'This install cannot go on',
-    words:
-      'It was begun in another browser, more than ten minutes ago, or is finished already. Nothing was kept. Begin again.',
-  },
-  refused: {
-    status: 400,
-    title: 'Slack refused this install',
-    words: 'The code it gave was used before, or the app is set up differently there. Nothing was kept. Begin again.',
-  },
-  busy: {
-    status: 503,
-    title: 'Too many installs are under way',
-    words: 'Nothing was begun. Wait ten minutes and begin again.',
-  },
-  failed: {
-    status: 502,
-    title: 'Slack did not answer',
-    words: 'Nothing was kept. Wait a little and begin again.',
-  },
-} as const satisfies Record<string, InstallPage>
+  denied: 403,
+  expired: 400,
+  refused: 400,
+  busy: 503,
+  failed: 502,
+} as const
+
+function problemPage(say: SlackSay, problem: keyof typeof installPages): InstallPage {
+  const title = say(`slack.install_${problem}`)
+  return { status: installPages[problem], title, words: say(`slack.install_${problem}_remedy`) }
+}
 
 export function serveInstall(
   settings: OauthSettings,
@@ -124,7 +114,7 @@ export function serveInstall(
     if (request.method !== 'GET') return undefined
     const url = new URL(request.url)
     const place = url.pathname.split('/').at(-1)
-    if (place === installPath) return beginInstall(settings, states)
+    if (place === installPath) return beginInstall(settings, states, deps.say)
     if (place !== redirectPath) return undefined
     const page = await finishInstall(settings, deps, states, {
       query: url.searchParams,
@@ -134,9 +124,9 @@ export function serveInstall(
   }
 }
 
-async function beginInstall(settings: OauthSettings, states: InstallStates): Promise<Response> {
+async function beginInstall(settings: OauthSettings, states: InstallStates, say: SlackSay): Promise<Response> {
   const begun = await states.begin()
-  if (begun === undefined) return installPageResponse(installPages.busy)
+  if (begun === undefined) return installPageResponse(problemPage(say, 'busy'))
   const { state, browser } = begun
   const location = authorizeUrl(settings, state)
   const headers = { location, 'set-cookie': installCookie(settings, browser, stateLifeMs), 'cache-control': 'no-store' }
@@ -162,14 +152,14 @@ async function finishInstall(
   { query, browser }: OauthReturn,
 ): Promise<InstallPage> {
   const isOurs = await states.end(query.get('state') ?? '', browser)
-  if (query.has('error')) return installPages.denied
+  if (query.has('error')) return problemPage(deps.say, 'denied')
   const code = query.get('code')
-  if (!isOurs || code === null || code === '') return installPages.expired
+  if (!isOurs || code === null || code === '') return problemPage(deps.say, 'expired')
   const exchanged = await exchangeCode(settings, deps, code)
-  if (exchanged.kind !== 'installed') return installPages[exchanged.kind]
+  if (exchanged.kind !== 'installed') return problemPage(deps.say, exchanged.kind)
   await deps.installations.save(exchanged.installation)
-  const where = exchanged.name === '' ? 'your workspace' : exchanged.name
-  return { status: 200, title: 'Installed', words: `The app is now in ${where}. You can close this window.` }
+  const where = exchanged.name === '' ? deps.say('slack.your_workspace') : exchanged.name
+  return { status: 200, title: deps.say('slack.installed'), words: deps.say('slack.installed_in', { where }) }
 }
 
 function installCookie({ redirectUrl }: OauthSettings, value: string, lifeMs: number): string {

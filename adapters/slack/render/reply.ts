@@ -5,6 +5,8 @@ import {
   type JsonObject,
   type NormalizedResponse,
   type Part,
+  type Say,
+  type Sentence,
 } from '../../../src/contract/index.ts'
 import { type FilePart, plainTree, renderPlain, replyTree } from '../../../src/markdown/index.ts'
 import {
@@ -20,6 +22,7 @@ import { type BlocksMessage, policyBlocks, renderBlocks } from './blocks.ts'
 import { limits } from './options.ts'
 
 export type RenderFacts = {
+  readonly say: Say
   /** Whom a name calls, by the name in small letters. */
   readonly names: ReadonlyMap<string, string>
   readonly sendsFiles: boolean
@@ -42,7 +45,7 @@ export function renderSlack(
   const address = replyToSchema.parse(to)
   // A file cannot be shown to one person in a channel: it is named.
   const facts = { ...given, sendsFiles: given.sendsFiles && !isForOnePerson(address) }
-  const cards = reply.parts.flatMap((part) => (isApprovalCard(part) ? [approvalCard(part)] : []))
+  const cards = reply.parts.flatMap((part) => (isApprovalCard(part) ? [approvalCard(part, facts.say)] : []))
   const words = renderWords(facts, reply, { mayNotify: how.mayNotify, channel: address.channel })
   // A message that grew is finished by words, also where files say it all: then by their names.
   const isLeftOpen = how.hasLive && words.length === 0 && cards.length === 0
@@ -148,7 +151,7 @@ function isApprovalCard(part: Part): part is PolicyPart {
   return isKnownPart(part) && part.kind === 'policy'
 }
 
-function approvalCard({ policy }: PolicyPart): BlocksMessage {
+function approvalCard({ policy }: PolicyPart, say: Say): BlocksMessage {
   const { message, code, question } = policy
   if (policy['kind'] !== 'approval_required' || typeof code !== 'string') {
     return { text: plainFallbackText(message), blocks: policyBlocks(policy) }
@@ -157,7 +160,7 @@ function approvalCard({ policy }: PolicyPart): BlocksMessage {
   const asked = typeof question === 'string' ? question : message
   return {
     text: plainFallbackText(asked),
-    blocks: [...(renderBlocks(plainTree(asked))[0]?.blocks ?? []), approvalButtons(code)],
+    blocks: [...(renderBlocks(plainTree(asked))[0]?.blocks ?? []), approvalButtons(code, say)],
   }
 }
 
@@ -165,8 +168,8 @@ function plainFallbackText(text: string): string {
   return renderPlain(plainTree(text), { limit: limits.fallback })[0] ?? ''
 }
 
-function approvalButtons(code: string): JsonObject {
-  const button = (action: string, label: string, style: string): JsonObject => ({
+function approvalButtons(code: string, say: Say): JsonObject {
+  const button = (action: string, label: Sentence, style: string): JsonObject => ({
     type: 'button',
     action_id: action,
     text: { type: 'plain_text', text: label, emoji: false },
@@ -177,7 +180,10 @@ function approvalButtons(code: string): JsonObject {
   return {
     type: 'actions',
     block_id: approvalBlock,
-    elements: [button('approve', 'Approve', 'primary'), button('reject', 'Reject', 'danger')],
+    elements: [
+      button('approve', say('approval.approve'), 'primary'),
+      button('reject', say('approval.reject'), 'danger'),
+    ],
   }
 }
 

@@ -1,17 +1,20 @@
 // Delivers one Bot API call. One call an attempt; what may be tried in another form is said to be a retry.
 import type { Api } from 'grammy/web'
-import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryOutcome, Sentence } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { openUpload } from '../files.ts'
+import type { TelegramSay } from '../sentences.ts'
 import { maxTextLength, type RichMessage, type TelegramCall, type TextCall } from '../wire/calls.ts'
 import { clientSignal, containsBotToken, createBotApi } from './bot-api.ts'
 import { callChatId, createFallbacks, type Fallback, type Fallbacks } from './fallbacks.ts'
 import { type FallbackDecision, findFallback, isUnmodifiedError, telegramDeliveryOutcome } from './outcome.ts'
 import type { ChatRateLimit } from './rate-limit.ts'
 
+type DeliverDeps = Pick<ChannelDeps, 'fetch' | 'files' | 'closedRooms'> & { readonly say: TelegramSay }
+
 export function deliverTelegram(
   settings: TelegramSettings,
-  deps: Pick<ChannelDeps, 'fetch' | 'files' | 'closedRooms'>,
+  deps: DeliverDeps,
   pace: ChatRateLimit,
 ): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
   const api = createBotApi(settings, deps)
@@ -102,7 +105,7 @@ function nextFallback(
 }
 
 type CallDeps = {
-  readonly deps: Pick<ChannelDeps, 'files'>
+  readonly deps: DeliverDeps
   readonly attempt: Attempt
   /** The live message this call finishes. */
   readonly edited: string | undefined
@@ -112,7 +115,13 @@ async function callBotApi(api: Api, call: TelegramCall, { deps, attempt, edited 
   const signal = clientSignal(attempt.signal)
   switch (call.method) {
     case 'sendMessage':
-      return edited === undefined ? sendTextMessage(api, call, attempt) : finishLiveEdit(api, call, edited, attempt)
+      if (edited !== undefined) return finishLiveEdit(api, call, edited, attempt)
+      return sendTextMessage(
+        api,
+        call,
+        attempt,
+        attempt.isMaybeRepeat ? deps.say('telegram.possibly_repeated') : undefined,
+      )
     case 'editMessageText':
       await api.raw.editMessageText(call.payload, signal)
       return deliveredMessage(call.payload)
@@ -141,7 +150,12 @@ async function callBotApi(api: Api, call: TelegramCall, { deps, attempt, edited 
         ...(entities === undefined ? {} : { entities }),
         link_preview_options: { is_disabled: true },
       }
-      const result = { type: 'article', id: '1', title: 'Answer', input_message_content: content } as const
+      const result = {
+        type: 'article',
+        id: '1',
+        title: deps.say('telegram.guest_answer'),
+        input_message_content: content,
+      } as const
       await api.raw.answerGuestQuery({ guest_query_id, result }, signal)
       return { kind: 'delivered' }
     }
@@ -157,16 +171,19 @@ function editedMessageId(call: TelegramCall, edited: string | undefined): { read
 
 // Words go as a message or as the end of a live one, rich where the call has a rich form.
 
-const repeatMark = 'Possibly sent before:'
-
 type RichPayload = Parameters<Api['raw']['sendRichMessage']>[0]['rich_message']
 
-async function sendTextMessage(api: Api, call: TextCall, attempt: Attempt): Promise<DeliveryOutcome> {
+async function sendTextMessage(
+  api: Api,
+  call: TextCall,
+  attempt: Attempt,
+  mark: Sentence | undefined,
+): Promise<DeliveryOutcome> {
   const signal = clientSignal(attempt.signal)
   if (call.rich === undefined)
-    return deliveredMessage(await api.raw.sendMessage(markRepeat(call.payload, attempt.isMaybeRepeat), signal))
+    return deliveredMessage(await api.raw.sendMessage(markRepeat(call.payload, mark), signal))
   const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = call.payload
-  const rich_message = markRichRepeat(call.rich, attempt.isMaybeRepeat)
+  const rich_message = markRichRepeat(call.rich, mark)
   return deliveredMessage(await api.raw.sendRichMessage({ ...place, rich_message }, signal))
 }
 
@@ -184,7 +201,7 @@ async function finishLiveEdit(
     ...words
   } = payload
   const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = words
-  const content = rich === undefined ? words : { ...place, rich_message: markRichRepeat(rich, false) }
+  const content = rich === undefined ? words : { ...place, rich_message: markRichRepeat(rich, undefined) }
   const message_id = Number(reference)
   await api.raw.editMessageText({ ...content, message_id }, clientSignal(attempt.signal))
   return deliveredMessage({ message_id })
@@ -195,15 +212,17 @@ function deliveredMessage({ message_id }: { readonly message_id: number }): Deli
 }
 
 /** A repeat says so where there is room; entities move along with the text. */
-function markRepeat(payload: TextCall['payload'], isMaybeRepeat: boolean): TextCall['payload'] {
-  const mark = `${repeatMark}\n`
-  if (!isMaybeRepeat || payload.text.length + mark.length > maxTextLength) return payload
+function markRepeat(payload: TextCall['payload'], said: Sentence | undefined): TextCall['payload'] {
+  const mark = `${said}\n`
+  if (said === undefined || payload.text.length + mark.length > maxTextLength) return payload
   const entities = payload.entities?.map((entity) => ({ ...entity, offset: entity.offset + mark.length }))
   return { ...payload, text: mark + payload.text, ...(entities === undefined ? {} : { entities }) }
 }
 
 /** Cast: our blocks are read-only, the client's types are not. */
-function markRichRepeat({ blocks, ...rest }: RichMessage, isMaybeRepeat: boolean): RichPayload {
-  const mark = { type: 'paragraph', text: repeatMark } as const
-  return { ...rest, blocks: isMaybeRepeat ? [mark, ...blocks] : blocks } as unknown as RichPayload
+function markRichRepeat({ blocks, ...rest }: RichMessage, said: Sentence | undefined): RichPayload {
+  return {
+    ...rest,
+    blocks: said === undefined ? blocks : [{ type: 'paragraph', text: said }, ...blocks],
+  } as unknown as RichPayload
 }

@@ -1,6 +1,8 @@
 // Renders a reply with files into its text and uploads, several of a kind together, with the words as a caption where they fit.
 // Pure.
+
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import type { TelegramSay } from '../sentences.ts'
 import {
   type AlbumCall,
   type AlbumItem,
@@ -22,6 +24,7 @@ const maxAlbum = 10
 
 /** The text says nothing about files that are sent; those that cannot be are named in it. */
 export function renderWithFiles(
+  say: TelegramSay,
   reply: NormalizedResponse,
   to: JsonObject,
   mayNotify: ReadonlySet<string>,
@@ -31,11 +34,11 @@ export function renderWithFiles(
   const { guest_query_id: guest } = replyToSchema.parse(to)
   // A guest may not write to the chat, so files are named in the one answer it has.
   const uploads = guest === undefined ? reply.parts.flatMap((part) => toUpload(part) ?? []) : []
-  if (uploads.length === 0) return renderTelegram(reply, to, mayNotify, hasLive, rich)
+  if (uploads.length === 0) return renderTelegram(say, reply, to, mayNotify, hasLive, rich)
   const parts = reply.parts.filter((part) => toUpload(part) === undefined)
   // A live message is finished by words, whatever comes after it.
   const isSilent = !hasLive && reply.status === 'completed' && parts.every((part) => part.kind === 'tool_call')
-  const text = isSilent ? [] : renderTelegram({ ...reply, parts }, to, mayNotify, hasLive, rich)
+  const text = isSilent ? [] : renderTelegram(say, { ...reply, parts }, to, mayNotify, hasLive, rich)
   const files = groupIntoAlbums(uploads).map((album) => telegramUploadCall(album, to))
   const captioned = captionedCall(text, files)
   if (captioned !== undefined) return [{ call: captioned, primary: true }]

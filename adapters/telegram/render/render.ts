@@ -8,11 +8,11 @@ import {
   type Part,
 } from '../../../src/contract/index.ts'
 import { plainTree, replyTree } from '../../../src/markdown/index.ts'
+import type { TelegramSay } from '../sentences.ts'
 import {
   type BareCall,
   type Button,
   buttonValue,
-  type Decision,
   type Keyboard,
   maxTextLength,
   maxToastLength,
@@ -28,6 +28,7 @@ import { renderChunks, renderPieces, textMessageCall } from './text.ts'
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
 
 export function renderTelegram(
+  say: TelegramSay,
   reply: NormalizedResponse,
   to: JsonObject,
   mayNotify: ReadonlySet<string> = new Set(),
@@ -39,7 +40,7 @@ export function renderTelegram(
   // A guest has one answer and no buttons: the words say what to reply.
   if (address.guest_query_id !== undefined)
     return guestAnswerCalls(renderChunks(replyTree(reply, { mayNotify }), reply.control), address.guest_query_id)
-  const { reply: said, keyboard, cards } = renderButtons(reply)
+  const { reply: said, keyboard, cards } = renderButtons(say, reply)
   const chunks = wordsBesideCards(said, cards).flatMap((words) =>
     renderChunks(replyTree(words, { mayNotify }), reply.control),
   )
@@ -85,7 +86,6 @@ function guestAnswerCalls([chunk, ...rest]: readonly EntityChunk[], queryId: str
 
 type Policy = Extract<KnownPart, { readonly kind: 'policy' }>['policy']
 
-const labels: Readonly<Record<Decision, string>> = { approve: '✅ Approve', reject: '❌ Reject' }
 const maxRows = 8
 const maxCards = 8
 const maxLabel = 40
@@ -102,18 +102,18 @@ export type Buttoned = {
 type Card = { readonly text: string; readonly keyboard: Keyboard }
 
 /** A link or a decision that became a button is no longer said in words. */
-function renderButtons(reply: NormalizedResponse): Buttoned {
+function renderButtons(say: TelegramSay, reply: NormalizedResponse): Buttoned {
   const rows: Button[][] = []
   const cards: Card[] = []
   const parts = reply.parts.flatMap((part): readonly Part[] => {
     if (!isKnownPart(part) || part.kind !== 'policy') return [part]
     const { policy } = part
-    const card = cards.length < maxCards ? buttonCard(policy) : undefined
+    const card = cards.length < maxCards ? buttonCard(say, policy) : undefined
     if (card !== undefined) {
       cards.push(card)
       return []
     }
-    const row = rows.length < maxRows ? linkButtons(policy) : []
+    const row = rows.length < maxRows ? linkButtons(say, policy) : []
     if (row.length === 0) return [part]
     rows.push(row)
     const { url: _shown, ...said } = policy
@@ -124,23 +124,23 @@ function renderButtons(reply: NormalizedResponse): Buttoned {
 }
 
 /** Undefined: it is no question, or has a code that would not come back as it is. */
-function buttonCard({ kind, code, choices, question, message }: Policy): Card | undefined {
+function buttonCard(say: TelegramSay, { kind, code, choices, question, message }: Policy): Card | undefined {
   if (kind !== 'approval_required' || typeof code !== 'string' || !Array.isArray(choices)) return undefined
   const row = (['approve', 'reject'] as const).flatMap((decision) => {
     const value = choices.includes(decision) ? buttonValue(decision, code) : undefined
-    return value === undefined ? [] : [{ text: labels[decision], callback_data: value }]
+    return value === undefined ? [] : [{ text: say(`telegram.${decision}`), callback_data: value }]
   })
   if (row.length === 0) return undefined
   return { text: typeof question === 'string' ? question : message, keyboard: { inline_keyboard: [row] } }
 }
 
-function linkButtons(policy: Policy): Button[] {
+function linkButtons(say: TelegramSay, policy: Policy): Button[] {
   const { url, action_label: label } = policy
   if (typeof url !== 'string' || url.length > maxUrl || !URL.canParse(url)) return []
   const { protocol, username, password } = new URL(url)
   if (protocol !== 'https:' || username !== '' || password !== '') return []
   const text = typeof label === 'string' ? cleanName(label).slice(0, maxLabel).trim().toWellFormed() : ''
-  return [{ text: text === '' ? 'Open' : text, url }]
+  return [{ text: text === '' ? say('telegram.open_link') : text, url }]
 }
 
 // The answer to a press on a button: a word to the person who pressed, and the buttons gone once there is nothing left to decide.

@@ -1,4 +1,5 @@
 // Conformance cases of replies by mail, each by its id: what goes in, and what must come of it. The server is real.
+
 import { generateKeyPairSync } from 'node:crypto'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import MailComposer from 'nodemailer/lib/mail-composer'
@@ -10,6 +11,7 @@ import { renderMailReply } from '../../../adapters/email/render/reply.ts'
 import type { MailCall } from '../../../adapters/email/wire/call.ts'
 import { type JsonObject, type NormalizedResponse, secret } from '../../../src/contract/index.ts'
 import * as out from '../../doubles/mailer-deps.ts'
+import { emailSay } from '../../doubles/say.ts'
 import { type SmtpSink, startHangUp, startSmtpSink, type TakenMail } from '../../doubles/smtp-sink.ts'
 import { conform, refusal } from '../conform.ts'
 
@@ -29,7 +31,7 @@ const dkimKeys = [
 const record = `v=DKIM1; k=rsa; p=${key.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`
 
 function callOf(reply: NormalizedResponse = out.replyOf('Hello'), to: JsonObject = out.replyTo): MailCall {
-  return renderMailReply(reply, to)[0]?.call ?? expect.unreachable('nothing was rendered')
+  return renderMailReply(emailSay, reply, to)[0]?.call ?? expect.unreachable('nothing was rendered')
 }
 
 async function send(call: MailCall, more: Partial<DeliverySettings> = {}, deps: DeliveryDeps = out.mailDeps()) {
@@ -183,7 +185,7 @@ conform('replies by mail', [
     claim: 'a link that decides goes to the authenticated address and to nobody else',
     async run() {
       const reply = out.replyOf('@researcher', { parts: [...out.replyOf('@researcher').parts, out.question()] })
-      const [rendered] = renderMailReply(reply, out.replyTo, new Set(['@researcher', '@bob@example.org']))
+      const [rendered] = renderMailReply(emailSay, reply, out.replyTo, new Set(['@researcher', '@bob@example.org']))
       const call = rendered?.call ?? expect.unreachable('nothing was rendered')
       const [link] = await createDecisionLinks(call, out.attemptOf(), out.mailDeps())
       const { raw, to } = await sent(call)

@@ -1,4 +1,5 @@
 // Which calls of a reply ask for a decision, as real channels render them, and what is left of each once it is decided.
+
 import { expect, test } from 'vitest'
 import { renderSlack } from '../../../adapters/slack/render/reply.ts'
 import { renderTelegram } from '../../../adapters/telegram/render/render.ts'
@@ -6,6 +7,7 @@ import { questionPart, questionText, withoutQuestions } from '../../../src/agent
 import { readPendingAction } from '../../../src/agents/approvals/pending-action.ts'
 import { type NormalizedResponse, type Part, type RenderedCall, textPart } from '../../../src/contract/index.ts'
 import { markQuestions } from '../../../src/outbound/render.ts'
+import { slackSay, telegramSay } from '../../doubles/say.ts'
 
 const action = readPendingAction({
   action_id: '0199a3b0-0000-7000-8000-0000003f2a91',
@@ -33,12 +35,12 @@ const marked = (reply: NormalizedResponse, render: (reply: NormalizedResponse) =
 }
 const slack = (reply: NormalizedResponse) =>
   renderSlack(
-    { names: new Map(), sendsFiles: true, broadcasts: new Set() },
+    { names: new Map(), say: slackSay, sendsFiles: true, broadcasts: new Set() },
     reply,
     { account: 'T1', channel: 'C1', thread_ts: '1.1' },
     { mayNotify: new Set(), hasLive: false },
   )
-const telegram = (reply: NormalizedResponse) => renderTelegram(reply, { chat_id: '7' })
+const telegram = (reply: NormalizedResponse) => renderTelegram(telegramSay, reply, { chat_id: '7' })
 const said = 'I looked at the bill.'
 const words = textPart(said, 'text/markdown')
 const file: Part = {

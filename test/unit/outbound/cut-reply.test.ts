@@ -1,10 +1,12 @@
 // However long a reply is, it becomes no more messages than its channel has for one, and says where the rest is.
+
 import { expect, test } from 'vitest'
 import { renderSlack } from '../../../adapters/slack/render/reply.ts'
 import { renderWithFiles } from '../../../adapters/telegram/render/files.ts'
 import type { Adapter, NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'
 import { textPart } from '../../../src/contract/index.ts'
 import { renderCalls, type WholeReply } from '../../../src/outbound/render.ts'
+import { slackSay, telegramSay } from '../../doubles/say.ts'
 
 const digest = 'a'.repeat(64)
 const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
@@ -24,10 +26,10 @@ const replyOf = (text: string): NormalizedResponse => ({
 
 type Render = (reply: NormalizedResponse) => readonly RenderedCall[]
 const slack: Render = (reply) => {
-  const facts = { names: new Map(), sendsFiles: true, broadcasts: new Set<string>() }
+  const facts = { names: new Map(), say: slackSay, sendsFiles: true, broadcasts: new Set<string>() }
   return renderSlack(facts, reply, { account: 'T1', channel: 'C1' }, { mayNotify: new Set(), hasLive: false })
 }
-const telegram: Render = (reply) => renderWithFiles(reply, { chat_id: '5' }, new Set(), false)
+const telegram: Render = (reply) => renderWithFiles(telegramSay, reply, { chat_id: '5' }, new Set(), false)
 const plain = 'Words that go on and on, line after line.\n\n'.repeat(4700)
 const oneLine = 'x'.repeat(200_000)
 const code = `Look:\n\n\`\`\`ts\n${'const a = 1\n'.repeat(17_000)}\`\`\`\n`

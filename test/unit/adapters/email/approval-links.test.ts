@@ -1,4 +1,5 @@
 // A decision link from the mail to the decision: who may look, who decides, how often, and what the pages say.
+
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createDecisionLinks } from '../../../../adapters/email/approval-links/links.ts'
 import { decisionEndpoints, serveDecision } from '../../../../adapters/email/approval-links/serve.ts'
@@ -7,6 +8,7 @@ import type { AcceptResult, InboundMessage, ServeContext } from '../../../../src
 import { idleDoor } from '../../../../src/testing/serve-context.ts'
 import * as out from '../../../doubles/mailer-deps.ts'
 import { type MemoryNotes, memoryNotes } from '../../../doubles/memory-ttl-store.ts'
+import { emailSay } from '../../../doubles/say.ts'
 
 let clock = out.now
 let notes: MemoryNotes
@@ -33,7 +35,7 @@ beforeEach(async () => {
 })
 
 function questionCall(expires?: string | null) {
-  const [only] = renderMailReply(out.replyOf('', { parts: [out.question('3f2a91', expires)] }), out.replyTo)
+  const [only] = renderMailReply(emailSay, out.replyOf('', { parts: [out.question('3f2a91', expires)] }), out.replyTo)
   return only?.call ?? expect.unreachable('nothing was rendered')
 }
 

@@ -1,4 +1,5 @@
 // Slack's quirks that no conformance case names: tokens that must not meet, clicks and commands, and what is kept of them.
+
 import { WebClient } from '@slack/web-api'
 import { describe, expect, test } from 'vitest'
 import { createWebApiCaller } from '../../../../adapters/slack/deliver/web-api.ts'
@@ -19,6 +20,7 @@ import {
   withApi,
   wordsOf,
 } from '../../../conformance/slack/slack-setup.ts'
+import { slackSay } from '../../../doubles/say.ts'
 import { apiError, startSlackApi } from '../../../doubles/slack-api.ts'
 import { fixtures } from '../../../fixtures/slack/index.ts'
 
@@ -326,7 +328,7 @@ describe('the settings', () => {
     const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'b', path: 'p.txt' }
     const digest = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
     const reply = replySaying('', { parts: [{ kind: 'file', bytes_ref: digest, name: 'p.txt', attachment }] })
-    const facts = { names: new Map(), sendsFiles: true, broadcasts: new Set<string>() }
+    const facts = { names: new Map(), say: slackSay, sendsFiles: true, broadcasts: new Set<string>() }
     const methods = (hasLive: boolean) =>
       renderSlack(facts, reply, place, { mayNotify: new Set(), hasLive }).map(({ call }) => call.method)
     expect(methods(false)).toEqual(['upload'])

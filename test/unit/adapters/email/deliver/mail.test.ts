@@ -1,4 +1,5 @@
 // A mail as it leaves: its header, its structure, its signature, its envelope, and what becomes of it. The server is a real one.
+
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,6 +17,7 @@ import type { JsonObject, NormalizedResponse } from '../../../../../src/contract
 import { GatewayError, secret } from '../../../../../src/contract/index.ts'
 import * as out from '../../../../doubles/mailer-deps.ts'
 import { memoryNotes } from '../../../../doubles/memory-ttl-store.ts'
+import { emailSay } from '../../../../doubles/say.ts'
 import { type SmtpSink, startHangUp, startSmtpSink } from '../../../../doubles/smtp-sink.ts'
 
 const people = ['ann@example.org', 'researcher@agents.example']
@@ -35,7 +37,7 @@ function callOf(
   more: JsonObject = {},
   names: readonly string[] = [],
 ): MailCall {
-  const [only] = renderMailReply(reply, { ...out.replyTo, ...more }, new Set(names))
+  const [only] = renderMailReply(emailSay, reply, { ...out.replyTo, ...more }, new Set(names))
   return only === undefined ? expect.unreachable('nothing was rendered') : only.call
 }
 

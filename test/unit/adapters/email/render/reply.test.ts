@@ -1,11 +1,13 @@
 // A reply as one mail: to whom it goes, what it says in both halves, what it quotes, and which files go along.
+
 import { describe, expect, test } from 'vitest'
 import { baseSubject, renderMailReply, replySubject } from '../../../../../adapters/email/render/reply.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../../src/contract/index.ts'
 import { question, replyOf, replyTo, storedFile, threadKey } from '../../../../doubles/mailer-deps.ts'
+import { emailSay } from '../../../../doubles/say.ts'
 
 function render(reply: NormalizedResponse, more: JsonObject = {}, mayNotify: readonly string[] = []) {
-  const [only, ...rest] = renderMailReply(reply, { ...replyTo, ...more }, new Set(mayNotify))
+  const [only, ...rest] = renderMailReply(emailSay, reply, { ...replyTo, ...more }, new Set(mayNotify))
   if (only === undefined || rest.length > 0) return expect.unreachable('one reply is one mail')
   return only.call
 }
@@ -24,7 +26,7 @@ describe('where a reply goes', () => {
 
   test('from the agent by its label, on one line, and by its name where it has none', () => {
     const from = (label: string | undefined) =>
-      renderMailReply(replyOf('x'), replyTo, new Set(), () => label)[0]?.call.from.name
+      renderMailReply(emailSay, replyOf('x'), replyTo, new Set(), () => label)[0]?.call.from.name
     expect(from('Häl "p" er')).toBe('Häl "p" er')
     expect(from('Helper\r\nBcc: eve@example.org')).not.toMatch(/[\r\n]/)
     expect([from(undefined), from(' \u202e')]).toEqual(['helper', 'helper'])
@@ -99,8 +101,8 @@ describe('the subject', () => {
     ['a\r\nBcc: evil@e.example', 'Re: a Bcc: evil@e.example'],
     ['x'.repeat(400), `Re: ${'x'.repeat(195)}…`],
   ])('of an answer to %j', (subject, expected) => {
-    expect(replySubject(subject)).toBe(expected)
-    expect(replySubject(subject).length).toBeLessThanOrEqual(200)
+    expect(replySubject(emailSay, subject)).toBe(expected)
+    expect(replySubject(emailSay, subject).length).toBeLessThanOrEqual(200)
   })
 })
 

@@ -1,10 +1,12 @@
 // Installing into workspaces: the browser's way there and back, and everything that must not become an installation.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { serveInstall } from '../../../../../adapters/slack/oauth/installations.ts'
 import { secret, type TtlStore } from '../../../../../src/contract/index.ts'
 import type { Fault } from '../../../../../src/testing/scripted-server.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../../../doubles/memory-installations.ts'
 import { type MemoryNotes, memoryNotes } from '../../../../doubles/memory-ttl-store.ts'
+import { slackSay } from '../../../../doubles/say.ts'
 import { type SlackOauth, startSlackOauth } from '../../../../doubles/slack-oauth.ts'
 
 const hook = 'https://bots.example.org/hooks/slack/default'
@@ -33,7 +35,8 @@ const settings = () => ({
   redirectUrl,
   apiUrl: slack.apiUrl,
 })
-const serve = (at: TtlStore = notes) => serveInstall(settings(), { fetch, now: () => now, installations, ttlStore: at })
+const serve = (at: TtlStore = notes) =>
+  serveInstall(settings(), { fetch, now: () => now, installations, ttlStore: at, say: slackSay })
 
 type Begun = { readonly state: string; readonly cookie: string; readonly location: URL; readonly setCookie: string }
 

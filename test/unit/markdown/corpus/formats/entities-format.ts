@@ -1,6 +1,8 @@
 // Text with ranges, through the channel itself: what it keeps from becoming live is its own knowledge.
+
 import { renderTelegram } from '../../../../../adapters/telegram/render/render.ts'
 import type { NormalizedResponse } from '../../../../../src/contract/index.ts'
+import { telegramSay } from '../../../../doubles/say.ts'
 import { type Ranged, rangeProblems } from '../ranges.ts'
 import { type Face, type Shown, sizeProblems } from './shown.ts'
 
@@ -34,7 +36,7 @@ export function rangedPieces(markdown: string, mayNotify?: ReadonlySet<string>):
     parts: [{ kind: 'text', mime: 'text/markdown', content: markdown }],
   }
   // What the channel sends is the platform's JSON, which has ranges of this shape.
-  return renderTelegram(reply, { chat_id: '1' }, mayNotify).map(({ call }) => {
+  return renderTelegram(telegramSay, reply, { chat_id: '1' }, mayNotify).map(({ call }) => {
     const { text, entities: ranges = [] } = call.payload as {
       readonly text: string
       readonly entities?: Ranged['entities']
