@@ -18,12 +18,9 @@ import {
   verifiedSender,
 } from '../../src/contract/index.ts'
 import { encodeBase64, isPlainObject, parseBoundedJson } from '../../src/lib/index.ts'
-import type { A2aCaller, A2aPayload, AgentChain } from './protocol/caller.ts'
-import type { Fields } from './protocol/field-reader.ts'
-import type { A2aMessage, A2aPart } from './protocol/objects.ts'
+import type { A2aCaller, A2aMessage, A2aPart, A2aPayload, AgentChain } from './protocol/objects.ts'
 import type { Dialect } from './protocol/operations.ts'
-import { readSendRequest, type SendRequest } from './protocol/requests.ts'
-
+import { type Fields, readSendRequest, type SendRequest } from './protocol/requests.ts'
 /** What a request says, and what was decided about it before it is accepted. */
 export type SendFacts = {
   readonly message: A2aMessage

@@ -9,8 +9,8 @@ import {
   runScope,
   type VerifyResult,
 } from '../../src/contract/index.ts'
-import type { A2aCaller, A2aPayload } from './protocol/caller.ts'
 import { createFault, type Fault } from './protocol/faults.ts'
+import type { A2aCaller, A2aPayload } from './protocol/objects.ts'
 import type { Dialect } from './protocol/operations.ts'
 
 /** What is called: an agent, whether its address names it, and where the outside calls it. */

@@ -10,13 +10,12 @@ import {
 import type { RemoteLookup } from './actors/remote-lookup.ts'
 import type { MayWrite } from './moderation.ts'
 import { agentsByIri, isOwnIri, type LocalAgents, noteMentions, safeIri } from './normalize/activity-context.ts'
+import { actorAddress } from './normalize/note.ts'
 import { noteParts } from './normalize/parts.ts'
-import { actorAddress } from './normalize/sender.ts'
 import { iriHost } from './signatures/host-authority.ts'
 import { readNoteObject } from './vocab.ts'
-import type { ReadObject } from './wire/activity.ts'
+import { publicAudience, type ReadObject } from './wire/activity.ts'
 import { type NoteRecord, noteFamily } from './wire/delivery.ts'
-import { publicAudience } from './wire/iris.ts'
 import { hasBlocked } from './wire/records.ts'
 
 export type AncestorDeps = {

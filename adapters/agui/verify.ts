@@ -10,7 +10,7 @@ import {
   type VerifyResult,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson, sha256Hex } from '../../src/lib/index.ts'
-import { checkOpenInterrupts } from './live/interrupts.ts'
+import { checkOpenInterrupts } from './live/stream.ts'
 import { type AguiPayload, aguiSubject, guestPrefix, threadIdSchema } from './wire.ts'
 
 const jsonType = /^application\/json(?:\s*;|\s*$)/i

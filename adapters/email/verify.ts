@@ -17,7 +17,6 @@ import {
   uncountedContent,
 } from './wire/mail.ts'
 import type { SentMail, VerifiedMail, VerifiedRecipient } from './wire/verified-mail.ts'
-
 /** What an ingress makes of a request. */
 export type RequestResult =
   | Exclude<VerifyResult<never>, { kind: 'genuine' }>

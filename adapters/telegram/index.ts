@@ -19,9 +19,8 @@ import {
   telegramSettingsSchema,
   telegramWebhookUrl,
 } from './config.ts'
-import { createBotApi } from './deliver/bot-api.ts'
+import { type ChatRateLimits, createBotApi, createChatRateLimit } from './deliver/bot-api.ts'
 import { deliverTelegram } from './deliver/deliver.ts'
-import { type ChatRateLimits, createChatRateLimit } from './deliver/rate-limit.ts'
 import { openTelegramFile } from './files.ts'
 import { liveTelegram } from './live.ts'
 import { normalizeTelegram } from './normalize/normalize.ts'

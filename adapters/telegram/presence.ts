@@ -3,8 +3,7 @@ import { GrammyError } from 'grammy/web'
 import type { ChannelDeps, JsonObject, PresenceDetails, PresenceUpdate } from '../../src/contract/index.ts'
 import { LruMap } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
-import { clientSignal, createBotApi } from './deliver/bot-api.ts'
-import type { ChatRateLimit } from './deliver/rate-limit.ts'
+import { type ChatRateLimit, clientSignal, createBotApi } from './deliver/bot-api.ts'
 import { replyToSchema } from './wire/calls.ts'
 
 const timeoutMs = 3000

@@ -95,3 +95,10 @@ const invisibleCharacter = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 export function hasOnlyVisibleCharacters(text: string): boolean {
   return text.trim() === text && !invisibleCharacter.test(text) && text.isWellFormed()
 }
+
+// Texts that people write into settings and flags.
+
+/** What stands between commas, without blanks around it and without empty entries. */
+export function splitCommaList(text: string | undefined): readonly string[] {
+  return (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
+}

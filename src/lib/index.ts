@@ -2,6 +2,7 @@
 
 export { decodeBase64, decodeLatin1, encodeBase64, fromHex, randomHex, toHex, truncateToBytes } from './bytes.ts'
 export { LruMap } from './cache.ts'
+export { splitCommaList } from './clean-text.ts'
 export type {
   ClockSkewResult,
   ClockTolerance,
@@ -50,7 +51,6 @@ export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
 export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
 export { readServerSentEvents } from './sse.ts'
-export { splitCommaList } from './text.ts'
 export { abortable, sleep, withTimeout } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'
 export {

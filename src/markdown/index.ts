@@ -3,34 +3,32 @@
 
 // The tree in pieces a platform accepts
 export { chunkTree } from './chunk.ts'
-export { type Fit, sumOfBlocks } from './chunk-size.ts'
-export { chunkText, cutPoint } from './chunk-text.ts'
+export { chunkText, cutPoint, type Fit, sumOfBlocks } from './chunk-text.ts'
 // The tree as HTML of few tags, and words inside HTML that we write ourselves
-export { blocksHtml, element, escapeHtml, type HtmlFace, inlineHtml } from './html.ts'
+// HTML and Markdown from outside as a safe subset
+export { blocksHtml, element, escapeHtml, type HtmlFace, inlineHtml, safeHtml } from './html.ts'
 // HTML from outside as text
 export { type HtmlTextOptions, htmlToText } from './html-to-text/html-to-text.ts'
 export { withoutInvisible } from './html-to-text/invisible-characters.ts'
-// Words of inline nodes without formatting
-export { inlineText, lineText } from './inline-text.ts'
 // An address a reader may be sent to
 export { safeUrl } from './links.ts'
 // Markdown to the tree, at once or when it is asked for
 export { createLazyTree, parseMarkdown } from './parse.ts'
-// A reply as plain text, as it was written or from the tree
-export { partsText, plainText, renderPlain } from './plain-text.ts'
 export { plainTree } from './plain-tree.ts'
+// A reply as plain text, as it was written or from the tree
 // A reply as one tree
 export {
   type FilePart,
   type Policy,
+  partsText,
+  plainText,
   policyAction,
   policyText,
   type ReplyTreeOptions,
+  renderPlain,
   replyFiles,
   replyTree,
 } from './reply-tree.ts'
-// HTML and Markdown from outside as a safe subset
-export { safeHtml } from './safe-html.ts'
 export { safeMarkdown } from './safe-markdown.ts'
 // A text that is still growing
 export { type SealedChunks, sealChunks, streamTree } from './stream.ts'
@@ -40,5 +38,7 @@ export { type Draft, type Range, writeBlocks } from './styled-text.ts'
 export { alignedTable, displayWidth, tableAsCode, tableAsList } from './table.ts'
 // The tree itself
 export type * from './tree.ts'
+// Words of inline nodes without formatting
+export { inlineText, lineText } from './tree.ts'
 // The tree as Markdown
 export { renderMarkdown, writeMarkdown } from './write.ts'

@@ -1,11 +1,9 @@
 // Inline tokens to inline nodes.
 
-import { inlineText } from './inline-text.ts'
 import { safeUrl, withMentions } from './links.ts'
 import { footnoteNumber, type NoteNumbers, type Token } from './parser-rules.ts'
 import { stripControlCharacters } from './plain-tree.ts'
-import type { Inline } from './tree.ts'
-
+import { type Inline, inlineText } from './tree.ts'
 /** What is known about the text as a whole while its tree is built. */
 export type Building = {
   readonly mayNotify: ReadonlySet<string>

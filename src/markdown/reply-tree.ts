@@ -2,13 +2,14 @@
 
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
 import { say } from '../locales/say.ts'
-import { isBlankBlock } from './chunk-size.ts'
+import { chunkTree } from './chunk.ts'
+import { isBlankBlock } from './chunk-text.ts'
 import { htmlToText } from './html-to-text/html-to-text.ts'
 import { safeUrl } from './links.ts'
 import { parseMarkdown } from './parse.ts'
 import { cleanShownText, plainTree } from './plain-tree.ts'
+import { type Draft, writeBlocks } from './styled-text.ts'
 import type { Block, Inline, Root } from './tree.ts'
-
 export type ReplyTreeOptions = {
   /** Names as they are written, in small letters, that may reach whom they name. */
   readonly mayNotify?: ReadonlySet<string>
@@ -105,7 +106,7 @@ function textParagraph(words: string): Block {
 /** A part whose bytes a channel may send. */
 export type FilePart = Extract<KnownPart, { readonly kind: 'file' | 'artifact' }>
 
-export function fileLine(part: FilePart): string {
+function fileLine(part: FilePart): string {
   if (part.kind === 'file') return say('file.shown', { about: suffix(part.name ?? part.mime, part.size) })
   const { name, artifact_type: type, mime } = part
   const known = name === undefined ? (type ?? mime) : [name, ...(type === undefined ? [] : [type])].join(', ')
@@ -113,16 +114,16 @@ export function fileLine(part: FilePart): string {
 }
 
 /** What stands behind a link about what it leads to; nothing if nothing is said. */
-export function linkDescription(description: string | undefined): string {
+function linkDescription(description: string | undefined): string {
   const words = collapseWhitespace(description ?? '').slice(0, 500)
   return words === '' ? '' : ` – ${words}`
 }
 
-export function placeholderLine({ kind }: Part): string {
+function placeholderLine({ kind }: Part): string {
   return say('content.unsupported', { kind: collapseWhitespace(String(kind)).slice(0, 64) })
 }
 
-export function collapseWhitespace(text: string): string {
+function collapseWhitespace(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
@@ -144,7 +145,7 @@ function sizeText(bytes: number): string {
 
 export type Policy = Extract<KnownPart, { readonly kind: 'policy' }>['policy']
 
-export type PolicyAction = { readonly label: string; readonly url: string }
+type PolicyAction = { readonly label: string; readonly url: string }
 
 const defaultLabel = 'Open'
 
@@ -175,7 +176,7 @@ const labelKeys = {
 } as const satisfies Readonly<Record<Exclude<Status, 'completed'>, string>>
 
 /** What stands after the agent's words, or instead of them; may be empty. Codes are for machines: they stay in `error`. */
-export function statusWords(reply: NormalizedResponse, hasWords: boolean): string {
+function statusWords(reply: NormalizedResponse, hasWords: boolean): string {
   return hasWords ? statusLabel(reply) : say(`status.${reply.status}`)
 }
 
@@ -185,4 +186,59 @@ function statusLabel({ status, parts, error }: NormalizedResponse): string {
   const last = parts.at(-1)
   const isTold = last?.kind === 'text' && error !== undefined && error.message === last['content']
   return isAsked || isTold || status === 'completed' ? '' : say(labelKeys[status])
+}
+
+// A reply as one plain text: its Markdown as it was written, for models and logs, or rendered for channels that show text as it
+// is.
+
+export function plainText(reply: NormalizedResponse): string {
+  const text = partsText(reply.parts)
+  return [text, statusWords(reply, text !== '')].filter(Boolean).join('\n\n')
+}
+
+/** Parts in reading order; tool calls are internal and leave no trace. */
+export function partsText(parts: readonly Part[]): string {
+  const pieces = parts.map((part) => (isKnownPart(part) ? knownPartText(part) : placeholderLine(part)))
+  return pieces
+    .map(cleanShownText)
+    .filter((piece) => piece.trim() !== '')
+    .join('\n\n')
+}
+
+function knownPartText(part: KnownPart): string {
+  switch (part.kind) {
+    case 'text':
+      return part.mime === 'text/html' ? htmlToText(part.content) : part.content
+    case 'link':
+      return plainLinkText(part.url, part.title) + linkDescription(part.description)
+    case 'file':
+    case 'artifact':
+      return fileLine(part)
+    case 'policy':
+      return part.policy.message
+    case 'tool_call':
+      return ''
+    default:
+      return part satisfies never
+  }
+}
+
+function plainLinkText(url: string, title: string | undefined): string {
+  const isShown = /^(?:https?|mailto):/i.test(url)
+  if (!isShown) return title ?? '[link]'
+  return title === undefined || title === url ? url : `${collapseWhitespace(title)} (${url})`
+}
+
+// Rendered for channels that show text and nothing else: addresses behind their labels, tables aligned, lists with bullets.
+
+/** Pieces of at most `limit` UTF-16 units. */
+export function renderPlain(root: Root, { limit }: { readonly limit: number }): readonly string[] {
+  const pieces = chunkTree(root, { limit, sizeOf: (blocks) => plainPiece(blocks).length })
+  return pieces.map(({ children }) => plainPiece(children)).filter((text) => text !== '')
+}
+
+function plainPiece(blocks: readonly Block[]): string {
+  const draft: Draft = { text: '', ranges: [] }
+  writeBlocks(draft, blocks, { indent: '', isQuoted: true, isPlain: true })
+  return draft.text.trim()
 }

@@ -1,6 +1,6 @@
 // Streaming Markdown: a growing text as messages, where what is sealed never changes, whatever comes after it.
 import { chunkTree } from './chunk.ts'
-import { createLoad, type Fit } from './chunk-size.ts'
+import { createLoad, type Fit } from './chunk-text.ts'
 import { parseMarkdown } from './parse.ts'
 import { cleanShownText } from './plain-tree.ts'
 import type { Block, Root } from './tree.ts'

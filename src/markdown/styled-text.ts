@@ -1,10 +1,17 @@
 // A text that is being written, and the ranges over it as they are closed.
 
-import { inlineText } from './inline-text.ts'
 import { safeUrl } from './links.ts'
 import { alignedTable, tableAsCode, tableAsList } from './table.ts'
-import type { Block, Code, Inline, Link, List, ListItem, Table } from './tree.ts'
-
+import {
+  type Block,
+  type Code,
+  type Inline,
+  inlineText,
+  type Link,
+  type List,
+  type ListItem,
+  type Table,
+} from './tree.ts'
 /** Half open, not trimmed yet. `live` marks a name that may notify a user and is no formatting. */
 export type Range =
   | { readonly type: 'bold' | 'italic' | 'strikethrough' | 'code' | 'blockquote' | 'live'; start: number; end: number }

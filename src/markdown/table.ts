@@ -1,7 +1,18 @@
 // Tables for places that have none: aligned in a fixed-width font, as preformatted text, or as a list.
 
-import { inlineText, lineText, linksInTable } from './inline-text.ts'
-import type { Align, Block, Inline, List, ListItem, Table, TableCell, TableRow } from './tree.ts'
+import {
+  type Align,
+  type Block,
+  type Inline,
+  inlineText,
+  type List,
+  type ListItem,
+  lineText,
+  linksInTable,
+  type Table,
+  type TableCell,
+  type TableRow,
+} from './tree.ts'
 
 // A longer cell sticks out of its column instead of making every row that long.
 const maxColumnWidth = 40

@@ -1,8 +1,18 @@
 // Writes the tree as Markdown, for agents and run APIs. Canonical and safe: read again it gives the same tree.
 import { chunkTree } from './chunk.ts'
-import { inlineText } from './inline-text.ts'
 import { safeUrl } from './links.ts'
-import type { Block, Heading, Inline, Link, List, ListItem, Root, Table, TableRow } from './tree.ts'
+import {
+  type Block,
+  type Heading,
+  type Inline,
+  inlineText,
+  type Link,
+  type List,
+  type ListItem,
+  type Root,
+  type Table,
+  type TableRow,
+} from './tree.ts'
 
 export function writeMarkdown(root: Root): string {
   return blocksMarkdown(root.children)

@@ -3,7 +3,6 @@
 
 import type { Json, JsonObject } from '../../../src/contract/index.ts'
 import { isPlainObject } from '../../../src/lib/index.ts'
-import { type Fields, getMember } from './field-reader.ts'
 import {
   type A2aArtifact,
   type A2aMessage,
@@ -16,6 +15,7 @@ import {
   type StreamResponse,
 } from './objects.ts'
 import type { OperationName } from './operations.ts'
+import { type Fields, getMember } from './requests.ts'
 
 /** JSON-RPC writes what its schema says, REST what its proto says. */
 export type LegacyForm = 'rpc' | 'rest'

@@ -1,6 +1,12 @@
 // The protocol's objects in version 1.0, as plain JSON with its own field names, and the names of task states in both versions.
-import type { Json, JsonObject, TaskState } from '../../../src/contract/index.ts'
-
+import type {
+  Bearer,
+  CallerContext,
+  Json,
+  JsonObject,
+  RecipientCapabilities,
+  TaskState,
+} from '../../../src/contract/index.ts'
 /** Exactly one of `text`, `raw`, `url` and `data` is there; the rest says something about it. */
 export type A2aPart = {
   readonly text?: string
@@ -23,7 +29,7 @@ export function standardBase64(text: string): string | undefined {
   return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=')
 }
 
-export type Role = 'ROLE_USER' | 'ROLE_AGENT'
+type Role = 'ROLE_USER' | 'ROLE_AGENT'
 
 export type A2aMessage = {
   readonly messageId: string
@@ -54,14 +60,14 @@ export type A2aTask = {
   readonly metadata?: JsonObject
 }
 
-export type StatusUpdate = {
+type StatusUpdate = {
   readonly taskId: string
   readonly contextId: string
   readonly status: A2aStatus
   readonly metadata?: JsonObject
 }
 
-export type ArtifactUpdate = {
+type ArtifactUpdate = {
   readonly taskId: string
   readonly contextId: string
   readonly artifact: A2aArtifact
@@ -136,3 +142,20 @@ export function legacyState(name: string): string {
 export function legacyEnumState(name: string): string {
   return all.find(([, names]) => names.name === name)?.[1].legacyEnum ?? name
 }
+
+// A verified caller, and what its headers say about agents before it.
+
+export type AgentChain = NonNullable<RecipientCapabilities['agent_chain']>
+
+export type A2aCaller = {
+  readonly kind: 'token' | 'local' | 'anonymous'
+  readonly bearer: Bearer | undefined
+  /** The owner of the tasks it sees. All callers without a credential share one: an id that cannot be guessed is all they have. */
+  readonly subject: string
+  readonly chain:
+    | { readonly kind: 'read'; readonly caller: CallerContext | undefined; readonly agentChain: AgentChain | undefined }
+    | { readonly kind: 'unreadable'; readonly remedy: string }
+}
+
+/** A request from the gateway's own webhook route, whose sender is settled and whose body is not parsed yet. */
+export type A2aPayload = { readonly bytes: Uint8Array; readonly caller: A2aCaller }

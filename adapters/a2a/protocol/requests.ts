@@ -1,29 +1,14 @@
 // Parses the requests of version 1.0, each as a whole: what it asks for, or every field that is wrong.
 import {
+  isPlainId,
   type Json,
   type JsonObject,
   maxInlineBytes,
   maxTextLength,
   type TaskState,
 } from '../../../src/contract/index.ts'
-import {
-  asParsedJson,
-  createFieldScope,
-  type FieldScope,
-  type Fields,
-  finishReading,
-  getMember,
-  hasMember,
-  type ReadResult,
-  readFlagField,
-  readListField,
-  readNumberField,
-  readObjectField,
-  readStructField,
-  readTextField,
-  readTextsField,
-  reportViolation,
-} from './field-reader.ts'
+import { isPlainObject } from '../../../src/lib/index.ts'
+import type { FieldViolation } from './faults.ts'
 import { type A2aMessage, type A2aPart, type A2aPushConfig, parseState, standardBase64 } from './objects.ts'
 
 export type SendRequest = {
@@ -34,7 +19,7 @@ export type SendRequest = {
   readonly historyLength?: number
   readonly returnImmediately: boolean
 }
-export type TaskRequest = { readonly id: string; readonly historyLength?: number }
+type TaskRequest = { readonly id: string; readonly historyLength?: number }
 export type ListRequest = {
   readonly contextId?: string
   readonly state?: TaskState
@@ -45,8 +30,8 @@ export type ListRequest = {
   readonly since?: string
   readonly includeArtifacts: boolean
 }
-export type PushRequest = { readonly taskId: string; readonly id: string }
-export type PushListRequest = { readonly taskId: string }
+type PushRequest = { readonly taskId: string; readonly id: string }
+type PushListRequest = { readonly taskId: string }
 
 const maxHistory = 10_000
 const maxTokenLength = 4096
@@ -244,4 +229,143 @@ type Defined<T> = { readonly [Key in keyof T]?: Exclude<T[Key], undefined> }
 function dropUndefined<T extends Readonly<Record<string, Json | readonly Json[] | undefined>>>(fields: T): Defined<T> {
   // Only what is there is left; the type says so.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>
+}
+
+// Reads members of a request with the path of whatever is wrong. Both spellings of a name are taken, unknown members are
+// ignored, and null stands for absent (ProtoJSON).
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** An object on its way to being read: where it stands, and what was found wrong so far. */
+type FieldScope = { readonly of: Fields; readonly at: string; readonly problems: FieldViolation[] }
+
+export type ReadResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly violations: readonly FieldViolation[] }
+
+const maxIdLength = 256
+const wholeNumber = /^-?\d{1,10}$/
+
+function createFieldScope(of: Fields, at = '', problems: FieldViolation[] = []): FieldScope {
+  return { of, at, problems }
+}
+
+function finishReading<T>({ problems }: FieldScope, value: T | undefined): ReadResult<T> {
+  return value === undefined || problems.length > 0 ? { ok: false, violations: problems } : { ok: true, value }
+}
+
+function pathTo({ at }: FieldScope, name: string): string {
+  return at === '' || name === '' ? at + name : `${at}.${name}`
+}
+
+function reportViolation(scope: FieldScope, name: string, description: string): undefined {
+  scope.problems.push({ field: pathTo(scope, name), description })
+  return undefined
+}
+
+/** The member under its own name, else under the one it has in the proto. */
+export function getMember(of: Fields, name: string): unknown {
+  return Object.hasOwn(of, name) ? of[name] : of[snakeCase(name)]
+}
+
+export function hasMember(of: Fields, name: string): boolean {
+  return Object.hasOwn(of, name) || Object.hasOwn(of, snakeCase(name))
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+type TextRule = { readonly isRequired?: boolean; readonly maxLength?: number }
+
+/** Without control characters; an empty one is an absent one. */
+function readTextField(scope: FieldScope, name: string, rule: TextRule = {}): string | undefined {
+  const { isRequired = false, maxLength = maxIdLength } = rule
+  const value = getMember(scope.of, name)
+  if (value === undefined || value === null || value === '')
+    return isRequired ? reportViolation(scope, name, 'is required and must not be empty') : undefined
+  const text = checkPlainText(value, maxLength)
+  return 'problem' in text ? reportViolation(scope, name, text.problem) : text.is
+}
+
+function checkPlainText(value: unknown, maxLength: number): { readonly is: string } | { readonly problem: string } {
+  if (typeof value !== 'string') return { problem: 'must be a string' }
+  if (value.trim() === '') return { problem: 'must not be blank' }
+  if (value.length > maxLength) return { problem: `must have at most ${maxLength} characters` }
+  return isPlainId(value)
+    ? { is: value }
+    : { problem: 'must not contain control characters, changes of direction or half a character' }
+}
+
+type NumberRule = { readonly min: number; readonly max: number }
+
+function readNumberField(scope: FieldScope, name: string, { min, max }: NumberRule): number | undefined {
+  const value = getMember(scope.of, name)
+  if (value === undefined || value === null) return undefined
+  const number = typeof value === 'string' && wholeNumber.test(value) ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isInteger(number))
+    return reportViolation(scope, name, 'must be a whole number')
+  return number < min || number > max ? reportViolation(scope, name, `must be from ${min} to ${max}`) : number
+}
+
+function readFlagField(scope: FieldScope, name: string): boolean | undefined {
+  const value = getMember(scope.of, name)
+  if (value === undefined || value === null) return undefined
+  if (value === true || value === 'true') return true
+  return value === false || value === 'false' ? false : reportViolation(scope, name, 'must be true or false')
+}
+
+function readObjectField(scope: FieldScope, name: string, isRequired = false): FieldScope | undefined {
+  const value = getMember(scope.of, name)
+  if (value === undefined || value === null) return isRequired ? reportViolation(scope, name, 'is required') : undefined
+  if (!isPlainObject(value)) return reportViolation(scope, name, 'must be an object')
+  return createFieldScope(value, pathTo(scope, name), scope.problems)
+}
+
+/** An object that is carried without being read. It came as JSON, so JSON is all it holds. */
+function readStructField(scope: FieldScope, name: string): JsonObject | undefined {
+  return readObjectField(scope, name)?.of as JsonObject | undefined
+}
+
+type ListRule = { readonly isRequired?: boolean; readonly max: number }
+
+function readListField<T>(
+  scope: FieldScope,
+  name: string,
+  read: (item: FieldScope, index: number) => T | undefined,
+  { isRequired = false, max }: ListRule,
+): readonly T[] | undefined {
+  const value = getMember(scope.of, name)
+  if (value === undefined || value === null) return isRequired ? reportViolation(scope, name, 'is required') : undefined
+  if (!Array.isArray(value)) return reportViolation(scope, name, 'must be a list')
+  if (isRequired && value.length === 0) return reportViolation(scope, name, 'must have at least one element')
+  if (value.length > max) return reportViolation(scope, name, `must have at most ${max} elements`)
+  return value.flatMap((item: unknown, index) => {
+    const place = `${name}[${index}]`
+    if (!isPlainObject(item)) {
+      reportViolation(scope, place, 'must be an object')
+      return []
+    }
+    const got = read(createFieldScope(item, pathTo(scope, place), scope.problems), index)
+    return got === undefined ? [] : [got]
+  })
+}
+
+function readTextsField(scope: FieldScope, name: string, max = 64): readonly string[] | undefined {
+  const value = getMember(scope.of, name)
+  if (value === undefined || value === null) return undefined
+  if (!Array.isArray(value) || value.length > max)
+    return reportViolation(scope, name, `must be a list of at most ${max} strings`)
+  return value.flatMap((item: unknown, index) => {
+    const text = checkPlainText(item, maxIdLength)
+    if ('is' in text) return [text.is]
+    reportViolation(scope, `${name}[${index}]`, text.problem)
+    return []
+  })
+}
+
+/** Any JSON at all; for values that only their sender reads. */
+function asParsedJson(value: unknown): Json {
+  // It was parsed from JSON: the compiler cannot know.
+  return value as Json
 }

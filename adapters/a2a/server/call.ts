@@ -16,11 +16,10 @@ import type {
 } from '../../../src/contract/index.ts'
 import { equalInConstantTime, toHex } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
-import type { A2aCaller } from '../protocol/caller.ts'
 import { createFault, type Fault, type FieldViolation } from '../protocol/faults.ts'
-import type { ReadResult } from '../protocol/field-reader.ts'
-import type { StreamResponse } from '../protocol/objects.ts'
+import type { A2aCaller, StreamResponse } from '../protocol/objects.ts'
 import type { Dialect } from '../protocol/operations.ts'
+import type { ReadResult } from '../protocol/requests.ts'
 import type { PublishedCards } from './agent-card.ts'
 
 export type A2aDeps = {

@@ -1,16 +1,23 @@
 // Fetches one document of another server: at most 1 MB and 10 seconds, JSON of the kind that was asked for, signed only where
 // asked to.
+
 import { isGatewayError, type SafeFetch } from '../../../src/contract/index.ts'
-import { createUnpinnedFetch, LruMap, parseBoundedJson } from '../../../src/lib/index.ts'
+import {
+  checkTarget,
+  createUnpinnedFetch,
+  isPlainObject,
+  isPublicAddress,
+  LruMap,
+  parseBoundedJson,
+} from '../../../src/lib/index.ts'
 import { isActivityMediaType } from '../vocab.ts'
-import { type Fields, isSafeIri, isSameOrigin } from './document-fields.ts'
 import { type Absent, refuseRemote } from './remote-cache.ts'
 
 export type Fetched =
   /** `url`: where it came from in the end. */
   { readonly kind: 'document'; readonly json: Fields; readonly url: string } | Absent
 
-export type DocumentKind = 'activity' | 'jrd'
+type DocumentKind = 'activity' | 'jrd'
 
 export type FetchDocumentDeps = {
   readonly guardedFetch: SafeFetch
@@ -133,7 +140,7 @@ async function readDocumentBody(response: Response): Promise<Uint8Array | Absent
 // The guarded fetch also allows the machine's own addresses that the operator wrote down for tests: no others, and no names, since
 // a name leads wherever a resolver says.
 
-export type LoopbackFetchDeps = { readonly guardedFetch: SafeFetch; readonly fetch: typeof fetch }
+type LoopbackFetchDeps = { readonly guardedFetch: SafeFetch; readonly fetch: typeof fetch }
 
 const ownAddress = /^(?:127\.0\.0\.1|\[::1\])$/
 
@@ -148,4 +155,58 @@ export function createLoopbackFetch({ guardedFetch, fetch }: LoopbackFetchDeps, 
       return near.has(origin) ? written.fetch(url, { ...options, origins: [origin] }) : guardedFetch.fetch(url, options)
     },
   }
+}
+
+// Reads members of a document as servers write them: alone, in a list, as an object with an id, or not at all; and addresses in
+// them.
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** More of anything than this is never needed, and may be meant to be expensive. */
+const maxItems = 32
+
+export function toList(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return []
+  return Array.isArray(value) ? value.slice(0, maxItems) : [value]
+}
+
+export function stringOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The first address in it that may be asked, under any of the names that are used for it. */
+export function readSafeIri(value: unknown, origins: readonly string[]): string | undefined {
+  for (const each of toList(value)) {
+    const found = isPlainObject(each) ? (each['id'] ?? each['href'] ?? each['url']) : each
+    if (isSafeIri(found, origins)) return found
+  }
+  return undefined
+}
+
+// Addresses in others' documents: which of them may be fetched or kept, and what they have in common.
+
+const maxLength = 1024
+/** What a store can index and a header can carry. */
+const plain = /^[\x21-\x7e]+$/
+
+/** Whether it is https, public by its looks and short. `origins`: those the operator wrote down may be http, and on this machine. */
+export function isSafeIri(text: unknown, origins: readonly string[]): text is string {
+  if (typeof text !== 'string' || text.length > maxLength || !plain.test(text)) return false
+  const isWrittenDown = URL.canParse(text) && origins.includes(new URL(text).origin)
+  const isPublic = (address: string): boolean => isWrittenDown || isPublicAddress(address)
+  return checkTarget(text, { pins: true, origins, isPublic }).ok
+}
+
+export function isSameOrigin(one: string, other: string): boolean {
+  return URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin
+}
+
+/** A fragment names something inside a document. */
+export function documentUrl(iri: string): string {
+  return iri.split('#', 1)[0] ?? iri
+}
+
+/** As servers compare them: an answer names its address in the parser's spelling. */
+export function isSameIri(one: string, other: string): boolean {
+  return one === other || (URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href)
 }

@@ -7,6 +7,8 @@ import { multikeyMaterial, pemMaterial } from '../signatures/key-material.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
   documentUrl,
+  type FetchDocument,
+  type Fetched,
   type Fields,
   isSafeIri,
   isSameIri,
@@ -14,8 +16,7 @@ import {
   readSafeIri,
   stringOrEmpty,
   toList,
-} from './document-fields.ts'
-import type { FetchDocument, Fetched } from './fetch-document.ts'
+} from './fetch-document.ts'
 import { type Absent, type ActorOutcome, type RemoteCache, refuseRemote } from './remote-cache.ts'
 
 export type FreshActor = ({ readonly kind: 'found' } & ReadActor) | Absent

@@ -2,8 +2,17 @@
 import { createRateLimiter, type RateLimiter, type SafeFetch, type TtlStore } from '../../../src/contract/index.ts'
 import { isPlainObject } from '../../../src/lib/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
-import { documentUrl, type Fields, isSafeIri, isSameIri, isSameOrigin, toList } from './document-fields.ts'
-import { createFetchDocument, type FetchDocument, type FetchDocumentDeps } from './fetch-document.ts'
+import {
+  createFetchDocument,
+  documentUrl,
+  type FetchDocument,
+  type FetchDocumentDeps,
+  type Fields,
+  isSafeIri,
+  isSameIri,
+  isSameOrigin,
+  toList,
+} from './fetch-document.ts'
 import {
   confirmHandle,
   createRemoteActors,

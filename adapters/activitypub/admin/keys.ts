@@ -11,8 +11,8 @@ import { listFollowerInboxes } from '../deliver/expand-recipients.ts'
 import { agentDocument, agentOwner, instanceOwner } from '../documents/actor-document.ts'
 import { agentStatus } from '../documents/document-deps.ts'
 import type { KeyRing } from '../signatures/own-keys.ts'
+import { publicAudience } from '../wire/activity.ts'
 import type { InboxCall } from '../wire/delivery.ts'
-import { publicAudience } from '../wire/iris.ts'
 import { knownAgent, type OperateDeps, parseOperationInput, shortText } from './operation-input.ts'
 
 const ownerShape = z.object({ owner: shortText, again: z.boolean().default(false) })

@@ -12,6 +12,7 @@ import { sha256Hex } from '../../../src/lib/index.ts'
 import type { RemoteLookup } from '../actors/remote-lookup.ts'
 import type { Blocks } from '../moderation.ts'
 import { createNoteActivity, type Naming } from '../render/note-activity.ts'
+import { contextIri, mediaIri, noteIri } from '../wire/activity.ts'
 import {
   type ActivityPubCall,
   type DraftCall,
@@ -24,7 +25,6 @@ import {
   type Recipient,
   storedScheme,
 } from '../wire/delivery.ts'
-import { contextIri, mediaIri, noteIri } from '../wire/iris.ts'
 import { peerKey, personOrderKey } from '../wire/records.ts'
 
 export type ExpandDeps = {

@@ -3,7 +3,7 @@
 import type { AgentProfile, JsonObject } from '../../../src/contract/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { KeyOwner, KeyRing } from '../signatures/own-keys.ts'
-import { noteContext } from '../wire/iris.ts'
+import { noteContext } from '../wire/activity.ts'
 import { ownFamilies } from '../wire/records.ts'
 import type { DocumentDeps, DocumentSettings } from './document-deps.ts'
 import type { CollectionName, DocumentUrls } from './urls.ts'

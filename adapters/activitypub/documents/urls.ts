@@ -1,5 +1,5 @@
 // URLs of everything of ours, built and parsed. They never change: other servers keep them.
-import { profileIri } from '../wire/iris.ts'
+import { profileIri } from '../wire/activity.ts'
 
 export type DocumentUrls = {
   readonly origin: string

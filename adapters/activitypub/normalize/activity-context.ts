@@ -2,9 +2,15 @@
 import { type Connection, formatAddress, type IgnoredEvent, type RawRequest } from '../../../src/contract/index.ts'
 import type { DocumentUrls } from '../documents/urls.ts'
 import type { ModerationRules } from '../moderation.ts'
-import type { KnownFacts, ReadActivity, ReadObject, ReadTag, VerifiedActivity, Visibility } from '../wire/activity.ts'
-import { publicAudience } from '../wire/iris.ts'
-
+import {
+  type KnownFacts,
+  publicAudience,
+  type ReadActivity,
+  type ReadObject,
+  type ReadTag,
+  type VerifiedActivity,
+  type Visibility,
+} from '../wire/activity.ts'
 /** What stays the same from one activity to the next. */
 export type LocalAgents = {
   readonly places: DocumentUrls

@@ -1,23 +1,40 @@
 // Normalizes one activity. Only what a person says to an agent becomes a message. Pure.
-import type { Connection, InboundEvent, RawRequest } from '../../../src/contract/index.ts'
-import { type ActivityPayload, nothingKnown } from '../wire/activity.ts'
+import {
+  type Connection,
+  type IgnoredEvent,
+  type InboundEvent,
+  type InboundMessage,
+  type RawRequest,
+  type RecordWrite,
+  textPart,
+} from '../../../src/contract/index.ts'
+import { htmlToText } from '../../../src/markdown/index.ts'
+import { iriHost } from '../signatures/host-authority.ts'
+import { type ActivityPayload, nothingKnown, type ReadObject } from '../wire/activity.ts'
+import {
+  answerFollow,
+  type FollowRecord,
+  followerEffects,
+  followerKey,
+  followRound,
+  ownFamilies,
+  peerFamilies,
+  peerKey,
+  personOrderKey,
+  requestEffects,
+} from '../wire/records.ts'
 import {
   type ActivityContext,
+  activityDeliveryId,
+  agentHandle,
   agentsByIri,
   ignoreActivity,
   ignoreSilently,
   isOwnIri,
   type LocalAgents,
+  safeIri,
 } from './activity-context.ts'
-import { accountDeleted, normalizeDelete } from './delete.ts'
-import {
-  normalizeBlock,
-  normalizeFlag,
-  normalizeFollow,
-  normalizeUndoBlock,
-  normalizeUndoFollow,
-} from './follow-and-block.ts'
-import { normalizeNote } from './note.ts'
+import { actorSender, normalizeNote } from './note.ts'
 
 /** They ask for nothing and come in numbers: the closed list of what leaves no row. */
 const quiet: ReadonlySet<string> = new Set(
@@ -100,4 +117,215 @@ function normalizeDeparted(
     raw: activity.raw,
     ...accountDeleted(agent, activity.actor, receivedAt),
   }))
+}
+
+// Normalizes Delete: a note is taken back, or an account is deleted. Pure.
+
+const maxIdLength = 400
+
+/** A deletion names what it deletes and not the agents it was for: those that have it are found by its id. */
+function normalizeDelete(scene: ActivityContext, object: ReadObject | string | undefined): readonly InboundEvent[] {
+  const { signer } = scene.gated
+  const named = typeof object === 'string' ? object : object?.id
+  if (named === signer.id) return normalizeAccountDelete(scene)
+  const id = safeIri(named, maxIdLength)
+  if (id === undefined) return [ignoreActivity(scene, 'unusable_id')]
+  const { shared } = scene.facts
+  const agents = scene.agents.filter((agent) => shared.includes(agent))
+  if (agents.length > 0) return agents.map((agent) => deleteToMessage(scene, id, agent, true))
+  return [deleteToMessage(scene, id, scene.connection.agent, false)]
+}
+
+function deleteToMessage(scene: ActivityContext, id: string, agent: string, isAddressed: boolean): InboundMessage {
+  const { signer, activity } = scene.gated
+  return {
+    kind: 'message',
+    message: {
+      id: `${id}#delete`,
+      thread_id: id,
+      sender: actorSender(scene, agent),
+      recipient: agentHandle(scene, agent),
+      parts: [textPart('')],
+      recipient_capabilities: {
+        mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+      },
+      received_via: 'activitypub',
+      received_at: scene.arrival.receivedAt,
+      raw: activity.raw,
+      channel: {
+        connector_id: scene.connection.id,
+        external_provider: 'activitypub',
+        external_conversation_id: id,
+        external_message_id: id,
+        sender_id: signer.id,
+        room_kind: 'dm',
+        from_self: false,
+        addressed: 'dm',
+        visibility: 'direct',
+        mentions: [],
+        event: 'delete',
+        target_id: id,
+      },
+    },
+    agent,
+    isAddressed,
+    semanticId: id,
+    version: 'deleted',
+    isSenderChosenId: true,
+    isOnceById: true,
+    deliveryId: activityDeliveryId(scene),
+    subject: signer.id,
+    thread: { candidates: [`o:${id}`], platformVerified: false, newThreadKey: `o:${id}` },
+    replyTo: { actor: signer.id, inbox: signer.inbox, agent },
+  }
+}
+
+/** The account is gone: nothing goes to it any more, and what it said is erased. */
+function normalizeAccountDelete(scene: ActivityContext): readonly IgnoredEvent[] {
+  const { id } = scene.gated.signer
+  const named = activityDeliveryId(scene)
+  return scene.agents.map((agent, at) => ({
+    ...ignoreActivity(scene, 'actor_deleted', at === 0 ? {} : { deliveryId: `${named} ${agent}`.slice(0, 512) }),
+    ...accountDeleted(agent, id, scene.arrival.receivedAt),
+  }))
+}
+
+/** They get nothing any more, are no longer a follower, and what they said is erased. */
+function accountDeleted(
+  agent: string,
+  actor: string,
+  at: string,
+): Pick<IgnoredEvent, 'recordWrites' | 'cancelPending' | 'isAccountDeleted' | 'roomStatus'> {
+  const gone: readonly RecordWrite[] = [
+    { kind: 'remove', family: ownFamilies.follower, key: followerKey(agent, actor) },
+    { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, actor) },
+    { kind: 'remove', family: peerFamilies.block, key: peerKey(agent, actor) },
+  ]
+  const place = peerKey(agent, actor)
+  return {
+    recordWrites: gone,
+    isAccountDeleted: true,
+    cancelPending: { orderKeyPrefix: personOrderKey(agent, actor) },
+    roomStatus: { room: place, closed: 'actor_deleted', at },
+  }
+}
+
+// Normalizes Follow, Block and Flag. A follow is answered by the protocol's own rules; only the operator decides who may. Pure.
+
+function normalizeFollow(scene: ActivityContext): IgnoredEvent {
+  const { activity, signer } = scene.gated
+  const object = typeof activity.object === 'string' ? activity.object : activity.object?.id
+  const [agent] = agentsByIri(scene, object === undefined ? [] : [object])
+  if (agent === undefined) return ignoreActivity(scene, 'unknown_actor')
+  const id = safeIri(activity.id)
+  if (id === undefined) return ignoreActivity(scene, 'unusable_id')
+  // Who asks again later signs anew and is answered again; who sends a copy of the request is not, also after an Undo.
+  const once = (scene.gated.once ?? []).map(({ key, forMs }) => ({
+    key: `activitypub:${scene.connection.id}:${key}`,
+    forMs,
+  }))
+  if (scene.facts.blocked.includes(agent)) return ignoreActivity(scene, 'blocked_by_author', { once })
+  const { receivedAt } = scene.arrival
+  const { inbox, sharedInbox = null } = signer
+  const asker: FollowRecord = { agent, actor: signer.id, inbox, sharedInbox, follow: id, askedAt: receivedAt }
+  const known = { deliveryId: `${activityDeliveryId(scene).slice(0, 490)} ${followRound(receivedAt)}`, once }
+  const replyToFollow = (type: 'Accept' | 'Reject') => [answerFollow(scene.places.actor(agent), asker, type)]
+  switch (scene.manners.follow) {
+    case 'reject':
+      return ignoreActivity(scene, 'follow_rejected', { ...known, protocolReplies: replyToFollow('Reject') })
+    case 'manual':
+      return ignoreActivity(scene, 'follow_requested', {
+        ...known,
+        recordWrites: requestEffects(asker),
+        isForOperator: true,
+      })
+    case 'accept':
+      return ignoreActivity(scene, 'followed', {
+        ...known,
+        recordWrites: followerEffects(asker),
+        protocolReplies: replyToFollow('Accept'),
+      })
+    default:
+      return scene.manners.follow satisfies never
+  }
+}
+
+/** The follow itself, or its address alone, which is known from when it came. */
+function normalizeUndoFollow(scene: ActivityContext, agent: string): IgnoredEvent {
+  const { activity, signer } = scene.gated
+  const named = safeIri(activity.inner?.id ?? (typeof activity.object === 'string' ? activity.object : undefined))
+  // Knowing the address of another actor's follow is not enough to undo it.
+  const follow = named !== undefined && iriHost(named) === iriHost(signer.id) ? named : undefined
+  const effects: readonly RecordWrite[] = [
+    { kind: 'remove', family: ownFamilies.follower, key: followerKey(agent, signer.id) },
+    { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, signer.id) },
+    ...(follow === undefined ? [] : [{ kind: 'remove', family: peerFamilies.follow, key: follow } as const]),
+  ]
+  return ignoreActivity(scene, 'unfollowed', { recordWrites: effects })
+}
+
+// An actor that blocks or reports an agent says nothing to it. Pure.
+
+/** Nothing goes there any more, also not what waits; no server is told. */
+function normalizeBlock(scene: ActivityContext): IgnoredEvent {
+  const { activity, signer } = scene.gated
+  const object = typeof activity.object === 'string' ? activity.object : activity.object?.id
+  const [agent] = agentsByIri(scene, object === undefined ? [] : [object])
+  if (agent === undefined) return ignoreActivity(scene, 'unknown_actor')
+  const place = peerKey(agent, signer.id)
+  const value = { agent, actor: signer.id }
+  const mine = { agent, subject: signer.id }
+  const block = safeIri(activity.id)
+  const effects: readonly RecordWrite[] = [
+    { kind: 'put', family: peerFamilies.block, key: place, value: { ...value, block: block ?? null }, ...mine },
+    { kind: 'remove', family: ownFamilies.follower, key: followerKey(agent, signer.id) },
+    ...(block === undefined
+      ? []
+      : [
+          {
+            kind: 'put',
+            family: peerFamilies.follow,
+            key: block,
+            value: { ...value, kind: 'Block' },
+            ...mine,
+          } as const,
+        ]),
+  ]
+  const roomStatus = { room: place, closed: 'blocked', at: scene.arrival.receivedAt }
+  return ignoreActivity(scene, 'blocked_by_author', {
+    recordWrites: effects,
+    cancelPending: { orderKeyPrefix: personOrderKey(agent, signer.id) },
+    roomStatus,
+  })
+}
+
+function normalizeUndoBlock(scene: ActivityContext, agent: string): IgnoredEvent {
+  const place = peerKey(agent, scene.gated.signer.id)
+  const effects: readonly RecordWrite[] = [{ kind: 'remove', family: peerFamilies.block, key: place }]
+  return ignoreActivity(scene, 'unblocked', {
+    recordWrites: effects,
+    roomStatus: { room: place, closed: null, at: scene.arrival.receivedAt },
+  })
+}
+
+const maxReported = 100
+const maxComplaint = 5000
+
+/** For the operator, who alone decides what comes of it. */
+function normalizeFlag(scene: ActivityContext): IgnoredEvent {
+  const { activity, signer } = scene.gated
+  const { object, content } = activity.raw
+  const about = (Array.isArray(object) ? object : [object]).flatMap((each) => {
+    const iri = typeof each === 'object' && each !== null && !Array.isArray(each) ? each['id'] : each
+    return typeof iri === 'string' ? (safeIri(iri) ?? []) : []
+  })
+  const value = {
+    actor: signer.id,
+    about: about.slice(0, maxReported),
+    at: scene.arrival.receivedAt,
+    complaint: typeof content === 'string' ? htmlToText(content, { maxLength: maxComplaint }) : '',
+  }
+  const key = activityDeliveryId(scene)
+  const effects: readonly RecordWrite[] = [{ kind: 'put', family: peerFamilies.flag, key, value, subject: signer.id }]
+  return ignoreActivity(scene, 'flag_received', { recordWrites: effects, isForOperator: true })
 }

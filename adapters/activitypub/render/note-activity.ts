@@ -1,7 +1,7 @@
 // Notes with their ids, as activities: Create, Update, Delete. Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
+import { actorIri, contextIri, noteContext } from '../wire/activity.ts'
 import { type DraftCall, isChat, type NoteRecord } from '../wire/delivery.ts'
-import { actorIri, contextIri, noteContext } from '../wire/iris.ts'
 
 const chatWords: JsonObject = {
   '@context': [

@@ -2,6 +2,7 @@
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import { jsonByteLength } from '../../../src/lib/index.ts'
 import { writeMarkdown } from '../../../src/markdown/index.ts'
+import { followersIri, publicAudience } from '../wire/activity.ts'
 import {
   type ActivityPubReplyTo,
   chatType,
@@ -10,11 +11,8 @@ import {
   type ReplyVisibility,
   replyToSchema,
 } from '../wire/delivery.ts'
-import { followersIri, publicAudience } from '../wire/iris.ts'
-import { renderAttachments } from './attachments.ts'
 import type { Note } from './note.ts'
-import { noteLengthLimit, notifiablePeople, type RenderHost, renderReplyText } from './reply-text.ts'
-
+import { noteLengthLimit, notifiablePeople, type RenderHost, renderAttachments, renderReplyText } from './reply-text.ts'
 export type RenderSettings = RenderHost & {
   /** How widely a public note is answered. */
   readonly visibility: 'unlisted' | 'public'

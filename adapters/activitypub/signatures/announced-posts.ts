@@ -7,8 +7,13 @@ import type { RemoteLookup } from '../actors/remote-lookup.ts'
 import type { MayWrite } from '../moderation.ts'
 import { agentsByIri, isOwnIri, type LocalAgents, noteMentions, safeIri } from '../normalize/activity-context.ts'
 import { readNoteObject } from '../vocab.ts'
-import type { ReadActivity, ReadObject, RemoteActor, VerifiedActivity } from '../wire/activity.ts'
-import { publicAudience } from '../wire/iris.ts'
+import {
+  publicAudience,
+  type ReadActivity,
+  type ReadObject,
+  type RemoteActor,
+  type VerifiedActivity,
+} from '../wire/activity.ts'
 import { peerFamilies } from '../wire/records.ts'
 import { iriHost } from './host-authority.ts'
 

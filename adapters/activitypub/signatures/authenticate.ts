@@ -4,15 +4,18 @@ import type { OnceClaim } from '../../../src/contract/index.ts'
 import { LruMap, sha256Bytes, toHex } from '../../../src/lib/index.ts'
 import type { DocumentDeps } from '../documents/document-deps.ts'
 import type { ReadActivity, RemoteActor, RemoteKey, VerifiedActivity } from '../wire/activity.ts'
-import { parseCavageSignature } from './cavage.ts'
 import { createSignatureChecker, type SignatureChecker, type SignatureJudgement } from './check-signature.ts'
 import { iriHost } from './host-authority.ts'
+import { parseCavageSignature, parseMessageSignatures } from './http-signatures.ts'
 import { hasProof, type ProofClaim, parseProofs } from './integrity-proof.ts'
-import { parseMessageSignatures } from './message-signature.ts'
 import { type Checked, checkedValue, type RejectedSignature, rejectSignature } from './rejection.ts'
-import { proofLifeMs, signatureLifeMs } from './signature-age.ts'
-import { type SignatureClaim, type SignedRequest, toSignedRequest } from './signed-request.ts'
-
+import {
+  proofLifeMs,
+  type SignatureClaim,
+  type SignedRequest,
+  signatureLifeMs,
+  toSignedRequest,
+} from './signed-request.ts'
 export type Signer = {
   readonly actor: RemoteActor
   readonly keyId: string

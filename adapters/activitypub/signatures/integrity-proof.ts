@@ -4,8 +4,7 @@ import type { JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson, sha256Bytes } from '../../../src/lib/index.ts'
 import { decodeBase58, encodeMultibase, encodeUtf8 } from './key-material.ts'
 import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './rejection.ts'
-import { checkProofTimes } from './signature-age.ts'
-import { longestKeyId } from './signed-request.ts'
+import { checkProofTimes, longestKeyId } from './signed-request.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

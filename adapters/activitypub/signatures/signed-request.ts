@@ -1,6 +1,7 @@
 // A signed request: its components as a signature sees them, what the signature claims, and the digest of its body.
+
 import type { RawRequest } from '../../../src/contract/index.ts'
-import { sha256Bytes } from '../../../src/lib/index.ts'
+import { checkClockSkew, sha256Bytes } from '../../../src/lib/index.ts'
 import { decodeStrictBase64 } from './key-material.ts'
 import { type RejectedSignature, rejectSignature, type SignatureRejectReason } from './rejection.ts'
 import { parseDictionary } from './structured-fields.ts'
@@ -124,4 +125,67 @@ async function computeDigest(algorithm: string, body: Uint8Array): Promise<Uint8
   if (algorithm === 'sha-256') return sha256Bytes(body)
   if (algorithm !== 'sha-512') return undefined
   return new Uint8Array(await crypto.subtle.digest('SHA-512', new Uint8Array(body)))
+}
+
+// The age of a signature. Clocks of servers differ by up to an hour; an end that its signer set is kept to the second.
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+const skewMs = hour
+/** How long a signature lives that says no end (RFC 9421), and the longest life of one that does. */
+const defaultLifeMs = 5 * minute
+const longestLifeMs = 12 * hour
+const proofAgeMs = 7 * 24 * hour
+/** From when the first copy comes, for how long another could still count: its signer's clock may be ahead by as much as it may be late. */
+export const signatureLifeMs = longestLifeMs + 2 * skewMs
+export const proofLifeMs = proofAgeMs + skewMs
+const datePattern =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+/** Undefined: it counts now. */
+export function checkDateHeader(date: string, nowMs: number): SignatureRejectReason | undefined {
+  return datePattern.test(date) ? checkSignatureAge(Date.parse(date), nowMs, skewMs) : 'missing_time'
+}
+
+/** `(created)` and `(expires)` of the older drafts, in seconds. */
+export function checkCavageTimes(
+  { created, expires }: { readonly created: number | undefined; readonly expires: number | undefined },
+  nowMs: number,
+): SignatureRejectReason | undefined {
+  if (expires !== undefined && !(expires * second > nowMs)) return 'expired'
+  return created === undefined ? undefined : checkSignatureAge(created * second, nowMs, skewMs)
+}
+
+/** RFC 9421: `created` is required here, whatever else is signed. */
+export function checkSignatureTimes(
+  { created, expires }: { readonly created: number | undefined; readonly expires: number | undefined },
+  nowMs: number,
+): SignatureRejectReason | undefined {
+  if (created === undefined || created <= 0) return 'missing_time'
+  if (expires !== undefined && expires * second <= nowMs) return 'expired'
+  const lifeMs = expires === undefined ? defaultLifeMs : longestLifeMs
+  return checkSignatureAge(created * second, nowMs, lifeMs + skewMs)
+}
+
+/** The time of a proof, which may come by others and late, but within the time that we know a repetition by. */
+export function checkProofTimes(
+  { created, expires }: { readonly created: string; readonly expires: string | undefined },
+  nowMs: number,
+): SignatureRejectReason | undefined {
+  if (expires !== undefined && !(Date.parse(expires) > nowMs)) return 'expired'
+  return checkSignatureAge(Date.parse(created), nowMs, proofAgeMs)
+}
+
+function checkSignatureAge(atMs: number, nowMs: number, maxAgeMs: number): SignatureRejectReason | undefined {
+  switch (checkClockSkew(atMs, nowMs, { maxAgeMs, maxAheadMs: skewMs })) {
+    case 'fresh':
+      return undefined
+    case 'stale_timestamp':
+      return 'stale'
+    case 'future_timestamp':
+      return 'from_the_future'
+    case 'malformed_request':
+      return 'missing_time'
+  }
 }

@@ -1,10 +1,11 @@
 // Scans the head of a mail, once. Whatever is said about its author later is said about this reading.
-import { cleanText } from '../../../src/contract/index.ts'
+
+import { cleanName, cleanText } from '../../../src/contract/index.ts'
+import { decodeCharset, decodeUtf7, utf7Names } from '../mime/charset.ts'
 import { parseStructured } from '../mime/part-head.ts'
+import { normalizeDomain } from '../wire/address.ts'
 import type { HeaderField, HeadFault, Mailbox, MailHead } from '../wire/mail.ts'
-import { decodeRawWords, decodeWords } from './encoded-words.ts'
-import { singletons, splitHead } from './fields.ts'
-import { type Author, readAuthor, readMailboxes } from './mailbox.ts'
+import { singletons, splitHead, trimBlanks } from './fields.ts'
 
 const maxSubject = 400
 const maxWrittenSubject = maxSubject * 10
@@ -148,4 +149,235 @@ function readThreadIndex(value: string): string | undefined {
   const bytes = atob(letters.slice(0, 32).replace(/=+$/, '')).slice(0, threadBytes)
   if (bytes.length < threadBytes) return undefined
   return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+// Parses mailboxes strictly (RFC 5322 3.4 without its obsolete forms): what two readers could read in two ways is not read at all.
+
+/** Mails to more people than that are lists; the rest of them is not looked at. */
+const maxMailboxes = 500
+const maxEntryLength = 2000
+const maxLocalLength = 64
+
+type Author = { readonly kind: 'one'; readonly mailbox: Mailbox } | { readonly kind: 'several' | 'unreadable' }
+
+/** The one author. A group, an open quote or anything left over makes it unreadable. */
+export function readAuthor(value: string): Author {
+  const entries = splitMailboxList(value)
+  if (entries.length > 1) return { kind: 'several' }
+  const [entry] = entries
+  const mailbox = entry === undefined ? undefined : readMailbox(entry)
+  return mailbox === undefined ? { kind: 'unreadable' } : { kind: 'one', mailbox }
+}
+
+/** Those of a list that can be read; groups are left out. */
+export function readMailboxes(value: string): readonly Mailbox[] {
+  return splitMailboxList(value).flatMap((entry) => readMailbox(entry) ?? [])
+}
+
+type Entry = {
+  /** Before `<`, or all of it. Comments are blanks here. */
+  readonly before: string
+  /** Between `<` and `>`. */
+  readonly within: string | undefined
+  readonly comment: string
+  readonly isWhole: boolean
+}
+
+/** Cut at commas outside of quotes, comments and angle brackets, in one pass. */
+function splitMailboxList(value: string): readonly Entry[] {
+  const entries: Entry[] = []
+  let at = 0
+  while (at <= value.length && entries.length < maxMailboxes) {
+    const { entry, end } = cutMailboxEntry(value, at)
+    entries.push(entry)
+    at = end + 1
+  }
+  return entries
+}
+
+function cutMailboxEntry(value: string, start: number): { readonly entry: Entry; readonly end: number } {
+  let [before, comment, isWhole] = ['', '', true]
+  let within: string | undefined
+  let at = start
+  for (; at < value.length && value[at] !== ','; at += 1) {
+    const letter = value[at] ?? ''
+    if (letter === '(') {
+      const end = endOfComment(value, at)
+      comment ||= value.slice(at + 1, end)
+      // Right behind a letter it may be read as a part of the address.
+      isWhole &&= within !== undefined || before === '' || /[ \t"]$/.test(before)
+      before += within === undefined ? ' ' : ''
+      at = end
+    } else if (letter === '<') {
+      const end = endOfAngle(value, at)
+      isWhole &&= within === undefined && end < value.length
+      within = value.slice(at + 1, end)
+      at = end
+    } else if (within !== undefined) {
+      isWhole &&= letter === ' ' || letter === '\t'
+    } else if (letter === '"') {
+      const end = endOfQuoted(value, at)
+      isWhole &&= end < value.length
+      before += value.slice(at, end + 1)
+      at = end
+    } else before += letter
+    if (at >= value.length) isWhole = false
+  }
+  isWhole &&= at - start <= maxEntryLength
+  return { entry: { before: trimBlanks(before), within, comment, isWhole }, end: at }
+}
+
+/** Where they end; the length of the text where they do not. */
+function endOfQuoted(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1
+    else if (text[at] === '"') return at
+  }
+  return text.length
+}
+
+function endOfComment(text: string, start: number): number {
+  let depth = 0
+  for (let at = start; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1
+    else if (text[at] === '(') depth += 1
+    else if (text[at] === ')') {
+      depth -= 1
+      if (depth === 0) return at
+    }
+  }
+  return text.length
+}
+
+function endOfAngle(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === '"') at = endOfQuoted(text, at)
+    else if (text[at] === '>') return at
+  }
+  return text.length
+}
+
+// In a name without quotes: routes, groups, literals and second addresses begin with one of these.
+const specials = /[@:;<>()[\]\\,]/
+const quoted = /"(?:[^"\\]|\\.)*"/gs
+
+function readMailbox({ before, within, comment, isWhole }: Entry): Mailbox | undefined {
+  if (!isWhole) return undefined
+  if (within === undefined) return readAddress(before, readDisplayName(comment))
+  if (specials.test(before.replace(quoted, ''))) return undefined
+  const name = before.replace(quoted, (text) => text.slice(1, -1).replace(/\\(.)/gs, '$1'))
+  return readAddress(within, readDisplayName(name === '' ? comment : name))
+}
+
+const dotAtom = /^[\w!#$%&'*+\-/=?^`{|}~\u0080-\u{10ffff}]+(?:\.[\w!#$%&'*+\-/=?^`{|}~\u0080-\u{10ffff}]+)*$/u
+/** What is plain in quotes; a second `@` or a bracket in them is there to be misread. */
+const quotedLocal = /^"[\w!#$%&'*+\-/=?^`{|}~. ]+"$/
+// A reader cannot see these, and the last one stands for bytes that are no text.
+const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\ufffd]/u
+
+function readAddress(address: string, name: string): Mailbox | undefined {
+  const at = address.lastIndexOf('@')
+  const local = address.slice(0, Math.max(at, 0))
+  const isPlain = dotAtom.test(local) && !unseen.test(local)
+  // Encoded words are for names (RFC 2047 5); in an address one reader decodes them and another does not.
+  if (local.length > maxLocalLength || local.includes('=?') || !(isPlain || quotedLocal.test(local))) return undefined
+  const domain = normalizeDomain(address.slice(at + 1))
+  return domain === undefined ? undefined : { address: `${local}@${domain}`, domain, name }
+}
+
+// The display name is shown, never decided by.
+
+const maxWritten = 1000
+const misleading = /@|:\/\/|\bwww\.|\p{Cf}/iu
+
+/**
+ * Empty where it could pass for something else: an address, a link, text that turns around or hides, one of `ownNames`
+ * (the agents' own, in any case).
+ */
+export function readDisplayName(written: string, ownNames: readonly string[] = []): string {
+  const decoded = decodeWords(written.slice(0, maxWritten))
+  const name = cleanName(decoded)
+  // Width variants of `@` look like it.
+  const plain = name.normalize('NFKC')
+  if (misleading.test(decoded) || misleading.test(plain)) return ''
+  const isOwn = ownNames.some((own) => own !== '' && plain.toLowerCase().includes(own.normalize('NFKC').toLowerCase()))
+  return isOwn ? '' : name
+}
+
+// Decodes encoded words (RFC 2047). What cannot be decoded stays as it is written.
+
+const encoded = /=\?([^?\s]{1,60})\?([bq])\?([^? \t\r\n]*)\?=/gi
+
+/** Callers bound what they hand in. */
+function decodeWords(text: string): string {
+  return decodeEncodedWords(
+    text,
+    (plain) => plain,
+    (letter) => new TextEncoder().encode(letter),
+  )
+}
+
+/** The same of bytes that are no UTF-8; `charset`: of what is not encoded, where it is known. */
+function decodeRawWords(bytes: Uint8Array, charset: string | undefined): string {
+  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  const latin1Bytes = (each: string): Uint8Array => Uint8Array.from(each, (letter) => letter.charCodeAt(0))
+  return decodeEncodedWords(text, (plain) => decodeCharset(latin1Bytes(plain), charset), latin1Bytes)
+}
+
+function decodeEncodedWords(
+  text: string,
+  plain: (text: string) => string,
+  bytesIn: (letter: string) => Iterable<number>,
+): string {
+  if (!text.includes('=?')) return plain(text)
+  let [out, end] = ['', 0]
+  let open: { readonly charset: string; bytes: number[]; written: string } | undefined
+  const flushWord = (): void => {
+    if (open !== undefined) out += decodeBytes(open.bytes, open.charset) ?? plain(open.written)
+    open = undefined
+  }
+  for (const match of text.matchAll(encoded)) {
+    const [written, label = '', kind = '', data = ''] = match
+    const between = text.slice(end, match.index)
+    const charset = (label.split('*')[0] ?? '').toLowerCase()
+    const bytes = kind.toLowerCase() === 'b' ? fromBase64(data) : fromQuoted(data, bytesIn)
+    // A character may be cut in two between neighbours, so their bytes are decoded together. The blanks between them are none.
+    const isNeighbour = open !== undefined && /^[ \t]*$/.test(between)
+    if (open !== undefined && isNeighbour && open.charset === charset) {
+      open.bytes.push(...bytes)
+      open.written += between + written
+    } else {
+      flushWord()
+      out += isNeighbour ? '' : plain(between)
+      open = { charset, bytes, written }
+    }
+    end = match.index + written.length
+  }
+  flushWord()
+  return out + plain(text.slice(end))
+}
+
+function decodeBytes(bytes: readonly number[], charset: string): string | undefined {
+  if (utf7Names.has(charset)) return decodeUtf7(Uint8Array.from(bytes))
+  try {
+    return new TextDecoder(charset).decode(Uint8Array.from(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+function fromBase64(data: string): number[] {
+  const whole = data.replace(/[^A-Za-z0-9+/]/g, '')
+  const text = atob(whole.length % 4 === 1 ? whole.slice(0, -1) : whole)
+  return Array.from(text, (letter) => letter.charCodeAt(0))
+}
+
+function fromQuoted(data: string, bytesIn: (letter: string) => Iterable<number>): number[] {
+  const bytes: number[] = []
+  for (const [letter] of data.matchAll(/=[0-9a-f]{2}|./gisu)) {
+    if (letter === '_') bytes.push(0x20)
+    else if (letter.length === 3 && letter.startsWith('=')) bytes.push(Number.parseInt(letter.slice(1), 16))
+    else bytes.push(...bytesIn(letter))
+  }
+  return bytes
 }

@@ -5,9 +5,7 @@ import type { BodyFlag } from '../wire/mail.ts'
 import { decodeCharset } from './charset.ts'
 import type { Encoding } from './part-head.ts'
 import type { Leaf, MailPart, Multipart } from './parts.ts'
-import { decodeQuoted } from './quoted-printable.ts'
-import type { DecodePart } from './transfer-encoding.ts'
-
+import { type DecodePart, decodeQuoted } from './transfer-encoding.ts'
 export type Spoken = {
   readonly text: string
   /** Untrimmed. */

@@ -3,8 +3,7 @@ import { type Adapter, cleanFileName, type RawBlobs } from '../../../src/contrac
 import { readStream } from '../../../src/lib/index.ts'
 import { type Encoding, findHeadEnd, type PartHead } from './part-head.ts'
 import { bodyLimits, type Leaf, scanParts } from './parts.ts'
-import { decodeQuoted } from './quoted-printable.ts'
-import { decodePart, isBase64Sign } from './transfer-encoding.ts'
+import { decodePart, decodeQuoted, isBase64Sign } from './transfer-encoding.ts'
 
 export function openMailFile(
   originals: RawBlobs | undefined,

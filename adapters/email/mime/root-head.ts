@@ -4,8 +4,7 @@
 
 import { decodeBase64, decodeLatin1 } from '../../../src/lib/index.ts'
 import { type Encoding, type PartHead, readPartHead, type StructuredValue } from './part-head.ts'
-import { decodeQuoted } from './quoted-printable.ts'
-import { isBase64Sign } from './transfer-encoding.ts'
+import { decodeQuoted, isBase64Sign } from './transfer-encoding.ts'
 
 /** Of the body, for finding out what it is. */
 const maxLooked = 64 * 1024

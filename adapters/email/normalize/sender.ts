@@ -11,7 +11,6 @@ import {
 } from '../../../src/contract/index.ts'
 import type { Mailbox, MailProof } from '../wire/mail.ts'
 import type { VerifiedMail, VerifiedRecipient } from '../wire/verified-mail.ts'
-
 export type SenderContext = {
   /** Ours, as issuer where no domain signed; and of the addresses that stand for unverified senders. */
   readonly domain: string

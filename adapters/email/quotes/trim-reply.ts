@@ -3,7 +3,6 @@
 
 import type { HtmlTextOptions } from '../../../src/markdown/index.ts'
 import { type MailLine, mailLines, nextWrittenLine } from './mail-lines.ts'
-import { sentFromPhrases } from './phrases.ts'
 import {
   attributionAt,
   headerBlockAt,
@@ -11,8 +10,8 @@ import {
   isLongRuleLine,
   isOriginalLine,
   isRuleLine,
+  sentFromPhrases,
 } from './quote-intro.ts'
-
 export type Trimmed = {
   readonly text: string
   /** What was taken off; empty where nothing was. */

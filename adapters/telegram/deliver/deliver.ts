@@ -5,10 +5,9 @@ import type { TelegramSettings } from '../config.ts'
 import { openUpload } from '../files.ts'
 import type { TelegramSay } from '../sentences.ts'
 import { maxTextLength, type RichMessage, type TelegramCall, type TextCall } from '../wire/calls.ts'
-import { clientSignal, containsBotToken, createBotApi } from './bot-api.ts'
+import { type ChatRateLimit, clientSignal, containsBotToken, createBotApi } from './bot-api.ts'
 import { callChatId, createFallbacks, type Fallback, type Fallbacks } from './fallbacks.ts'
 import { type FallbackDecision, findFallback, isUnmodifiedError, telegramDeliveryOutcome } from './outcome.ts'
-import type { ChatRateLimit } from './rate-limit.ts'
 
 type DeliverDeps = Pick<ChannelDeps, 'fetch' | 'files' | 'closedRooms'> & { readonly say: TelegramSay }
 

@@ -19,7 +19,7 @@ import {
   type TelegramMessage,
   type TelegramOrigin,
 } from '../wire/update.ts'
-import { contentPart, stickerParts } from './content.ts'
+import { contentPart, formattedTextPart, stickerParts } from './content.ts'
 import {
   type Author,
   type BotFacts,
@@ -36,7 +36,6 @@ import {
   type UpdateContext,
   updateAuthor,
 } from './context.ts'
-import { formattedTextPart } from './formatted-text.ts'
 
 type Event = 'new' | 'edit'
 

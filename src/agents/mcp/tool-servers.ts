@@ -2,7 +2,7 @@
 // nothing, is reported, and takes no other server down with it.
 import { type Fields, GatewayError } from '../../contract/index.ts'
 import { asFields, trimmedText } from '../../lib/index.ts'
-import { runWithDeadline } from '../tools/deadline.ts'
+import { runWithDeadline } from '../tools/execute-call.ts'
 import { type RejectedDeclaration, type ToolContext, type ToolDeclaration, ToolError } from '../tools/tool.ts'
 import type { McpServer } from './mcp-server.ts'
 import {

@@ -2,7 +2,7 @@
 // silence or an unknown word is a no.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, trimmedText } from '../../lib/index.ts'
-import { runWithDeadline } from './deadline.ts'
+import { runWithDeadline } from './execute-call.ts'
 import {
   type PreparedCall,
   type RequestedCall,

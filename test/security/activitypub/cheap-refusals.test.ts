@@ -1,6 +1,6 @@
 // What whoever has no key can make the gate do: next to nothing (mail F13-F16, AP-056, AP-058). By the processor's time.
 import { describe, expect, test } from 'vitest'
-import { parseCavageSignature } from '../../../adapters/activitypub/signatures/cavage.ts'
+import { parseCavageSignature } from '../../../adapters/activitypub/signatures/http-signatures.ts'
 import { toSignedRequest } from '../../../adapters/activitypub/signatures/signed-request.ts'
 import { parseDictionary } from '../../../adapters/activitypub/signatures/structured-fields.ts'
 import { createSignatureVerifier } from '../../../adapters/activitypub/signatures/verify-activity.ts'

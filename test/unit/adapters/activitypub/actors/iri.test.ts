@@ -1,6 +1,6 @@
 // Which addresses of others may be asked at all.
 import { expect, test } from 'vitest'
-import { isSafeIri } from '../../../../../adapters/activitypub/actors/document-fields.ts'
+import { isSafeIri } from '../../../../../adapters/activitypub/actors/fetch-document.ts'
 
 const written = ['http://127.0.0.1:8080', 'http://peer.localhost:8080']
 

@@ -1,14 +1,14 @@
 // Published vectors: RFC 9421 appendix B, draft-cavage-12 appendix C, FEP-8b32 and eddsa-jcs-2022 (mail AP-051, AP-052).
 import { createPublicKey, verify } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { cavageSigningText } from '../../../../../adapters/activitypub/signatures/cavage.ts'
 import { createSignatureChecker } from '../../../../../adapters/activitypub/signatures/check-signature.ts'
-import { parseProofs } from '../../../../../adapters/activitypub/signatures/integrity-proof.ts'
-import { decodeBase58 } from '../../../../../adapters/activitypub/signatures/key-material.ts'
 import {
+  cavageSigningText,
   parseMessageSignatures,
   signatureBase,
-} from '../../../../../adapters/activitypub/signatures/message-signature.ts'
+} from '../../../../../adapters/activitypub/signatures/http-signatures.ts'
+import { parseProofs } from '../../../../../adapters/activitypub/signatures/integrity-proof.ts'
+import { decodeBase58 } from '../../../../../adapters/activitypub/signatures/key-material.ts'
 import type { Algorithm, SignedRequest } from '../../../../../adapters/activitypub/signatures/signed-request.ts'
 import { parseDictionary } from '../../../../../adapters/activitypub/signatures/structured-fields.ts'
 import type { RemoteKey } from '../../../../../adapters/activitypub/wire/activity.ts'

@@ -1,6 +1,6 @@
 // Mailboxes, one author or a list.
 import { expect, test } from 'vitest'
-import { readAuthor, readDisplayName, readMailboxes } from '../../../../../adapters/email/headers/mailbox.ts'
+import { readAuthor, readDisplayName, readMailboxes } from '../../../../../adapters/email/headers/scan-head.ts'
 import { normalizeDomain } from '../../../../../adapters/email/wire/address.ts'
 
 test.each([

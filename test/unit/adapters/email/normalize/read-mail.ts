@@ -3,7 +3,6 @@ import type { Addresses } from '../../../../../adapters/email/normalize/addressi
 import { threadKey } from '../../../../../adapters/email/threading.ts'
 import type { Envelope, MailBody, MailHead, MailProof } from '../../../../../adapters/email/wire/mail.ts'
 import type { VerifiedMail, VerifiedRecipient } from '../../../../../adapters/email/wire/verified-mail.ts'
-
 export const alice = { address: 'alice@sender.example', domain: 'sender.example', name: 'Alice' }
 const demo = { address: 'demo@agents.example', domain: 'agents.example', name: '' }
 
