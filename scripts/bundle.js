@@ -43,6 +43,17 @@ const nodeModulesAsImports = {
   },
 }
 
+/** Hundreds of milliseconds that only models need: a configuration is read without them. */
+const sdkAtFirstUse = {
+  name: 'model SDK at first use',
+  setup(build) {
+    build.onLoad({ filter: /[/\\]models[/\\]load-sdk\.ts$/ }, () => ({
+      contents: "export const loadSdk = () => import('./sdk.ts')",
+      loader: 'ts',
+    }))
+  },
+}
+
 const forWorkerd = {
   platform: 'neutral',
   mainFields: ['module', 'main'],
@@ -126,6 +137,7 @@ export function settingsFor({ entry, outfile, runtime, beside = {} }) {
     // The library leaves to its host what needs Node.
     ...(runtime === 'portable' ? { external: [...forWorkerd.external, '@slack/*', 'mailauth/*'] } : {}),
     ...(runtime === 'workerd' ? { plugins: [nodeModulesAsImports] } : {}),
+    ...(isSplit ? { plugins: [sdkAtFirstUse] } : {}),
   }
 }
 

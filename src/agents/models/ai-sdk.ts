@@ -3,6 +3,7 @@
 import type { LanguageModel as SdkModel, streamText, ToolSet } from 'ai'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 import { providerSafeName } from '../tools/tool-names.ts'
+import { loadSdk, type Sdk } from './load-sdk.ts'
 import type { LanguageModel, Model, ModelRequest, ModelTurn } from './model.ts'
 import { loadPictures, toModelMessages } from './model-messages.ts'
 
@@ -13,8 +14,6 @@ export type AiSdkOptions = {
   readonly modelTimeoutMs?: number
 }
 
-type Sdk = typeof import('./sdk.ts')
-
 /** Longer than a patient person waits, and than a model thinks before its first word. */
 const defaultTimeoutMs = 120_000
 
@@ -22,8 +21,7 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
   // The SDK prints what providers warn about beside our log, unless the host application has said otherwise.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: Reflect.get(globalThis, 'AI_SDK_LOG_WARNINGS') ?? false })
   return async (request) => {
-    // Hundreds of milliseconds to load: agents that are no models, and what only reads a configuration, do without it.
-    const sdk = await import('./sdk.ts')
+    const sdk = await loadSdk()
     const names = providerToolNames(request.tools)
     const pictures = await loadPictures(request)
     const silence = watchSilence(options.modelTimeoutMs ?? defaultTimeoutMs)

@@ -1,6 +1,7 @@
 // A model of any server that speaks the chat completions API: a base URL, a key and a model name are enough.
 import type { LanguageModel as SdkModel } from 'ai'
 import type { ProbeRequest, ProbeResult, Secret } from '../../contract/index.ts'
+import { loadSdk } from './load-sdk.ts'
 import type { LanguageModel } from './model.ts'
 
 export type OpenAiCompatibleOptions = {
@@ -40,7 +41,7 @@ export function openAiCompatible(options: OpenAiCompatibleOptions, keyName = 'ap
   let loading: Promise<LoadedModel> | undefined
   // The provider's package is loaded by the first question to the model, not by the configuration that names one.
   const load = (): Promise<LoadedModel> => {
-    loading ??= import('./sdk.ts').then(({ createOpenAICompatible }) =>
+    loading ??= loadSdk().then(({ createOpenAICompatible }) =>
       createOpenAICompatible({
         name: 'openai-compatible',
         baseURL: baseUrl,
