@@ -1,4 +1,4 @@
-// A small agent of your own. Run it with: npm run build && node bin/parley.js start --config examples/parley.config.ts
+// An agent that is a function. Run it with: npm run build && node bin/parley.js start --config examples/function-agent/parley.config.ts
 import { defineAgent, defineConfig, textOf } from 'parley-gateway'
 
 const greeter = defineAgent({

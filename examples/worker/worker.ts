@@ -1,4 +1,4 @@
-// A Worker with an agent of your own. Try it: npm run build && npx wrangler dev examples/worker.ts (docs/workers.md)
+// A Worker with an agent of your own. Try it: npm run build && npx wrangler dev examples/worker/worker.ts (docs/workers.md)
 import { defineAgent, textOf } from 'parley-gateway'
 import { createWorker } from 'parley-gateway/worker'
 

@@ -84,7 +84,7 @@ describeOnPostgres('the Worker under wrangler dev', (adminUrl) => {
     { timeout: 240_000 },
     async () => {
       await dev.kill()
-      dev = await start({ script: 'examples/worker.ts' })
+      dev = await start({ script: 'examples/worker/worker.ts' })
       const chat = newChat()
       expect((await say(chat, 'hello')).status).toBe(200)
       expect(await untilSent(harness, chat, 1)).toEqual([expect.stringContaining('Hello from a Worker')])
