@@ -6,11 +6,11 @@ import { isGatewayError, type Log } from './contract/index.ts'
 import type { Failpoint } from './db/client.ts'
 import { requireSchema } from './db/schema-version.ts'
 import { sweepRound } from './gateway/sweep.ts'
-import type { DrainOptions } from './gateway.ts'
 import { createIssuerCache } from './identity/issuers/issuer-client.ts'
 import { createRejections } from './identity/rejected-requests.ts'
 import { limitRefusalLines } from './observability/log-limiter.ts'
 import { suspectShare } from './turns/isolation.ts'
+import type { DrainOptions } from './turns/workers.ts'
 import {
   answerWorkerRequest,
   failureResponse,

@@ -7,13 +7,14 @@ import {
   type RawRequest,
   type RejectReason,
   type TransportAnswer,
+  type WatchResult,
 } from '../contract/index.ts'
+import type { Resubmission } from '../db/receipts.ts'
 import { changesAnything } from '../db/records.ts'
 import { isWatched } from '../turns/admit.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import { claimFiles, hasFiles } from '../turns/turn-files.ts'
-import { keepUnreadable, storeRejectedEvent, type Unreadable } from './rejected-events.ts'
-import { type RequestTrace, startRequestTrace } from './request-context.ts'
+import { newTraceId, type RequestTrace, startRequestTrace } from './request-context.ts'
 import {
   chargeUnprovenMessages,
   countMessageBytes,
@@ -24,7 +25,7 @@ import {
   type Spent,
   tooManyMessages,
 } from './sender-limits.ts'
-import { storeEvents } from './store-events.ts'
+import { isRejectedRaw, keepUnreadable, storeEvents, storeRejectedEvent, type Unreadable } from './store-events.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
 
 export type Received =
@@ -60,7 +61,7 @@ export type Received =
   /** Nothing was kept: people who are not admitted have had their share of the day, or there is too little room for them. */
   | (Spent & { readonly trace: string })
 
-export type ReceiveDeps = GatewayDeps & { readonly senderLimits: SenderLimits }
+type ReceiveDeps = GatewayDeps & { readonly senderLimits: SenderLimits }
 
 /** `isPulled`: we fetched it ourselves, and no sender can be told to bring it later. */
 export async function receive(
@@ -244,4 +245,65 @@ async function spentBy(
   const bytes = request.bytes.byteLength
   const storedBytes = Math.min(bytes, maxStrangerBytes)
   return chargeUnprovenMessages(deps, at, { kind: 'unproven', messages: 1, bytes, storedBytes })
+}
+
+// Retrying dead letters: a dead turn is queued again; an inbound event that could not be read is read by today's code.
+
+export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, how?: Resubmission): Promise<boolean> {
+  if (await deps.receipts.resubmit(inboxId, by, how)) return true
+  const rejected = await deps.receipts.findRemains(inboxId)
+  if (rejected !== undefined && isRejectedRaw(rejected.raw)) return false
+  const at = deps.connections.find((each) => each.key === rejected?.connection)
+  const reread = at?.adapter.reread
+  if (rejected === undefined || at === undefined || reread === undefined) return false
+  // Nothing is kept of an inbound event that named a chain of callers and became no message: what is here named none.
+  const verified = await reread(storedRawToRequest(rejected.raw, deps.now()), at.connection, {
+    subject: rejected.subject,
+  })
+  if (verified?.kind !== 'read') return false
+  const claimed = await claimFiles(deps, at, verified.events)
+  if (claimed.kind === 'refused') return false
+  const acceptances = await storeEvents(deps, at, claimed.events, {
+    trace: newTraceId(deps),
+    startedAt: deps.monotonicMs(),
+  })
+  if (!acceptances.some((acceptance) => acceptance.kind === 'accepted')) return false
+  await deps.receipts.markRedriven(inboxId, by)
+  return true
+}
+
+/** Unreadable bytes were kept as text; what was read and found empty or invalid, as its JSON. */
+export function storedRawToRequest(raw: Readonly<Record<string, unknown>>, now: number): RawRequest {
+  const text = typeof raw['text'] === 'string' && Object.keys(raw).length === 1 ? raw['text'] : JSON.stringify(raw)
+  return {
+    bytes: new TextEncoder().encode(text),
+    headers: {},
+    receivedAt: new Date(now).toISOString(),
+    from: 'remote',
+  }
+}
+
+// An open request that waits for its answer. It only reads: what it waits for happens with or without it.
+
+const pollMs = 500
+
+export async function waitForAnswer(deps: GatewayDeps, inboxId: string, timeoutMs: number): Promise<WatchResult> {
+  const until = deps.monotonicMs() + timeoutMs
+  for (;;) {
+    const receipt = await deps.receipts.find(inboxId)
+    if (receipt === undefined) return { kind: 'ended', state: 'unknown', reason: 'not_found' }
+    const { state, reason, resumed } = receipt
+    // A run that says nothing after it was decided about leaves the words about the decision.
+    const response = resumed?.response ?? receipt.response
+    if (state === 'held') return { kind: 'held', response, reason: reason ?? state }
+    const isGoingOn = resumed !== null && (resumed.state === 'queued' || resumed.state === 'running')
+    const hasEnded = state !== 'queued' && state !== 'in_turn' && !isGoingOn
+    // A refused sender's notice is no answer to what they asked.
+    if (hasEnded && response !== null && state !== 'refused')
+      return { kind: 'answered', response, runId: receipt.runId ?? receipt.turnId ?? inboxId }
+    if (hasEnded) return { kind: 'ended', state, reason: reason ?? state }
+    const leftMs = until - deps.monotonicMs()
+    if (leftMs <= 0) return { kind: 'pending' }
+    await deps.wakeups.ends.wait(Math.min(pollMs, leftMs))
+  }
 }

@@ -2,21 +2,26 @@
 // they may send. A turn decides again by what holds then; here it is only decided what may be stored.
 import {
   createRateLimiter,
+  type IdentityEvidence,
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
   type KnownPart,
+  mentionRelaySchema,
+  type NormalizedMessage,
   noStoredAccess,
   type Part,
   type RateLimiter,
+  type Sender,
+  verifiedSender,
 } from '../contract/index.ts'
 import { changesAnything } from '../db/records.ts'
 import type { UnprovenSenderCharge, UnprovenSenderKind } from '../db/unproven-senders.ts'
 import type { AccessContext, AccessDecision } from '../identity/access-policy.ts'
+import { admitForwarded } from '../identity/trust.ts'
 import { LruMap } from '../lib/index.ts'
 import { acceptedRule, createAccessContext, isWatched } from '../turns/admit.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
-import { withForwarded } from './forwarded-evidence.ts'
 import { routeToAgent } from './route-to-agent.ts'
 import { isHeavy, leaveOutRaw, trimStrangerMessage } from './stored-copy.ts'
 
@@ -263,4 +268,49 @@ async function isKnownSender(
   const isAdmitted = (await acceptedRule(deps, at, message, agent)) || (await deps.people.isAdmitted(at.key, subject))
   state.known.set(subject, { isKnown: isAdmitted, until: deps.monotonicMs() + (isAdmitted ? knownMs : unknownMs) })
   return isAdmitted
+}
+
+// Evidence that another gateway attached to a message: judged before the message is stored, because it lives for minutes.
+
+type ForwardedDeps = Pick<GatewayDeps, 'trustedIssuers' | 'attestations' | 'now'>
+
+/** What is believed joins what the adapter proved itself; of the rest the codes stay, for operators who ask why. */
+export async function withForwarded(deps: ForwardedDeps, event: InboundMessage): Promise<InboundMessage> {
+  const { forwarded, relay, ...rest } = event
+  if (forwarded === undefined) return event
+  const { message } = rest
+  const { trustedIssuers, attestations, now } = deps
+  const { admitted, dropped } = await admitForwarded({ issuers: () => trustedIssuers, attestations, now }, forwarded, {
+    audience: message.recipient,
+    messageId: message.id,
+  })
+  const sender = senderWith(message.sender, admitted)
+  const recipient_capabilities = capabilitiesWith(message, admitted.length > 0 ? relay : undefined)
+  const codes = dropped.map(({ code }) => code)
+  const subject = rest.subject ?? admitted[0]?.subject
+  return {
+    ...rest,
+    message: {
+      ...message,
+      recipient_capabilities,
+      sender: codes.length === 0 ? sender : { ...sender, dropped_evidence: codes },
+    },
+    ...(subject === undefined ? {} : { subject }),
+  }
+}
+
+/** A gateway that is believed about people is believed about its own channel; what cannot be read changes nothing. */
+function capabilitiesWith(
+  { recipient_capabilities: own }: NormalizedMessage,
+  relay: unknown,
+): NormalizedMessage['recipient_capabilities'] {
+  const read = mentionRelaySchema.safeParse(relay)
+  return read.success ? { ...own, mention_relay: read.data } : own
+}
+
+/** Evidence on a sender whom the adapter did not verify proves nothing, and does not come to count beside some that does. */
+function senderWith(sender: Sender, admitted: readonly IdentityEvidence[]): Sender {
+  const { identities, verified, ...shown } = sender
+  const [first, ...others] = [...(verified ? identities : []), ...admitted]
+  return admitted.length === 0 || first === undefined ? sender : verifiedSender([first, ...others], shown)
 }

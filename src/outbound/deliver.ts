@@ -1,4 +1,5 @@
 // Delivers the calls of one send lane in order, after the commit: one try each, fenced before and after.
+import { outcomeWords } from '../agents/approvals/approval-messages.ts'
 import {
   type Adapter,
   type Attempt,
@@ -25,6 +26,8 @@ import {
   type Settlement,
   type StartResult,
 } from '../db/outbox.ts'
+import { say } from '../locales/say.ts'
+import type { GatewayDeps } from '../turns/deps.ts'
 import { createCallEditor } from './render.ts'
 import {
   type SettlePolicy,
@@ -38,24 +41,11 @@ import {
   withNotice,
 } from './settle.ts'
 
-export type DispatchDeps = {
-  readonly outbox: OutboxStore
-  /** Waits for a database that is away: what a vendor answered is not thrown away. */
-  readonly store: StoreWithRetry
-  readonly adapterFor: (tenant: string, connection: string) => Adapter | undefined
-  readonly policy: SettlePolicy
-  readonly leaseMs: number
-  readonly monotonicMs: () => number
-  readonly random: () => number
-  readonly newId: IdSource
-  readonly log: Log
-  readonly meter: Meter
-  /** What a question says in the end, where it arrived after its decision. */
-  readonly outcomeWords: (outcome: QuestionOutcome) => string
-  /** What a person who was let in is told, where nothing else answers them. */
-  readonly welcomeWords: string
-  readonly failpoint?: (name: string) => void | Promise<void>
-}
+type DispatchDeps = Pick<
+  GatewayDeps,
+  | ('connections' | 'outbox' | 'results' | 'settlePolicy' | 'turnPolicy' | 'log' | 'meter' | 'failpoint')
+  | ('monotonicMs' | 'random' | 'newId')
+>
 
 const passing = ['storage_unavailable', 'storage_overloaded', 'lease_lost', 'stopping']
 const untried = { outcome: undefined, tookMs: undefined } as const
@@ -64,7 +54,9 @@ type Step = { readonly go: 'on' } | { readonly go: 'stop'; readonly delayMs: num
 
 /** Sends what a held lane holds, then gives the lane back. `claimedAt` is our clock when the claim was asked for. */
 export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claimedAt: number): Promise<void> {
-  const adapter = deps.adapterFor(lane.tenant, lane.connection)
+  const adapter = deps.connections.find(
+    (each) => each.key === lane.connection && each.connection.tenant === lane.tenant,
+  )?.adapter
   if (lane.calls.length === 0) {
     if (await deps.outbox.repair(lane)) deps.log.error('send_lane_drift_repaired', { connection: lane.connection })
     return
@@ -80,7 +72,7 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     const call = withLive(claimed, opened)
     const ageMs = deps.monotonicMs() - claimedAt
     // What is left of the lease when the call is over is for storing its outcome, also after a pause of the database.
-    if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * (at === 0 ? 0.9 : 0.6)) break
+    if (ageMs + adapter.capabilities.callTimeoutMs >= deps.turnPolicy.leaseMs * (at === 0 ? 0.9 : 0.6)) break
     const step = await dispatchSafely(deps, adapter, lane, call, { claimedAt, opened })
     if (step.go === 'lost') {
       deps.log.warn('send_fenced', sendFacts(lane, call))
@@ -92,7 +84,7 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
       break
     }
   }
-  await deps.store(undefined, () => deps.outbox.release(lane, delayMs))
+  await deps.results.store(undefined, () => deps.outbox.release(lane, delayMs))
 }
 
 /** What was opened in this hold, after the rows were read, is there too. */
@@ -126,13 +118,13 @@ async function dispatchSafely(
     deps.log.error('send_threw', { ...sendFacts(lane, call), ...errorLogFields(error, 'internal') })
     const started: StartResult = begun.started.has(call.id)
       ? { kind: 'started' }
-      : await deps.store(undefined, (isRepeat) => deps.outbox.start(lane, call, {}, { isRepeat }))
+      : await deps.results.store(undefined, (isRepeat) => deps.outbox.start(lane, call, {}, { isRepeat }))
     if (started.kind === 'lease_lost') return { go: 'lost' }
     if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
-    const settlement = settleThrown(call, begun.started.has(call.id), deps.policy, deps.random)
+    const settlement = settleThrown(call, begun.started.has(call.id), deps.settlePolicy, deps.random)
     const settleSentCall = (isRepeat: boolean) => deps.outbox.settle(lane, call, settlement, isRepeat)
     const what = { ...sendFacts(lane, call), reason: 'delivery', state: settlement.state }
-    if ((await deps.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
+    if ((await deps.results.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
     reportSettled(deps, sendFacts(lane, call), { ...untried, settlement })
     return { go: 'stop', delayMs: settlement.retryInMs }
   }
@@ -155,7 +147,7 @@ async function dispatchCall(
   const place = said === undefined ? undefined : adapter.limitedBy(said.call)
   const limits = early === undefined ? adapter.capabilities.limits : {}
   const mustBeAsked = early === undefined && call.question !== null && call.question.outcomes === null
-  const started = await deps.store(undefined, (isRepeat) =>
+  const started = await deps.results.store(undefined, (isRepeat) =>
     deps.outbox.start(lane, call, limits, { place, mustBeAsked, isRepeat }),
   )
   if (started.kind === 'lease_lost') return { go: 'lost' }
@@ -171,7 +163,7 @@ async function dispatchCall(
     maySayOutcome: maySayOutcome(adapter, call, judged),
   }
   const what = { ...sendFacts(lane, call), reason: 'delivery', state: whole.state }
-  const result = await deps.store(what, (isRepeat) => deps.outbox.settle(lane, call, whole, isRepeat))
+  const result = await deps.results.store(what, (isRepeat) => deps.outbox.settle(lane, call, whole, isRepeat))
   if (result === 'lease_lost') return { go: 'lost' }
   if (result === 'late') {
     const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }
@@ -211,7 +203,7 @@ function welcomeCall(
   const isRoom = room === 'group' || room === 'channel'
   if ((isRoom && isPrivateNotice !== true) || appends === true || adapter.expand !== undefined) return undefined
   const said = { thread_id: lane.orderKey, in_reply_to: claimed.id, agent: '', status: 'completed' } as const
-  const reply = { ...said, parts: [textPart(deps.welcomeWords)], control: { about: 'access_challenge' } }
+  const reply = { ...said, parts: [textPart(say('pairing.welcomed'))], control: { about: 'access_challenge' } }
   const call = adapter.render(reply, to as JsonObject)[0]?.call
   return call === undefined ? undefined : { ...claimed, call }
 }
@@ -244,7 +236,7 @@ function outcomeCall(
   lane: HeldSendLane,
   { id, question, replyTo }: OpenCall,
 ): OpenCall['call'] | undefined {
-  const words = (question?.outcomes ?? []).map(deps.outcomeWords).join('\n')
+  const words = (question?.outcomes ?? []).map(outcomeWords).join('\n')
   if (words === '' || replyTo === null || createCallEditor(adapter) === 'none') return undefined
   if (question !== null && question.otherwise !== null && hasOtherWords(question))
     return adapter.withLine?.(question.otherwise, words)
@@ -277,7 +269,7 @@ async function trySending(
   const sentAt = deps.monotonicMs()
   const outcome = await deliverCall(deps, adapter, call, claimedAt)
   const tookMs = deps.monotonicMs() - sentAt
-  const settlement = settleOutcome(call, outcome, adapter.capabilities, deps.policy, deps.random)
+  const settlement = settleOutcome(call, outcome, adapter.capabilities, deps.settlePolicy, deps.random)
   return { settlement, outcome, tookMs }
 }
 
@@ -296,11 +288,11 @@ async function settleWithoutSending(
   if (call.purpose === 'assertion' && call.liveReference === null) return settleDead(call, 'live_message_gone')
   if (call.state === 'sending') {
     const reason = call.reason === restoredReason ? restoredReason : 'holder_died'
-    return settleOutcome(call, { kind: 'unknown', reason }, adapter.capabilities, deps.policy, deps.random)
+    return settleOutcome(call, { kind: 'unknown', reason }, adapter.capabilities, deps.settlePolicy, deps.random)
   }
   if (call.state !== 'unknown') return undefined
   const found = await reconcileCall(deps, adapter, call)
-  return settleLookup(call, found, deps.policy, deps.random)
+  return settleLookup(call, found, deps.settlePolicy, deps.random)
 }
 
 async function deliverCall(
@@ -311,7 +303,7 @@ async function deliverCall(
 ): Promise<DeliveryOutcome> {
   await deps.failpoint?.('before:deliver')
   // Between the commit above and this line the process may have slept: look at our own clock once more.
-  if (deps.monotonicMs() - claimedAt + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) {
+  if (deps.monotonicMs() - claimedAt + adapter.capabilities.callTimeoutMs >= deps.turnPolicy.leaseMs * 0.9) {
     return { kind: 'retry', reason: 'held_too_long' }
   }
   const outcome = await withAttempt(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(

@@ -8,18 +8,21 @@ import {
   type OpenPairing,
   type StoredGrant,
   senderGroup,
+  textOf,
 } from '../contract/index.ts'
 import type { ChainStore } from '../db/call-chains.ts'
 import type { PairingAsk } from '../db/pairings.ts'
-import type { AccessBasis, HeldLane, WaitingMessage } from '../db/turn-rows.ts'
+import { type AccessBasis, type HeldLane, noAccessBasis, type WaitingMessage } from '../db/turn-rows.ts'
 import { type AccessContext, type AccessDecision, roleGrants, strongestRole } from '../identity/access-policy.ts'
 import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
 import { accessDeniedNotice } from '../identity/pairing.ts'
-import { isAgentAddressed } from '../identity/reply-policy.ts'
+import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
 import { isForOtherAgent, type ResolvedPrincipal } from '../identity/resolve-principal.ts'
+import { namesAgent } from '../inbound/route-to-agent.ts'
+import type { AmbientRecall } from '../sessions/ambient-context.ts'
+import { isControl } from './chat-commands.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
-import type { Admission } from './plan-turn.ts'
-import { refuseUnaddressed } from './reply-policy.ts'
+import type { Admission, AmbientDecision } from './plan-turn.ts'
 
 type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'chains' | 'host'>
 type Addressed = Pick<NormalizedMessage, 'recipient' | 'received_at'>
@@ -164,7 +167,7 @@ function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMes
   return { ...principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
 }
 
-export type Authority = {
+type Authority = {
   readonly isOperator: boolean
   readonly role: StoredGrant['role']
   /** How strongly they are proven, by what admitted them. */
@@ -266,14 +269,14 @@ function isSaidToUs({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
 
 // For messages that agents send: whether their call chain may go on here. A chain is no authority; it can only take away.
 
-export type ChainDeps = {
+type ChainDeps = {
   readonly chains: ChainStore
   /** Our own origin, as others are told it. */
   readonly host: () => Promise<string>
 }
 
 /** For whom a message waits, and which one it is. */
-export type ChainedMessage = { readonly agent: string; readonly inboxId: string }
+type ChainedMessage = { readonly agent: string; readonly inboxId: string }
 
 /** How often one agent may come back to another in one conversation before a person speaks again. */
 const maxPairTurns = 5
@@ -299,4 +302,71 @@ export async function admitChain(
   // A person who speaks begins a chain of their own: within one chain two agents have only each other to talk to.
   const pair = { root, agent: caller.caller_agent ?? '', host: caller.caller_host }
   return (await chains.turnsWith(inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
+}
+
+// The reply policy in rooms: messages of admitted people that are not for the agent end here as refused, and may be kept as
+// ambient context.
+
+/** Undefined: it is for the agent. No access decision: nothing of it goes into the audit log. */
+function refuseUnaddressed(
+  deps: Pick<GatewayDeps, 'agents'>,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  { takesPart, principal }: { readonly takesPart: boolean; readonly principal: string },
+): Admission | undefined {
+  const reason = row.event === 'new' ? noReplyNow(deps, at, row, takesPart) : noReplyBefore(row)
+  if (reason === undefined) return undefined
+  return { ...noAccessBasis, kind: 'refused', reason, mustNotify: false, ambient: ambientDecision(at, row, principal) }
+}
+
+/** Only words of those who may speak come here: a stranger's are not kept. */
+function ambientDecision(
+  { replyPolicy }: GatewayConnection,
+  { message }: WaitingMessage,
+  principal: string,
+): AmbientDecision {
+  const { ambientContext } = replyPolicy
+  if (ambientContext === null) return { memory: null }
+  const { minutes, bytes: maxBytes } = ambientContext
+  return { memory: { ...ambientRoom(message), principal, minutes, maxBytes } }
+}
+
+/** What a turn that begins is given of the ambient context. A session that begins on command leaves it behind. */
+export function recallFor(
+  { replyPolicy }: GatewayConnection,
+  { message }: WaitingMessage,
+  isRotation: boolean,
+): { readonly recall?: AmbientRecall } {
+  const { ambientContext } = replyPolicy
+  if (ambientContext === null || !isGroupRoom(message.channel)) return {}
+  const { messages, bytes } = ambientContext
+  return { recall: { ...ambientRoom(message), messages: isRotation ? 0 : messages, bytes } }
+}
+
+function ambientRoom({ channel, thread_id }: WaitingMessage['message']): Pick<AmbientRecall, 'room' | 'mainLine'> {
+  return { room: channel?.external_conversation_id ?? thread_id, mainLine: channel?.main_line ?? null }
+}
+
+/** A message that is taken back is remembered no longer, in every agent's ambient context. */
+export function unheardBy({ event, original }: WaitingMessage): { readonly unheard?: string } {
+  return event === 'delete' && original !== null && isUnansweredReason(original.reason) ? { unheard: original.id } : {}
+}
+
+function noReplyNow(
+  deps: Pick<GatewayDeps, 'agents'>,
+  at: GatewayConnection,
+  { message, obligation }: WaitingMessage,
+  takesPart: boolean,
+): string | undefined {
+  if (isControl(message)) return undefined
+  const isClaimed = obligation !== null || namesAgent(deps, at, message)
+  const words = textOf(message.parts).trimStart()
+  const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
+  return findUnansweredReason(at.replyPolicy, { channel: message.channel, isClaimed, takesPart, isForAnother })
+}
+
+/** An edit wakes no agent. Deleting ambient context has work to do all the same: what it said is erased. */
+function noReplyBefore({ event, original }: WaitingMessage): string | undefined {
+  const reason = original?.reason ?? null
+  return event === 'edit' && isUnansweredReason(reason) ? reason : undefined
 }

@@ -24,14 +24,13 @@ import { readdressMessage } from '../identity/evidence.ts'
 import { toStorableJson } from '../lib/index.ts'
 import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/transcript.ts'
 import { admit } from './admit.ts'
-import type { TurnChain } from './call-chain.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { AgentCallQuestions } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { remoteCallerForAgent } from './remote-agents.ts'
+import { remoteCallerForAgent, type TurnChain } from './remote-agents.ts'
 import type { DecidedQuestion } from './rerun.ts'
-import { pauseEndPayload } from './resume.ts'
 import { runEnd } from './run-end.ts'
+import { pauseEndPayload } from './trigger.ts'
 
 /** What an agent's context is made of before it knows the agents it may call. */
 type Context = Omit<AgentContext, 'agents'>

@@ -15,9 +15,9 @@ import { GatewayError, type JsonObject } from '../contract/index.ts'
 import { endsPause, expiryKinds } from '../db/signals.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'
 import { toStorableJson } from '../lib/index.ts'
-import { payloadWithChain, type TurnChain } from './call-chain.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import { payloadWithChain, type TurnChain } from './remote-agents.ts'
 import { type DecidedQuestion, type Rerun, withRerun } from './rerun.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string }

@@ -1,14 +1,21 @@
 // Access to remote agents for one turn: a fetch under this turn's lease, and our place in the call chain as the next agent is
-// told it.
+// told it. What the turn leaves for later keeps that place.
 import type { NextHop, RemoteCaller } from '../agents/context.ts'
-import { type CallerContext, parseAddress, type SafeFetch } from '../contract/index.ts'
-import { callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
+import {
+  type CallerContext,
+  callerContextSchema,
+  type Fields,
+  type JsonObject,
+  parseAddress,
+  type SafeFetch,
+} from '../contract/index.ts'
+import { type AgentChain, callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
-import type { TurnChain } from './call-chain.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Lease } from './leases.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
 
-export type ChainPosition = {
+type ChainPosition = {
   readonly agent: string
   readonly chain: TurnChain
   /** What a chain that begins here is known by: the same in every try. */
@@ -86,5 +93,54 @@ export function leasedFetch({ untilHeld }: Pick<Lease, 'untilHeld'>, send: typeo
   return async (input, init) => {
     await untilHeld()
     return send(input, init)
+  }
+}
+
+// The chain of agents a turn stands in. It goes with what the turn leaves for later: an agent that is woken by its own timer, or
+// by a person's approval, stands where it stood.
+
+export type TurnChain = {
+  /** What the last agent said about itself; absent where a person began. */
+  readonly caller?: CallerContext
+  readonly link?: AgentChain
+}
+
+/** Beside what an agent puts there itself: no key of its own begins like this. */
+const key = 'gw:chain'
+
+export function createTurnChain(ready: ReadyTurn, carried: TurnChain | undefined): TurnChain {
+  const lead = ready.members.at(-1)?.message
+  if (lead === undefined) return carried ?? {}
+  const caller = lead.channel?.caller
+  const link = lead.recipient_capabilities.agent_chain
+  return { ...(caller === undefined ? {} : { caller }), ...(link === undefined ? {} : { link }) }
+}
+
+/** For what is stored: unchanged at the top of a chain. */
+export function payloadWithChain(payload: JsonObject, { caller, link }: TurnChain): JsonObject {
+  if (link === undefined && (caller === undefined || caller.chain_depth === 0)) return payload
+  return {
+    ...payload,
+    [key]: { ...(caller === undefined ? {} : { caller }), ...(link === undefined ? {} : { link }) },
+  }
+}
+
+/** What was stored, taken apart again. */
+export function carriedChain(payload: JsonObject): {
+  readonly chain: TurnChain | undefined
+  readonly rest: JsonObject
+} {
+  const { [key]: carried, ...rest } = payload
+  if (typeof carried !== 'object' || carried === null || Array.isArray(carried))
+    return { chain: undefined, rest: payload }
+  const { caller, place: link } = carried as Fields
+  const read = callerContextSchema.safeParse(caller)
+  return {
+    chain: {
+      ...(read.success ? { caller: read.data } : {}),
+      // Written above, from a message that was checked.
+      ...(link === undefined ? {} : { link: link as AgentChain }),
+    },
+    rest,
   }
 }

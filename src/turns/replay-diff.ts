@@ -3,7 +3,7 @@
 import { GatewayError, type Json, type JsonObject } from '../contract/index.ts'
 import type { SentCall, StoredMember } from '../db/replay.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
-import { storedRawToRequest } from '../inbound/resubmit.ts'
+import { storedRawToRequest } from '../inbound/receive.ts'
 import { checkEvent } from '../inbound/store-events.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 

@@ -1,13 +1,29 @@
-// Run control: a stop, or messages that the agent's busy policy lets in, reach a run while it goes on.
-import { runStopped, type StopCause, stopCause } from '../agents/loop/interrupts.ts'
-import type { Envelope, GatewayError } from '../contract/index.ts'
+// Run control: a stop, or messages that the busy policy lets in, reach a run while it goes on; those that wait are told so, and
+// remote agents are cancelled with it.
+import { runStopped, type StopCause, steeredType, stopCause } from '../agents/loop/interrupts.ts'
+import {
+  type Envelope,
+  type GatewayError,
+  type JsonObject,
+  type NormalizedResponse,
+  textPart,
+} from '../contract/index.ts'
+import type { WaitNotice } from '../db/live.ts'
 import { interruptedBy } from '../db/runs.ts'
+import type { WaitingMessage } from '../db/turn-rows.ts'
+import { type Sentence, say } from '../locales/say.ts'
+import { partsText } from '../markdown/index.ts'
+import { renderCalls } from '../outbound/render.ts'
+import { userEnvelope } from '../sessions/transcript.ts'
+import { admissions } from './admit.ts'
 import type { GatewayDeps } from './deps.ts'
-import { createReceipts } from './notices.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import type { Lease } from './leases.ts'
+import { type Absorbed, type Admission, mayJoin } from './plan-turn.ts'
+import { addressRows, isRotation, type ReadyTurn, toNewMember } from './prepare-turn.ts'
+import { createRemoteAgentCaller, type TurnChain } from './remote-agents.ts'
 import { reportProgress } from './run-end.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
-import { hasOwnersMessage, steer } from './steer.ts'
+import { getRunId } from './turn-labels.ts'
 
 export type RunControl = {
   readonly stop: AbortSignal
@@ -72,4 +88,246 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     },
     end,
   }
+}
+
+// Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it (busy policy `steer`).
+
+/**
+ * Takes what its owner wrote meanwhile into the turn, and answers it as one line for the model. Committed before the model
+ * reads it, with the number of the agent's question for news: a resumed turn reads it at the same question, never earlier.
+ */
+export async function steer(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  question: number,
+  fetchFiles: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>,
+): Promise<Envelope | undefined> {
+  const { members } = ready
+  // What comes after this question in the journal was done and said without them: they would be answered by nothing.
+  const isPast = ready.isRerun === true || ready.joined.size > 0 || ready.steps.isCatchingUp()
+  const joining = ready.joined.get(question) ?? (isPast ? [] : await joinWaitingMessages(deps, ready, question))
+  ready.joined.delete(question)
+  if (joining.length === 0) return undefined
+  const at = members.push(...joining) - joining.length
+  const fetched = await fetchFiles(joining)
+  members.splice(at, joining.length, ...fetched)
+  const [first] = fetched
+  if (first === undefined) return undefined
+  const line = userEnvelope(first.message, { runId: getRunId(ready) })
+  const content = fetched.map(({ message }) => partsText(message.parts)).join('\n\n')
+  const metadata = { ...line.metadata, type: steeredType, interrupt_action: 'message' }
+  return { ...line, type: 'text', content, payload: {}, metadata }
+}
+
+async function joinWaitingMessages(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  question: number,
+): Promise<readonly Absorbed[]> {
+  const { lane, turn, members } = ready
+  const { waiting, decided } = await ownersMessages(deps, ready)
+  const joining = mayJoin(
+    members,
+    waiting.map((row) => ({ row, message: row.message, edits: [] })),
+    deps.turnPolicy.merge,
+  )
+  if (joining.length === 0) return []
+  const rows = joining.map(({ row }, ord) => toNewMember(row, ord, turn.principal, decided))
+  return (await deps.turns.join(lane, turn.id, rows, question)) ? joining : []
+}
+
+async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Promise<boolean> {
+  return (await ownersMessages(deps, ready)).waiting.length > 0
+}
+
+/** Up to the first that is not theirs: order is kept, and each is admitted on its own. */
+async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
+  if (turn.principal === null) return { waiting: [], messages: [], decided: new Map() }
+  const messages = addressRows(at, lane.agent, await deps.turns.waiting(lane))
+  const decided = await admissions(deps, at, { messages, agent: lane.agent, takesPart: true })
+  const isOwners = (row: WaitingMessage): boolean => {
+    const admission = decided.get(row.id)
+    return row.event === 'new' && admission?.kind === 'admitted' && admission.principal === turn.principal
+  }
+  const end = messages.findIndex((row) => !isOwners(row))
+  return { waiting: end === -1 ? messages : messages.slice(0, end), messages, decided }
+}
+
+// Notices about a turn while it runs, not counted as answers: once per turn and kind, on channels that can show them and replace
+// them by the answer. A channel without live messages shows none; a task's log holds them for clients that watch it.
+
+/** To those who watch the run, and to those whose message waits behind it. */
+const receiptKeys = {
+  steer: { notice: 'message_added', text: 'message.joins_run', own: 'message.joins_run_own' },
+  queue: { notice: 'message_next', text: 'message.comes_next', own: 'message.comes_next_own' },
+} as const
+
+/** More of a burst are not marked one by one. */
+const maxReceipts = 3
+const receiptEveryMs = 2_000
+/** Behind the calls that accepting a message made. */
+const firstOrdinal = 1_000
+
+/**
+ * Called while messages wait behind a run: those of its owner are marked as received, where the platform can mark a message or has a
+ * task for each, and clients that watch the run are told once. No answer, and no harm in a second mark after a take-over. A command that
+ * starts afresh is answered by nothing else until the run is over: the sender of the first one is told in words, by a row of its own.
+ */
+function createReceipts(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  how: { readonly busy: 'queue' | 'steer'; readonly isMarking: boolean; readonly emit: RunRecorder['emit'] },
+): () => void {
+  const reported = new Set<string>()
+  let isRotationNotified = false
+  let notBefore = 0
+  const { notice, text, own } = receiptKeys[how.busy]
+  const acknowledge = async (): Promise<void> => {
+    const { waiting, messages, decided } = await ownersMessages(deps, ready)
+    const rotation = isRotationNotified ? undefined : messages.find((row) => isAdmittedRotation(deps, row, decided))
+    const fresh = how.isMarking
+      ? waiting.filter(({ id }) => !reported.has(id)).slice(0, maxReceipts - reported.size)
+      : []
+    if (fresh.length > 0 && reported.size === 0) how.emit('notice', { notice, text: say(text) })
+    for (const { id, replyTo, message } of fresh) {
+      reported.add(id)
+      const messageId = message.channel?.external_message_id ?? undefined
+      void deps.presence.show(ready.at.adapter, replyTo, 'waiting', messageId === undefined ? {} : { messageId })
+    }
+    const inTasks = fresh.filter((row) => row.taskId !== null && row !== rotation)
+    if (rotation === undefined && inTasks.length === 0) return
+    const notices = await Promise.all([
+      ...(rotation === undefined ? [] : [waitNotice(deps, ready, rotation, say('session.starts_after'))]),
+      ...inTasks.map((row) => waitNotice(deps, ready, row, say(own))),
+    ])
+    if ((await deps.live.tellWaiting(ready.lane, ready.turn.id, notices)) > 0) deps.wakeups.sends.notify()
+    for (const { taskId } of notices) if (taskId !== null) deps.watchers.reportProgress(taskId)
+    isRotationNotified ||= rotation !== undefined
+  }
+  return () => {
+    const isDone = isRotationNotified && (!how.isMarking || reported.size >= maxReceipts)
+    if (isDone || deps.monotonicMs() < notBefore) return
+    notBefore = deps.monotonicMs() + receiptEveryMs
+    // The next round asks again.
+    acknowledge().catch(() => {})
+  }
+}
+
+function isAdmittedRotation(
+  deps: GatewayDeps,
+  { id, event, message }: WaitingMessage,
+  decided: ReadonlyMap<string, Admission>,
+): boolean {
+  return event === 'new' && decided.get(id)?.kind === 'admitted' && isRotation(deps, message)
+}
+
+/** A channel that appends has nowhere to say it but the message's own task. */
+async function waitNotice(
+  deps: GatewayDeps,
+  { at, lane }: ReadyTurn,
+  { id, taskId, replyTo, message }: WaitingMessage,
+  text: Sentence,
+): Promise<WaitNotice> {
+  const said: NormalizedResponse = {
+    thread_id: message.thread_id,
+    in_reply_to: message.id,
+    agent: lane.agent,
+    status: 'completed',
+    parts: [textPart(text)],
+  }
+  if (at.adapter.capabilities.appends === true) return { inboxId: id, taskId, said, calls: [] }
+  const origin = { adapter: at.adapter, newId: deps.newId, origin: id, orderKey: lane.conversationId, to: replyTo }
+  const calls = await renderCalls(origin, [{ reply: said, purpose: 'notice' }])
+  return {
+    inboxId: id,
+    taskId,
+    said,
+    calls: calls.map((call) => {
+      const ordinal = firstOrdinal + call.ordinal
+      return { id: call.id, ordinal, orderKey: call.orderKey, call: call.call, clientId: `${id}:${ordinal}` }
+    }),
+  }
+}
+
+type NoticeTurn = Pick<ReadyTurn, 'at' | 'lane' | 'turn'>
+
+/**
+ * The model, or what else the agent needs, is away. The message is the turn's live one: its row is written under the fence of the lane,
+ * so that a turn which is taken over says it no second time, and the answer takes its place.
+ */
+export async function sendStillTrying(deps: GatewayDeps, { at, lane, turn }: NoticeTurn): Promise<void> {
+  if (turn.kind !== 'messages' && turn.kind !== 'signal') return
+  try {
+    const text = say('run.waiting')
+    const event: JsonObject = { type: 'notice', metadata: { notice: 'still_trying', text } }
+    await deps.runs.append(lane, turn.id, turn.attempt, [{ key: 'notice:still_trying', event }])
+    deps.wakeups.events.notify()
+    reportProgress(deps, { turn })
+    const call = at.adapter.live?.open(lane.replyTo, text)
+    if (call === undefined) return
+    const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
+    if ((await deps.live.open(lane, row)) === 'opened') deps.wakeups.sends.notify()
+  } catch {
+    // The turn waits for its model either way.
+    deps.log.warn('live_failed', { connection: lane.connection, trace: turn.traceId, turn: turn.id })
+  }
+}
+
+// Cancels remote agents of a run that was stopped while no process ran it: its process died before it could tell them. The process
+// that takes the turn up tells them. A process that dies here too leaves it to the next.
+
+const patienceMs = 5_000
+
+type CancelRemoteContext = {
+  readonly control: RunControl
+  readonly chain: TurnChain
+  readonly lease: Pick<Lease, 'isHeld' | 'untilHeld'>
+  readonly signal: AbortSignal
+}
+
+/** A remote agent that cannot be told changes nothing about the stop. */
+export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, context: CancelRemoteContext): Promise<void> {
+  const { turn, lane, journalTurn } = ready
+  const calls = listUnfinishedCalls(await deps.journal.remoteSteps(journalTurn))
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
+  await Promise.all(
+    calls.map(async ({ prefix, opened, asked }) => {
+      const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
+      if (agent?.cancelRemote === undefined) return
+      const position = { agent: agent.slug, chain: context.chain, root: turn.id }
+      const { fetch, guarded, next } = createRemoteAgentCaller(deps, context.lease, position)
+      const hop = await next()
+      const access = { fetch, guarded, headers: hop.ok ? hop.headers : {}, signal }
+      const isReported = await agent.cancelRemote({ opened, asked }, access).then(
+        () => true,
+        () => false,
+      )
+      context.control.recorder.emit('remote_cancelled', { reported: isReported })
+    }),
+  )
+}
+
+type Steps = Awaited<ReturnType<GatewayDeps['journal']['remoteSteps']>>
+type UnfinishedCall = { readonly prefix: string; readonly opened: unknown; readonly asked: unknown }
+
+/** What was asked and not answered; the steps of one call share what stands before their names. */
+function listUnfinishedCalls(steps: Steps): readonly UnfinishedCall[] {
+  const prefixes = [...new Set(steps.map(({ step }) => stepPrefix(step)))]
+  return prefixes.flatMap((prefix) => {
+    const findRemoteStep = (name: string) => steps.find(({ step }) => step.startsWith(`${prefix}remote ${name}`))
+    const [opened, asked, answer] = ['agent', 'message', 'answer'].map(findRemoteStep)
+    const isOpen = opened?.result !== undefined && asked !== undefined && answer?.state !== 'finished'
+    return isOpen
+      ? [{ prefix, opened: opened.result, asked: asked.state === 'finished' ? asked.result : undefined }]
+      : []
+  })
+}
+
+function stepPrefix(step: string): string {
+  return step.slice(0, step.lastIndexOf('/') + 1)
+}
+
+/** The last one that was asked on the way; undefined: the turn's own. */
+function askedAgent(prefix: string): string | undefined {
+  return prefix === '' ? undefined : prefix.split('/').at(-2)?.split(':')[0]
 }

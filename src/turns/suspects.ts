@@ -11,8 +11,13 @@ export type Share = {
   readonly run: (work: () => Promise<void>) => Promise<void>
 }
 
+type SuspectDeps = Pick<
+  GatewayDeps,
+  'turns' | 'suspects' | 'isolation' | 'turnPolicy' | 'wakeups' | 'monotonicMs' | 'log'
+>
+
 /** What one drain takes: what is not suspected, or its share of the suspects. */
-export function createShare(deps: GatewayDeps, suspects: SuspectShare | undefined): Share {
+export function createShare(deps: SuspectDeps, suspects: SuspectShare | undefined): Share {
   const { maxCrashes } = deps.turnPolicy
   if (suspects !== undefined) {
     const range = crashRange(suspects, maxCrashes)
@@ -35,7 +40,7 @@ export function createShare(deps: GatewayDeps, suspects: SuspectShare | undefine
 
 /** A lane that turns out to be another share's is given back, untouched. */
 async function claimSuspectLanes(
-  deps: GatewayDeps,
+  deps: SuspectDeps,
   range: Range,
   limit: number,
   full?: FullSlots,
@@ -61,7 +66,7 @@ type Alone = {
 }
 
 /** Where there is no other process: what runs comes to its end first, then the suspect has this one to itself. */
-function createAlone(deps: GatewayDeps): Alone {
+function createAlone(deps: SuspectDeps): Alone {
   const { maxCrashes, pollMs } = deps.turnPolicy
   const range = crashRange('alone', maxCrashes)
   let running = 0

@@ -38,21 +38,19 @@ import {
 } from './end-turn.ts'
 import type { Lease } from './leases.ts'
 import { createLiveEnd, followLive, type LiveMessage } from './live-message.ts'
-import { sendStillTrying } from './notices.ts'
 import { begun, prepareTurn, type ReadyTurn } from './prepare-turn.ts'
+import { sendStillTrying } from './run-control.ts'
 import { isAwaited, naturalEnd, reportProgress, reportTask } from './run-end.ts'
 import { createTurnErrors, type TurnErrors } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
 import { comeBack } from './suspects.ts'
 import { getRunId, replyFields } from './turn-labels.ts'
 
-export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
-
 type TimedTurn = ReadyTurn & { readonly startedAt: number }
 
 export async function takeTurn(
   deps: GatewayDeps,
-  { lane, claimedAt }: ClaimedLane,
+  { lane, claimedAt }: { readonly lane: HeldLane; readonly claimedAt: number },
   isStopping: () => boolean,
 ): Promise<void> {
   const at = deps.connections.find((each) => each.key === lane.connection && each.connection.tenant === lane.tenant)

@@ -1,16 +1,21 @@
 // The trigger of a turn: a message came, a timer fired, what a paused run waited for is there; or it is the gateway's own to
 // answer and no agent runs.
 
+import type { EndedPause, PauseDecision } from '../agents/approvals/pauses.ts'
+import { actionHash } from '../agents/approvals/pending-action.ts'
+import { submittedResult } from '../agents/client-tools.ts'
 import type { Signal } from '../agents/define-agent.ts'
-import { GatewayError } from '../contract/index.ts'
-import { endsPause, pauseSignals } from '../db/signals.ts'
-import type { Sentence } from '../locales/say.ts'
-import { carriedChain, type TurnChain } from './call-chain.ts'
+import { GatewayError, type Json, type JsonObject, type NormalizedMessage } from '../contract/index.ts'
+import type { StoredAction } from '../db/pending-actions.ts'
+import { endsApproval, endsPause, pauseSignals } from '../db/signals.ts'
+import type { ToolRequestLine } from '../db/tool-requests.ts'
+import type { WaitingSignal } from '../db/turn-rows.ts'
+import { type Sentence, say } from '../locales/say.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
 import { addressRows, type ReadyTurn, takenRows } from './prepare-turn.ts'
-import type { Rerun } from './rerun.ts'
-import { answeredRequest, type Resumed, resumedSignal } from './resume.ts'
+import { carriedChain, type TurnChain } from './remote-agents.ts'
+import { type Rerun, readRerun } from './rerun.ts'
 
 export type TurnTrigger =
   | {
@@ -61,4 +66,141 @@ export async function begunAgain(deps: GatewayDeps, ready: ReadyTurn, { beginnin
   if (rows.length === 0 || rows.some(({ message }) => message === null))
     throw new GatewayError('content_erased', '[gateway] what this run was about was erased; it does not go on')
   return { ...ready, ...takenRows(addressRows(ready.at, ready.lane.agent, rows)), isRerun: true }
+}
+
+// Resumes a paused run: the signal that ended its wait is read back, what was decided is checked once more, and the run goes on
+// from there.
+
+/** The signal as the agent is given it, and where its answer belongs. */
+async function resumedSignal(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  signal: Pick<WaitingSignal, 'kind' | 'name'> & { readonly payload: JsonObject },
+): Promise<Resumed | undefined> {
+  const id = String(signal.payload['id'] ?? '')
+  const found = endsApproval(signal) ? await endedApproval(deps, ready, id) : await endedToolRequest(deps, ready, id)
+  if (found === undefined) return undefined
+  const { pause, stored } = found
+  const kind = pause.kind === 'approval' ? pauseSignals.approval : pauseSignals.runtimeTool
+  const rerun = pause.kind === 'approval' ? readRerun(stored, pause) : undefined
+  return {
+    id,
+    signal:
+      rerun === undefined
+        ? { kind, name: signal.name, payload: pauseEndPayload(pause), pause }
+        : rerun.beginning.signal,
+    rerun,
+    reply: { threadId: String(stored['thread_id'] ?? ''), inReplyTo: String(stored['in_reply_to'] ?? '') },
+    chain: carriedChain(stored).chain,
+  }
+}
+
+export type Resumed = {
+  readonly id: string
+  /** Null: it runs again as it began, with messages. */
+  readonly signal: Signal | null
+  readonly rerun: Rerun | undefined
+  readonly reply: ReplyFacts
+  readonly chain: TurnChain | undefined
+}
+
+type Found = { readonly pause: EndedPause; readonly stored: JsonObject }
+
+async function endedApproval(deps: GatewayDeps, ready: ReadyTurn, id: string): Promise<Found | undefined> {
+  const row = await deps.pendingActions.load(ready.lane.tenant, id)
+  if (row === undefined) return undefined
+  const stored = required(row.resume)
+  const decision = await checkedDecision(row)
+  if (decision === 'tampered') {
+    const { connection, agent } = ready.lane
+    deps.log.error('approval_tampered', {
+      connection,
+      agent,
+      action: id,
+      turn: ready.turn.id,
+      trace: ready.turn.traceId,
+    })
+  }
+  const { resolver, reason, sessionId } = row
+  const applyInput = decision === 'accepted' ? row.applyInput : null
+  const resume = stored['agent'] as JsonObject
+  return { pause: { kind: 'approval', id, decision, resolver, reason, applyInput, resume, sessionId }, stored }
+}
+
+/** Decided in time counts, also when it is carried out later; what was decided about must still be what is stored. */
+async function checkedDecision(row: StoredAction): Promise<PauseDecision> {
+  if (row.status !== 'accepted') return row.status === 'pending' ? 'expired' : row.status
+  const { id, toolName, applyInput, agent, conversationId, runId } = row
+  const bound = { action_id: id, tool_name: toolName, apply_input: applyInput, agent }
+  const hash = await actionHash({ ...bound, conversation: conversationId, run: runId })
+  if (hash !== row.decidedHash || hash !== row.actionHash) return 'tampered'
+  return row.isInTime ? 'accepted' : 'expired'
+}
+
+async function endedToolRequest(deps: GatewayDeps, ready: ReadyTurn, id: string): Promise<Found | undefined> {
+  const row = await deps.toolRequests.load(ready.lane.tenant, id)
+  if (row === undefined) return undefined
+  const stored = required(row.resume)
+  const { status, isCancelled, result, sessionId } = row
+  const resume = stored['agent'] as JsonObject
+  return { pause: { kind: 'tool_request', id, status, isCancelled, result, resume, sessionId }, stored }
+}
+
+/** After its turn has ended nothing of it is left to run; only a replay gets here. */
+function required(resume: JsonObject | null): JsonObject {
+  if (resume === null)
+    throw new GatewayError('content_erased', '[gateway] what this run waited for was carried out and is forgotten')
+  return resume
+}
+
+/** What a plain function reads. */
+export function pauseEndPayload(pause: EndedPause): JsonObject {
+  if (pause.kind === 'tool_request') {
+    const { id, status, isCancelled, result, resume } = pause
+    return { request: id, status, cancelled: isCancelled, result, resume }
+  }
+  const { id, decision, resolver, reason, applyInput, resume } = pause
+  const input = decision === 'accepted' ? { apply_input: applyInput } : {}
+  return { action_id: id, decision, resolver, reason, resume, ...input }
+}
+
+// A message that is the result of a tool its sender ran: the turn takes the paused run on itself, so that its sender gets the
+// answer.
+
+type Reported = NonNullable<NonNullable<NormalizedMessage['channel']>['tool_result']>
+
+/** The id of the request this turn has answered, now or before it was interrupted; or why it has not. */
+async function answeredRequest(
+  deps: Pick<GatewayDeps, 'toolRequests'>,
+  { lane, turn }: ReadyTurn,
+  reported: Reported,
+): Promise<{ readonly id: string } | { readonly refusal: Sentence }> {
+  const principal = turn.principal ?? ''
+  const scope = { tenant: lane.tenant, owner: principal, conversationId: lane.conversationId }
+  const request = await deps.toolRequests.findByCall(scope, reported.tool_call_id)
+  if (request === undefined) return { refusal: say('tool.not_waiting') }
+  const metadata = { origin: turn.id }
+  const answer = submittedResult(
+    reported.error === undefined
+      ? { result: parseJsonOrText(reported.content), metadata }
+      : { error: reported.error.slice(0, 2000), metadata },
+  )
+  const answered = await deps.toolRequests.answer(scope, request.id, { ...answer, isTakenOn: true }, principal)
+  if (answered.kind === 'refused') return { refusal: say('tool.too_late') }
+  if (answered.isDuplicate && toolResultOrigin(answered.request) !== turn.id)
+    return { refusal: say('tool.answered_before') }
+  return { id: request.id }
+}
+
+function parseJsonOrText(content: string): Json {
+  try {
+    return JSON.parse(content) as Json
+  } catch {
+    return content
+  }
+}
+
+function toolResultOrigin({ result }: ToolRequestLine): unknown {
+  const metadata = result?.['metadata']
+  return typeof metadata === 'object' && metadata !== null && 'origin' in metadata ? metadata['origin'] : undefined
 }

@@ -5,8 +5,7 @@ import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import type { Model } from '../../src/agents/models/model.ts'
 import { isGatewayError, textOf } from '../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'
-import { carriedChain, payloadWithChain } from '../../src/turns/call-chain.ts'
-import { createRemoteAgentCaller } from '../../src/turns/remote-agents.ts'
+import { carriedChain, createRemoteAgentCaller, payloadWithChain } from '../../src/turns/remote-agents.ts'
 import {
   artifactOf,
   type RemotePeerStub,

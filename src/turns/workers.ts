@@ -1,0 +1,258 @@
+// The worker loops of a process: they claim turns, sends and timers while slots are free, and run them concurrently. No agent and
+// no connection may hold all slots while there are others.
+import { errorLogFields, type LogFields, type WorkerLoopName } from '../contract/index.ts'
+import type { HeldSendLane } from '../db/outbox.ts'
+import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
+import { isStandstill, type SlotUse } from '../observability/process-metrics.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { SuspectShare } from './isolation.ts'
+import { createSlots, type SlotLane, type Slots, slotShares } from './slots.ts'
+import { createShare } from './suspects.ts'
+import { createQuiet, runWorkerLoop, type WorkerLoop } from './worker-loop.ts'
+
+/** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step. */
+export type DrainOptions = {
+  readonly deadline: AbortSignal
+  readonly untilIdle?: boolean
+  /** Nothing but turns on which a process died. */
+  readonly suspects?: SuspectShare
+}
+
+/** A lease counts from before it was asked for: what the claim itself took is already spent. */
+export type Claimed<Lane> = { readonly lane: Lane; readonly claimedAt: number }
+
+/** What becomes of claimed work. */
+export type Work = {
+  readonly turn: (claimed: Claimed<HeldLane>, isStopping: () => boolean) => Promise<void>
+  readonly send: (claimed: Claimed<HeldSendLane>) => Promise<void>
+  /** Timers become signals in their lanes, so many at once; the rest is an ordinary turn. Answers how many there were. */
+  readonly timers: (limit: number) => Promise<number>
+}
+
+export type Workers = {
+  /** Resolves at the deadline, or when nothing is due; all that was begun has ended then. */
+  readonly drain: (options: DrainOptions) => Promise<void>
+  /** Who holds the slots of turns. */
+  readonly slots: () => SlotUse
+  /** Milliseconds since each loop's last round; null before its first one. */
+  readonly ages: () => Readonly<Record<WorkerLoopName, number | null>>
+}
+
+export type WorkerDeps = Pick<
+  GatewayDeps,
+  | ('agents' | 'connections' | 'turns' | 'suspects' | 'isolation' | 'outbox' | 'turnPolicy')
+  | ('wakeups' | 'monotonicMs' | 'meter' | 'log')
+>
+
+export function createWorkers(deps: WorkerDeps, work: Work): Workers {
+  const shares = slotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
+  const slots = createSlots(deps.turnPolicy.slots, shares, deps.monotonicMs)
+  const rounds = new Map<WorkerLoopName, number>()
+  const onRound = (loop: WorkerLoopName) => () => void rounds.set(loop, deps.monotonicMs())
+  const msSinceRound = (loop: WorkerLoopName): number | null => {
+    const at = rounds.get(loop)
+    return at === undefined ? null : Math.max(0, deps.monotonicMs() - at)
+  }
+  const notifyAll = (): void => {
+    for (const wakeup of Object.values(deps.wakeups)) wakeup.notify()
+  }
+  return {
+    slots: slots.use,
+    ages: () => ({ turns: msSinceRound('turns'), sends: msSinceRound('sends'), timers: msSinceRound('timers') }),
+    async drain({ deadline, untilIdle = false, suspects }) {
+      const { pollMs } = deps.turnPolicy
+      const isStopping = (): boolean => deadline.aborted
+      const shared: Shared = {
+        isStopping,
+        pollMs,
+        monotonicMs: deps.monotonicMs,
+        batch: 32,
+        onError: logWorkerError(deps),
+        ...(untilIdle ? { untilQuiet: createQuiet(suspects === undefined ? 3 : 1) } : {}),
+      }
+      deadline.addEventListener('abort', notifyAll)
+      try {
+        const onTurns = warnWhenSlotsAreStuck(deps, slots, onRound('turns'))
+        const turns = runWorkerLoop({ ...turnWorker(deps, work, slots, shared, suspects), onRound: onTurns })
+        const running =
+          suspects === undefined
+            ? [
+                runWorkerLoop({ ...timerWorker(deps, work, shared), onRound: onRound('timers') }),
+                turns,
+                runWorkerLoop({ ...sendWorker(deps, work, shared), onRound: onRound('sends') }),
+              ]
+            : [turns]
+        // The first to find everything quiet ends; the others wake and find the same.
+        await Promise.all(running.map((each) => each.finally(notifyAll)))
+      } finally {
+        deadline.removeEventListener('abort', notifyAll)
+      }
+    },
+  }
+}
+
+type Shared = Pick<WorkerLoop<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'monotonicMs' | 'batch'> & {
+  readonly onError: (error: unknown, work?: WorkInHand) => void
+}
+
+/** What a worker loop holds, as far as a failure names it. */
+type WorkInHand = {
+  readonly lane: Pick<HeldLane, 'connection'> & Partial<HeldLane> & Partial<Pick<HeldSendLane, 'calls'>>
+}
+
+type Slotted<Lane> = Claimed<Lane> & { readonly leaveSlot: () => void }
+
+function turnWorker(
+  deps: WorkerDeps,
+  work: Work,
+  slots: Slots,
+  shared: Shared,
+  suspects: SuspectShare | undefined,
+): WorkerLoop<Slotted<HeldLane>> {
+  const share = createShare(deps, suspects)
+  const claimUrgent = async (limit: number): Promise<readonly Slotted<HeldLane>[]> => {
+    const claimedAt = deps.monotonicMs()
+    const lanes = await deps.turns.claimControl(limit)
+    deps.meter.claimed('turns', lanes.length)
+    return lanes.map((lane) => holdSlot(slots, lane, claimedAt))
+  }
+  return {
+    ...shared,
+    slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
+    wakeup: deps.wakeups.turns,
+    claim: createSharedClaim(deps, slots, { loop: 'turns', claim: share.claim }),
+    // A gateway full of long runs is where a person wants to say stop.
+    ...(suspects === undefined ? { claimUrgent } : {}),
+    run: ({ leaveSlot, ...claimed }) => share.run(() => work.turn(claimed, shared.isStopping)).finally(leaveSlot),
+  }
+}
+
+/** A flood of one connection, or a vendor that is slow to answer, leaves slots to the sends of others. */
+function sendWorker(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoop<Slotted<HeldSendLane>> {
+  const { sendSlots } = deps.turnPolicy
+  const reserved = { slots: sendSlots, reservedSlots: Math.ceil(sendSlots / 8) }
+  const shares = slotShares(reserved, { agents: 1, connections: deps.connections.length })
+  return {
+    ...shared,
+    slots: sendSlots,
+    wakeup: deps.wakeups.sends,
+    claim: createSharedClaim(deps, createSlots(sendSlots, shares, deps.monotonicMs), {
+      loop: 'sends',
+      claim: (limit, { connections }) => deps.outbox.claim(limit, connections),
+    }),
+    run: ({ leaveSlot, ...claimed }) => work.send(claimed).finally(leaveSlot),
+  }
+}
+
+function timerWorker(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoop<never> {
+  return {
+    ...shared,
+    slots: shared.batch,
+    wakeup: deps.wakeups.timers,
+    async claim(limit) {
+      for (let fired = limit; fired === limit && !shared.isStopping(); ) {
+        fired = await work.timers(limit)
+        deps.meter.claimed('timers', fired)
+        if (fired === 0) break
+        shared.untilQuiet?.stir()
+        deps.wakeups.turns.notify()
+      }
+      return []
+    },
+    run: async () => {},
+  }
+}
+
+/** How much longer than looking past the lanes of those who are full took, nothing is looked for. */
+const restFactor = 4
+
+type SharedClaim<Lane> = {
+  readonly loop: 'turns' | 'sends'
+  readonly claim: (limit: number, full: FullSlots) => Promise<readonly Lane[]>
+}
+
+/**
+ * More than one claim only where an agent or a connection comes close to its share: nothing is claimed that has no slot. The
+ * more waits for those who are full, the longer it takes to look past it: at most a fifth of the time is spent on that.
+ */
+function createSharedClaim<Lane extends SlotLane>(
+  deps: WorkerDeps,
+  slots: Slots,
+  { loop, claim }: SharedClaim<Lane>,
+): WorkerLoop<Slotted<Lane>>['claim'] {
+  let restUntil = 0
+  let isNotifyDue = false
+  const notifyAfter = (ms: number): void => {
+    if (isNotifyDue) return
+    isNotifyDue = true
+    setTimeout(() => {
+      isNotifyDue = false
+      deps.wakeups[loop].notify()
+    }, ms)
+  }
+  return async (limit) => {
+    const held: Slotted<Lane>[] = []
+    for (let isMore = true; isMore && held.length < limit; ) {
+      const { limit: asked, full } = slots.room(limit - held.length)
+      const isAnyFull = full.agents.length + full.connections.length + full.pairs.length > 0
+      const claimedAt = deps.monotonicMs()
+      if (isAnyFull && claimedAt < restUntil) {
+        notifyAfter(restUntil - claimedAt)
+        break
+      }
+      const lanes = await claim(asked, full).catch((error: unknown) => {
+        // What is held already has to run.
+        if (held.length === 0) throw error
+        return []
+      })
+      held.push(...lanes.map((lane) => holdSlot(slots, lane, claimedAt)))
+      isMore = lanes.length === asked
+      if (isAnyFull && !isMore) restUntil = deps.monotonicMs() + restFactor * (deps.monotonicMs() - claimedAt)
+    }
+    deps.meter.claimed(loop, held.length)
+    return held
+  }
+}
+
+function holdSlot<Lane extends SlotLane>(slots: Slots, lane: Lane, claimedAt: number): Slotted<Lane> {
+  return { lane, claimedAt, leaveSlot: slots.take(lane) }
+}
+
+/** Says once that nothing goes on, and who holds the slots. */
+function warnWhenSlotsAreStuck(deps: WorkerDeps, slots: Slots, onRound: () => void): () => void {
+  let isReported = false
+  return () => {
+    onRound()
+    const use = slots.use()
+    const [most] = use.holders
+    if (isStandstill(use) && !isReported && most !== undefined) {
+      const { agent, connection, used, oldestMs } = most
+      deps.log.warn('slots_full', { agent, connection, held: used, count: use.slots, ms: Math.round(oldestMs) })
+    }
+    isReported = isStandstill(use)
+  }
+}
+
+function logWorkerError(deps: WorkerDeps): Shared['onError'] {
+  return (error, work) => {
+    deps.log.error('drain_failed', {
+      ...(work === undefined ? {} : claimedWorkLogFields(work)),
+      ...errorLogFields(error, 'internal'),
+    })
+  }
+}
+
+/** By which `explain` finds it: the first message, the turn, or the first call of what was in hand. */
+function claimedWorkLogFields({
+  lane: { connection, conversationId, messages, openTurn, calls },
+}: WorkInHand): LogFields {
+  const [message] = messages ?? []
+  const [call] = calls ?? []
+  return {
+    connection,
+    conversation: conversationId ?? call?.conversationId ?? null,
+    inbox: message?.id ?? null,
+    turn: openTurn?.id ?? call?.turnId ?? null,
+    outbox: call?.id ?? null,
+  }
+}
