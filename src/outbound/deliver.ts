@@ -5,7 +5,6 @@ import {
   type Attempt,
   type DeliveryOutcome,
   errorLogFields,
-  type IdSource,
   isGatewayError,
   type JsonObject,
   type Log,
@@ -13,15 +12,12 @@ import {
   type LookupOutcome,
   type Meter,
   type SendOutcome,
-  type StoreWithRetry,
   textPart,
 } from '../contract/index.ts'
 import {
   type HeldSendLane,
   type OpenCall,
   type OpenQuestion,
-  type OutboxStore,
-  type QuestionOutcome,
   restoredReason,
   type Settlement,
   type StartResult,
@@ -30,7 +26,6 @@ import { say } from '../locales/say.ts'
 import type { GatewayDeps } from '../turns/deps.ts'
 import { createCallEditor } from './render.ts'
 import {
-  type SettlePolicy,
   settleDead,
   settleEdited,
   settleLookup,
@@ -140,7 +135,7 @@ async function dispatchCall(
   const { claimedAt, opened } = holding
   if (claimed.waitMs > 0) return { go: 'stop', delayMs: claimed.waitMs }
   const isWelcome = claimed.purpose === 'welcome'
-  const said = isWelcome ? welcomeCall(deps, adapter, lane, claimed) : afterDecision(deps, adapter, lane, claimed)
+  const said = isWelcome ? welcomeCall(adapter, lane, claimed) : afterDecision(adapter, lane, claimed)
   const call = said ?? claimed
   const early = said === undefined ? settleUnsaid(claimed) : await settleWithoutSending(deps, adapter, said)
   // Also what is only settled is started first: the start puts our epoch on the row.
@@ -181,23 +176,18 @@ function decidedSinceClaim(call: OpenCall): OpenCall {
 }
 
 /** Once its question is over a call says the rest of its words; one that has arrived meanwhile is edited into the outcome. */
-function afterDecision(deps: DispatchDeps, adapter: Adapter, lane: HeldSendLane, call: OpenCall): OpenCall {
+function afterDecision(adapter: Adapter, lane: HeldSendLane, call: OpenCall): OpenCall {
   const { question, vendorId } = call
   if (question === null || question.outcomes === null) return call
   if (vendorId !== null) {
-    const outcome = outcomeCall(deps, adapter, lane, call)
+    const outcome = outcomeCall(adapter, lane, call)
     return outcome === undefined ? call : { ...call, call: outcome, liveReference: vendorId }
   }
   return question.otherwise === null || !isUnsent(call) ? call : { ...call, call: question.otherwise }
 }
 
 /** The row holds where it goes. Undefined: it could not be said there to that person alone. */
-function welcomeCall(
-  deps: DispatchDeps,
-  adapter: Adapter,
-  lane: HeldSendLane,
-  claimed: OpenCall,
-): OpenCall | undefined {
+function welcomeCall(adapter: Adapter, lane: HeldSendLane, claimed: OpenCall): OpenCall | undefined {
   const { to, room } = claimed.call
   const { appends, tellsInPrivate: isPrivateNotice } = adapter.capabilities
   const isRoom = room === 'group' || room === 'channel'
@@ -231,7 +221,6 @@ function hasOtherWords({ otherwise, isPlaceholder }: OpenQuestion): boolean {
 }
 
 function outcomeCall(
-  deps: DispatchDeps,
   adapter: Adapter,
   lane: HeldSendLane,
   { id, question, replyTo }: OpenCall,

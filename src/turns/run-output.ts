@@ -1,5 +1,5 @@
-// The output of a run while it goes on (transcript lines, extra replies, timers, usage, the state it shares with a program), collected for the commit that ends its
-// turn.
+// The output of a run while it goes on (transcript lines, extra replies, timers, usage, the state it shares with a program),
+// collected for the commit that ends its turn.
 import type { AgentContext, ClientToolReport, SharedState } from '../agents/define-agent.ts'
 import { completeReply, type ReplyFacts } from '../agents/reply.ts'
 import {
