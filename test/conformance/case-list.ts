@@ -1,4 +1,4 @@
-// A list that says of every case of a specification where it stands, and the tests that hold it to the files it names.
+// A list that says of every case where it stands, and the tests that hold it to the files it names.
 import { describe, expect, test } from 'vitest'
 
 export type Coverage =

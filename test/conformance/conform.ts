@@ -1,4 +1,4 @@
-// Conformance cases as data: an id of the specification, what it claims, what we do and what must come of it.
+// Conformance cases as data: a stable id, the claim in a sentence of its own, what we do and what must come of it.
 import { describe, expect, test } from 'vitest'
 
 export type Case = {
@@ -9,7 +9,7 @@ export type Case = {
   readonly expected?: unknown
   /** The whole outcome, where `expected` names a part of it. */
   readonly equals?: unknown
-  /** Why our expected outcome is not the original's. */
+  /** Why the outcome here is not that of agents-api, the service whose message formats and loop rules Parley took over. */
   readonly differs?: string
 }
 

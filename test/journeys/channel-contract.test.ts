@@ -1,5 +1,4 @@
-// The channel substrate of the original, case by case. C-09 and C-10 stand in test/unit/lib/hmac.test.ts;
-// C-12 to C-26 belong to the bridge, the chat entry point and JSON-RPC, which are not here yet.
+// What every channel relies on in the gateway, case by case (C-01 to C-11). C-09 and C-10 stand in test/unit/lib/hmac.test.ts.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentContext, type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
 import {

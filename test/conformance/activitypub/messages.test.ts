@@ -1,4 +1,4 @@
-// What comes in over ActivityPub, held to the specification's cases.
+// What comes in over ActivityPub, case by case.
 import { conform } from '../conform.ts'
 import { messageCases } from './message-cases.ts'
 

@@ -5,7 +5,7 @@ export const tables = { AD: 10, NM: 18, ID: 6, TR: 9, CH: 4, ST: 5, I: 14 } as c
 
 /** What we do otherwise, with the reason the rows themselves give. */
 export const differs: Readonly<Record<string, string>> = {
-  'I-10': 'in the original an agent administers itself without a grant',
+  'I-10': 'in agents-api an agent administers itself without a grant',
   'ST-03': 'nothing is read after the first done, so nothing is left to audit',
 }
 

@@ -128,7 +128,7 @@ export const principalCases: readonly Case[] = [
   {
     id: 'I-10',
     claim: 'acting as an agent shows it and no more; a host can take that away, in the list as at the door',
-    differs: 'in the original an agent administers itself without a grant',
+    differs: 'in agents-api an agent administers itself without a grant',
     run: () => {
       const self = userPrincipal(7, 'demo')
       const list = (narrowing?: () => boolean) =>
@@ -161,7 +161,7 @@ export const principalCases: readonly Case[] = [
   {
     id: 'I-13a',
     claim: 'what the top of a chain may say of itself is the top',
-    differs: 'the original cannot read back the headers of a chain’s top',
+    differs: 'agents-api cannot read back the headers of a chain’s top',
     run: () => caller({ 'chain-depth': '0', 'caller-host': 'self', 'caller-user': '0' }),
     equals: 0,
   },

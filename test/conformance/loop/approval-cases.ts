@@ -146,7 +146,7 @@ export const approvalCases: readonly Case[] = [
   {
     id: 'P-13',
     claim: 'the envelope shows the input without its secrets, or what the caller says may be seen',
-    differs: 'the original keeps a placeholder that holds raw parameters',
+    differs: 'agents-api keeps a placeholder that holds raw parameters',
     run: () => {
       const action = readPendingAction(minimal)
       const { payload } = toApprovalEnvelope(action)

@@ -36,7 +36,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-03',
     claim: 'a run that would always go on stops at its last turn and says so',
-    differs: 'the original reports the turn limit as a success',
+    differs: 'agents-api reports the turn limit as a success',
     run: async () => ended(await looped([{ content: 'more' }], { maxTurns: 3, shouldContinue: always })),
     equals: outOf('turns', { turns: 3, executed: 0 }, 'max_turns'),
   },
@@ -56,7 +56,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-04b',
     claim: 'a turns budget above the turn limit decides as well',
-    differs: 'in the original a turns budget only lowers, and beats a natural end',
+    differs: 'in agents-api a turns budget only lowers, and beats a natural end',
     run: async () =>
       ended(
         await looped([{ content: 'more' }], {
@@ -70,7 +70,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-04c',
     claim: 'a run that ends by itself on its last turn is complete',
-    differs: 'in the original a turns budget only lowers, and beats a natural end',
+    differs: 'in agents-api a turns budget only lowers, and beats a natural end',
     run: async () =>
       ended(
         await looped([calling(ping), saying('done')], { tools: tools(), budgets: [{ name: 'turns', ceiling: 2 }] }),
@@ -109,7 +109,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-06b',
     claim: 'a tool is counted under its own name, however the provider spells it',
-    differs: 'the original keeps the provider’s spelling',
+    differs: 'agents-api keeps the provider’s spelling',
     run: async () =>
       ended(
         await looped([calling(call('host__ping'), ping, ping)], {
@@ -153,7 +153,7 @@ export const budgetCases: readonly Case[] = [
   {
     id: 'L-09',
     claim: "an agent's max_iterations lowers the turns, the stop says so, and the model sees what was overridden",
-    differs: 'the original reports the turn limit as a success',
+    differs: 'agents-api reports the turn limit as a success',
     run: async () => {
       const request = conversationRequest({
         messages: [{ role: 'user', content: 'hi' }],

@@ -145,7 +145,7 @@ export const completionCases: readonly Case[] = [
   {
     id: 'L-34',
     claim: 'the note about a repeated failure speaks to the model, and no person takes it for an answer',
-    differs: 'in the original the assistant says the note, and a success does not reset it',
+    differs: 'in agents-api the assistant says the note, and a success does not reset it',
     run: async () => {
       const failing = deskOf({ 'host/work': () => ({ success: false, error: 'busy' }) })
       const run = await looped([calling(work), calling(work)], {

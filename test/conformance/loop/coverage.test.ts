@@ -1,4 +1,4 @@
-// The list in coverage.ts against the tables of the specification and against the rows that really run.
+// The list in coverage.ts against the numbers of the cases and against the rows that really run.
 /// <reference types="vite/client" />
 import { describe, expect, test } from 'vitest'
 import type { Case } from '../conform.ts'

@@ -1,4 +1,4 @@
-// Every case of the loop's specification and where it stands: run as it is
+// Every case of the loop and where it stands: run as it is
 // written, run with the outcome we chose instead and why, or left out with its reason. coverage.test.ts holds it to this.
 
 export type Coverage =
@@ -13,7 +13,7 @@ export type Coverage =
     }
   | { readonly kind: 'left out'; readonly id: string; readonly reason: string }
 
-/** How many cases each table of the specification has. Of section 8 the first ten: the rest is memory and context. */
+/** How many cases each table has. */
 export const tables = { M: 18, R: 11, L: 54, T: 25, P: 18, S: 10, HI: 15 } as const
 
 export const coverage: readonly Coverage[] = [
@@ -40,19 +40,19 @@ export const coverage: readonly Coverage[] = [
   differs(
     'L-03',
     'budget-cases.ts',
-    'the original reports the turn limit as a success',
+    'agents-api reports the turn limit as a success',
     'a run that used up its turns is budget_exceeded, not complete',
   ),
   differs(
     'L-09',
     'budget-cases.ts',
-    'the original reports the turn limit as a success',
+    'agents-api reports the turn limit as a success',
     'turns lowered by the agent end in budget_exceeded as well',
   ),
   differs(
     'L-12',
     'run-cases.ts',
-    'in the original the error propagates and the run stays running',
+    'in agents-api the error propagates and the run stays running',
     'a model that answers nonsense fails its run; nothing is thrown',
   ),
   differs(
@@ -64,25 +64,25 @@ export const coverage: readonly Coverage[] = [
   differs(
     'L-26',
     'mediation-cases.ts',
-    'the original drops text without calls and reads calls out of text',
+    'agents-api drops text without calls and reads calls out of text',
     'the text of a turn without calls is kept',
   ),
   differs(
     'L-29',
     'mediation-cases.ts',
-    'the original keeps a placeholder that holds raw parameters',
+    'agents-api keeps a placeholder that holds raw parameters',
     'no placeholder result; the request shows no secrets',
   ),
   differs(
     'L-34',
     'completion-cases.ts',
-    'in the original the assistant says the note, and a success does not reset it',
+    'in agents-api the assistant says the note, and a success does not reset it',
     'the note is the user’s and hidden; a success starts the count anew',
   ),
   differs(
     'L-48',
     'provider-cases.ts',
-    'in the original the error propagates and the run stays running',
+    'in agents-api the error propagates and the run stays running',
     'an answer without a parsed value fails the run',
   ),
   differs(
@@ -118,13 +118,13 @@ export const coverage: readonly Coverage[] = [
   differs(
     'T-15',
     'tool-declaration-cases.ts',
-    'the original executes the literal [redacted]',
+    'agents-api executes the literal [redacted]',
     'a redacted default counts as missing',
   ),
   differs(
     'T-17',
     'tool-execution-cases.ts',
-    'the original keeps the provider’s spelling',
+    'agents-api keeps the provider’s spelling',
     'everything speaks of the canonical name',
   ),
   differs(
@@ -136,10 +136,10 @@ export const coverage: readonly Coverage[] = [
   differs(
     'T-25',
     'tool-execution-cases.ts',
-    'the mediator of the original fails open',
+    'the mediator of agents-api fails open',
     'a mediator that fails refuses the call',
   ),
-  differs('P-07', 'policy-cases.ts', 'in the original a caller’s policy can widen', 'input from outside only narrows'),
+  differs('P-07', 'policy-cases.ts', 'in agents-api a caller’s policy can widen', 'input from outside only narrows'),
   differs(
     'P-10',
     'policy-cases.ts',
@@ -149,16 +149,16 @@ export const coverage: readonly Coverage[] = [
   differs(
     'P-13',
     'approval-cases.ts',
-    'the original keeps a placeholder that holds raw parameters',
+    'agents-api keeps a placeholder that holds raw parameters',
     'the envelope shows the input without its secrets',
   ),
   differs(
     'P-15',
     'mediation-cases.ts',
-    'the original leaves the call unpaired and cannot go on',
+    'agents-api leaves the call unpaired and cannot go on',
     'the envelope carries the id of its call, so that the run can go on',
   ),
-  differs('S-01', 'session-cases.ts', 'the original overwrites the transcript', 'a transcript only grows'),
+  differs('S-01', 'session-cases.ts', 'agents-api overwrites the transcript', 'a transcript only grows'),
   differs(
     'S-05',
     'session-cases.ts',
@@ -186,7 +186,7 @@ export const coverage: readonly Coverage[] = [
   differs(
     'S-09',
     'session-cases.ts',
-    'idempotency of the original is not atomic',
+    'idempotency of agents-api is not atomic',
     'double submits are settled by the dedupe key',
   ),
 ]

@@ -77,7 +77,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'L-21b',
     claim: 'the model itself reads its own arguments as it wrote them',
-    differs: 'the original replays redacted arguments to the model',
+    differs: 'agents-api replays redacted arguments to the model',
     run: async () => {
       const tools = deskOf({ 'host/act': () => 1 })
       const script = [calling(call('host/act', { api_key: 'canary' })), done]
@@ -182,7 +182,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'L-26',
     claim: 'a turn of text alone ends the run, and its text is kept',
-    differs: 'the original drops text without calls and reads calls out of text',
+    differs: 'agents-api drops text without calls and reads calls out of text',
     run: async () => {
       const tools = deskOf({ 'host/act': () => 1 })
       const { result, requests } = await looped([calling(act), { content: 'done' }], { tools, maxTurns: 8 })
@@ -193,7 +193,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'L-26b',
     claim: 'text that is written like a call stays text',
-    differs: 'the original drops text without calls and reads calls out of text',
+    differs: 'agents-api drops text without calls and reads calls out of text',
     run: async () => {
       const tools = deskOf({ 'host/act': throwing })
       const script = [{ content: '<tool_call>{"name":"host/act","arguments":{}}</tool_call>' }]
@@ -231,7 +231,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'L-29',
     claim: 'a tool the other side runs pauses the run; its request is told without its secrets',
-    differs: 'the original keeps a placeholder that holds raw parameters',
+    differs: 'agents-api keeps a placeholder that holds raw parameters',
     run: async () => {
       const tools = deskOf(
         { 'host/act': () => runtimeToolPending() },
@@ -300,7 +300,7 @@ export const mediationCases: readonly Case[] = [
   {
     id: 'P-15',
     claim: 'a run with a gated call pauses with the action it waits for, paired with its call',
-    differs: 'the original leaves the call unpaired and cannot go on',
+    differs: 'agents-api leaves the call unpaired and cannot go on',
     run: async () => {
       const tools = deskOf({ 'host/act': throwing }, { ...approvals(), actionOf: () => 'preview' })
       const run = await looped([calling(call('host/act', { api_key: 'canary' }, 'c1'), act)], { tools, maxTurns: 3 })

@@ -101,7 +101,7 @@ export const messageCases: readonly Case[] = [
   {
     id: 'M-07b',
     claim: 'a foreign schema is refused, and ours alone makes an envelope',
-    differs: 'the original never compares the schema',
+    differs: 'agents-api never compares the schema',
     run: async () => {
       expect(await refusal(() => normalizeMessage({ schema: 'other', version: 1, type: 'text' }))).toContain(
         'foreign schema',

@@ -149,7 +149,7 @@ export const policyCases: readonly Case[] = [
   ...widening.map((outside) => ({
     id: 'P-07',
     claim: `${JSON.stringify(outside)} from outside shows nothing more`,
-    differs: 'in the original a caller’s policy can widen',
+    differs: 'in agents-api a caller’s policy can widen',
     run: () => shown([write, pick], { outside }),
     equals: [],
   })),

@@ -105,7 +105,7 @@ export const providerCases: readonly Case[] = [
   {
     id: 'L-48',
     claim: 'a structured answer without a value fails the run instead of leaving it open',
-    differs: 'in the original the error propagates and the run stays running',
+    differs: 'in agents-api the error propagates and the run stays running',
     run: async () => {
       const { result } = await looped([() => ({ structured_output: { valid: true } })], { structuredOutput })
       return { status: result.status, has: 'structured_output' in result, message: result.failure?.['message'] }

@@ -130,7 +130,7 @@ export const resultCases: readonly Case[] = [
   {
     id: 'R-10b',
     claim: 'contention is an outcome of its own and may be retried',
-    differs: 'the original reports contention as completed',
+    differs: 'agents-api reports contention as completed',
     run: () => normalizeResult({ messages: [], status: 'transcript_lock_contention' }),
     expected: { completed: false, run_outcome: { status: 'contention', retryable: true } },
   },

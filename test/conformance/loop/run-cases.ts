@@ -129,7 +129,7 @@ export const runCases: readonly Case[] = [
   ).map(([what, answer]) => ({
     id: 'L-12',
     claim: `a model that answers with ${what} fails its run, and the run is over for run control too`,
-    differs: 'in the original the error propagates and the run stays running',
+    differs: 'in agents-api the error propagates and the run stays running',
     run: async () => {
       const runControl = control()
       const { result } = await looped([() => answer], { runControl })
@@ -178,7 +178,7 @@ export const runCases: readonly Case[] = [
   {
     id: 'L-16b',
     claim: 'a run that met another one there is not complete and may be tried again',
-    differs: 'the original reports contention as completed',
+    differs: 'agents-api reports contention as completed',
     run: async () => {
       const { result } = await looped(hello, { lock: { acquire: async () => null, release: async () => {} } })
       return result.run_outcome
@@ -270,7 +270,7 @@ export const runCases: readonly Case[] = [
   {
     id: 'L-20b',
     claim: 'what the turn cost is counted all the same',
-    differs: 'the original drops what a cancelled turn cost and does not look between calls',
+    differs: 'agents-api drops what a cancelled turn cost and does not look between calls',
     run: async () => {
       let isCancelled = false
       const script: Script = [
@@ -287,7 +287,7 @@ export const runCases: readonly Case[] = [
   {
     id: 'L-20c',
     claim: 'a cancel between two calls of one batch keeps the second from running',
-    differs: 'the original drops what a cancelled turn cost and does not look between calls',
+    differs: 'agents-api drops what a cancelled turn cost and does not look between calls',
     run: async () => {
       let ran = 0
       const desk = tools(() => ++ran)

@@ -1,4 +1,4 @@
-// Sessions and whose they are, on the store, the routes and the lanes that stand for the original's lock.
+// Sessions and whose they are, on the store, the routes and the lanes that stand for a lock.
 import { createHash } from 'node:crypto'
 import { createApp } from '../../../src/api/app.ts'
 import type { AppDeps } from '../../../src/api/deps.ts'
@@ -68,7 +68,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
     {
       id: 'S-01',
       claim: 'a session belongs to whose message began it, and what comes later is added to it, never put in its place',
-      differs: 'the original overwrites the transcript',
+      differs: 'agents-api overwrites the transcript',
       run: async () => {
         const id = await talk(database(), { ...alice, text: 'one' })
         await talk(database(), { ...alice, text: 'two' })
@@ -254,7 +254,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
       id: 'S-09',
       claim:
         'a message sent twice in a hurry is one message and one session: its key settles it, not a look at the clock',
-      differs: 'idempotency of the original is not atomic',
+      differs: 'idempotency of agents-api is not atomic',
       run: async () => {
         const inbox = createInboxStore(database())
         const draft = () => aDraft({ messageId: 'twice', candidates: ['c-twice'], content: 'same' })

@@ -214,7 +214,7 @@ export const declarationCases: readonly Case[] = [
   {
     id: 'T-15',
     claim: 'a hidden default counts as missing and is never executed',
-    differs: 'the original executes the literal [redacted]',
+    differs: 'agents-api executes the literal [redacted]',
     run: () => refusal({ parameters: { required: ['api_key'] }, parameter_defaults: { api_key: 'k' } }, {}),
     equals: { error_type: 'missing_required_parameters', missing_parameters: ['api_key'] },
   },

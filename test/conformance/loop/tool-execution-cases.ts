@@ -82,7 +82,7 @@ export const executionCases: readonly Case[] = [
   {
     id: 'T-17',
     claim: "a provider's spelling runs the tool under its canonical name",
-    differs: 'the original keeps the provider’s spelling',
+    differs: 'agents-api keeps the provider’s spelling',
     run: () => {
       const catalog = createToolCatalog([declared({ name: 'host/search', provider_aliases: ['find'] })])
       const called = ['host__search', 'find', 'host/search', 'host_search']
@@ -231,21 +231,21 @@ export const executionCases: readonly Case[] = [
   {
     id: 'T-25',
     claim: 'a mediator that throws is a no',
-    differs: 'the mediator of the original fails open',
+    differs: 'the mediator of agents-api fails open',
     run: () => mediated(throwing),
     equals: notRun('pre_tool_mediation_failed'),
   },
   {
     id: 'T-25',
     claim: 'a mediator that never answers is a no',
-    differs: 'the mediator of the original fails open',
+    differs: 'the mediator of agents-api fails open',
     run: () => mediated(() => new Promise(() => {})),
     equals: notRun('pre_tool_mediation_failed'),
   },
   ...[undefined, null, 'proceed', {}, { action: 'PROCEED' }, { action: 'replace_result' }].map((decision) => ({
     id: 'T-25',
     claim: `${JSON.stringify(decision)} from a mediator is a no`,
-    differs: 'the mediator of the original fails open',
+    differs: 'the mediator of agents-api fails open',
     run: () => mediated(() => decision),
     equals: notRun('pre_tool_mediation_invalid'),
   })),

@@ -68,7 +68,7 @@ export const guardCases: readonly Case[] = [
   {
     id: 'L-34',
     claim: 'the second equal failure draws a note to the model',
-    differs: 'in the original the assistant says the note, and a success does not reset it',
+    differs: 'in agents-api the assistant says the note, and a success does not reset it',
     run: async () => {
       const guard = createFailureGuard(catalog)
       await guard.failed('demo/act', { a: 1 }, failure)
@@ -94,7 +94,7 @@ export const guardCases: readonly Case[] = [
   {
     id: 'L-34',
     claim: 'a success starts the count anew',
-    differs: 'in the original the assistant says the note, and a success does not reset it',
+    differs: 'in agents-api the assistant says the note, and a success does not reset it',
     run: () => nudges([failure, success, failure, failure]),
     equals: [undefined, undefined, undefined, 2],
   },

@@ -1,4 +1,4 @@
-// The list in coverage.ts against the specification's own numbers and against the tests that are really there.
+// The list in coverage.ts against the numbers of the cases and against the tests that are really there.
 /// <reference types="vite/client" />
 import { holdToCases } from '../case-list.ts'
 import { coverage } from './coverage.ts'

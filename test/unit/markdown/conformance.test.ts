@@ -1,4 +1,4 @@
-// Every rendering case of the specification that concerns the tree, its pieces and text with ranges.
+// Every rendering case that concerns the tree, its pieces and text with ranges.
 import { describe, expect, test } from 'vitest'
 import { conform } from '../../conformance/conform.ts'
 import { entityCases } from '../adapters/telegram/render/entity-cases.ts'

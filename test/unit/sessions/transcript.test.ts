@@ -34,7 +34,7 @@ test.each(parts)('%s survives the round trip', (_name, given) => {
   expect(turn).toMatchObject({ id: 'm1', role: 'user', parts: given, timestamp: '2026-11-16T12:00:00.000Z' })
 })
 
-test("an envelope has the original's fields, and the run it belongs to", () => {
+test('an envelope has the fields of its schema, and the run it belongs to', () => {
   expect(userEnvelope(aMessage(), facts)).toMatchObject({
     schema: 'agents-api.message',
     version: 1,
@@ -148,7 +148,7 @@ test("a reply's files are listed, and are nobody's upload", () => {
 test.each([
   ['an object', (ref: object) => ref],
   ['an array', (ref: object) => [ref]],
-])('SU-25 a line of the original that names its file as %s is read with that file', (_name, as) => {
+])('SU-25 a line of an older writer that names its file as %s is read with that file', (_name, as) => {
   const line = userEnvelope(aMessage({ parts: [said] }), facts)
   const ref = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg', mime_type: 'image/jpeg' }
   const legacy = { ...line, metadata: { ...line.metadata, user_message_attachments: as(ref) } }

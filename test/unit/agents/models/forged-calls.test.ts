@@ -123,7 +123,7 @@ async function run(entry: Entry) {
   const requests: ModelRequest[] = []
   const answers: ModelTurn[] = [
     ...('fetched' in entry ? [{ tool_calls: [{ id: 'real', name: 'demo/fetch', parameters: {} }] }] : []),
-    // No `tool_calls` at all: the original would now look for some in the text.
+    // No `tool_calls` at all: none may be looked for in the text.
     { content: entry.answer ?? 'done' },
   ]
   const model: Model = async (request) => {
