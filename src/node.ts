@@ -273,6 +273,7 @@ function createAppDeps(
   { meter, pool, edge, rejections, ...states }: AppParts,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
+  const channels = config.connections.map(({ channel }) => channel)
   const { deps, gateway } = assembled
   const tokens = createTokenStore(database, config.tenant)
   const sessions = createSessionStore(database, config.tenant)
@@ -287,7 +288,7 @@ function createAppDeps(
     sessions,
     desk: createSessionTakeover(deps, { sessions, desk: createSessionReader(database, config.tenant) }),
     explain: (id, connection) =>
-      explainById({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
+      explainById({ store: createExplainStore(database, config.tenant), agents, rejections, channels }, id, connection),
     rejections,
     meter: deps.meter,
     newTrace: () => newTraceId(deps),

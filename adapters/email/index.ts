@@ -45,6 +45,7 @@ import { type Addresses, resolveRecipient } from './normalize/addressing.ts'
 import { horizonMs, maxRawBytes, normalizeMail } from './normalize/mail.ts'
 import { createHereOrThread } from './offload/load-shedding.ts'
 import { offloadFindPart, offloadMailChecks, offloadReadBody } from './offload/offload.ts'
+import { emailReasons } from './reasons.ts'
 import { renderMailReply } from './render/reply.ts'
 import { emailSentences } from './sentences.ts'
 import { createEmailProbe } from './setup/probe.ts'
@@ -79,6 +80,7 @@ function emailDefinition(
   return defineChannel({
     channel: 'email',
     sentences: emailSentences,
+    reasons: emailReasons,
     defaultConnectionId: 'default',
     defaultAccess: { mode: 'pairing', allow: [] },
     settingsSchema: emailSettingsSchema,

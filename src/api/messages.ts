@@ -457,8 +457,8 @@ export const explanations = defineResource({
           case 'explained': {
             const caller = getAdmittedCaller(context)
             const seesTexts = caller.kind === 'operator' && caller.mayChange
-            const { explanation } = explained
-            return { explanation: seesTexts ? explanation : withoutErrorTexts(explanation) }
+            const { explanation, reasons } = explained
+            return { explanation: seesTexts ? explanation : withoutErrorTexts(explanation, reasons) }
           }
           case 'ambiguous':
             return { candidates: explained.candidates }

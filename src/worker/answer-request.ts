@@ -64,6 +64,7 @@ export async function answerWorkerRequest(
   const { database, gateway, wake } = invocation
   const { config, isAdminOn } = settings
   const agents = config.agents.map((agent) => agent.slug)
+  const channels = config.connections.map(({ channel }) => channel)
   const sessions = createSessionStore(database, config.tenant)
   const { read: readHealthSamples } = createHealthStore(database, config.tenant, config.retention)
   const app = createApp({
@@ -82,7 +83,7 @@ export async function answerWorkerRequest(
     // Without a configured token no caller knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
     explain: (id, connection) =>
-      explainById({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
+      explainById({ store: createExplainStore(database, config.tenant), agents, rejections, channels }, id, connection),
     rejections,
     meter: invocation.deps.meter,
     newTrace: () => newTraceId(invocation.deps),

@@ -6,6 +6,7 @@ const required = ['index', 'config', 'verify', 'normalize', 'render', 'deliver',
 const optional = [
   'wire',
   'sentences',
+  'reasons',
   'live',
   'files',
   'presence',

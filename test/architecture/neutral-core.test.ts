@@ -1,97 +1,74 @@
-// The core knows capabilities, never channels: outside channels.ts no text in src names one.
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+// The core has no platform code: src/channels.ts alone imports adapters, and a platform's packages are imported in its adapter only.
 import { describe, expect, test } from 'vitest'
-import {
-  checkoutRoot,
-  lineOf,
-  parseSource,
-  readSources,
-  report,
-  type SourceTree,
-  type Violation,
-  walk,
-} from './source-tree.ts'
+import { importGraph } from './import-graph.ts'
+import { readSources, report, type SourceTree, type Violation } from './source-tree.ts'
 
-const knownNames = [
-  'slack',
-  'telegram',
-  'email',
-  'activitypub',
-  'a2a',
-  'agui',
-  'ag-ui',
-  'mastodon',
-  'fediverse',
-  'discord',
+const channelList = 'src/channels.ts'
+
+/** Packages that read or write the wire format of one platform, and whose it is. */
+const platformPackages: readonly (readonly [packageName: RegExp, adapter: string])[] = [
+  [/^@slack\//, 'slack'],
+  [/^(grammy|@grammyjs\/.+)$/, 'telegram'],
+  [/^(nodemailer|mailauth|mailparser|postal-mime|imapflow|smtp-server|libmime)$/, 'email'],
+  [/^@fedify\//, 'activitypub'],
+  [/^@a2a-js\//, 'a2a'],
+  [/^@ag-ui\//, 'agui'],
 ]
-const theOneThatMay = 'src/channels.ts'
 
-function adapterNames(): readonly string[] {
-  const folder = join(checkoutRoot, 'adapters')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
-}
+/** Files of the Node edge that may import such a package all the same, each with its reason. */
+const exceptions: Readonly<Record<string, string>> = {}
 
-/** Strings, templates, literal types and page text that contain a channel's name as a word; comments do not count. */
-function namedChannels(tree: SourceTree, names: readonly string[]): readonly Violation[] {
-  // camelCase counts as words as well, so that a key like `slackToken` in a text is seen.
-  const pattern = new RegExp(`(?<![a-z0-9])(${names.join('|')})(?![a-z0-9])`, 'i')
-  const found: Violation[] = []
-  for (const [file, text] of tree) {
-    if (file === theOneThatMay || !file.startsWith('src/')) continue
-    walk(parseSource(file, text), (node) => {
-      const words = textIn(node)?.replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-      const name = words === undefined ? undefined : pattern.exec(words)?.[1]
-      if (name === undefined) return
-      found.push({ rule: 'neutral-core', file, line: lineOf(text, node.start), what: `text names the channel ${name}` })
-    })
-  }
-  return found
-}
-
-function textIn(node: { readonly type: string; readonly [key: string]: unknown }): string | undefined {
-  if (node.type === 'Literal' || node.type === 'JSXText') {
-    return typeof node['value'] === 'string' ? node['value'] : undefined
-  }
-  if (node.type !== 'TemplateElement') return undefined
-  const value = node['value']
-  return typeof value === 'object' && value !== null && 'raw' in value ? String(value.raw) : undefined
+function platformImports(tree: SourceTree): readonly Violation[] {
+  return importGraph(tree).flatMap(({ from, to, kind, line }) => {
+    const isCore = from.startsWith('src/')
+    if (kind === 'file' && isCore && from !== channelList && to.startsWith('adapters/'))
+      return [{ rule: 'neutral-core', file: from, line, what: `imports ${to}` }]
+    if (kind !== 'package' || from in exceptions) return []
+    const owner = platformPackages.find(([name]) => name.test(to))?.[1]
+    if (owner === undefined || from.startsWith(`adapters/${owner}/`)) return []
+    return [{ rule: 'neutral-core', file: from, line, what: `imports ${to}, which belongs in adapters/${owner}` }]
+  })
 }
 
 describe('the neutral core', () => {
-  const seen = (text: string, file = 'src/agents/loop.ts') =>
-    namedChannels(new Map([[file, text]]), [...knownNames, 'pigeon']).map((violation) => violation.what)
+  const seen = (text: string, file = 'src/turns/run-turn.ts') =>
+    platformImports(new Map([[file, text]])).map(({ what }) => what)
 
   test.each([
-    ["if (channel === 'slack') go()", 'slack'],
-    ["type Channel = 'telegram' | 'other'", 'telegram'],
-    ['const text = `reply by Email please`', 'Email'],
-    ["const path = '/hooks/a2a/'", 'a2a'],
-    ["const key = 'slackToken'", 'slack'],
-    ["const key = 'ACTIVITYPUB_KEY'", 'ACTIVITYPUB'],
-    ["const o = { 'ag-ui': 1 }", 'ag-ui'],
-    ["import x from '../adapters/pigeon/index.ts'", 'pigeon'],
-    ['const p = <p>Answer on Mastodon</p>', 'Mastodon'],
-  ])('sees %s', (text, name) => {
-    expect(seen(text, 'src/console/page.tsx')).toEqual([`text names the channel ${name}`])
+    ["import { maxTextLength } from '../../adapters/slack/wire.ts'", 'imports adapters/slack/wire.ts'],
+    ["import type { MailCall } from '../../adapters/email/wire/call.ts'", 'imports adapters/email/wire/call.ts'],
+    ["export * from '../../adapters/pigeon/index.ts'", 'imports adapters/pigeon/index.ts'],
+    ["const wire = await import('../../adapters/a2a/protocol/objects.ts')", 'imports adapters/a2a/protocol/objects.ts'],
+    [
+      "type Update = import('../../adapters/telegram/wire/update.ts').Update",
+      'imports adapters/telegram/wire/update.ts',
+    ],
+    ["import { WebClient } from '@slack/web-api'", 'imports @slack/web-api, which belongs in adapters/slack'],
+    ["import type { Update } from 'grammy/types'", 'imports grammy, which belongs in adapters/telegram'],
+    ["const { createTransport } = await import('nodemailer')", 'imports nodemailer, which belongs in adapters/email'],
+    ["import { authenticate } from 'mailauth'", 'imports mailauth, which belongs in adapters/email'],
+    ["import { ImapFlow } from 'imapflow'", 'imports imapflow, which belongs in adapters/email'],
+    ["import { SMTPServer } from 'smtp-server'", 'imports smtp-server, which belongs in adapters/email'],
+    ["import { Note } from '@fedify/fedify'", 'imports @fedify/fedify, which belongs in adapters/activitypub'],
+  ])('%s is found in src', (text, what) => {
+    expect(seen(text)).toEqual([what])
+  })
+
+  test('a package of one platform is found in the adapter of another, and in src/node', () => {
+    expect(seen("import 'nodemailer'", 'adapters/slack/deliver/deliver.ts')).toHaveLength(1)
+    expect(seen("import 'nodemailer'", 'src/node/runtime.ts')).toHaveLength(1)
   })
 
   test.each([
-    "// slack does this differently\nconst a = '/api/v1/agent/run'",
-    "/* telegram */ const a = 'slacken the pace of emailing'",
-    'const telegram = 1; const o = { email: telegram }',
-    "const hash = '9a2a7'",
-  ])('allows %s', (text) => {
-    expect(seen(text)).toEqual([])
+    ["import { slackChannel } from '../adapters/slack/index.ts'", 'src/channels.ts'],
+    ["import { createTransport } from 'nodemailer'", 'adapters/email/deliver/node-modules.ts'],
+    ["import { Hono } from 'hono'\nimport * as z from 'zod'", 'src/api/app.ts'],
+    ["// import '../../adapters/slack/wire.ts'\nconst name = 'slack'", 'src/turns/run-turn.ts'],
+  ])('%s is no violation in %s', (text, file) => {
+    expect(seen(text, file)).toEqual([])
   })
 
-  test('lets channels.ts name them, and nobody else', () => {
-    expect(seen("const a = 'slack'", 'src/channels.ts')).toEqual([])
-    expect(seen("const a = 'slack'", 'src/api/channels.ts')).toHaveLength(1)
-  })
-
-  test('this tree names no channel', () => {
-    expect(report(namedChannels(readSources(['src']), [...new Set([...knownNames, ...adapterNames()])]))).toEqual([])
+  test('this tree imports platforms in their adapters only', () => {
+    expect(report(platformImports(readSources(['src', 'adapters'])))).toEqual([])
   })
 })

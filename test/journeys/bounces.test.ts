@@ -1,5 +1,7 @@
 // What became of a reply after it was delivered: the name its vendor gave it, and that it came back.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { emailReasons } from '../../adapters/email/reasons.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import type { Adapter, Bounce, DeliveryOutcome, InboundEvent, InboundMessage } from '../../src/contract/index.ts'
@@ -91,7 +93,12 @@ describeOnDatabase('a reply', (database) => {
     expect(await createReceiptStore(database(), 'default').books()).toMatchObject([
       { received: 1, answered: 1, dead: 0, inFlight: 0, ignored: 3 },
     ])
-    const facts = { store: createExplainStore(database(), 'default'), agents: ['demo'], rejections: createRejections() }
+    const facts = {
+      store: createExplainStore(database(), 'default'),
+      agents: ['demo'],
+      channels: [{ channel: 'loopback-client-id', reasons: emailReasons }],
+      rejections: createRejections(),
+    }
     const explained = await explainById(facts, 'm1')
     const story = JSON.stringify(explained)
     expect(story).toContain(

@@ -1,13 +1,17 @@
 // `explain`: from any id an operator may have to the whole life of the message behind it.
+import type { ChannelDefinition } from '../../contract/index.ts'
 import type { ExplainStore, Facts, Hit } from '../../db/explain.ts'
 import type { Rejection, Rejections } from '../../identity/rejected-requests.ts'
 import { listDedupeKeys } from '../../inbound/accept.ts'
+import type { ChannelReasons } from './reason-texts.ts'
 import { buildTimeline } from './timeline.ts'
 import { type Timeline, timelineEntry } from './timeline-entry.ts'
 
 export type ExplainDeps = {
   readonly store: ExplainStore
   readonly agents: readonly string[]
+  /** Whose own reasons are told in words. */
+  readonly channels?: readonly Pick<ChannelDefinition, 'channel' | 'reasons'>[]
   /** What this process rejected: asked last, since it has no row. */
   readonly rejections?: Pick<Rejections, 'list'>
 }
@@ -20,7 +24,7 @@ export type Explanation = {
 }
 
 export type ExplainResult =
-  | { readonly kind: 'explained'; readonly explanation: Explanation }
+  | { readonly kind: 'explained'; readonly explanation: Explanation; readonly reasons: ChannelReasons }
   /** Several things go by this id; the newest of them, each with an id that names nothing else. */
   | { readonly kind: 'ambiguous'; readonly candidates: readonly Hit[] }
   | { readonly kind: 'unknown' }
@@ -37,11 +41,13 @@ export async function explainById(deps: ExplainDeps, asked: string, connection?:
   if (only === undefined) return explainRejected(deps, asked, connection)
   if (others.length > 0) return { kind: 'ambiguous', candidates: candidates.slice(0, maxCandidates) }
   const facts = await deps.store.read(only)
-  return { kind: 'explained', explanation: { asked, matched: only.matched, facts, story: buildTimeline(facts) } }
+  const reasons = channelReasons(deps, only.connection)
+  const story = buildTimeline(facts, reasons)
+  return { kind: 'explained', reasons, explanation: { asked, matched: only.matched, facts, story } }
 }
 
 /** For callers who may see nothing that was said: an error may quote it, so only its class and its place are left. */
-export function withoutErrorTexts(explanation: Explanation): Explanation {
+export function withoutErrorTexts(explanation: Explanation, reasons: ChannelReasons): Explanation {
   const { turns } = explanation.facts
   if (turns.every(({ errors }) => errors.length === 0)) return explanation
   const bare = turns.map((turn) => ({
@@ -52,7 +58,11 @@ export function withoutErrorTexts(explanation: Explanation): Explanation {
     })),
   }))
   const facts = { ...explanation.facts, turns: bare }
-  return { ...explanation, facts, story: buildTimeline(facts) }
+  return { ...explanation, facts, story: buildTimeline(facts, reasons) }
+}
+
+function channelReasons({ channels = [] }: ExplainDeps, connection: string): ChannelReasons {
+  return channels.find(({ channel }) => connection.startsWith(`${channel}/`))?.reasons ?? {}
 }
 
 function explainRejected({ rejections }: ExplainDeps, trace: string, connection: string | undefined): ExplainResult {
@@ -61,6 +71,7 @@ function explainRejected({ rejections }: ExplainDeps, trace: string, connection:
   const facts = { message: null, decisions: [], turns: [], deliveries: [], edits: [], rejection }
   return {
     kind: 'explained',
+    reasons: {},
     explanation: { asked: trace, matched: 'trace id', facts, story: rejectionTimeline(rejection) },
   }
 }

@@ -11,10 +11,10 @@ import type {
 } from '../../db/explain.ts'
 import { formatPairingCode } from '../../identity/pairing.ts'
 import { durationBetween } from '../../lib/duration-text.ts'
-import { accessRuleText, hasReasonText, reasonText } from './reason-texts.ts'
+import { accessRuleText, type ChannelReasons, hasReasonText, reasonText } from './reason-texts.ts'
 import { type NextStep, type TimelineEntry, timelineEntry } from './timeline-entry.ts'
 
-export function messageEntries(message: MessageFacts, facts: Facts): readonly TimelineEntry[] {
+export function messageEntries(message: MessageFacts, facts: Facts, own: ChannelReasons): readonly TimelineEntry[] {
   const logged = decisionEntries(message, facts)
   return [
     receivedEntry(message),
@@ -23,7 +23,7 @@ export function messageEntries(message: MessageFacts, facts: Facts): readonly Ti
     ...pairingEntries(message),
     ...logged,
     // What the receipt knows and the log does not: its end without a decision of its own, or one from before there was a log.
-    ...outcomeEntries(message, facts).filter(({ title }) => !logged.some((each) => each.title === title)),
+    ...outcomeEntries(message, facts, own).filter(({ title }) => !logged.some((each) => each.title === title)),
     ...ambientContextEntries(message),
     ...waitingEntries(message),
     ...facts.edits.map((edit) => editEntry(edit, message)),
@@ -90,7 +90,7 @@ function evidenceEntry(evidence: Evidence): TimelineEntry {
 
 function droppedEvidenceEntries({ dropped }: Evidence): readonly TimelineEntry[] {
   if (dropped.length === 0) return []
-  const reasons = [...new Set(dropped)].map(reasonText).join('; ')
+  const reasons = [...new Set(dropped)].map((code) => reasonText(code)).join('; ')
   return [timelineEntry(null, 'Evidence', `Came along with it and was not believed: ${reasons}.`, 'bad')]
 }
 
@@ -102,12 +102,14 @@ function duplicateEntries({ duplicates }: MessageFacts): readonly TimelineEntry[
   return [timelineEntry(duplicates.lastAt, 'Duplicate', text)]
 }
 
-function outcomeEntries(message: MessageFacts, { turns }: Facts): readonly TimelineEntry[] {
+function outcomeEntries(message: MessageFacts, { turns }: Facts, own: ChannelReasons): readonly TimelineEntry[] {
   const { state, reason, accessRule, principal, endedAt, turnId } = message
   if (state === 'ignored') {
-    const why = reasonText(reason ?? 'ignored')
+    const why = reasonText(reason ?? 'ignored', own)
     if (message.kind === 'operation') return [timelineEntry(endedAt, 'Done', `It was done: ${why}.`)]
-    const text = hasReasonText(reason ?? '') ? `Not answered: ${why}.` : `Nothing in it asks for an answer: ${why}.`
+    const text = hasReasonText(reason ?? '', own)
+      ? `Not answered: ${why}.`
+      : `Nothing in it asks for an answer: ${why}.`
     return [timelineEntry(endedAt, 'Ignored', text)]
   }
   // What a person outside was told is why they are refused; a held sender was told a code, and no more.
@@ -115,14 +117,14 @@ function outcomeEntries(message: MessageFacts, { turns }: Facts): readonly Timel
   if (state === 'refused' && (turnId === null || isAtDoor || message.pairing !== null)) {
     const rule = accessRule === null ? '' : ` What decided: ${accessRuleText(accessRule)}.`
     const told = isAtDoor ? 'The sender was told so.' : 'No answer was sent.'
-    return [timelineEntry(endedAt, 'Refused', `${reasonText(reason ?? 'refused')}.${rule} ${told}`, 'bad')]
+    return [timelineEntry(endedAt, 'Refused', `${reasonText(reason ?? 'refused', own)}.${rule} ${told}`, 'bad')]
   }
   if (state === 'dead' && turnId === null) {
     return [
       timelineEntry(
         endedAt,
         'Unreadable',
-        `It is genuine, but it could not be taken: ${reasonText(reason ?? 'dead')}.`,
+        `It is genuine, but it could not be taken: ${reasonText(reason ?? 'dead', own)}.`,
         'bad',
       ),
     ]

@@ -1,22 +1,13 @@
-// Reason codes in plain words. A code without a text here is one an adapter gave; it is shown as it is.
+// Reason codes in plain words. What only one channel gives is told by its definition (`reasons`); a code without any text is shown as it is.
+
+/** Of the channel that a message came by. */
+export type ChannelReasons = Readonly<Record<string, string>>
 
 const reasonTexts: Readonly<Record<string, string>> = {
   // Verify and normalize: what machines write to machines, and what is rejected.
-  auto_submitted: 'it says that a machine wrote it by itself, and machines are not answered',
-  auto_response_suppressed: 'it asks machines not to answer it',
-  machine_generated: 'a machine wrote it, and machines are not answered',
-  mailing_list: 'it came through a list, where an answer would go to many',
-  bulk: 'it was sent to many at once, and such things are not answered',
-  null_sender: 'it names no sender that an answer could go to, as reports and automatic answers do',
-  mailer_daemon: 'a server wrote it about something that was sent',
   report: 'it is a report about something that was sent',
   own_message: 'it is from one of our own agents',
-  loop: 'it has been here before, or has gone round too often',
-  too_many_hops: 'agents had answered each other as often in a row as they may; this one more is not taken',
   no_content: 'it says nothing: no text, no file',
-  unknown_recipient: 'no agent here has the address it was sent to',
-  spoofed_sender: 'the domain that it claims to be from disowns it',
-  too_many_recipients: 'it names more recipients than are taken at once',
   // When a message is accepted.
   too_many_messages:
     'strangers had sent as many messages to this connection as they may at once; nothing of it was kept',
@@ -116,38 +107,27 @@ const reasonTexts: Readonly<Record<string, string>> = {
   outcome_not_shown: 'what it asks had been decided meanwhile, and it could not be changed any more',
   expired: 'it was not wanted any more by the time it could be sent',
   unspecified: 'the server that sent it back gave no code',
-  bounced: 'the server that sent it back said nothing that could be read',
   dropped_by_operator: 'an operator let it go',
   resent_by_operator: 'an operator had it sent again',
 }
 
-/** What a server says of something it does not take, by the subject of its code (RFC 3463, 3). */
-const serverReasonSubjects: Readonly<Record<string, string>> = {
-  1: 'the address is not known there',
-  2: 'the mailbox there takes nothing now',
-  3: 'the server there cannot take it',
-  4: 'no way there was found in time',
-  5: 'the servers on the way did not understand each other',
-  6: 'the server there does not take what is in it',
-  7: 'the server there does not want it',
+/** A code with dots is also known by what stands before its last dot: `5.1.1` by `5.1`. */
+function findReasonText(code: string, own: ChannelReasons): string | undefined {
+  return reasonTexts[code] ?? own[code] ?? own[code.slice(0, Math.max(0, code.lastIndexOf('.')))]
 }
 
-function serverReasonText(code: string): string | undefined {
-  const [, subject = ''] = /^[45]\.([1-7])\.\d{1,3}$/.exec(code) ?? []
-  return serverReasonSubjects[subject]
-}
-
-/** False for codes that only an adapter knows. */
-export function hasReasonText(code: string): boolean {
-  return reasonTexts[code] !== undefined
+/** False for codes that are not explained anywhere. */
+export function hasReasonText(code: string, own: ChannelReasons = {}): boolean {
+  return findReasonText(code, own) !== undefined
 }
 
 /** `words (code)`, or the code alone. */
-export function reasonText(code: string): string {
+export function reasonText(code: string, own: ChannelReasons = {}): string {
   const [head = '', ...rest] = code.split(':')
-  if (head === 'gave_up') return `it was tried for as long as allowed; the last time: ${reasonText(rest.join(':'))}`
+  if (head === 'gave_up')
+    return `it was tried for as long as allowed; the last time: ${reasonText(rest.join(':'), own)}`
   if (head === 'place_closed') return `the platform had said that nothing can be sent there any more: ${rest.join(':')}`
-  const known = reasonTexts[code] ?? serverReasonText(code)
+  const known = findReasonText(code, own)
   return known === undefined ? code : `${known} (${code})`
 }
 

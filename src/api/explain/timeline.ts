@@ -2,7 +2,7 @@
 import type { DeliveryEvent, DeliveryFacts, Facts, MessageFacts } from '../../db/explain.ts'
 import { durationBetween, durationText } from '../../lib/duration-text.ts'
 import { admissionSteps, messageEntries, messageName, pairingSteps } from './message-timeline.ts'
-import { hasReasonText, reasonText } from './reason-texts.ts'
+import { type ChannelReasons, hasReasonText, reasonText } from './reason-texts.ts'
 import {
   type MessageOutcome,
   type NextStep,
@@ -13,14 +13,15 @@ import {
 } from './timeline-entry.ts'
 import { turnEntries } from './turn-timeline.ts'
 
-export function buildTimeline(facts: Facts): Timeline {
+/** `own`: what codes of the message's channel mean. */
+export function buildTimeline(facts: Facts, own: ChannelReasons = {}): Timeline {
   const fate = messageOutcome(facts)
   const lines = [
-    ...(facts.message === null ? [] : messageEntries(facts.message, facts)),
+    ...(facts.message === null ? [] : messageEntries(facts.message, facts, own)),
     ...facts.turns.flatMap((turn) => turnEntries(turn, facts)),
-    ...facts.deliveries.flatMap((delivery) => deliveryEntries(delivery, facts)),
+    ...facts.deliveries.flatMap((delivery) => deliveryEntries(delivery, facts, own)),
   ]
-  return { fate, headline: timelineHeadline(fate, facts), lines: sortEntries(lines), next: nextSteps(fate, facts) }
+  return { fate, headline: timelineHeadline(fate, facts, own), lines: sortEntries(lines), next: nextSteps(fate, facts) }
 }
 
 function messageOutcome({ message, turns }: Facts): MessageOutcome {
@@ -45,10 +46,10 @@ function messageOutcome({ message, turns }: Facts): MessageOutcome {
   }
 }
 
-function timelineHeadline(fate: MessageOutcome, facts: Facts): string {
+function timelineHeadline(fate: MessageOutcome, facts: Facts, own: ChannelReasons): string {
   const { message } = facts
   if (message === null) return turnHeadline(facts)
-  const why = reasonText(message.reason ?? message.state)
+  const why = reasonText(message.reason ?? message.state, own)
   switch (fate) {
     case 'waiting':
       return 'Waiting: it is stored and queued, and no turn has taken it yet.'
@@ -63,14 +64,14 @@ function timelineHeadline(fate: MessageOutcome, facts: Facts): string {
     case 'replying':
       return 'Replied: the answer is made and on its way.'
     case 'answered':
-      return answeredHeadline(message, facts)
+      return answeredHeadline(message, facts, own)
     case 'merged':
-      return mergedHeadline(message, facts)
+      return mergedHeadline(message, facts, own)
     case 'refused':
       return `Refused: ${why}.`
     case 'ignored':
       if (message.kind === 'operation') return `Done: an operator asked it of the channel (${message.reason}).`
-      return hasReasonText(message.reason ?? '')
+      return hasReasonText(message.reason ?? '', own)
         ? `Ignored: ${why}.`
         : `Ignored: nothing in it asks for an answer (${message.reason}).`
     case 'dead_turn':
@@ -88,21 +89,21 @@ function timelineHeadline(fate: MessageOutcome, facts: Facts): string {
   }
 }
 
-function answeredHeadline(message: MessageFacts, facts: Facts): string {
+function answeredHeadline(message: MessageFacts, facts: Facts, own: ChannelReasons): string {
   const returned = bounceReason(facts)
   return returned === undefined
     ? `Answered: the reply arrived ${timeTakenText(message)} after the message was received.`
-    : `Came back: the reply was taken ${timeTakenText(message)} after the message was received, and sent back later: ${reasonText(returned)}.`
+    : `Came back: the reply was taken ${timeTakenText(message)} after the message was received, and sent back later: ${reasonText(returned, own)}.`
 }
 
-function mergedHeadline(message: MessageFacts, facts: Facts): string {
+function mergedHeadline(message: MessageFacts, facts: Facts, own: ChannelReasons): string {
   if (message.event !== 'new') return `Recorded: it changed ${message.editOf}, and is answered by nothing of its own.`
   if (message.reason === 'question_decided')
     return `Merged: ${reasonText(message.reason)}. It is answered by what the decision led to.`
   const members = facts.turns.at(-1)?.members ?? []
   const lead = members.findLast((member) => member.event === 'new')
   const returned = bounceReason(facts)
-  const end = returned === undefined ? '' : ` The reply came back later: ${reasonText(returned)}.`
+  const end = returned === undefined ? '' : ` The reply came back later: ${reasonText(returned, own)}.`
   return `Merged: answered together with ${lead === undefined ? 'its neighbours' : messageName(lead)}, ${timeTakenText(message)} after it was received.${end}`
 }
 
@@ -202,12 +203,16 @@ function messageSteps(fate: MessageOutcome, message: MessageFacts): readonly Nex
 
 // Deliveries: every attempt of every call, and what an unknown outcome means.
 
-function deliveryEntries(delivery: DeliveryFacts, { deliveries }: Facts): readonly TimelineEntry[] {
+function deliveryEntries(
+  delivery: DeliveryFacts,
+  { deliveries }: Facts,
+  own: ChannelReasons,
+): readonly TimelineEntry[] {
   const what = outboundCallName(delivery, deliveries)
   const tries = delivery.history
     .filter((event) => event.what !== 'cancelled')
-    .map((event, index, events) => deliveryAttemptEntry(event, events.slice(0, index), what))
-  return [...tries, ...deliveryStateEntries(delivery, what)]
+    .map((event, index, events) => deliveryAttemptEntry(event, events.slice(0, index), what, own))
+  return [...tries, ...deliveryStateEntries(delivery, what, own)]
 }
 
 const purposeNames: Readonly<Record<string, string>> = {
@@ -226,9 +231,14 @@ function outboundCallName(delivery: DeliveryFacts, all: readonly DeliveryFacts[]
   return alike.length === 1 ? name : `part ${alike.indexOf(delivery) + 1} of ${alike.length} of ${name}`
 }
 
-function deliveryAttemptEntry(event: DeliveryEvent, before: readonly DeliveryEvent[], what: string): TimelineEntry {
+function deliveryAttemptEntry(
+  event: DeliveryEvent,
+  before: readonly DeliveryEvent[],
+  what: string,
+  own: ChannelReasons,
+): TimelineEntry {
   const { at } = event
-  const why = reasonText(event.reason ?? event.what)
+  const why = reasonText(event.reason ?? event.what, own)
   const later = event.retryInMs === undefined ? '' : ` ${retryDelayText(event.retryInMs)}`
   switch (event.what) {
     case 'delivered': {
@@ -239,7 +249,7 @@ function deliveryAttemptEntry(event: DeliveryEvent, before: readonly DeliveryEve
     case 'retry':
       return timelineEntry(at, 'Retry', `${what} was not delivered yet: ${why}.${later}`, 'wait')
     case 'unknown':
-      return unknownOutcomeEntry(event, before, what)
+      return unknownOutcomeEntry(event, before, what, own)
     case 'decided_meanwhile':
       return timelineEntry(
         at,
@@ -290,8 +300,13 @@ function deliveryAttemptEntry(event: DeliveryEvent, before: readonly DeliveryEve
   }
 }
 
-function unknownOutcomeEntry(event: DeliveryEvent, before: readonly DeliveryEvent[], what: string): TimelineEntry {
-  const why = reasonText(event.reason ?? 'unknown')
+function unknownOutcomeEntry(
+  event: DeliveryEvent,
+  before: readonly DeliveryEvent[],
+  what: string,
+  own: ChannelReasons,
+): TimelineEntry {
+  const why = reasonText(event.reason ?? 'unknown', own)
   const doubt = 'It may or may not have arrived'
   if (event.isFinal !== true) {
     const next =
@@ -306,7 +321,7 @@ function unknownOutcomeEntry(event: DeliveryEvent, before: readonly DeliveryEven
 }
 
 /** What is still open, or ended without a try. */
-function deliveryStateEntries(delivery: DeliveryFacts, what: string): readonly TimelineEntry[] {
+function deliveryStateEntries(delivery: DeliveryFacts, what: string, own: ChannelReasons): readonly TimelineEntry[] {
   const { state, reason, settledAt, notBefore } = delivery
   if (state === 'queued') return [timelineEntry(null, 'To be sent', `${what} waits to be sent.`, 'wait')]
   if (state === 'sending') return [timelineEntry(delivery.sendingAt, 'Sending', `${what} is on its way.`, 'wait')]
@@ -322,7 +337,7 @@ function deliveryStateEntries(delivery: DeliveryFacts, what: string): readonly T
   }
   const isByHand = reason === 'dropped_by_operator'
   if (state !== 'cancelled' || isByHand) return []
-  const text = `${what} was not sent: ${reasonText(reason ?? 'cancelled')}.`
+  const text = `${what} was not sent: ${reasonText(reason ?? 'cancelled', own)}.`
   return [
     reason === 'question_decided'
       ? timelineEntry(settledAt, 'Withdrawn', text)

@@ -1,5 +1,6 @@
 // An answer that was sent back is told as what it is, until it is sent once more and stays.
 import { expect, test } from 'vitest'
+import { emailReasons } from '../../../adapters/email/reasons.ts'
 import { reasonText } from '../../../src/api/explain/reason-texts.ts'
 import { bounceReason } from '../../../src/api/explain/timeline.ts'
 import type { DeliveryEvent, DeliveryFacts } from '../../../src/db/explain.ts'
@@ -30,4 +31,9 @@ test.each([
   ['4.7.28', 'the server there does not want it (4.7.28)'],
   ['5.9.9', '5.9.9'],
   ['bounced', 'the server that sent it back said nothing that could be read (bounced)'],
-])('the code %s has words for it', (code, words) => expect(reasonText(code)).toBe(words))
+])('the code %s has words for it', (code, words) => expect(reasonText(code, emailReasons)).toBe(words))
+
+test('a code of one channel is not explained by another', () => {
+  expect(reasonText('5.2.2', {})).toBe('5.2.2')
+  expect(reasonText('5.2.2', { '5.2': 'its mailbox is full' })).toBe('its mailbox is full (5.2.2)')
+})
