@@ -1,6 +1,6 @@
 // Documents are not executed, so what they name is checked to exist.
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { activitypubSettingsSchema } from '../../adapters/activitypub/config.ts'
 import { documentFaults, type Repository } from './document-claims.ts'
@@ -84,6 +84,19 @@ describe('the documents of this repository', () => {
   test('claim nothing that is not so', () => {
     const read = (path: string) => readFileSync(join(checkoutRoot, path), 'utf8')
     expect(documents.flatMap((path) => documentFaults(path, read(path), repository))).toEqual([])
+  })
+
+  test('link the name of a function to a file that declares it', () => {
+    const read = (path: string) => readFileSync(join(checkoutRoot, path), 'utf8')
+    const wrong = documents.flatMap((path) =>
+      [...read(path).matchAll(/\[`([A-Za-z]\w*)`\]\(([^)#]+\.ts)\)/g)]
+        .filter(([, name = '', link = '']) => {
+          const source = read(posix.join(posix.dirname(path), link))
+          return !new RegExp(`\\b(function|const|type|interface|class) ${name}\\b`).test(source)
+        })
+        .map(([whole]) => `${path}: ${whole}`),
+    )
+    expect(wrong).toEqual([])
   })
 
   describe('name every variable of .env.example', () => {
