@@ -2,6 +2,7 @@
 // together is never parted.
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from '../db/inbox.ts'
+import { settleWithin } from '../lib/index.ts'
 
 export type GroupCommitLimits = WaitingLimits & {
   /** Commits that may hang unanswered at the same time before new rows are refused at once. */
@@ -55,7 +56,7 @@ export function createGroupCommit(
         hanging -= 1
       })
       // A commit past its deadline goes on alone: its rows were answered "not stored" and will be delivered again.
-      if ((await resolveOrLate(limits.deadlineMs, work)) === 'late') void work.then(flushWaitingRows)
+      if ((await settleWithin(work, limits.deadlineMs, 'late')) === 'late') void work.then(flushWaitingRows)
     }
     isFlushing = false
   }
@@ -102,16 +103,6 @@ function withCopyCount({ drafts, askers }: WaitingRows): readonly InboxDraft[] {
 function mayBeOneRow(error: unknown): boolean {
   if (!isGatewayError(error)) return false
   return error.code === 'storage_refused_row' || error.details['sqlstate'] === '57014'
-}
-
-async function resolveOrLate<T>(ms: number, work: Promise<T>): Promise<T | 'late'> {
-  const late = Promise.withResolvers<'late'>()
-  const timer = setTimeout(() => late.resolve('late'), ms)
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 // The rows that wait for the next commit: bounded by count and bytes, copies folded into the first of their kind. What arrived

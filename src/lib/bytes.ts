@@ -32,7 +32,10 @@ export function encodeBase64(bytes: ArrayBuffer | Uint8Array): string {
 
 /** Throws where the text is no base64. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text), (unit) => unit.charCodeAt(0))
+  const units = atob(text)
+  const bytes = new Uint8Array(units.length)
+  for (let at = 0; at < units.length; at += 1) bytes[at] = units.charCodeAt(at)
+  return bytes
 }
 
 export function decodeLatin1(bytes: Uint8Array): string {

@@ -51,7 +51,7 @@ export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
 export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
 export { readServerSentEvents } from './sse.ts'
-export { abortable, sleep, withTimeout } from './time.ts'
+export { abortable, settleWithin, sleep, withTimeout } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'
 export {
   misfit,

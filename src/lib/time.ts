@@ -26,13 +26,25 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 
 /** Rejects with what `late` makes when the work takes longer. The work itself is not cancelled. */
 export async function withTimeout<Result>(work: Promise<Result>, ms: number, late: () => Error): Promise<Result> {
+  const tooLate = Symbol('late')
+  const result = await settleWithin(work, Math.max(0, ms), tooLate)
+  if (result === tooLate) throw late()
+  return result
+}
+
+/** What the work comes to, or `late` when it takes longer. The work itself goes on. */
+export async function settleWithin<Result, const Late>(
+  work: Promise<Result>,
+  ms: number,
+  late: Late,
+): Promise<Result | Late> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const end = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(late()), Math.max(0, ms))
+  const end = new Promise<Late>((resolve) => {
+    timer = setTimeout(() => resolve(late), ms)
   })
   try {
     return await Promise.race([work, end])
   } finally {
-    if (timer !== undefined) clearTimeout(timer)
+    clearTimeout(timer)
   }
 }

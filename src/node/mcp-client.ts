@@ -10,6 +10,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import type { McpServer } from '../agents/mcp/mcp-server.ts'
 import { type McpConnect, McpFailure, type McpSession } from '../agents/mcp/mcp-session.ts'
 import type { Secret } from '../contract/index.ts'
+import { settleWithin } from '../lib/index.ts'
 
 /** One message of a server, and one answer over HTTP. */
 const maxMessageBytes = 4 * 1024 * 1024
@@ -80,8 +81,11 @@ function createMcpSession(
     },
     async close() {
       if (transport instanceof sdk.StreamableHTTPClientTransport) {
-        const late = new Promise<void>((resolve) => setTimeout(resolve, goodbyeMs).unref())
-        await Promise.race([transport.terminateSession().catch(() => {}), late])
+        await settleWithin(
+          transport.terminateSession().catch(() => {}),
+          goodbyeMs,
+          undefined,
+        )
       }
       await client.close()
     },

@@ -1,5 +1,6 @@
 // Sends presence (typing, reactions, status) that a platform can show; no turn waits for it, and a failure is ignored.
 import type { Adapter, JsonObject, PresenceDetails, PresenceUpdate } from '../contract/index.ts'
+import { settleWithin } from '../lib/index.ts'
 
 /** Presence updates that are under way, so that a process which is about to end can wait for them. */
 export type PresenceService = {
@@ -21,10 +22,7 @@ export function createPresenceService(): PresenceService {
     },
     async rest(maxMs) {
       if (underWay.size === 0) return
-      const { promise: timeout, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, maxMs)
-      await Promise.race([Promise.all(underWay), timeout])
-      clearTimeout(timer)
+      await settleWithin(Promise.all(underWay), maxMs, undefined)
     },
   }
 }

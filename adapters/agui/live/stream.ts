@@ -9,7 +9,7 @@ import type {
   TaskWait,
   TransportAnswer,
 } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/lib/index.ts'
+import { parseBoundedJson, settleWithin } from '../../../src/lib/index.ts'
 import { decisionId, parseRunCommand } from '../normalize.ts'
 import { confirmationInterrupt } from '../render.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'
@@ -123,15 +123,9 @@ async function nextOrHeartbeat(
 ): Promise<IteratorResult<readonly TaskEvent[]> | 'beat'> {
   const waiting = pendingReads.get(batches) ?? batches.next()
   pendingReads.set(batches, waiting)
-  const { promise: beat, resolve } = Promise.withResolvers<'beat'>()
-  const timer = setTimeout(() => resolve('beat'), heartbeatMs)
-  try {
-    const next = await Promise.race([waiting, beat])
-    if (next !== 'beat') pendingReads.delete(batches)
-    return next
-  } finally {
-    clearTimeout(timer)
-  }
+  const next = await settleWithin(waiting, heartbeatMs, 'beat')
+  if (next !== 'beat') pendingReads.delete(batches)
+  return next
 }
 
 // Interrupts of a thread: what a run that paused waits for, and the decisions a request brings about them. One resume decides

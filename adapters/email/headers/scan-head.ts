@@ -309,7 +309,7 @@ export function readDisplayName(written: string, ownNames: readonly string[] = [
 const encoded = /=\?([^?\s]{1,60})\?([bq])\?([^? \t\r\n]*)\?=/gi
 
 /** Callers bound what they hand in. */
-function decodeWords(text: string): string {
+export function decodeWords(text: string): string {
   return decodeEncodedWords(
     text,
     (plain) => plain,

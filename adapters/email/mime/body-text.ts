@@ -5,7 +5,7 @@ import type { BodyFlag } from '../wire/mail.ts'
 import { decodeCharset } from './charset.ts'
 import type { Encoding } from './part-head.ts'
 import type { Leaf, MailPart, Multipart } from './parts.ts'
-import { type DecodePart, decodeQuoted } from './transfer-encoding.ts'
+import { decodePart, decodeQuoted } from './transfer-encoding.ts'
 export type Spoken = {
   readonly text: string
   /** Untrimmed. */
@@ -168,13 +168,9 @@ export type PartText = {
   readonly isCut: boolean
 }
 
-export async function readPartText(
-  raw: Uint8Array,
-  { head, start, end }: Leaf,
-  { maxBytes, decode }: { readonly maxBytes: number; readonly decode: DecodePart },
-): Promise<PartText> {
+export async function readPartText(raw: Uint8Array, { head, start, end }: Leaf, maxBytes: number): Promise<PartText> {
   const read = Math.min(end, start + maxBytes)
-  const bytes = await decodeAtOnce(raw.subarray(start, read), head.encoding, decode)
+  const bytes = await decodeAtOnce(raw.subarray(start, read), head.encoding)
   const { params, value } = head.type
   const text = decodeCharset(bytes, params.get('charset'), read < end).replace(/\r\n?/g, '\n')
   const isFlowed = value === 'text/plain' && params.get('format')?.toLowerCase() === 'flowed'
@@ -185,9 +181,9 @@ export async function readPartText(
 }
 
 /** Words are short: to hand them through a stream costs more than to decode them. */
-async function decodeAtOnce(body: Uint8Array, encoding: Encoding, decode: DecodePart): Promise<Uint8Array> {
+async function decodeAtOnce(body: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
   if (encoding === 'identity') return body
-  if (encoding !== 'quoted-printable') return collectStream(await decode(body, encoding))
+  if (encoding !== 'quoted-printable') return collectStream(decodePart(body, encoding))
   const out = new Uint8Array(body.length)
   return out.subarray(0, decodeQuoted(body, 0, out).written)
 }

@@ -1,6 +1,7 @@
 // Files of a mail: their names, their sizes, and their bytes, taken out of the mail as it was stored.
 import { type Adapter, cleanFileName, type RawBlobs } from '../../../src/contract/index.ts'
 import { readStream } from '../../../src/lib/index.ts'
+import { decodeWords } from '../headers/scan-head.ts'
 import { type Encoding, findHeadEnd, type PartHead } from './part-head.ts'
 import { bodyLimits, type Leaf, scanParts } from './parts.ts'
 import { decodePart, decodeQuoted, isBase64Sign } from './transfer-encoding.ts'
@@ -63,7 +64,7 @@ export async function openPart(
   const found = bytes === undefined ? undefined : await find(bytes, index, uncounted)
   if (bytes === undefined || found === undefined) return undefined
   const { start, end, encoding, ...told } = found
-  return { body: await decodePart(bytes.subarray(start, end), encoding), ...told }
+  return { body: decodePart(bytes.subarray(start, end), encoding), ...told }
 }
 
 /** Passes over the whole mail. */
@@ -72,7 +73,7 @@ export const findPart: FindPart = async (bytes, index, uncounted) => {
   const leaf = scanned.kind === 'scanned' ? scanned.leaves[index] : undefined
   if (leaf === undefined) return undefined
   const { start, end, head } = leaf
-  const { name } = await partFileName(head)
+  const { name } = partFileName(head)
   const size = head.encoding === 'quoted-printable' ? {} : { size: decodedSize(bytes, leaf) }
   return { start, end, encoding: head.encoding, mime: head.type.value, name, ...size }
 }
@@ -141,9 +142,9 @@ const usualFileNames: Readonly<Record<string, string>> = {
   'application/pdf': 'document.pdf',
 }
 
-export async function partFileName({ disposition, type }: PartHead): Promise<FileName> {
+export function partFileName({ disposition, type }: PartHead): FileName {
   const given = disposition.params.get('filename') ?? type.params.get('name')
-  const declared = given === undefined ? undefined : (await decodeNameWords(given)).slice(0, maxDeclared).toWellFormed()
+  const declared = given === undefined ? undefined : decodeNameWords(given).slice(0, maxDeclared).toWellFormed()
   const name = cleanFileName(declared) ?? usualFileNames[type.value] ?? genericFileName(type.value)
   return declared === undefined || declared === name ? { name } : { name, declaredName: declared }
 }
@@ -154,8 +155,6 @@ function genericFileName(mime: string): string {
 }
 
 /** Encoded words have no business in a parameter, and most mailers put them there. */
-async function decodeNameWords(text: string): Promise<string> {
-  if (!text.includes('=?')) return text
-  const { decodeWords } = await import('postal-mime')
-  return decodeWords(text.slice(0, 4 * maxDeclared))
+function decodeNameWords(text: string): string {
+  return text.includes('=?') ? decodeWords(text.slice(0, 4 * maxDeclared)) : text
 }

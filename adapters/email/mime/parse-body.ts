@@ -3,18 +3,16 @@ import type { BodyFlag, MailBody, MailFile, MailHead, MailRefusal, MailReport } 
 import { chooseWords, type PartText, readPartText, readWords, spokenLeaves } from './body-text.ts'
 import { decodedSize, partFileName } from './files.ts'
 import { type BodyLimits, bodyLimits, type Leaf, type MailPart, type Scanned, scanParts } from './parts.ts'
-import { type DecodePart, decodePart } from './transfer-encoding.ts'
 
 export async function parseMailBody(
   raw: Uint8Array,
   head: Pick<MailHead, 'bodyStart'>,
   uncounted: readonly string[] = [],
   limits: BodyLimits = bodyLimits,
-  decode: DecodePart = decodePart,
 ): Promise<MailBody | MailRefusal> {
   const scanned = scanParts(raw, head.bodyStart, limits, uncounted)
   if (scanned.kind !== 'scanned') return scanned
-  const readLeafText = (leaf: Leaf) => readPartText(raw, leaf, { maxBytes: limits.maxTextBytes, decode })
+  const readLeafText = (leaf: Leaf) => readPartText(raw, leaf, limits.maxTextBytes)
   const words = chooseWords(scanned.root)
   const spoken = await readWords(words, readLeafText)
   const [text, whole] = [shortenText(spoken.text, limits), shortenText(spoken.whole, limits)]
@@ -68,7 +66,7 @@ async function describeMailFile(raw: Uint8Array, leaf: Leaf, related: ReadonlySe
   const isInline = disposition.value === 'inline' || related.has(leaf.index)
   return {
     index: leaf.index,
-    ...(await partFileName(leaf.head)),
+    ...partFileName(leaf.head),
     mime: type.value,
     size: decodedSize(raw, leaf),
     disposition: isInline ? 'inline' : 'attachment',

@@ -2,8 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseMailBody } from '../../../adapters/email/mime/parse-body.ts'
 import { findHeadEnd } from '../../../adapters/email/mime/part-head.ts'
-import { bodyLimits } from '../../../adapters/email/mime/parts.ts'
-import { decodeInWorkerd, decodeOnNode } from '../../../adapters/email/mime/transfer-encoding.ts'
 import { parsingCases } from './parsing-cases.ts'
 import { reportCases } from './report-cases.ts'
 
@@ -12,13 +10,6 @@ const headOf = (raw: Uint8Array) => ({ bodyStart: findHeadEnd(raw, 0, raw.length
 describe('what a mail says', () => {
   test.each(parsingCases)('$id $what', async ({ raw, body }) => {
     expect(await parseMailBody(raw, headOf(raw))).toMatchObject(body)
-  })
-
-  test.each(parsingCases)('is the same where there are no Node streams: $id $what', async ({ raw }) => {
-    const [onNode, inWorkerd] = [decodeOnNode, decodeInWorkerd].map((decode) =>
-      parseMailBody(raw, headOf(raw), [], bodyLimits, decode),
-    )
-    expect(await inWorkerd).toEqual(await onNode)
   })
 
   test.each(reportCases.filter(({ hasReport }) => !hasReport))('$id is no report: $what', async ({ raw }) => {

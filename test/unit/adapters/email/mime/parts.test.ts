@@ -4,8 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { openPart } from '../../../../../adapters/email/mime/files.ts'
 import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 import { findHeadEnd } from '../../../../../adapters/email/mime/part-head.ts'
-import { bodyLimits } from '../../../../../adapters/email/mime/parts.ts'
-import { decodeInWorkerd, decodeOnNode } from '../../../../../adapters/email/mime/transfer-encoding.ts'
 import { file, mail, multipart, text } from '../../../../conformance/email/build-mail.ts'
 import { scaled } from '../../../../setup/scale.ts'
 
@@ -89,13 +87,12 @@ describe('any bytes at all', () => {
     fc.string({ unit: 'binary', maxLength: 20 }),
   )
 
-  test('are read or refused, the same on both runtimes, and every file has the size it says', async () => {
+  test('are read or refused, and every file has the size it says', async () => {
     await fc.assert(
       fc.asyncProperty(head, fc.array(piece, { maxLength: 30 }), async (type, pieces) => {
         const given = new TextEncoder().encode(`Content-Type: ${type}\r\n\r\n${pieces.join('')}`)
         const start = { bodyStart: findHeadEnd(given, 0, given.length).bodyStart }
-        const body = await parseMailBody(given, start, [], bodyLimits, decodeOnNode)
-        expect(await parseMailBody(given, start, [], bodyLimits, decodeInWorkerd)).toEqual(body)
+        const body = await parseMailBody(given, start)
         for (const { index, size, name } of 'kind' in body ? [] : body.files) {
           const part = await openPart(given, index)
           expect({ size: (await read(part?.body)).length, name: part?.name }).toEqual({ size, name })
