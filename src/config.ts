@@ -15,20 +15,17 @@ import {
 import { findDuplicates, unknownKeyProblems, unknownVariableProblems } from './config/name-checks.ts'
 import { readTenant } from './config/tenant.ts'
 import { readConfiguredTokenIssuers } from './config/token-issuers.ts'
+import { accessProblems, type StrangerLimits, strangerLimits } from './contract/access.ts'
+import type { ConsentGrant, MentionHumans } from './contract/channel.ts'
 import {
   type AccessRule,
-  accessProblems,
   type ChannelDefinition,
   type ConnectionConfig,
-  type ConsentGrant,
   GatewayError,
-  type MentionHumans,
   type Observer,
   parseAddress,
   type Secret,
-  type StrangerLimits,
   secret,
-  strangerLimits,
 } from './contract/index.ts'
 import { defaultRetention, type RetentionPolicy, retentionProblems } from './db/retention.ts'
 import { parseSealKeys } from './gateway/seal.ts'

@@ -11,8 +11,8 @@ import type {
   RawRequest,
   RejectReason,
   WatchResult,
-  WorkerLoopName,
 } from './contract/index.ts'
+import type { WorkerLoopName } from './contract/metrics.ts'
 import type { PendingActionStore } from './db/pending-actions.ts'
 import type { Resubmission } from './db/receipts.ts'
 import type { RunStore } from './db/runs.ts'

@@ -8,8 +8,8 @@ import {
   GatewayError,
   type Ingress,
   importOnNode,
+  type PolledBatch,
   type Secret,
-  type SourceBatch,
 } from '../../src/contract/index.ts'
 import { sleep } from '../../src/lib/index.ts'
 import type { ClassifyRecipient, OwnMailRegistry } from './ingress/received.ts'
@@ -112,7 +112,7 @@ async function mailBatch(
   cursor: ImapCursor,
   mailbox: ImapMailbox,
   { settings, deps, waiting }: SourceContext,
-): Promise<SourceBatch> {
+): Promise<PolledBatch> {
   const { returnPath, deliveredTo } = readDeliveryFields(raw)
   const rcptTo = [await findRecipient(deliveredTo, settings, deps)]
   const receivedAt = new Date(deps.now()).toISOString()

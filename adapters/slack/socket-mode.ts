@@ -8,9 +8,9 @@ import {
   type Ingress,
   importOnNode,
   type JsonObject,
+  type PolledBatch,
   type RawRequest,
   type Secret,
-  type SourceBatch,
   type TransportAnswer,
 } from '../../src/contract/index.ts'
 
@@ -93,7 +93,7 @@ export function pollSocketMode(settings: SocketSettings, deps: SocketSourceDeps)
   }
 }
 
-function socketBatch(taken: readonly TakenEnvelope[], { own, now }: SocketSourceDeps): SourceBatch {
+function socketBatch(taken: readonly TakenEnvelope[], { own, now }: SocketSourceDeps): PolledBatch {
   const receivedAt = new Date(now()).toISOString()
   return {
     requests: taken.map(({ envelope }) => own.add({ ...envelopeToRequest(envelope), receivedAt, from: 'remote' })),

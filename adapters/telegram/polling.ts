@@ -1,7 +1,7 @@
 // Polling: our own getUpdates loop. The offset moves only when the batch before was committed, so that a crash
 // repeats updates and never loses one.
 import { GrammyError } from 'grammy/web'
-import { type ChannelDeps, GatewayError, type RawRequest, type SourceBatch } from '../../src/contract/index.ts'
+import { type ChannelDeps, GatewayError, type PolledBatch, type RawRequest } from '../../src/contract/index.ts'
 import { sleep } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, createBotApi } from './deliver/bot-api.ts'
@@ -20,7 +20,7 @@ export type SourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
 export function pollTelegram(
   settings: TelegramSettings,
   deps: SourceDeps,
-): (cursor: string | undefined, signal: AbortSignal) => AsyncIterable<SourceBatch> {
+): (cursor: string | undefined, signal: AbortSignal) => AsyncIterable<PolledBatch> {
   const api = createBotApi(settings, deps, (longPollSeconds + 10) * 1000)
   return async function* poll(cursor, signal) {
     let last = cursor === undefined ? undefined : Number(cursor)

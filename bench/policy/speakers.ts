@@ -1,12 +1,7 @@
 // People and rules for the policy scenario: exact subjects, workspaces, issuers with methods, and denials, hits and misses alike.
-import {
-  type AccessEntry,
-  mintEvidence,
-  type Sender,
-  type StoredAccess,
-  type StoredGrant,
-  verifiedSender,
-} from '../../src/contract/index.ts'
+
+import type { AccessEntry, StoredAccess, StoredGrant } from '../../src/contract/access.ts'
+import { mintEvidence, type Sender, verifiedSender } from '../../src/contract/index.ts'
 import type { AccessContext } from '../../src/identity/access-policy.ts'
 
 export type Speaker = {

@@ -1,9 +1,9 @@
 // The agent context: what an agent is given with a message.
+
+import type { CommandForm } from '../contract/capabilities.ts'
 import type {
   AgentReply,
   ClientData,
-  ClientFacts,
-  CommandForm,
   Envelope,
   Fields,
   HistoricalMessage,
@@ -11,11 +11,10 @@ import type {
   JsonObject,
   NormalizedMessage,
   RemoteAccess,
-  RemoteHop,
-  RunContext,
-  StepOptions,
-  ToolOutcome,
 } from '../contract/index.ts'
+import type { ToolOutcome } from '../contract/metrics.ts'
+import type { RemoteHop, RunContext, StepOptions } from '../contract/remote-agent.ts'
+import type { ClientFacts } from '../contract/response.ts'
 import type { AgentCalls } from './agent-calls.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
 import type { SharedBudgets } from './loop/budget.ts'

@@ -11,7 +11,7 @@ import { isWriteTool } from './policy/tool-policy.ts'
 import { isRemoteAgent, runRemoteAgent } from './remote-agents.ts'
 import type { Tool } from './tools/define-tool.ts'
 
-export type { AgentReply, StepContext } from '../contract/index.ts'
+export type { AgentReply, StepContext } from '../contract/remote-agent.ts'
 export type {
   AgentContext,
   ClientToolReport,

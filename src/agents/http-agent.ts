@@ -4,9 +4,9 @@ import {
   GatewayError,
   type NormalizedMessage,
   type NormalizedResponse,
-  normalizedResponseSchema,
   type Secret,
 } from '../contract/index.ts'
+import { normalizedResponseSchema } from '../contract/response.ts'
 import { readServerSentEvents, toHex, webHmac } from '../lib/index.ts'
 import type { AgentContext } from './context.ts'
 import { chainEndReply } from './remote-agents.ts'

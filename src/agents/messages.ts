@@ -1,13 +1,8 @@
 // Transcript messages: rows, ours or legacy ones, normalized into envelopes, created, and converted to and from what providers
 // know. A line is judged by its type, never by its role.
-import {
-  type Envelope,
-  type EnvelopeType,
-  envelopeSchemaId,
-  envelopeTypes,
-  type Fields,
-  GatewayError,
-} from '../contract/index.ts'
+
+import { type EnvelopeType, envelopeSchemaId, envelopeTypes } from '../contract/gateway-events.ts'
+import { type Envelope, type Fields, GatewayError } from '../contract/index.ts'
 import { isObjectRecord } from '../lib/index.ts'
 
 /** Roles a type has when the row names none. */

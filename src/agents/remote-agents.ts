@@ -1,10 +1,9 @@
 // Remote agents: run under this gateway's place in the chain of agents, and remembered by the conversation in lines of its transcript.
 
+import { envelopeSchemaId, envelopeVersion } from '../contract/gateway-events.ts'
 import {
   type AgentReply,
   type Envelope,
-  envelopeSchemaId,
-  envelopeVersion,
   type JsonObject,
   type NormalizedMessage,
   type RemoteAgent,

@@ -1,9 +1,9 @@
 // Replies of an agent: what it returned, as a NormalizedResponse (undefined: it chose to say nothing), and the texts for runs that
 // ended otherwise.
+
+import type { CommandForm } from '../contract/capabilities.ts'
 import {
   type AgentReply,
-  agentResponseSchema,
-  type CommandForm,
   GatewayError,
   isKnownPart,
   maxTextLength,
@@ -12,6 +12,7 @@ import {
   textPart,
   writeCommand,
 } from '../contract/index.ts'
+import { agentResponseSchema } from '../contract/response.ts'
 import { isPlainObject } from '../lib/index.ts'
 import { joinSentences, type Sentence, say } from '../locales/say.ts'
 import { questionPart } from './approvals/approval-messages.ts'

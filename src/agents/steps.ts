@@ -1,12 +1,7 @@
 // ctx.step: an effect that happens once, journaled. Started is committed before it, finished after it.
-import {
-  GatewayError,
-  isGatewayError,
-  type Json,
-  type StepContext,
-  type StepOptions,
-  type StoreWithRetry,
-} from '../contract/index.ts'
+import { GatewayError, isGatewayError, type Json } from '../contract/index.ts'
+import type { StepContext, StepOptions } from '../contract/remote-agent.ts'
+import type { StoreWithRetry } from '../contract/store-result.ts'
 import type { JournalStore, RecordedStep, StepAddress, StepEnd, StepState } from '../db/journal.ts'
 import { asFields, sortedJson } from '../lib/index.ts'
 import type { AgentContext } from './context.ts'

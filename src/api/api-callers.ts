@@ -1,13 +1,9 @@
 // Callers of API routes that take no message, judged as if they had sent one, so that what is theirs here is theirs there. The
 // adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
-import type {
-  InboundMessage,
-  JsonObject,
-  PolicySender,
-  RawRequest,
-  RejectReason,
-  StoredAccess,
-} from '../contract/index.ts'
+
+import type { StoredAccess } from '../contract/access.ts'
+import type { InboundMessage, JsonObject, RawRequest, RejectReason } from '../contract/index.ts'
+import type { PolicySender } from '../contract/sender.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { admit } from '../turns/admit.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'

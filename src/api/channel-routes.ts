@@ -1,17 +1,17 @@
 // Routes of channels: webhooks, and the endpoints that a channel brings itself.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import {
-  type Adapter,
-  type DescribedRequest,
-  type Endpoint,
-  errorLogFields,
-  type RawRequest,
-  type RequestHead,
-  type ServeContext,
-  type TransportAnswer,
+import type {
+  Adapter,
+  DescribedRequest,
+  Endpoint,
+  RawRequest,
+  RequestHead,
+  ServeContext,
+  TransportAnswer,
 } from '../contract/index.ts'
 import { readBody } from '../lib/index.ts'
+import { errorLogFields } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 import type { AppDeps } from './deps.ts'
 import { errorAnswer, notFound, tooLarge, toResponse, waitRefusedAnswer, webhookAnswer } from './http-answers.ts'

@@ -1,7 +1,6 @@
 // Answers webhooks and other inbound requests once their body is read: received by the gateway, and the result as an answer. The
 // same for every ingress.
 import {
-  errorLogFields,
   isGatewayError,
   type ListenResult,
   type RawRequest,
@@ -9,6 +8,7 @@ import {
   type TransportAnswer,
 } from '../contract/index.ts'
 import type { Received } from '../inbound/receive.ts'
+import { errorLogFields } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/deps.ts'
 import type { AppDeps } from './deps.ts'
 import { failureAnswer, webhookAnswer } from './http-answers.ts'

@@ -3,8 +3,8 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ErrorSource, formatThrownError, type ThrownError } from '../contract/index.ts'
 import type { RunLine } from '../db/runs.ts'
+import { type ErrorSource, formatThrownError, type ThrownError } from '../lib/errors.ts'
 import type { ReplayReport } from '../turns/replay.ts'
 import { wrongUsage } from './command-error.ts'
 import type { Group } from './command-line.ts'

@@ -1,6 +1,7 @@
 // Settings of one connection: their problems in words, and the reply policy in rooms.
 import * as z from 'zod'
-import { type ConnectionConfig, type ReplyMode, strangerProblems } from '../contract/index.ts'
+import { strangerProblems } from '../contract/access.ts'
+import type { ConnectionConfig, ReplyMode } from '../contract/index.ts'
 import { maxAmbientMessages, type ReplyPolicy } from '../identity/reply-policy.ts'
 
 const consentSchema = z.strictObject({ storeTranscript: z.string().trim().min(1).max(500) }).optional()

@@ -8,120 +8,73 @@
 //   call        one vendor request as data                delivery  a call on its way, with its attempts
 //   lane        a conversation's place in the turn queue  step      one journaled effect inside a turn
 
-export { cleanFileName, cleanName, cleanText, hasOnlyVisibleCharacters } from '../lib/clean-text.ts'
-export type { ErrorCode, ErrorSource, ThrownError } from '../lib/errors.ts'
-export { describeError, formatThrownError, GatewayError, isGatewayError } from '../lib/errors.ts'
-export type { IdSource } from '../lib/ids.ts'
-export { createIdSource } from '../lib/ids.ts'
+export { cleanFileName, cleanName, cleanText } from '../lib/clean-text.ts'
+export { GatewayError, isGatewayError } from '../lib/errors.ts'
 export { importOnNode } from '../lib/import-on-node.ts'
 export type { Json, JsonObject } from '../lib/json-value.ts'
-export type { Log, LogFields } from '../lib/log.ts'
-export { errorLogFields, sanitizeLogFields } from '../lib/log.ts'
-export type { FetchRefusal, SafeFetch, SafeFetchOptions, SafeFetchResult } from '../lib/safe-fetch-port.ts'
+export type { Log } from '../lib/log.ts'
+export type { SafeFetch, SafeFetchResult } from '../lib/safe-fetch-port.ts'
 export type { Secret } from '../lib/secret.ts'
-export { redactSecrets, secret, secretQuery, secretValue } from '../lib/secret.ts'
-export type { Say, Sentence, Sentences } from '../locales/say.ts'
+export { secret } from '../lib/secret.ts'
+export type { Say, Sentence } from '../locales/say.ts'
 export { say } from '../locales/say.ts'
-export type {
-  AccessEntry,
-  AccessRule,
-  DayShare,
-  OpenPairing,
-  StoredAccess,
-  StoredGrant,
-  StrangerLimits,
-  StrangerSettings,
-} from './access.ts'
-export {
-  accessEntriesSchema,
-  accessProblems,
-  accessSchema,
-  delimitedPrefixSchema,
-  hasSubjectPrefix,
-  noStoredAccess,
-  strangerLimits,
-  strangerProblems,
-  wordSchema,
-} from './access.ts'
+export type { AccessRule } from './access.ts'
 export type {
   Adapter,
-  AdapterDefinition,
   Attempt,
   Ingress,
   OptionalVerbs,
-  PolledBatch as SourceBatch,
-  Presence,
+  PolledBatch,
   ReceiveResult,
   RenderedCall,
   WatchResult,
 } from './adapter.ts'
 export { defineAdapter, UnparsableEventError } from './adapter.ts'
-export type { Address } from './address.ts'
-export { displayAddress, formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
+export { formatAddress, parseAddress } from './address.ts'
 export type {
   Bearer,
   CallerContext,
   CallerResult,
   CallerVerifier,
-  ChallengeFacts,
-  ForeignTokenClaims,
-  TokenRequirements,
 } from './caller.ts'
 export {
-  autonomousSources,
-  bearerChallenge,
   bearerErrorCode,
   bearerMay,
-  callerContextSchema,
   callerId,
   isPlainId,
-  maxChainDepth,
   plainIdRemedy,
   runScope,
 } from './caller.ts'
 export type {
   Capabilities,
-  CommandForm,
-  MentionRelay,
   PresenceDetails,
   PresenceUpdate,
-  RateLimit,
   RecipientCapabilities,
-  ReplyLimit,
   Starter,
 } from './capabilities.ts'
-export { mentionRelaySchema, writeCommand } from './capabilities.ts'
+export { writeCommand } from './capabilities.ts'
 export type {
   AgentProfile,
   AgentSkill,
-  AmbientLimits,
   ChannelDefinition,
   ChannelDeps,
   ChannelKeys,
   ClosedRooms,
   ConnectionConfig,
   ConnectionOptions,
-  ConsentGrant,
   EnvironmentReading,
-  FileLink,
   FileSource,
   Hmac,
   Installation,
   Installations,
   KeyRing,
-  KnownPeople,
   Mailer,
-  MentionHumans,
   Offload,
-  OffloadCall,
-  OffloadFailure,
   RawBlobs,
   ReplyMode,
   ReplyPolicySettings,
   RunLog,
-  SourcedFile,
   SpeakingDeps,
-  TtlEntry,
   TtlStore,
 } from './channel.ts'
 export {
@@ -139,63 +92,41 @@ export type {
   ChannelCommandGroup,
   ChannelCommands,
   CommandContext,
-  CommandFlag,
   CommandFlags,
   CommandResult,
   OperatingCommand,
   OperatingContext,
   OperationResponse,
 } from './channel-command.ts'
-export { cloneForObserver } from './copy-for-watcher.ts'
-export type { CallPurpose, CallQuestion, QueuedCall } from './delivery.ts'
-export { isOrderKey, recipientLane } from './delivery.ts'
+export { isOrderKey } from './delivery.ts'
 export type { IdentityEvidence } from './evidence.ts'
-export { identityEvidenceSchema } from './evidence.ts'
 export type {
-  ChannelEvent,
   Envelope,
-  EnvelopeType,
   Fields,
   GatewayEvent,
-  LoopEvent,
   Observer,
-  RuntimeToolEvent,
 } from './gateway-events.ts'
-export { envelopeSchemaId, envelopeTypes, envelopeVersion } from './gateway-events.ts'
 export type {
-  Bounce,
   Connection,
   IgnoredEvent,
   InboundEvent,
   InboundMessage,
-  OmittedContent,
   OnceClaim,
-  PendingBlob,
   RawRequest,
   RequestHead,
-  RequestSource,
-  RoomStatusChange,
   StoredEventFacts,
-  ThreadClaim,
 } from './inbound-event.ts'
-export type { ChannelContext, ClientContext, ClientData, HistoricalMessage, NormalizedMessage } from './message.ts'
+export type { ChannelContext, ClientData, HistoricalMessage, NormalizedMessage } from './message.ts'
 export {
   channelContextSchema,
-  clientContext,
-  historicalMessageSchema,
   maxClientDataBytes,
-  normalizedMessageSchema,
 } from './message.ts'
-export type { InboundOutcome, Meter, SendOutcome, ToolOutcome, TurnOutcome, WorkerLoopName } from './metrics.ts'
-export { noMeter } from './metrics.ts'
-export type { AssuranceClass, ProvenFacts } from './mint-evidence.ts'
 export { assuranceClasses, bearerEvidenceFacts, isPlainSubject, mintEvidence } from './mint-evidence.ts'
 export type {
   AgentUrls,
   AncestorMessage,
   AncestorsRequest,
   DescribedRequest,
-  EmailEvent,
   EmailEventResult,
   Endpoint,
   FollowRequest,
@@ -206,26 +137,20 @@ export type {
   LivePreview,
   LiveVerbs,
   OpenedFile,
-  OpenListener,
-  Operation,
   OperationChange,
-  OperationFacts,
   OperationResult,
   Operations,
   ReferencedMessage,
   ServeContext,
   WebFinger,
 } from './optional-verbs.ts'
-export type { Page } from './page.ts'
-export type { AttachmentRef, BytesRef, KnownPart, Part } from './parts.ts'
+export type { KnownPart, Part } from './parts.ts'
 export {
   bytesRefSchema,
   isKnownPart,
   maxInlineBytes,
   maxParts,
   maxTextLength,
-  partSchema,
-  promptParts,
   textOf,
   textPart,
 } from './parts.ts'
@@ -235,38 +160,29 @@ export type {
   ProbeProblem,
   ProbeRequest,
   ProbeResult,
-  ProbeState,
-  PublicUrlState,
 } from './probe.ts'
-export { probeOwnAddress, probeReport, probeState, unreachableAddress, worstProblem, wrongAnswer } from './probe.ts'
+export { probeOwnAddress, probeReport, wrongAnswer } from './probe.ts'
 export { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
-export type { ChannelRecord, ProtocolReply, RecordFacts, Records, RecordWrite } from './records.ts'
+export type { ChannelRecord, ProtocolReply, Records, RecordWrite } from './records.ts'
 export type {
   AgentFiles,
   AgentReply,
   RemoteAccess,
   RemoteAgent,
   RemoteCallContext,
-  RemoteHop,
   RemoteMemory,
-  RunContext,
-  StepContext,
-  StepOptions,
 } from './remote-agent.ts'
-export type { ClientFacts, ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
-export { agentResponseSchema, normalizedResponseSchema } from './response.ts'
+export type { ControlFacts, NormalizedResponse } from './response.ts'
 export type {
   AcceptResult,
   DeliveryOutcome,
   LookupOutcome,
-  RejectedEventFacts,
   RejectReason,
   TransportAnswer,
   VerifyResult,
 } from './results.ts'
-export type { PolicySender, Sender, SenderProfile, UnverifiedSender, VerifiedSender } from './sender.ts'
-export { registrableDomain, senderGroup, senderSchema, unverifiedSender, verifiedSender } from './sender.ts'
-export type { StoreWithRetry } from './store-result.ts'
+export type { Sender, SenderProfile, VerifiedSender } from './sender.ts'
+export { registrableDomain, unverifiedSender, verifiedSender } from './sender.ts'
 export type {
   PushConfig,
   PushConfigService,
@@ -276,7 +192,6 @@ export type {
   TaskEvent,
   TaskMessage,
   TaskOutput,
-  TaskPage,
   TaskQuery,
   TaskService,
   TaskSnapshot,
@@ -284,7 +199,4 @@ export type {
   TaskWait,
 } from './tasks.ts'
 export { isFinalState } from './tasks.ts'
-export type { MessageCode, MessageValidation, ValidationScope } from './validate-message.ts'
 export { validateMessage } from './validate-message.ts'
-export type { WorkspaceScope } from './workspace-scope.ts'
-export { readWorkspaceScope, workspaceKey } from './workspace-scope.ts'

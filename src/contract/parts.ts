@@ -112,8 +112,6 @@ export const partSchema = z.preprocess(wrapBarePolicy, z.union([knownPartSchema,
 
 /** Where bytes are: inline, at a URL, by content hash, or still at the channel. */
 export type BytesRef = z.infer<typeof bytesRefSchema>
-/** A stored file, as parts name it. */
-export type AttachmentRef = z.infer<typeof attachmentRefSchema>
 /** A part whose kind this release knows. */
 export type KnownPart = z.infer<typeof knownPartSchema>
 /** One piece of a message: text, file, link, artifact, tool call, policy, or a kind from the future. */

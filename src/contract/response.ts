@@ -1,7 +1,7 @@
 // NormalizedResponse: the one shape every agent writes back, and its stream.
 import * as z from 'zod'
 import { jsonSchema } from '../lib/json-value.ts'
-import { type KnownPart, partSchema } from './parts.ts'
+import { partSchema } from './parts.ts'
 
 /**
  * Set by the gateway where it answers itself, and by no other code: what was asked of it, and what came of a decision. An adapter
@@ -57,15 +57,3 @@ export type ControlFacts = z.infer<typeof controlSchema>
 
 /** What an agent answers; "reply" in this code base means this. */
 export type NormalizedResponse = z.infer<typeof normalizedResponseSchema>
-
-/** Frames of a growing reply. `done` or `error` comes last, exactly once. */
-export type StreamChunk =
-  | { readonly t: 'start' }
-  | { readonly t: 'text'; readonly index: number; readonly mime: string; readonly delta: string }
-  | { readonly t: 'tool_call' | 'part' | 'policy'; readonly part: KnownPart }
-  | { readonly t: 'status'; readonly text: string }
-  | { readonly t: 'done'; readonly response: NormalizedResponse }
-  | {
-      readonly t: 'error'
-      readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean }
-    }

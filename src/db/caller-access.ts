@@ -1,5 +1,6 @@
 // What is stored about a caller who uses an API without sending a message, read when an access decision is due.
-import { noStoredAccess, type PolicySender, type StoredAccess } from '../contract/index.ts'
+import { noStoredAccess, type StoredAccess } from '../contract/access.ts'
+import type { PolicySender } from '../contract/sender.ts'
 import { type Database, statement, storableJson } from './client.ts'
 import { storedAccess } from './stored-access.ts'
 import { aboutSender, type LaneAccess } from './turns.ts'

@@ -1,5 +1,6 @@
 // Deliveries as operators see them: those that failed or whose outcome is unknown, retried or discarded by hand.
-import type { JsonObject, Page } from '../contract/index.ts'
+import type { JsonObject } from '../contract/index.ts'
+import type { Page } from '../contract/page.ts'
 import { auditedAct } from './audit-lines.ts'
 import { historyEntrySql, statement } from './client.ts'
 

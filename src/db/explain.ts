@@ -1,7 +1,8 @@
 // Everything the rows know about one message, for `parley explain`, read in one snapshot. Never its text, never an argument or a
 // result of a step, never a rendered call. Errors of the agent's own code are there as they were thrown.
-import type { ErrorSource, ThrownError } from '../contract/index.ts'
+
 import type { Rejection } from '../identity/rejected-requests.ts'
+import type { ErrorSource, ThrownError } from '../lib/errors.ts'
 import { auditPersonSql } from './audit-lines.ts'
 import { type Database, historyTimeSql, statement } from './client.ts'
 

@@ -1,5 +1,7 @@
 // The inbox: messages are deduplicated, stored and queued in one commit.
-import type { Bounce, JsonObject, OnceClaim, ProtocolReply, RecordWrite, Task } from '../contract/index.ts'
+
+import type { Bounce } from '../contract/inbound-event.ts'
+import type { JsonObject, OnceClaim, ProtocolReply, RecordWrite, Task } from '../contract/index.ts'
 import { accept, acceptOnce, acceptWithMore } from './accept.ts'
 import { type Database, storableJson } from './client.ts'
 import { rowVersion } from './row-version.ts'

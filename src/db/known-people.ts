@@ -1,5 +1,5 @@
 // The people a connection has ever dealt with, for channels that are told about every account of their platform.
-import type { KnownPeople } from '../contract/index.ts'
+import type { KnownPeople } from '../contract/channel.ts'
 import { knowsSubject } from './account-deletions.ts'
 import { type Database, statement } from './client.ts'
 

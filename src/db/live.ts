@@ -1,5 +1,7 @@
 // Rows written while a turn runs, under the fence of its lane: live messages, and notices to people who wait behind one.
-import type { JsonObject, NormalizedResponse, QueuedCall } from '../contract/index.ts'
+
+import type { QueuedCall } from '../contract/delivery.ts'
+import type { JsonObject, NormalizedResponse } from '../contract/index.ts'
 import { type Database, statement, storableJson } from './client.ts'
 import { rowVersion } from './row-version.ts'
 

@@ -1,5 +1,8 @@
 // The outbox: send lanes are claimed, calls started, settled and released, every write fenced. One row is one vendor call.
-import type { JsonObject, QueuedCall, RateLimit } from '../contract/index.ts'
+
+import type { RateLimit } from '../contract/capabilities.ts'
+import type { QueuedCall } from '../contract/delivery.ts'
+import type { JsonObject } from '../contract/index.ts'
 import { type Database, historyEntrySql, historyTimeSql, type Param, statement, storableJson } from './client.ts'
 import {
   isCallSettledSql,

@@ -1,6 +1,7 @@
 // Pairings: unknown senders, the codes they were given, what an operator decided about them, and the messages that are held until
 // then.
-import type { IdSource, JsonObject } from '../contract/index.ts'
+import type { JsonObject } from '../contract/index.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { auditedActs, auditedMessages } from './audit-lines.ts'
 import { type Database, isoTime, type Param, statement } from './client.ts'
 import { askPairingRoom, deletePairingOverflows, listPairingGroups } from './pairing-room.ts'

@@ -1,5 +1,6 @@
 // Receipts: what became of a message, the ledger of all messages, dead letters and their retry.
-import type { JsonObject, NormalizedResponse, Page } from '../contract/index.ts'
+import type { JsonObject, NormalizedResponse } from '../contract/index.ts'
+import type { Page } from '../contract/page.ts'
 import { auditedAct } from './audit-lines.ts'
 import { type Database, historyEntrySql, type Param, statement, unindexed } from './client.ts'
 import {

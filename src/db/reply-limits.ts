@@ -1,6 +1,6 @@
 // Reply limits: whether a message may still be answered, so that two machines do not answer each other for ever. Rows, so that
 // replicas count together.
-import type { ReplyLimit } from '../contract/index.ts'
+import type { ReplyLimit } from '../contract/capabilities.ts'
 import { auditLines } from './audit-lines.ts'
 import { type Database, statement } from './client.ts'
 import { wasAnswered } from './known-people.ts'

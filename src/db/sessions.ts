@@ -1,6 +1,7 @@
 // Sessions as their owners and operators see them. They begin and grow with turns alone; here they are listed, read, named and
 // deleted.
-import type { Envelope, JsonObject, WorkspaceScope } from '../contract/index.ts'
+import type { Envelope, JsonObject } from '../contract/index.ts'
+import type { WorkspaceScope } from '../contract/workspace-scope.ts'
 import { auditedAct } from './audit-lines.ts'
 import { type Database, type Param, statement } from './client.ts'
 

@@ -1,5 +1,9 @@
 // Types of turns and lanes in the database, and the interface of the turn store: lanes are claimed, turns opened, resumed, split,
 // released and completed, every write fenced.
+
+import type { StoredAccess } from '../contract/access.ts'
+import type { QueuedCall } from '../contract/delivery.ts'
+import type { OmittedContent } from '../contract/inbound-event.ts'
 import type {
   Envelope,
   Fields,
@@ -7,9 +11,6 @@ import type {
   JsonObject,
   NormalizedMessage,
   NormalizedResponse,
-  OmittedContent,
-  QueuedCall,
-  StoredAccess,
   TaskState,
 } from '../contract/index.ts'
 import type { NewPairing } from '../identity/pairing.ts'

@@ -1,5 +1,8 @@
 // The turn store. The holder is this process; the lease length is the store's.
-import { isGatewayError, noStoredAccess, type PolicySender, type StoredAccess } from '../contract/index.ts'
+
+import { noStoredAccess, type StoredAccess } from '../contract/access.ts'
+import { isGatewayError } from '../contract/index.ts'
+import type { PolicySender } from '../contract/sender.ts'
 import type { EndedTurn } from '../tasks/task-log.ts'
 import {
   claimControlLanes,

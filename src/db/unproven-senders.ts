@@ -1,5 +1,5 @@
 // The daily quota of senders who are not admitted, on connections that any server can send to: counted by all replicas together.
-import type { DayShare } from '../contract/index.ts'
+import type { DayShare } from '../contract/access.ts'
 import { auditLines } from './audit-lines.ts'
 import { type Database, statement } from './client.ts'
 

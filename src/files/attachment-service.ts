@@ -1,6 +1,7 @@
 // The attachment service: uploads, owners, signed URLs and removal, over rows, keys and blob stores.
-import { GatewayError, type IdSource, type Log } from '../contract/index.ts'
+import { GatewayError, type Log } from '../contract/index.ts'
 import type { AttachmentStore, NewBlob } from '../db/attachments.ts'
+import type { IdSource } from '../lib/ids.ts'
 import type {
   AttachmentDescriptor,
   AttachmentHandle,

@@ -1,22 +1,18 @@
 // Assembles the gateway from its configuration and a database. Portable: what differs per runtime is a parameter.
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
 import type { Config } from '../config.ts'
+import { cloneForObserver } from '../contract/copy-for-watcher.ts'
 import {
-  cloneForObserver,
-  createIdSource,
-  describeError,
-  errorLogFields,
   GatewayError,
   type Hmac,
   type Log,
   type Mailer,
-  type Meter,
-  noMeter,
   type Observer,
   type Offload,
   type SafeFetch,
   type Secret,
 } from '../contract/index.ts'
+import { type Meter, noMeter } from '../contract/metrics.ts'
 import { createChainStore } from '../db/call-chains.ts'
 import { createCallerAccess } from '../db/caller-access.ts'
 import type { Database, Failpoint, WakingWork } from '../db/client.ts'
@@ -31,7 +27,10 @@ import { decideConsent } from '../identity/consent.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { createEvidenceResolver } from '../identity/resolve-principal.ts'
 import { type Committer, createGroupCommit } from '../inbound/group-commit.ts'
+import { describeError } from '../lib/errors.ts'
+import { createIdSource } from '../lib/ids.ts'
 import { createUnpinnedFetch, sha256Hex } from '../lib/index.ts'
+import { errorLogFields } from '../lib/log.ts'
 import { createPresenceService } from '../outbound/presence.ts'
 import type { SettlePolicy } from '../outbound/settle.ts'
 import { createTaskWatchers } from '../tasks/task-service.ts'

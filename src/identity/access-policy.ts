@@ -1,7 +1,10 @@
 // The access policy: evidence to access decision. A host may replace it; this default reads evidence, the rules of configuration
 // and stored grants, and nothing else. What it needs was read together with the message, so a revoked grant is gone at the very
 // next decision.
-import type { AccessRule, IdentityEvidence, PolicySender, StoredAccess, StoredGrant } from '../contract/index.ts'
+
+import type { StoredAccess, StoredGrant } from '../contract/access.ts'
+import type { AccessRule, IdentityEvidence } from '../contract/index.ts'
+import type { PolicySender } from '../contract/sender.ts'
 import { createEvidenceAccess, type EvidenceAccess, type EvidenceDecision } from './access-rules.ts'
 import { checkEvidence, delegatedSubjects, type EvidenceCode, filterAcceptedEvidence } from './evidence.ts'
 

@@ -1,6 +1,8 @@
 // Access rules: one decision from evidence and the rules of a configuration, compiled once; and a policy made of rules alone.
 import * as z from 'zod'
-import { accessEntriesSchema, GatewayError, type IdentityEvidence, type PolicySender } from '../contract/index.ts'
+import { accessEntriesSchema } from '../contract/access.ts'
+import { GatewayError, type IdentityEvidence } from '../contract/index.ts'
+import type { PolicySender } from '../contract/sender.ts'
 import { delegatedSubjects, filterAcceptedEvidence, rankAssurance } from './evidence.ts'
 
 const accessPolicySchema = z.strictObject({

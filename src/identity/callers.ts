@@ -1,13 +1,13 @@
 // Authenticates callers of an agent over an API: token, then call chain, and only then is the token's use noted.
+
+import { bearerChallenge, type TokenRequirements } from '../contract/caller.ts'
 import {
   type Bearer,
-  bearerChallenge,
   bearerErrorCode,
   bearerMay,
   type CallerResult,
   type CallerVerifier,
   type RejectReason,
-  type TokenRequirements,
 } from '../contract/index.ts'
 import { agentChainAt, readCallerContext } from './call-chain.ts'
 import type { ExternalTokenVerifier } from './issuers/external-tokens.ts'

@@ -1,15 +1,12 @@
 // Evidence: its validation with an `EV_` code per problem, its strength, and which of it a policy may rest on. What fails here is
 // dropped; the message goes on without it.
-import {
-  type AssuranceClass,
-  assuranceClasses,
-  hasOnlyVisibleCharacters,
-  hasSubjectPrefix,
-  type IdentityEvidence,
-  identityEvidenceSchema,
-  type NormalizedMessage,
-  type PolicySender,
-} from '../contract/index.ts'
+
+import { hasSubjectPrefix } from '../contract/access.ts'
+import { identityEvidenceSchema } from '../contract/evidence.ts'
+import { assuranceClasses, type IdentityEvidence, type NormalizedMessage } from '../contract/index.ts'
+import type { AssuranceClass } from '../contract/mint-evidence.ts'
+import type { PolicySender } from '../contract/sender.ts'
+import { hasOnlyVisibleCharacters } from '../lib/clean-text.ts'
 
 export type EvidenceCode =
   | 'EV_MALFORMED'

@@ -1,6 +1,8 @@
 // Mentions in text: `@agent` and `@agent@domain` in messages, and which people a reply may notify. Nothing in code, in a word or
 // in a mail address counts.
-import { formatAddress, type MentionHumans, parseAddress } from '../contract/index.ts'
+
+import type { MentionHumans } from '../contract/channel.ts'
+import { formatAddress, parseAddress } from '../contract/index.ts'
 
 export type TextMention = {
   /** As written, with its `@`. */

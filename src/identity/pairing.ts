@@ -1,6 +1,8 @@
 // Pairing: the short code a stranger reads out to an operator, and what strangers are told. Nearly forty random bits: enough that
 // another person's code cannot be guessed.
-import type { JsonObject, OmittedContent } from '../contract/index.ts'
+
+import type { OmittedContent } from '../contract/inbound-event.ts'
+import type { JsonObject } from '../contract/index.ts'
 import { type Sentence, say } from '../locales/say.ts'
 import type { RefusalReason } from './access-policy.ts'
 

@@ -1,7 +1,8 @@
 // The execution principal: who acts in one request, for which agent, with what authority and which capabilities at most.
 // Immutable.
 import * as z from 'zod'
-import { autonomousSources, type CallerContext, type Fields, GatewayError } from '../contract/index.ts'
+import { autonomousSources } from '../contract/caller.ts'
+import { type CallerContext, type Fields, GatewayError } from '../contract/index.ts'
 
 const authSources = ['user', 'application_password', 'agent_token', 'audience', 'runtime', 'system'] as const
 

@@ -1,6 +1,8 @@
 // The reply policy: whether a message in a room is for the agent to answer. Decided by the kind of room and by how it was
 // addressed, never by which channel it is.
-import type { AmbientLimits, ChannelContext, ReplyMode } from '../contract/index.ts'
+
+import type { AmbientLimits } from '../contract/channel.ts'
+import type { ChannelContext, ReplyMode } from '../contract/index.ts'
 
 /** So many are kept of one room at most, its threads included. */
 export const maxAmbientMessages = 200

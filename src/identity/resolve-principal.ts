@@ -2,7 +2,9 @@
 // their own.
 
 import * as z from 'zod'
-import type { IdentityEvidence, PolicySender, StoredAccess } from '../contract/index.ts'
+import type { StoredAccess } from '../contract/access.ts'
+import type { IdentityEvidence } from '../contract/index.ts'
+import type { PolicySender } from '../contract/sender.ts'
 import { audiencePrincipal, type ExecutionPrincipal, tokenPrincipal } from './principals.ts'
 
 /** Where the message came in, as the configuration knows it; nothing of it is the sender's to choose. */

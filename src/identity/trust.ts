@@ -2,7 +2,8 @@
 // signature. What fails is dropped with its code.
 
 import * as z from 'zod'
-import { delimitedPrefixSchema, GatewayError, type IdentityEvidence, wordSchema } from '../contract/index.ts'
+import { delimitedPrefixSchema, wordSchema } from '../contract/access.ts'
+import { GatewayError, type IdentityEvidence } from '../contract/index.ts'
 import {
   checkEvidence,
   type DroppedEvidence,

@@ -1,7 +1,9 @@
 // Accepts inbound events: each becomes a stored row, deduplicated and queued in its conversation. Only then is it acknowledged.
+
+import { recipientLane } from '../contract/delivery.ts'
+import type { Bounce } from '../contract/inbound-event.ts'
 import {
   type AcceptResult,
-  type Bounce,
   type Connection,
   cleanText,
   type IgnoredEvent,
@@ -13,7 +15,6 @@ import {
   type NormalizedMessage,
   type OnceClaim,
   type Part,
-  recipientLane,
   type TaskClaim,
 } from '../contract/index.ts'
 import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from '../db/inbox.ts'

@@ -4,10 +4,10 @@ import {
   type AcceptResult,
   GatewayError,
   type JsonObject,
-  type Operation,
   type OperationChange,
   type OperationResult,
 } from '../contract/index.ts'
+import type { Operation } from '../contract/optional-verbs.ts'
 import { areStorable } from '../db/records.ts'
 import { withTimeout } from '../lib/time.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'

@@ -1,16 +1,16 @@
 // Receives a request: verify, normalize, accept. Ends with stored rows; only then may the transport be answered.
-import {
-  type AcceptResult,
-  errorLogFields,
-  type InboundEvent,
-  type InboundMessage,
-  type RawRequest,
-  type RejectReason,
-  type TransportAnswer,
-  type WatchResult,
+import type {
+  AcceptResult,
+  InboundEvent,
+  InboundMessage,
+  RawRequest,
+  RejectReason,
+  TransportAnswer,
+  WatchResult,
 } from '../contract/index.ts'
 import type { Resubmission } from '../db/receipts.ts'
 import { changesAnything } from '../db/records.ts'
+import { errorLogFields } from '../lib/log.ts'
 import { isWatched } from '../turns/admit.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import { claimFiles, hasFiles } from '../turns/turn-files.ts'

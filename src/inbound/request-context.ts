@@ -1,5 +1,6 @@
 // An inbound request as it enters: the trace it belongs to, and what the log and metrics are told of it.
-import type { AcceptResult, InboundOutcome } from '../contract/index.ts'
+import type { AcceptResult } from '../contract/index.ts'
+import type { InboundOutcome } from '../contract/metrics.ts'
 import { controlNames } from '../turns/chat-commands.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import type { AcceptContext } from './accept.ts'

@@ -1,5 +1,8 @@
 // Limits of senders who are not admitted: who is admitted as the rules stand now, how much of the others is stored, and how fast
 // they may send. A turn decides again by what holds then; here it is only decided what may be stored.
+
+import { noStoredAccess } from '../contract/access.ts'
+import { mentionRelaySchema } from '../contract/capabilities.ts'
 import {
   createRateLimiter,
   type IdentityEvidence,
@@ -7,9 +10,7 @@ import {
   type InboundEvent,
   type InboundMessage,
   type KnownPart,
-  mentionRelaySchema,
   type NormalizedMessage,
-  noStoredAccess,
   type Part,
   type RateLimiter,
   type Sender,

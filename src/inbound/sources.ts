@@ -1,13 +1,8 @@
 // Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the lease, hands over what came,
 // and moves the cursor only when all of it is committed.
-import {
-  errorLogFields,
-  GatewayError,
-  isGatewayError,
-  type RawRequest,
-  type TransportAnswer,
-} from '../contract/index.ts'
+import { GatewayError, isGatewayError, type RawRequest, type TransportAnswer } from '../contract/index.ts'
 import type { SourceHold, SourceStore } from '../db/sources.ts'
+import { errorLogFields } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'

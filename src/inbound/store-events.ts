@@ -4,7 +4,6 @@ import {
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
-  type InboundOutcome,
   type JsonObject,
   type NormalizedMessage,
   type RawRequest,
@@ -12,6 +11,7 @@ import {
   textOf,
   validateMessage,
 } from '../contract/index.ts'
+import type { InboundOutcome } from '../contract/metrics.ts'
 import type { InboxDraft } from '../db/inbox.ts'
 import { areStorable, changesAnything } from '../db/records.ts'
 import { controlNames } from '../turns/chat-commands.ts'

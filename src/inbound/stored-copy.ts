@@ -1,4 +1,6 @@
 // Stored copies of payloads and messages: secrets removed, size and depth bounded.
+
+import type { OmittedContent } from '../contract/inbound-event.ts'
 import {
   cleanName,
   cleanText,
@@ -8,13 +10,11 @@ import {
   type Json,
   type JsonObject,
   type NormalizedMessage,
-  type OmittedContent,
   type Part,
-  secretQuery,
-  secretValue,
   textPart,
 } from '../contract/index.ts'
 import { isPlainObject, truncateToBytes } from '../lib/index.ts'
+import { secretQuery, secretValue } from '../lib/secret.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i
 /**

@@ -1,6 +1,7 @@
 // Fetches a document of this gateway at its public URL the way others do: bounded, and reported in our own words.
 
-import { type ProbeProblem, unreachableAddress, wrongAnswer } from '../contract/index.ts'
+import { type ProbeProblem, wrongAnswer } from '../contract/index.ts'
+import { unreachableAddress } from '../contract/probe.ts'
 import { parseBoundedJson } from './json.ts'
 import { readStream } from './read-body.ts'
 

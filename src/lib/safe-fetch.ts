@@ -1,11 +1,6 @@
 // Safe fetch, the part that is the same on every runtime: every redirect judged, time and size bounded, credentials kept at home.
-import {
-  type FetchRefusal,
-  GatewayError,
-  type SafeFetch,
-  type SafeFetchOptions,
-  type SafeFetchResult,
-} from '../contract/index.ts'
+import { GatewayError, type SafeFetch, type SafeFetchResult } from '../contract/index.ts'
+import type { FetchRefusal, SafeFetchOptions } from './safe-fetch-port.ts'
 
 const mostRedirects = 3
 const defaultTimeoutMs = 10_000

@@ -5,7 +5,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
 import { isLoopbackHostName } from '../api/audit-config/facts.ts'
-import type { RequestSource } from '../contract/index.ts'
+import type { RequestSource } from '../contract/inbound-event.ts'
 
 const loopbackAddress = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/
 const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|parley\.localhost)(:\d{1,5})?$/i

@@ -1,6 +1,6 @@
 // Metrics on Node, through prom-client. Labels are bounded, whatever is reported.
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
-import type { Meter } from '../contract/index.ts'
+import type { Meter } from '../contract/metrics.ts'
 
 export type NodeMeter = Meter & { readonly read: () => Promise<string> }
 

@@ -2,7 +2,8 @@
 // hard deadline and a bounded memory. A job that does not end, or kills its thread, takes nothing with it but itself.
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { type Log, type Offload, type OffloadCall, OffloadError, type OffloadFailure } from '../contract/index.ts'
+import type { OffloadCall, OffloadFailure } from '../contract/channel.ts'
+import { type Log, type Offload, OffloadError } from '../contract/index.ts'
 import type { JobOutcome, JobUse } from '../observability/process-metrics.ts'
 
 export type PoolLimits = {

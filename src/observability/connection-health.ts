@@ -1,5 +1,6 @@
 // Health of connections, for readiness, metrics, the command line and the start: as their platforms say, and as this process sees.
-import { type ProbeProblem, type ProbeState, worstProblem } from '../contract/index.ts'
+import type { ProbeProblem } from '../contract/index.ts'
+import { type ProbeState, worstProblem } from '../contract/probe.ts'
 import type { MetricFamily } from './prometheus.ts'
 
 /** `checking`: not known yet. */

@@ -1,6 +1,6 @@
 // Metrics of this process: slots, the HTTP listener, threads, MCP servers.
 
-import type { OffloadFailure } from '../contract/index.ts'
+import type { OffloadFailure } from '../contract/channel.ts'
 import type { MetricFamily } from './prometheus.ts'
 
 export type SlotHolder = {

@@ -4,16 +4,13 @@ import {
   type Adapter,
   type Attempt,
   type DeliveryOutcome,
-  errorLogFields,
   isGatewayError,
   type JsonObject,
   type Log,
-  type LogFields,
   type LookupOutcome,
-  type Meter,
-  type SendOutcome,
   textPart,
 } from '../contract/index.ts'
+import type { Meter, SendOutcome } from '../contract/metrics.ts'
 import {
   type HeldSendLane,
   type OpenCall,
@@ -22,6 +19,7 @@ import {
   type Settlement,
   type StartResult,
 } from '../db/outbox.ts'
+import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import type { GatewayDeps } from '../turns/deps.ts'
 import { createCallEditor } from './render.ts'

@@ -1,10 +1,9 @@
 // Renders a reply into vendor calls as data, one row each, in order, before the commit that ends the turn.
 
+import { type CallQuestion, type QueuedCall, recipientLane } from '../contract/delivery.ts'
 import {
   type Adapter,
-  type CallQuestion,
   GatewayError,
-  type IdSource,
   isGatewayError,
   isKnownPart,
   isOrderKey,
@@ -12,12 +11,11 @@ import {
   type KnownPart,
   type NormalizedResponse,
   type Part,
-  type QueuedCall,
   type RenderedCall,
-  recipientLane,
   textOf,
   textPart,
 } from '../contract/index.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { withTimeout } from '../lib/time.ts'
 import { type Sentence, say } from '../locales/say.ts'
 

@@ -2,7 +2,6 @@
 
 import type { AgentContext } from '../agents/context.ts'
 import {
-  errorLogFields,
   GatewayError,
   isGatewayError,
   type Json,
@@ -11,6 +10,7 @@ import {
   type Part,
 } from '../contract/index.ts'
 import type { IncomingFile, StoreOutcome } from '../files/attachment.ts'
+import { errorLogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import type { GatewayDeps } from '../turns/deps.ts'
 import {

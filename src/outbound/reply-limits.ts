@@ -1,6 +1,9 @@
 // Reply limits: whether a turn may still answer, where a channel limits its answers. Counted before the turn is opened and by
 // its first message: a turn that is tried again, or prepared again after a crash, is the same answer.
-import { type NormalizedMessage, type ReplyLimit, senderGroup, textOf } from '../contract/index.ts'
+
+import type { ReplyLimit } from '../contract/capabilities.ts'
+import { type NormalizedMessage, textOf } from '../contract/index.ts'
+import { senderGroup } from '../contract/sender.ts'
 import type { CountedReply, ReachedLimit, ReplyShare } from '../db/reply-limits.ts'
 import type { AccessBasis, HeldLane, WaitingMessage } from '../db/turn-rows.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'

@@ -4,12 +4,12 @@ import {
   type Adapter,
   type Capabilities,
   type DeliveryOutcome,
-  type IdSource,
   type LookupOutcome,
   type NormalizedResponse,
   textPart,
 } from '../contract/index.ts'
 import type { HeldSendLane, OpenCall, Settlement } from '../db/outbox.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { say } from '../locales/say.ts'
 import { renderCalls } from './render.ts'
 

@@ -1,8 +1,8 @@
 // The transcript codec: message parts <-> stored envelope <-> history turn.
+
+import { envelopeSchemaId, envelopeVersion } from '../contract/gateway-events.ts'
 import {
   type Envelope,
-  envelopeSchemaId,
-  envelopeVersion,
   type HistoricalMessage,
   isKnownPart,
   type KnownPart,

@@ -7,12 +7,12 @@ import {
   type TaskEvent,
   type TaskMessage,
   type TaskOutput,
-  type TaskPage,
   type TaskQuery,
   type TaskState,
   type TaskWait,
   textPart,
 } from '../contract/index.ts'
+import type { TaskPage } from '../contract/tasks.ts'
 
 const taskLogStart: TaskLogPosition = { order: -1, seq: -1 }
 const taskLogEnd: TaskLogPosition = { order: Number.MAX_SAFE_INTEGER, seq: 0 }

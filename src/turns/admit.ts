@@ -1,15 +1,14 @@
 // Admission: each waiting message on its own goes from evidence to access decision to principal.
+
+import { noStoredAccess, type OpenPairing, type StoredGrant } from '../contract/access.ts'
 import {
   type Fields,
   type IdentityEvidence,
   type JsonObject,
   type NormalizedMessage,
-  noStoredAccess,
-  type OpenPairing,
-  type StoredGrant,
-  senderGroup,
   textOf,
 } from '../contract/index.ts'
+import { senderGroup } from '../contract/sender.ts'
 import type { ChainStore } from '../db/call-chains.ts'
 import type { PairingAsk } from '../db/pairings.ts'
 import { type AccessBasis, type HeldLane, noAccessBasis, type WaitingMessage } from '../db/turn-rows.ts'

@@ -2,24 +2,22 @@
 // this in once.
 import type { Agent } from '../agents/define-agent.ts'
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
+import type { StoredAccess, StrangerLimits } from '../contract/access.ts'
+import type { MentionHumans } from '../contract/channel.ts'
+import type { RoomStatusChange } from '../contract/inbound-event.ts'
 import type {
   AccessRule,
   Adapter,
   Connection,
-  IdSource,
   Log,
-  MentionHumans,
-  Meter,
   Observer,
-  PolicySender,
   RawBlobs,
-  RoomStatusChange,
   SafeFetch,
-  StoredAccess,
-  StrangerLimits,
   TaskService,
-  ValidationScope,
 } from '../contract/index.ts'
+import type { Meter } from '../contract/metrics.ts'
+import type { PolicySender } from '../contract/sender.ts'
+import type { ValidationScope } from '../contract/validate-message.ts'
 import type { AuditStore } from '../db/audit.ts'
 import type { ChainStore } from '../db/call-chains.ts'
 import type { ConsentStore } from '../db/consents.ts'
@@ -47,6 +45,7 @@ import type { ReplyPolicy } from '../identity/reply-policy.ts'
 import type { PrincipalResolver } from '../identity/resolve-principal.ts'
 import type { AttestationVerifier, TrustedIssuers } from '../identity/trust.ts'
 import type { Committer } from '../inbound/group-commit.ts'
+import type { IdSource } from '../lib/ids.ts'
 import type { PresenceService } from '../outbound/presence.ts'
 import type { SettlePolicy } from '../outbound/settle.ts'
 import type { TaskWatchers } from '../tasks/task-service.ts'

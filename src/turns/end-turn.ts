@@ -2,6 +2,7 @@
 import { withAsks, withoutQuestions } from '../agents/approvals/approval-messages.ts'
 import { readPendingAction } from '../agents/approvals/pending-action.ts'
 import { apology, completeReply } from '../agents/reply.ts'
+import type { QueuedCall } from '../contract/delivery.ts'
 import {
   type Envelope,
   isGatewayError,
@@ -9,7 +10,6 @@ import {
   type NormalizedResponse,
   type Part,
   parseAddress,
-  type QueuedCall,
   textPart,
 } from '../contract/index.ts'
 import { endsPause } from '../db/signals.ts'

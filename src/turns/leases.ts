@@ -4,8 +4,9 @@
 //   expired   not renewed in time, because the database was away or this process was frozen; the lane may still be ours, nothing begins
 //             until it is renewed under the same epoch, and what is in hand is kept
 //   lost      the database says that another epoch has the lane: what runs under it stops
-import { errorLogFields, GatewayError, type Log } from '../contract/index.ts'
+import { GatewayError, type Log } from '../contract/index.ts'
 import type { Hold, TurnStore } from '../db/turn-rows.ts'
+import { errorLogFields } from '../lib/log.ts'
 
 export type Lease = {
   /** Aborts when the lease is lost; effects in flight must stop then. */

@@ -1,6 +1,8 @@
 // Plans the next turn from what waits in a lane: which messages are merged, amended, refused or held. Pure: the same rows give the
 // same plan after any crash.
-import type { Fields, JsonObject, NormalizedMessage, OpenPairing } from '../contract/index.ts'
+
+import type { OpenPairing } from '../contract/access.ts'
+import type { Fields, JsonObject, NormalizedMessage } from '../contract/index.ts'
 import {
   type AccessBasis,
   type Disposition,

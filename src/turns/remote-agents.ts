@@ -1,14 +1,8 @@
 // Access to remote agents for one turn: a fetch under this turn's lease, and our place in the call chain as the next agent is
 // told it. What the turn leaves for later keeps that place.
 import type { NextHop, RemoteCaller } from '../agents/context.ts'
-import {
-  type CallerContext,
-  callerContextSchema,
-  type Fields,
-  type JsonObject,
-  parseAddress,
-  type SafeFetch,
-} from '../contract/index.ts'
+import { callerContextSchema } from '../contract/caller.ts'
+import { type CallerContext, type Fields, type JsonObject, parseAddress, type SafeFetch } from '../contract/index.ts'
 import { type AgentChain, callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
 import type { GatewayDeps } from './deps.ts'

@@ -8,8 +8,8 @@ import {
   type NormalizedMessage,
   type Part,
   type Sender,
-  senderSchema,
 } from '../contract/index.ts'
+import { senderSchema } from '../contract/sender.ts'
 import type { SentCall, Stored } from '../db/replay.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
 import { redactRaw } from '../inbound/stored-copy.ts'

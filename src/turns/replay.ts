@@ -2,7 +2,8 @@
 // nothing, sends nothing, and says how what would be sent differs from what was.
 
 import { createStepLog, type StepLog } from '../agents/steps.ts'
-import { GatewayError, isGatewayError, noMeter } from '../contract/index.ts'
+import { GatewayError, isGatewayError } from '../contract/index.ts'
+import { noMeter } from '../contract/metrics.ts'
 import type { JournalStore, RecordedStep } from '../db/journal.ts'
 import type { ReplayStore, Stored } from '../db/replay.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'

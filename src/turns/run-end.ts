@@ -1,13 +1,8 @@
 // How a run ended, as its row and its task's log keep it: counts and names, never what was said.
 import { addUsage, type ConversationResult } from '../agents/loop/conversation-result.ts'
 import type { StopCause } from '../agents/loop/interrupts.ts'
-import {
-  isKnownPart,
-  type JsonObject,
-  type NormalizedResponse,
-  type QueuedCall,
-  type TaskState,
-} from '../contract/index.ts'
+import type { QueuedCall } from '../contract/delivery.ts'
+import { isKnownPart, type JsonObject, type NormalizedResponse, type TaskState } from '../contract/index.ts'
 import type { NewRunEvent, OpenTurn, RunEnd, TurnEnd } from '../db/turn-rows.ts'
 import type { TaskRecord } from '../tasks/task-log.ts'
 import type { GatewayDeps } from './deps.ts'

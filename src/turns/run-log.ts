@@ -3,18 +3,12 @@
 
 import type { AgentContext, ToolCallFacts } from '../agents/context.ts'
 import type { Signal } from '../agents/define-agent.ts'
-import {
-  describeError,
-  type ErrorSource,
-  errorLogFields,
-  type Fields,
-  isGatewayError,
-  type JsonObject,
-  type LogFields,
-} from '../contract/index.ts'
+import { type Fields, isGatewayError, type JsonObject } from '../contract/index.ts'
 import type { AppendOutcome } from '../db/runs.ts'
 import type { NewRunEvent } from '../db/turn-rows.ts'
+import { describeError, type ErrorSource } from '../lib/errors.ts'
 import { toJson } from '../lib/index.ts'
+import { errorLogFields, type LogFields } from '../lib/log.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { getRunId } from './turn-labels.ts'

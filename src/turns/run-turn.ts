@@ -3,14 +3,8 @@
 import type { Agent, AgentContext, AgentReply } from '../agents/define-agent.ts'
 import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
 import { createSteps, type Steps } from '../agents/steps.ts'
-import {
-  type Envelope,
-  GatewayError,
-  isGatewayError,
-  type Json,
-  type NormalizedResponse,
-  type StoreWithRetry,
-} from '../contract/index.ts'
+import { type Envelope, GatewayError, isGatewayError, type Json, type NormalizedResponse } from '../contract/index.ts'
+import type { StoreWithRetry } from '../contract/store-result.ts'
 import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
 import { unknownAgent } from '../inbound/route-to-agent.ts'
 import { say } from '../locales/say.ts'

@@ -1,16 +1,8 @@
 // Takes one held lane from the claim to the commit that ends its turn: prepare, run, render, complete.
 
 import { createStepLog } from '../agents/steps.ts'
-import {
-  type ChannelEvent,
-  describeError,
-  type ErrorCode,
-  errorLogFields,
-  isGatewayError,
-  type LogFields,
-  type NormalizedResponse,
-  textPart,
-} from '../contract/index.ts'
+import type { ChannelEvent } from '../contract/gateway-events.ts'
+import { isGatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
 import {
   type HeldLane,
   type NewTurn,
@@ -20,6 +12,8 @@ import {
   type WaitingMessage,
 } from '../db/turn-rows.ts'
 import { newTraceId } from '../inbound/request-context.ts'
+import { describeError, type ErrorCode } from '../lib/errors.ts'
+import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import { giveBackNotice } from '../outbound/reply-limits.ts'
 import { backoffMs } from '../outbound/settle.ts'

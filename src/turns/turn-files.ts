@@ -1,5 +1,6 @@
 // Files of a turn: downloaded from the platform before the agent runs, stored, and given to the agent with signed URLs.
 import type { AgentContext } from '../agents/context.ts'
+import type { SourcedFile } from '../contract/channel.ts'
 import {
   type AgentFiles,
   GatewayError,
@@ -13,7 +14,6 @@ import {
   type NormalizedMessage,
   type OpenedFile,
   type Part,
-  type SourcedFile,
 } from '../contract/index.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
 import type { AttachmentDescriptor, IncomingFile, SignedUrlCode, StoreOutcome } from '../files/attachment.ts'

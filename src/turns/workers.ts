@@ -1,8 +1,10 @@
 // The worker loops of a process: they claim turns, sends and timers while slots are free, and run them concurrently. No agent and
 // no connection may hold all slots while there are others.
-import { errorLogFields, type LogFields, type WorkerLoopName } from '../contract/index.ts'
+
+import type { WorkerLoopName } from '../contract/metrics.ts'
 import type { HeldSendLane } from '../db/outbox.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
+import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { isStandstill, type SlotUse } from '../observability/process-metrics.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { SuspectShare } from './isolation.ts'

@@ -8,7 +8,6 @@ import { explainById } from '../api/explain/explain.ts'
 import { errorAnswer, failureAnswer, notFound } from '../api/http-answers.ts'
 import { deliverInbound } from '../api/webhook.ts'
 import {
-  type EmailEvent,
   type EmailEventResult,
   GatewayError,
   isGatewayError,
@@ -16,6 +15,7 @@ import {
   type RawRequest,
   secret,
 } from '../contract/index.ts'
+import type { EmailEvent } from '../contract/optional-verbs.ts'
 import { createCallerAccess } from '../db/caller-access.ts'
 import { createEraseStore } from '../db/erase-person.ts'
 import { createExplainStore } from '../db/explain.ts'

@@ -1,5 +1,5 @@
 // Where an access decision is made, for tests: the test agent on the test connection, nothing stored, the moment of `aMessage`.
-import { noStoredAccess } from '../../src/contract/index.ts'
+import { noStoredAccess } from '../../src/contract/access.ts'
 import type { AccessContext } from '../../src/identity/access-policy.ts'
 
 export function accessScene(changes: Partial<AccessContext> = {}): AccessContext {

@@ -1,6 +1,7 @@
 // Sessions as they really come about: a message is accepted, its lane claimed, a turn opened and ended with two lines.
 import { randomUUID } from 'node:crypto'
-import { type Envelope, envelopeSchemaId } from '../../src/contract/index.ts'
+import { envelopeSchemaId } from '../../src/contract/gateway-events.ts'
+import type { Envelope } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createInboxStore, type InboxDraft } from '../../src/db/inbox.ts'
 import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'

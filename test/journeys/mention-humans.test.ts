@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import type { MentionHumans } from '../../src/contract/index.ts'
+import type { MentionHumans } from '../../src/contract/channel.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { namingBot } from '../doubles/bot-mention.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'

@@ -1,7 +1,8 @@
 // What the hops tell: one line and one count each, under the trace of the message, for every way a message can go.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
-import { type Meter, textOf } from '../../src/contract/index.ts'
+import { textOf } from '../../src/contract/index.ts'
+import type { Meter } from '../../src/contract/metrics.ts'
 import { statement } from '../../src/db/client.ts'
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

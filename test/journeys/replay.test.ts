@@ -1,7 +1,8 @@
 // `replay`: a stored message through today's code and agent. Nothing is written, nothing leaves, the difference is shown.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentContext, defineAgent } from '../../src/agents/define-agent.ts'
-import { normalizedMessageSchema, textOf } from '../../src/contract/index.ts'
+import { textOf } from '../../src/contract/index.ts'
+import { normalizedMessageSchema } from '../../src/contract/message.ts'
 import { statement } from '../../src/db/client.ts'
 import { createReplayStore } from '../../src/db/replay.ts'
 import { type ReplayReport, type ReplayRequest, replay } from '../../src/turns/replay.ts'

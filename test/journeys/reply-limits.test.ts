@@ -2,13 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
-import {
-  type Adapter,
-  GatewayError,
-  type InboundEvent,
-  type ReplyLimit,
-  senderGroup,
-} from '../../src/contract/index.ts'
+import type { ReplyLimit } from '../../src/contract/capabilities.ts'
+import { type Adapter, GatewayError, type InboundEvent } from '../../src/contract/index.ts'
+import { senderGroup } from '../../src/contract/sender.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createExplainStore } from '../../src/db/explain.ts'
 import { createReceiptStore } from '../../src/db/receipts.ts'

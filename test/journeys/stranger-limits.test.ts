@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { webhookAnswer } from '../../src/api/http-answers.ts'
-import type { StrangerSettings } from '../../src/contract/index.ts'
+import type { StrangerSettings } from '../../src/contract/access.ts'
 import { statement } from '../../src/db/client.ts'
 import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'
 import { localDomain, openMailScene } from '../doubles/mail-setup.ts'

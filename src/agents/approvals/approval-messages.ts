@@ -1,7 +1,8 @@
 // Approval messages: what a person is asked (what would happen, with what, until when, what to reply), and what they are told
 // after they decided.
+
+import type { CommandForm } from '../../contract/capabilities.ts'
 import {
-  type CommandForm,
   type ControlFacts,
   GatewayError,
   isKnownPart,

@@ -6,9 +6,8 @@ import {
   isGatewayError,
   type Json,
   type JsonObject,
-  readWorkspaceScope,
-  type WorkspaceScope,
 } from '../../contract/index.ts'
+import { readWorkspaceScope, type WorkspaceScope } from '../../contract/workspace-scope.ts'
 import { isJsonValue, isPlainObject, ownField, sha256OfJson, trimmedText } from '../../lib/index.ts'
 import { approvalLine } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'

@@ -1,5 +1,6 @@
 // Approval terms: until when, who may decide, in what words.
-import { type AssuranceClass, assuranceClasses, type Fields } from '../../contract/index.ts'
+import { assuranceClasses, type Fields } from '../../contract/index.ts'
+import type { AssuranceClass } from '../../contract/mint-evidence.ts'
 import { isPlainObject } from '../../lib/index.ts'
 import { joinSentences, type Sentence, say } from '../../locales/say.ts'
 

@@ -1,12 +1,6 @@
 // The conversation request: messages, tools, for whom a run works, and how far it may go.
-import {
-  type Envelope,
-  type Fields,
-  GatewayError,
-  type JsonObject,
-  readWorkspaceScope,
-  type WorkspaceScope,
-} from '../../contract/index.ts'
+import { type Envelope, type Fields, GatewayError, type JsonObject } from '../../contract/index.ts'
+import { readWorkspaceScope, type WorkspaceScope } from '../../contract/workspace-scope.ts'
 import { asFields, isEmptyArray, isPlainObject, textList, trimmedText } from '../../lib/index.ts'
 import { normalizeMessages } from '../messages.ts'
 import { readDeclaration } from '../tools/declaration.ts'

@@ -1,5 +1,7 @@
 // What tool policies need to know about the principal. Identity decides who that is; here it is only read.
-import { autonomousSources, type Fields } from '../../contract/index.ts'
+
+import { autonomousSources } from '../../contract/caller.ts'
+import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, ownField } from '../../lib/index.ts'
 
 const safeKeys = [

@@ -1,6 +1,7 @@
 // Executes one prepared call. Every failure of the tool is a result; only what ends the turn itself is thrown.
 
-import { type ErrorCode, isGatewayError } from '../../contract/index.ts'
+import { isGatewayError } from '../../contract/index.ts'
+import type { ErrorCode } from '../../lib/errors.ts'
 import { trimmedText } from '../../lib/index.ts'
 import { type CapabilityPolicy, checkCapability } from './capability.ts'
 import {

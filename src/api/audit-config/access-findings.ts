@@ -1,6 +1,8 @@
 // Audit findings about access: open connections, rules that are wider than they look, denials that never match, tokens and token
 // issuers.
-import { type AccessEntry, type AccessRule, assuranceClasses } from '../../contract/index.ts'
+
+import type { AccessEntry } from '../../contract/access.ts'
+import { type AccessRule, assuranceClasses } from '../../contract/index.ts'
 import type { TokenLine } from '../../identity/tokens.ts'
 import { type ConfigFacts, type ConnectionFacts, isOpenToStrangers, type TokenIssuerFacts } from './facts.ts'
 import type { Finding } from './finding.ts'

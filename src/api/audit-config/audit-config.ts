@@ -1,7 +1,7 @@
 // The configuration audit: weak settings, by id. Pure: what is looked at comes as facts, so that the same check runs before a
 // start and beside one.
 
-import type { PublicUrlState } from '../../contract/index.ts'
+import type { PublicUrlState } from '../../contract/probe.ts'
 import { defaultRetention } from '../../db/retention.ts'
 import { accessFindings, issuerFindings, tokenFindings } from './access-findings.ts'
 import {

@@ -1,5 +1,5 @@
 // Timeline entries of turns: every attempt of every turn, and the steps of its journal.
-import { formatThrownError } from '../../contract/index.ts'
+
 import type {
   DeliveryFacts,
   ErrorFacts,
@@ -10,6 +10,7 @@ import type {
   TurnFacts,
 } from '../../db/explain.ts'
 import { durationBetween, durationText } from '../../lib/duration-text.ts'
+import { formatThrownError } from '../../lib/errors.ts'
 import { messageName } from './message-timeline.ts'
 import { reasonText } from './reason-texts.ts'
 import { type TimelineEntry, timelineEntry } from './timeline-entry.ts'

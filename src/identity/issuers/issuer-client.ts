@@ -3,8 +3,9 @@
 
 import { createLocalJWKSet } from 'jose'
 import * as z from 'zod'
-import type { Log, RejectReason, SafeFetch, SafeFetchOptions } from '../../contract/index.ts'
+import type { Log, RejectReason, SafeFetch } from '../../contract/index.ts'
 import { parseBoundedJson } from '../../lib/index.ts'
+import type { SafeFetchOptions } from '../../lib/safe-fetch-port.ts'
 import { readTokenClaims, type TokenClaims } from './token-claims.ts'
 import type { IntrospectedIssuer, JwtIssuer } from './token-issuers.ts'
 

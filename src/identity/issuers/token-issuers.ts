@@ -1,7 +1,8 @@
 // Configured token issuers, and the metadata that tells callers about them. Read once; an entry that is wider than it looks, or
 // half written, stops the start.
 import * as z from 'zod'
-import { delimitedPrefixSchema, isPlainSubject, type Secret, secretSchema, wordSchema } from '../../contract/index.ts'
+import { delimitedPrefixSchema, wordSchema } from '../../contract/access.ts'
+import { isPlainSubject, type Secret, secretSchema } from '../../contract/index.ts'
 
 /** Signatures with a key that only the issuer has. Secrets that both sides know are not among them. */
 const knownAlgorithms = ['EdDSA', 'ES256', 'RS256', 'PS256'] as const

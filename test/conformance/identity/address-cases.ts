@@ -1,5 +1,7 @@
 // Addresses.
-import { displayAddress, formatAddress, isHostedAddress, parseAddress } from '../../../src/contract/index.ts'
+
+import { displayAddress, isHostedAddress } from '../../../src/contract/address.ts'
+import { formatAddress, parseAddress } from '../../../src/contract/index.ts'
 import { agentJrd, readJrd } from '../../../src/identity/webfinger.ts'
 import type { Case } from '../conform.ts'
 

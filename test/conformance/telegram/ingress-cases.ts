@@ -2,8 +2,8 @@
 
 import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
 import { failureAnswer, webhookAnswer } from '../../../src/api/http-answers.ts'
-import type { ErrorCode } from '../../../src/contract/index.ts'
 import { dedupeKey } from '../../../src/inbound/accept.ts'
+import type { ErrorCode } from '../../../src/lib/errors.ts'
 import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'

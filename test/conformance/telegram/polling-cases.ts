@@ -1,5 +1,5 @@
 // Polling: the cursor moves only after the commit, against a stand-in for the Bot API.
-import type { Adapter, SourceBatch } from '../../../src/contract/index.ts'
+import type { Adapter, PolledBatch } from '../../../src/contract/index.ts'
 import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import {
   apiFault,
@@ -31,8 +31,8 @@ async function polling<T>(run: (bench: Bench) => Promise<T>): Promise<T> {
 }
 
 /** The first batches, taken one after another as a holder would that commits each. */
-async function batches({ poller, stop }: Bench, count: number, cursor?: string): Promise<readonly SourceBatch[]> {
-  const taken: SourceBatch[] = []
+async function batches({ poller, stop }: Bench, count: number, cursor?: string): Promise<readonly PolledBatch[]> {
+  const taken: PolledBatch[] = []
   for await (const batch of poller.ingress?.poll?.(cursor, stop.signal) ?? []) {
     taken.push(batch)
     if (taken.length === count) break

@@ -1,7 +1,8 @@
 // What an operator asks of a channel as it runs: one row, one commit, once by its name; and nothing at all where it cannot be.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { GatewayError, type IgnoredEvent, type Operation, type Operations } from '../../../src/contract/index.ts'
+import { GatewayError, type IgnoredEvent, type Operations } from '../../../src/contract/index.ts'
+import type { Operation } from '../../../src/contract/optional-verbs.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createRecords } from '../../../src/db/records.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'

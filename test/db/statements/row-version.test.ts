@@ -1,7 +1,7 @@
 // Two releases on one database: a claim takes what it can read, and leaves the rest in its order.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { QueuedCall } from '../../../src/contract/index.ts'
+import type { QueuedCall } from '../../../src/contract/delivery.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createInboxStore } from '../../../src/db/inbox.ts'
 import { createOutboxStore } from '../../../src/db/outbox.ts'

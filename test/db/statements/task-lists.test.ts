@@ -1,6 +1,6 @@
 // Long lists of tasks: read from an index, whatever the table holds.
 import { expect, test } from 'vitest'
-import type { TaskPage } from '../../../src/contract/index.ts'
+import type { TaskPage } from '../../../src/contract/tasks.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createTaskStore, listContextTasks, listTasks } from '../../../src/db/tasks.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'

@@ -1,6 +1,6 @@
 // Notes of a connection: for one taker, until they end, sealed where they are secret, gone with whom they are about.
 import { expect, test } from 'vitest'
-import type { TtlEntry } from '../../../src/contract/index.ts'
+import type { TtlEntry } from '../../../src/contract/channel.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'

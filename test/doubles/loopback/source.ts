@@ -1,5 +1,5 @@
 // A loopback platform that is asked instead of calling: what was not acknowledged comes again, from where the cursor stands.
-import type { Adapter, ChannelDefinition, SourceBatch, TransportAnswer } from '../../../src/contract/index.ts'
+import type { Adapter, ChannelDefinition, PolledBatch, TransportAnswer } from '../../../src/contract/index.ts'
 import { loopbackArrival } from './fixtures.ts'
 import { type LoopbackEvent, loopbackClientId } from './index.ts'
 
@@ -19,7 +19,7 @@ export function createPulledPlatform(batchSize: number): PulledPlatform {
     PulledPlatform,
     'askedFrom' | 'acknowledged' | 'pulling'
   >
-  async function* poll(cursor: string | undefined, signal: AbortSignal): AsyncGenerator<SourceBatch> {
+  async function* poll(cursor: string | undefined, signal: AbortSignal): AsyncGenerator<PolledBatch> {
     const { askedFrom, acknowledged, pulling } = platform
     askedFrom.push(cursor)
     pulling.now += 1

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { normalizedMessageSchema } from '../../../src/contract/index.ts'
+import { normalizedMessageSchema } from '../../../src/contract/message.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'
 import { createHome, type Home, type Running, until } from './parley.ts'
 

@@ -1,13 +1,8 @@
 // One address space for people, agents and services.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  displayAddress,
-  formatAddress,
-  isCanonicalAddress,
-  isHostedAddress,
-  parseAddress,
-} from '../../../src/contract/index.ts'
+import { displayAddress, isCanonicalAddress, isHostedAddress } from '../../../src/contract/address.ts'
+import { formatAddress, parseAddress } from '../../../src/contract/index.ts'
 import { scaled } from '../../setup/scale.ts'
 
 describe('an address is read', () => {

@@ -4,12 +4,11 @@ import {
   type IdentityEvidence,
   isPlainSubject,
   mintEvidence,
-  type PolicySender,
   type Sender,
-  senderSchema,
   unverifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
+import { type PolicySender, senderSchema } from '../../../src/contract/sender.ts'
 
 const evidence = mintEvidence({
   subject: 'test:alice',

@@ -1,6 +1,7 @@
 // Hop 6: policy reads evidence, the rules and stored grants, and nothing else.
 import { describe, expect, test } from 'vitest'
-import { type AccessRule, noStoredAccess, type Sender, type StoredGrant } from '../../../src/contract/index.ts'
+import { noStoredAccess, type StoredGrant } from '../../../src/contract/access.ts'
+import type { AccessRule, Sender } from '../../../src/contract/index.ts'
 import { type AccessContext, createAccessPolicy, strongestRole } from '../../../src/identity/access-policy.ts'
 import { accessScene } from '../../doubles/access-context.ts'
 import { aMessage } from '../../doubles/inbox-drafts.ts'

@@ -1,12 +1,8 @@
 // Rules on evidence: what they match, which of them wins, and which of them are never loaded.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type AccessEntry,
-  type AccessRule,
-  assuranceClasses,
-  type IdentityEvidence,
-} from '../../../src/contract/index.ts'
+import type { AccessEntry } from '../../../src/contract/access.ts'
+import { type AccessRule, assuranceClasses, type IdentityEvidence } from '../../../src/contract/index.ts'
 import { type AccessDecision, createAccessPolicy } from '../../../src/identity/access-policy.ts'
 import { createEvidenceAccess, type EvidenceRule, readEvidenceRules } from '../../../src/identity/access-rules.ts'
 import { rankAssurance } from '../../../src/identity/evidence.ts'

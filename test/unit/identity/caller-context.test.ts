@@ -1,7 +1,7 @@
 // The five headers of a chain of agents. What cannot be read refuses the request; what was written can be read again.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { maxChainDepth } from '../../../src/contract/index.ts'
+import { maxChainDepth } from '../../../src/contract/caller.ts'
 import {
   callerHeaders,
   isCallerLoop,

@@ -1,6 +1,7 @@
 // What adapters ask the desk: whether a token may do something, and what to tell whoever may not.
 import { expect, test } from 'vitest'
-import { bearerMay, type TokenRequirements } from '../../../src/contract/index.ts'
+import type { TokenRequirements } from '../../../src/contract/caller.ts'
+import { bearerMay } from '../../../src/contract/index.ts'
 import { createCallerService } from '../../../src/identity/callers.ts'
 import { createExternalTokenVerifier } from '../../../src/identity/issuers/external-tokens.ts'
 import { createIssuerCache } from '../../../src/identity/issuers/issuer-client.ts'

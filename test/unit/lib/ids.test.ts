@@ -1,6 +1,6 @@
 // Ids: version 7 by the letter, sorted by time, and no random byte used twice.
 import { expect, test } from 'vitest'
-import { createIdSource } from '../../../src/contract/index.ts'
+import { createIdSource } from '../../../src/lib/ids.ts'
 
 const time = 0x0123_4567_89ab
 const realRandom = (bytes: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(bytes)

@@ -1,6 +1,6 @@
 // An exception as operators are shown it: everything a developer needs, no secret, bounded, and made in linear time.
 import { expect, test } from 'vitest'
-import { describeError, formatThrownError } from '../../../src/contract/index.ts'
+import { describeError, formatThrownError } from '../../../src/lib/errors.ts'
 import { secretValuesInEnvironment } from '../../../src/node/runtime.ts'
 
 test("lines of the developer's own files come first, then those of packages; the gateway's own are left out", () => {

@@ -1,7 +1,8 @@
 // Threads for work that only computes: what one job does is felt by no other, and never by the event loop.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type OffloadCall, OffloadError } from '../../../src/contract/index.ts'
+import type { OffloadCall } from '../../../src/contract/channel.ts'
+import { OffloadError } from '../../../src/contract/index.ts'
 import { createWorkerPool, type PoolLimits, type WorkerPool } from '../../../src/node/worker-pool.ts'
 
 const pools: WorkerPool[] = []

@@ -1,6 +1,7 @@
 // How connections stand: asked at the start and again, bounded in time, and told in the log when it changes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { LogFields, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
+import type { ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
+import type { LogFields } from '../../../src/lib/log.ts'
 import {
   connectionMetrics,
   formatConnectionState,

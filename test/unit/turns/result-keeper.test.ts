@@ -1,6 +1,7 @@
 // Results in hand: written until the database has answered, or until the time to stop is over.
 import { expect, test } from 'vitest'
-import { GatewayError, type LogFields } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/contract/index.ts'
+import type { LogFields } from '../../../src/lib/log.ts'
 import { createResultKeeper, trackResults } from '../../../src/turns/result-keeper.ts'
 
 const away = (): GatewayError => new GatewayError('storage_unavailable', '[storage] away')

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../../adapters/slack/index.ts'
 import { createSocketRequests, pollSocketMode } from '../../../../adapters/slack/socket-mode.ts'
-import { type RawRequest, type SourceBatch, secret, type TransportAnswer } from '../../../../src/contract/index.ts'
+import { type PolledBatch, type RawRequest, secret, type TransportAnswer } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
 import { type SocketPeer, startSlackSocket } from '../../../doubles/slack-socket.ts'
 import { connection, messageEvent, signingSecret } from '../../../doubles/slack-tenants.ts'
@@ -24,7 +24,7 @@ afterEach(async () => {
 })
 
 const own = createSocketRequests()
-const open = (appToken = token): AsyncIterable<SourceBatch> =>
+const open = (appToken = token): AsyncIterable<PolledBatch> =>
   pollSocketMode({ appToken: secret(appToken), apiUrl: peer.apiUrl }, { fetch, now: Date.now, own, firstPauseMs: 5 })(
     undefined,
     stop.signal,
@@ -43,19 +43,19 @@ const textOf = (arrival: RawRequest | undefined) => new TextDecoder().decode(arr
 const jsonOf = (arrival: RawRequest | undefined): unknown => JSON.parse(textOf(arrival))
 
 /** What runs a source: stores each batch, then acknowledges; ends where storing fails. */
-async function run(store: (batch: SourceBatch) => Promise<readonly TransportAnswer[]>): Promise<void> {
+async function run(store: (batch: PolledBatch) => Promise<readonly TransportAnswer[]>): Promise<void> {
   for await (const batch of open()) await batch.acknowledge?.(await store(batch))
 }
 
 /** The first batch, with its source left open until the test ends. */
-async function firstBatch(message: object): Promise<SourceBatch> {
+async function firstBatch(message: object): Promise<PolledBatch> {
   const batches = open()[Symbol.asyncIterator]()
   const next = batches.next()
   await peer.until(() => peer.connections() === 1)
   peer.send(message)
   const { value } = await next
   stop.signal.addEventListener('abort', () => void batches.return?.())
-  return value as SourceBatch
+  return value as PolledBatch
 }
 
 describe('an envelope', () => {
@@ -130,10 +130,10 @@ describe('an envelope', () => {
     await peer.until(() => peer.connections() === 1)
     peer.send(event('bad'))
     const { value } = await next
-    await (value as SourceBatch).acknowledge?.([{ status: 401 }])
+    await (value as PolledBatch).acknowledge?.([{ status: 401 }])
     const later = batches.next()
     peer.send(event('good'))
-    await ((await later).value as SourceBatch).acknowledge?.([ok])
+    await ((await later).value as PolledBatch).acknowledge?.([ok])
     await peer.until(() => peer.heard.length === 1)
     expect(peer.heard.map(({ envelope_id }) => envelope_id)).toEqual(['good'])
   })
@@ -146,7 +146,7 @@ describe('an envelope', () => {
       peer.send(noise)
     peer.send({ envelope_id: 'limited', type: 'events_api', payload: { type: 'app_rate_limited' } })
     const { value } = await next
-    expect((value as SourceBatch).requests.map(jsonOf)).toEqual([{ type: 'app_rate_limited' }])
+    expect((value as PolledBatch).requests.map(jsonOf)).toEqual([{ type: 'app_rate_limited' }])
     await batches.return?.()
   })
 })
@@ -241,7 +241,7 @@ test('through the adapter an envelope is genuine, and the same words over HTTP a
   const next = batches?.next()
   await peer.until(() => peer.connections() === 1)
   peer.send({ ...event('e'), payload: messageEvent('T0ONE') })
-  const batch = (await next)?.value as SourceBatch | undefined
+  const batch = (await next)?.value as PolledBatch | undefined
   const arrival = batch?.requests[0]
   if (arrival === undefined) throw new Error('nothing came')
   expect(await adapter.receive(arrival, connection)).toMatchObject({ kind: 'read', events: [{ kind: 'message' }] })
