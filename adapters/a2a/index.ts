@@ -69,8 +69,8 @@ const pushTimeoutMs = 10_000
 function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const { connection, now, files, publicUrl, ownKeys, isLocalOnly = false } = deps
   const runLog = requirePort('a2a', deps.runLog, 'the run log; pass deps.runLog')
-  const callers = requirePort('a2a', deps.callers, 'the caller desk; pass deps.callers')
-  const tasks = requirePort('a2a', deps.tasks, 'the task desk; pass deps.tasks')
+  const callers = requirePort('a2a', deps.callers, 'the caller verifier; pass deps.callers')
+  const tasks = requirePort('a2a', deps.tasks, 'the task service; pass deps.tasks')
   const agents = requirePort('a2a', deps.agents, 'the agents; pass deps.agents')
   const newId = requirePort('a2a', deps.newId, 'a source of ids; pass deps.newId')
   const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)

@@ -89,11 +89,11 @@ export async function verifyA2a(
   arrival: RawRequest,
   to: Called,
 ): Promise<VerifyResult<A2aPayload>> {
-  const verdict = await verifyCaller(callers, arrival, to)
-  if (verdict.kind === 'rejected') return verdict
+  const result = await verifyCaller(callers, arrival, to)
+  if (result.kind === 'rejected') return result
   if (parseJsonType(arrival.headers['content-type']) === undefined)
     return { kind: 'rejected', reason: 'malformed_request' }
-  return { kind: 'genuine', payload: { bytes: arrival.bytes, caller: verdict.caller } }
+  return { kind: 'genuine', payload: { bytes: arrival.bytes, caller: result.caller } }
 }
 
 // Media types: of the request, of the answer it wants, and of parts against what an agent takes.

@@ -96,10 +96,10 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const keys = createActorKeys({ ownKeys, records, now })
   const signGet = createSignGet({ keys, instance: instanceOwner(places), now })
   const remote = createRemoteLookup({ guardedFetch, ttlStore, now, origins, signGet, userAgent })
-  const manners = moderationRules(settings)
-  const home = (): LocalAgents => ({ places, agents: slugs(), manners })
+  const moderation = moderationRules(settings)
+  const home = (): LocalAgents => ({ places, agents: slugs(), moderation })
   const blocks = createBlocks({ records, now, listed: settings.block })
-  const mayWrite = createWritePermission(manners, blocks)
+  const mayWrite = createWritePermission(moderation, blocks)
   const knowing = { remote, records, home, mayWrite, now }
   const isKnown = deps.knownPeople?.isAdmitted ?? (async () => false)
   const pace = {

@@ -52,15 +52,15 @@ export async function verifyActivity(deps: VerifyDeps, arrival: RawRequest): Pro
     const { activity } = opened
     return (await isActorGone(deps, activity)) ? { kind: 'genuine', payload: { kind: 'departed', activity } } : taken
   }
-  const verdict = toVerifyResult(opened)
-  if (verdict.kind !== 'genuine') return verdict
+  const result = toVerifyResult(opened)
+  if (result.kind !== 'genuine') return result
   const { pace } = deps
-  const actor = verdict.payload.signer.id
+  const actor = result.payload.signer.id
   const seconds = (await pace.isKnown(actor)) ? pace.known.take(actor) : pace.strangers.take(serverRateKey(actor))
   if (seconds !== undefined) return { kind: 'handshake', answer: tooManyActivities(seconds) }
-  const passed = await verifyAnnounce(deps, verdict.payload)
+  const passed = await verifyAnnounce(deps, result.payload)
   if (passed?.kind === 'later') return { kind: 'handshake', answer: tryAgainLater(passed.seconds) }
-  return { kind: 'genuine', payload: await verifiedPayload(deps, verdict.payload, passed) }
+  return { kind: 'genuine', payload: await verifiedPayload(deps, result.payload, passed) }
 }
 
 /** What a community passes on is its author's, where that can be shown; anything else is its signer's. */

@@ -33,8 +33,8 @@ export const aguiChannel: ChannelDefinition = {
     if (!isKnown) throw new GatewayError('config_invalid', '[agui] takes no settings; remove them')
     if (runLog === undefined) throw new GatewayError('config_invalid', '[agui] needs the run log; pass deps.runLog')
     if (callers === undefined)
-      throw new GatewayError('config_invalid', '[agui] needs the caller desk; pass deps.callers')
-    if (tasks === undefined) throw new GatewayError('config_invalid', '[agui] needs the desk of tasks; pass deps.tasks')
+      throw new GatewayError('config_invalid', '[agui] needs the caller verifier; pass deps.callers')
+    if (tasks === undefined) throw new GatewayError('config_invalid', '[agui] needs the task service; pass deps.tasks')
     const url = publicUrl === undefined ? undefined : `${publicUrl}${runPath}`
     return createAgui(runLog, { callers, tasks, agent: connection.agent, url }, { url, isLocalOnly })
   },

@@ -257,8 +257,8 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
   // Told to the next call that waits or asks; there is not always one.
   gone.promise.catch(() => {})
   const onConnectionLost = (): void => gone.reject(new Error('the connection to the mailbox is gone'))
-  let bell = Promise.withResolvers<void>()
-  client.on('exists', () => bell.resolve())
+  let wakeup = Promise.withResolvers<void>()
+  client.on('exists', () => wakeup.resolve())
   client.on('error', onConnectionLost)
   client.on('close', onConnectionLost)
   const closeImapClient = (): void => client.close()
@@ -270,7 +270,7 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
       validity: String(uidValidity),
       nextUid: uidNext,
       async after(uid) {
-        bell = Promise.withResolvers()
+        wakeup = Promise.withResolvers()
         const found = await searchUids(client, { uid: `${uid + 1}:*` })
         // A range that begins after the last mail means the last mail (RFC 3501 section 9, seq-range).
         const news = found.filter((each) => each > uid)
@@ -279,7 +279,7 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
       before: (instant) => uidBefore(client, instant, uidNext),
       fetch: (uid) => fetchMail(client, uid, maxBytes),
       mark: (uid) => markMail(client, uid, settings),
-      change: (longestMs) => waitForChange(client, bell.promise, gone.promise, longestMs),
+      change: (longestMs) => waitForChange(client, wakeup.promise, gone.promise, longestMs),
       close: closeImapClient,
     }
   } catch (error) {
@@ -352,7 +352,7 @@ async function markMail(client: ImapFlow, uid: number, { mark = { flag: defaultM
 
 async function waitForChange(
   client: ImapFlow,
-  bell: Promise<void>,
+  wakeup: Promise<void>,
   gone: Promise<never>,
   longestMs: number,
 ): Promise<void> {
@@ -361,7 +361,7 @@ async function waitForChange(
   // Ends with the next command, or with the connection, which `gone` tells.
   client.idle().catch(() => {})
   try {
-    await Promise.race([bell, gone, timeout.promise])
+    await Promise.race([wakeup, gone, timeout.promise])
   } finally {
     clearTimeout(timer)
   }

@@ -141,12 +141,12 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
     screenHeaders: (head) => screenSlack(deps.now, head),
     async verify(arrival) {
       const isOwn = own.has(arrival)
-      const verdict = isOwn ? genuineFromSocket(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
-      if (isReadVerdict(verdict)) await accounts.note(app, verdict.payload.value)
-      return addBotUser(verdict, settings, {
+      const result = isOwn ? genuineFromSocket(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
+      if (isReadResult(result)) await accounts.note(app, result.payload.value)
+      return addBotUser(result, settings, {
         learn,
         ...(isOwn ? {} : { signature: arrival.headers['x-slack-signature'] }),
-        ...(isReadVerdict(verdict) ? await readKeptFacts(deps.ttlStore, app, origins, verdict) : {}),
+        ...(isReadResult(result) ? await readKeptFacts(deps.ttlStore, app, origins, result) : {}),
       })
     },
     payloadOf: (arrival: RawRequest) => ({ payload: readSlackBody(arrival.bytes), botUserId: undefined }),
@@ -244,10 +244,10 @@ function oncePerSignature(
   }
 }
 
-type ReadVerdict = { readonly kind: 'genuine'; readonly payload: Extract<SlackPayload, { kind: 'read' }> }
+type ReadResult = { readonly kind: 'genuine'; readonly payload: Extract<SlackPayload, { kind: 'read' }> }
 
-function isReadVerdict(verdict: VerifyResult<SlackPayload>): verdict is ReadVerdict {
-  return verdict.kind === 'genuine' && verdict.payload.kind === 'read'
+function isReadResult(result: VerifyResult<SlackPayload>): result is ReadResult {
+  return result.kind === 'genuine' && result.payload.kind === 'read'
 }
 
 /** What was kept of earlier events and this one does not say. */
@@ -255,7 +255,7 @@ async function readKeptFacts(
   notes: TtlStore | undefined,
   app: AppFacts,
   origins: readonly string[],
-  { payload }: ReadVerdict,
+  { payload }: ReadResult,
 ): Promise<Omit<VerifiedPayload, 'payload' | 'botUserId'>> {
   const viewed = await learnThreadContext(notes, app, payload.value)
   const response = await storeResponseUrl(notes, origins, payload.value)
@@ -263,12 +263,12 @@ async function readKeptFacts(
 }
 
 async function addBotUser(
-  verdict: VerifyResult<SlackPayload>,
+  result: VerifyResult<SlackPayload>,
   settings: SlackSettings,
   { learn, ...known }: { readonly learn: BotUserLookup } & Omit<VerifiedPayload, 'payload' | 'botUserId'>,
 ): Promise<VerifyResult<VerifiedPayload>> {
-  if (verdict.kind !== 'genuine') return verdict
-  const { payload } = verdict
+  if (result.kind !== 'genuine') return result
+  const { payload } = result
   const asks = settings.botUserId === undefined && payload.kind === 'read' && payload.value['type'] === 'event_callback'
   const account = asks ? botLookupAccount(payload.value) : undefined
   const botUserId = account === undefined ? undefined : await learn(account)

@@ -56,15 +56,15 @@ const check: ChannelCommand = {
   flags: {
     connection: { type: 'string', description: 'Id of the connection', valueHint: 'id', default: 'default' },
   },
-  async run(flags, desk) {
+  async run(flags, context) {
     const id = textFlag(flags, 'connection') ?? 'default'
-    const found = await desk.settings(id)
+    const found = await context.settings(id)
     if (found === undefined) {
       const remedy = 'set SLACK_BOT_TOKEN to the "Bot User OAuth Token" of your app, or name it in parley.config.ts'
       throw new GatewayError('config_invalid', `[slack] there is no connection ${id}; ${remedy}`)
     }
     const settings = slackSettingsSchema.parse(found.settings)
-    const probe = createSlackProbe({ settings, call: createWebApiCaller(settings, desk) })
+    const probe = createSlackProbe({ settings, call: createWebApiCaller(settings, context) })
     return probeReport(await probe({ signal: AbortSignal.timeout(checkMs) }))
   },
 }

@@ -66,24 +66,24 @@ const permanentRefusals =
 export function pollSocketMode(settings: SocketSettings, deps: SocketSourceDeps): NonNullable<Ingress['poll']> {
   return async function* envelopes(_cursor, signal) {
     const waiting: TakenEnvelope[] = []
-    let bell = Promise.withResolvers<void>()
+    let wakeup = Promise.withResolvers<void>()
     const line = keepSocketConnected(settings, deps, signal, (taken) => {
       if (waiting.length < maxWaiting) waiting.push(taken)
-      bell.resolve()
+      wakeup.resolve()
     })
     deps.watch?.tell('connecting')
     // Told by the throw below; the promise always has a listener.
     line.failed.catch(() => {
       deps.watch?.tell('refused')
-      bell.resolve()
+      wakeup.resolve()
     })
-    signal.addEventListener('abort', () => bell.resolve(), { once: true })
+    signal.addEventListener('abort', () => wakeup.resolve(), { once: true })
     try {
       while (!signal.aborted) {
         if (waiting.length > 0) yield socketBatch(waiting.splice(0, maxBatch), deps)
         else {
-          await Promise.race([bell.promise, line.failed])
-          bell = Promise.withResolvers()
+          await Promise.race([wakeup.promise, line.failed])
+          wakeup = Promise.withResolvers()
         }
       }
     } finally {

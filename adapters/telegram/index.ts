@@ -115,9 +115,9 @@ function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof te
     },
     screenHeaders: (head) => screenTelegram(secrets, head),
     async verify(arrival) {
-      const verdict = verifyTelegram(secrets, arrival)
-      if (verdict.kind === 'genuine') await name.learn()
-      return verdict
+      const result = verifyTelegram(secrets, arrival)
+      if (result.kind === 'genuine') await name.learn()
+      return result
     },
     payloadOf: (arrival) => arrival.bytes,
     normalize: (payload, arrival, connection) => normalizeTelegram(bot(), payload, arrival, connection),

@@ -50,10 +50,10 @@ const connect: ChannelCommand = {
     polling: { type: 'boolean', description: 'The gateway asks Telegram; nothing needs to be reachable' },
     ...connectionFlag,
   },
-  async run(flags, desk) {
+  async run(flags, context) {
     const id = textFlag(flags, 'connection') ?? 'default'
-    const made = isMissingSecret(flags, desk) ? newWebhookSecret() : undefined
-    const bench = await openBotSession(desk, id, made === undefined ? wantedFlags(flags) : { [secretName]: made })
+    const made = isMissingSecret(flags, context) ? newWebhookSecret() : undefined
+    const bench = await openBotSession(context, id, made === undefined ? wantedFlags(flags) : { [secretName]: made })
     await askBotApi(bench, 'getMe', () => bench.api.getMe())
     const url =
       bench.settings.mode === 'polling' ? undefined : requireWebhookUrl(textFlag(flags, 'url') ?? bench.publicUrl, id)
@@ -62,7 +62,7 @@ const connect: ChannelCommand = {
     const report = await checkBot(bench, url)
     const notes = [
       ...(made === undefined ? [] : [`Put this into the gateway's environment and restart it: ${secretName}=${made}`]),
-      ...(flags['polling'] === true && desk.environment['TELEGRAM_MODE'] !== 'polling'
+      ...(flags['polling'] === true && context.environment['TELEGRAM_MODE'] !== 'polling'
         ? ['Put this into the gateway’s environment and restart it: TELEGRAM_MODE=polling']
         : []),
     ]
@@ -75,9 +75,9 @@ const check: ChannelCommand = {
   description: 'Ask Telegram how the bot stands: who it is, where it delivers, what waits, what failed.',
   examples: ['parley telegram check', 'parley telegram check --json'],
   flags: connectionFlag,
-  async run(flags, desk) {
+  async run(flags, context) {
     const id = textFlag(flags, 'connection') ?? 'default'
-    const bench = await openBotSession(desk, id)
+    const bench = await openBotSession(context, id)
     const isPolling = bench.settings.mode === 'polling' || bench.publicUrl === undefined
     return checkBot(bench, isPolling ? undefined : telegramWebhookUrl(bench.publicUrl, id))
   },
@@ -348,17 +348,17 @@ type BotSession = {
 }
 
 async function openBotSession(
-  desk: CommandContext,
+  context: CommandContext,
   connection: string,
   instead: Readonly<Record<string, string>> = {},
 ): Promise<BotSession> {
-  const found = await desk.settings(connection, instead)
+  const found = await context.settings(connection, instead)
   if (found === undefined) {
     const remedy = 'set TELEGRAM_BOT_TOKEN to the token BotFather gave you, or name it in parley.config.ts'
     throw new GatewayError('config_invalid', `[telegram] there is no connection ${connection}; ${remedy}`)
   }
   const settings = telegramSettingsSchema.parse(found.settings)
-  return { api: createBotApi(settings, desk), settings, publicUrl: found.publicUrl }
+  return { api: createBotApi(settings, context), settings, publicUrl: found.publicUrl }
 }
 
 async function askBotApi<T>(

@@ -298,11 +298,11 @@ export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
   const recorded = new Map(past.map((row) => [row.step, row]))
   const effects = new Map<string, Effect>()
   for (const row of past)
-    if (row.isEffect) effects.set(row.step, { label: row.label ?? row.step, fate: stepOutcome(row) })
+    if (row.isEffect) effects.set(row.step, { label: row.label ?? row.step, outcome: stepOutcome(row) })
   const ahead = new Set(past.filter(({ state }) => state !== 'undone').map(({ step }) => step))
   const final = new Set<unknown>()
-  const labelled = (wanted: Fate): readonly string[] =>
-    countLabels([...effects.values()].filter(({ fate }) => fate === wanted).map(({ label }) => label))
+  const labelled = (wanted: StepOutcome): readonly string[] =>
+    countLabels([...effects.values()].filter(({ outcome }) => outcome === wanted).map(({ label }) => label))
   return {
     reach(step) {
       ahead.delete(step)
@@ -310,7 +310,7 @@ export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
     },
     isCatchingUp: () => ahead.size > 0,
     isFinished: (step) => recorded.get(step)?.state === 'finished',
-    note: (step, { label, ...now }) => void effects.set(step, { label, fate: stepOutcome(now) }),
+    note: (step, { label, ...now }) => void effects.set(step, { label, outcome: stepOutcome(now) }),
     hasEffect: () => effects.size > 0,
     ends(error) {
       final.add(error)
@@ -321,11 +321,11 @@ export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
   }
 }
 
-type Fate = 'done' | 'unknown' | 'not done'
-type Effect = { readonly label: string; readonly fate: Fate }
+type StepOutcome = 'done' | 'unknown' | 'not done'
+type Effect = { readonly label: string; readonly outcome: StepOutcome }
 
 /** A tool that finished may have said itself that it failed, or that it cannot tell. */
-function stepOutcome({ state, result }: Pick<RecordedStep, 'state' | 'result'>): Fate {
+function stepOutcome({ state, result }: Pick<RecordedStep, 'state' | 'result'>): StepOutcome {
   if (state === 'undone') return 'not done'
   if (state !== 'finished') return 'unknown'
   const { success, metadata } = asFields(result)

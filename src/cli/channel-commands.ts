@@ -39,8 +39,8 @@ function channelCommand(channel: string, { name, description, examples, flags, r
     args,
     async run(given) {
       const { config } = given
-      const desk = createCommandDesk(channel, typeof config === 'string' ? config : undefined)
-      const { value, text, problem } = await asUsageError(() => run(given as CommandFlags, desk))
+      const context = createCommandDesk(channel, typeof config === 'string' ? config : undefined)
+      const { value, text, problem } = await asUsageError(() => run(given as CommandFlags, context))
       print(given['json'] === true, value, text)
       if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
     },
@@ -95,8 +95,8 @@ function channelOperation(channel: string, given: OperatingCommand, inUsage: InU
     },
     async run({ args: all, callGateway, show, isOffline }) {
       const words = all as CommandFlags
-      const desk = createOperatorDesk(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
-      const { value, text, problem } = await inUsage(() => given.operate(words, desk))
+      const context = createOperatorDesk(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
+      const { value, text, problem } = await inUsage(() => given.operate(words, context))
       show(value, text)
       if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
     },

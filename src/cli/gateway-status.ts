@@ -1,4 +1,4 @@
-// `parley connections`, `parley agents` and `parley books` (the ledger): what a gateway has and how it is.
+// `parley connections`, `parley agents` and `parley stats`: what a gateway has and how it is.
 
 import type * as z from 'zod'
 import type { agents as agentsResource, connections as connectionsResource } from '../api/connections.ts'

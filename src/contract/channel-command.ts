@@ -33,7 +33,7 @@ export interface ChannelCommand {
   readonly examples: readonly string[]
   readonly flags: Readonly<Record<string, CommandFlag>>
   /** What is printed: for programs and for people. Throws `bad_request` where a flag says something impossible. */
-  run(flags: CommandFlags, desk: CommandContext): Promise<CommandResult>
+  run(flags: CommandFlags, context: CommandContext): Promise<CommandResult>
 }
 
 /** The gateway of a connection of the channel: the one that runs, or its database where none does. */
@@ -53,7 +53,7 @@ export type OperationResponse = { readonly value: JsonObject; readonly id: strin
 export interface OperatingCommand extends Omit<ChannelCommand, 'run'> {
   /** Asked before it is done, where it cannot be taken back; `--yes` answers it. */
   confirm?(flags: CommandFlags): string
-  operate(flags: CommandFlags, desk: OperatingContext): Promise<CommandResult>
+  operate(flags: CommandFlags, context: OperatingContext): Promise<CommandResult>
 }
 
 /** A word that only groups others: `parley <channel> <name> …`. */

@@ -41,7 +41,7 @@ export interface Meter {
   received(connection: string, outcome: InboundOutcome, reason: string): void
   /** From the moment an inbound event was looked at until its commit. */
   committed(connection: string, ms: number): void
-  claimed(pump: WorkerLoopName, count: number): void
+  claimed(loop: WorkerLoopName, count: number): void
   turnEnded(connection: string, outcome: TurnOutcome, ms: number): void
   agentFailed(connection: string, code: string): void
   toolCalled(tool: string, outcome: ToolOutcome, ms: number): void

@@ -21,20 +21,20 @@ export function createAccountDeletionStore(database: Database, tenant: string): 
     async claim(leaseMs) {
       const [row] = await database.query<AccountDeletionRow>(claimAccountDeletion, [tenant, leaseMs])
       if (row === undefined) return undefined
-      const { phase, after, ...farewell } = row
-      return { ...farewell, from: phase === 'conversations' && after === null ? null : { phase, after } }
+      const { phase, after, ...deletion } = row
+      return { ...deletion, from: phase === 'conversations' && after === null ? null : { phase, after } }
     },
-    reach: (farewell) => createReach(database, tenant, farewell),
+    reach: (deletion) => createReach(database, tenant, deletion),
   }
 }
 
-function createReach(database: Database, tenant: string, { from: _, ...farewell }: AccountDeletion): ErasingStore {
+function createReach(database: Database, tenant: string, { from: _, ...deletion }: AccountDeletion): ErasingStore {
   const one = createCountQuery(database, tenant)
-  const whom = storableJson(farewell)
+  const whom = storableJson(deletion)
   const eraseStrays = receiptEraser(database, tenant, strayStatements)
   return {
     // What an operator linked with it is elsewhere.
-    namesOf: async () => [farewell.subject],
+    namesOf: async () => [deletion.subject],
     ...createWalk(database, tenant, anAddress, () => whom),
     eraseStrays: (_names, after) => eraseStrays(whom, after),
     eraseOverheard: () => one<PartialErasedCounts>(eraseLeaverAmbient, whom),

@@ -79,7 +79,7 @@ const domainPattern = /(?:@([\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?))
 const writtenName = new RegExp(beforeName.source + localPartPattern.source + domainPattern.source, 'gu')
 
 /** Names in code stay as they are: the renderer knows which names may stay mentions, and no others may. */
-export function defuseMentions(text: string, fateOf: (name: WrittenName) => MentionTreatment): DefusedText {
+export function defuseMentions(text: string, treatmentOf: (name: WrittenName) => MentionTreatment): DefusedText {
   if (!text.includes('@')) return { text, live: [] }
   const live: string[] = []
   let defused = ''
@@ -88,9 +88,9 @@ export function defuseMentions(text: string, fateOf: (name: WrittenName) => Ment
   for (const match of hideCode(text).matchAll(writtenName)) {
     const [found, name = '', domain] = match
     const asWritten = { local: name, ...(domain === undefined ? {} : { domain }) }
-    const fate = rooms.has(name.toLowerCase()) ? 'defuse' : fateOf(asWritten)
-    if (fate === 'live') live.push(found.toLowerCase())
-    if (fate !== 'defuse') continue
+    const treatment = rooms.has(name.toLowerCase()) ? 'defuse' : treatmentOf(asWritten)
+    if (treatment === 'live') live.push(found.toLowerCase())
+    if (treatment !== 'defuse') continue
     defused += `${text.slice(end, match.index + 1)}${joiner}`
     end = match.index + 1
   }

@@ -29,32 +29,32 @@ type BlockScene = { readonly indent: string; readonly isQuoted: boolean; readonl
 const maxTableWidth = 60
 const maxColumns = 8
 
-export function writeBlocks(draft: Draft, blocks: readonly Block[], scene: BlockScene, between = '\n\n'): void {
+export function writeBlocks(draft: Draft, blocks: readonly Block[], context: BlockScene, between = '\n\n'): void {
   for (const [index, block] of blocks.entries()) {
-    if (index > 0) draft.text += between + scene.indent
-    writeBlock(draft, block, scene)
+    if (index > 0) draft.text += between + context.indent
+    writeBlock(draft, block, context)
   }
 }
 
-function writeBlock(draft: Draft, block: Block, scene: BlockScene): void {
+function writeBlock(draft: Draft, block: Block, context: BlockScene): void {
   switch (block.type) {
     case 'paragraph':
-      writeInline(draft, block.children, { ...scene, marks: [] })
+      writeInline(draft, block.children, { ...context, marks: [] })
       break
     case 'heading':
-      writeMarked(draft, 'bold', block.children, { ...scene, marks: [] })
+      writeMarked(draft, 'bold', block.children, { ...context, marks: [] })
       break
     case 'code':
-      writeCode(draft, block, scene)
+      writeCode(draft, block, context)
       break
     case 'blockquote':
-      writeQuote(draft, block.children, scene)
+      writeQuote(draft, block.children, context)
       break
     case 'list':
-      writeList(draft, block, scene)
+      writeList(draft, block, context)
       break
     case 'table':
-      writeTableText(draft, block, scene)
+      writeTableText(draft, block, context)
       break
     case 'thematicBreak':
       draft.text += '———'
@@ -78,25 +78,25 @@ function writeCode(draft: Draft, { value, lang }: Code, { indent, isPlain }: Blo
 }
 
 /** One quote is a range; a quote inside it shows its mark. */
-function writeQuote(draft: Draft, children: readonly Block[], scene: BlockScene): void {
-  if (scene.isQuoted) {
+function writeQuote(draft: Draft, children: readonly Block[], context: BlockScene): void {
+  if (context.isQuoted) {
     draft.text += '> '
-    writeBlocks(draft, children, { ...scene, indent: `${scene.indent}> ` }, '\n')
+    writeBlocks(draft, children, { ...context, indent: `${context.indent}> ` }, '\n')
     return
   }
   const written = draft.ranges.length
   let start = draft.text.length
-  writeBlocks(draft, children, { ...scene, isQuoted: true })
+  writeBlocks(draft, children, { ...context, isQuoted: true })
   // Code that comes first has moved to the margin, and a range may not begin inside another.
   for (const range of draft.ranges.slice(written)) start = Math.min(start, range.start)
   draft.ranges.push({ type: 'blockquote', start, end: draft.text.length })
 }
 
-function writeList(draft: Draft, list: List, scene: BlockScene): void {
+function writeList(draft: Draft, list: List, context: BlockScene): void {
   for (const [index, item] of list.children.entries()) {
-    if (index > 0) draft.text += `\n${scene.indent}`
+    if (index > 0) draft.text += `\n${context.indent}`
     draft.text += listMarker(list, item, index)
-    writeBlocks(draft, item.children, { ...scene, indent: `${scene.indent}  ` }, '\n')
+    writeBlocks(draft, item.children, { ...context, indent: `${context.indent}  ` }, '\n')
   }
 }
 
@@ -105,11 +105,11 @@ function listMarker(list: List, { checked }: ListItem, index: number): string {
   return list.ordered ? `${list.start + index}. ` : '• '
 }
 
-function writeTableText(draft: Draft, table: Table, scene: BlockScene): void {
+function writeTableText(draft: Draft, table: Table, context: BlockScene): void {
   const width = alignedTable(table).indexOf('\n')
   const isNarrow = table.align.length <= maxColumns && width <= maxTableWidth
-  if (isNarrow) writeBlocks(draft, tableAsCode(table), scene)
-  else writeList(draft, tableAsList(table), scene)
+  if (isNarrow) writeBlocks(draft, tableAsCode(table), context)
+  else writeList(draft, tableAsList(table), context)
 }
 
 // Inline nodes into a text with ranges.
@@ -131,18 +131,18 @@ export type InlineScene = {
   readonly isPlain: boolean
 }
 
-function writeInline(draft: Draft, nodes: readonly Inline[], scene: InlineScene): void {
-  for (const node of nodes) writeNode(draft, node, scene)
+function writeInline(draft: Draft, nodes: readonly Inline[], context: InlineScene): void {
+  for (const node of nodes) writeNode(draft, node, context)
 }
 
-function writeNode(draft: Draft, node: Inline, scene: InlineScene): void {
+function writeNode(draft: Draft, node: Inline, context: InlineScene): void {
   const start = draft.text.length
   switch (node.type) {
     case 'text':
       draft.text += node.value
       break
     case 'break':
-      draft.text += `\n${scene.indent}`
+      draft.text += `\n${context.indent}`
       break
     case 'mention':
       draft.text += node.name
@@ -151,15 +151,15 @@ function writeNode(draft: Draft, node: Inline, scene: InlineScene): void {
     case 'inlineCode':
       draft.text += node.value
       // A link cannot hold code, and is worth more.
-      if (scene.isLink !== true) draft.ranges.push({ type: 'code', start, end: draft.text.length })
+      if (context.isLink !== true) draft.ranges.push({ type: 'code', start, end: draft.text.length })
       break
     case 'link':
-      writeLink(draft, node, scene)
+      writeLink(draft, node, context)
       break
     case 'strong':
     case 'emphasis':
     case 'delete':
-      writeMarked(draft, marks[node.type], node.children, scene)
+      writeMarked(draft, marks[node.type], node.children, context)
       break
     default:
       node satisfies never
@@ -167,21 +167,21 @@ function writeNode(draft: Draft, node: Inline, scene: InlineScene): void {
 }
 
 /** Bold inside bold is bold once. */
-function writeMarked(draft: Draft, mark: MarkType, nodes: readonly Inline[], scene: InlineScene): void {
-  if (scene.marks.includes(mark)) {
-    writeInline(draft, nodes, scene)
+function writeMarked(draft: Draft, mark: MarkType, nodes: readonly Inline[], context: InlineScene): void {
+  if (context.marks.includes(mark)) {
+    writeInline(draft, nodes, context)
     return
   }
   const start = draft.text.length
-  writeInline(draft, nodes, { ...scene, marks: [...scene.marks, mark] })
+  writeInline(draft, nodes, { ...context, marks: [...context.marks, mark] })
   draft.ranges.push({ type: mark, start, end: draft.text.length })
 }
 
 /** Ranges lead to web pages only; any other address is shown. Plain text shows them all. */
-function writeLink(draft: Draft, { url, children }: Link, scene: InlineScene): void {
+function writeLink(draft: Draft, { url, children }: Link, context: InlineScene): void {
   const start = draft.text.length
-  writeInline(draft, children, { ...scene, isLink: true })
-  if (url.startsWith('http') && !scene.isPlain) {
+  writeInline(draft, children, { ...context, isLink: true })
+  if (url.startsWith('http') && !context.isPlain) {
     draft.ranges.push({ type: 'link', url, start, end: draft.text.length })
     return
   }

@@ -54,39 +54,39 @@ export function createPublishedCards(deps: CardDeps): PublishedCards {
     return { settings, schemes: isListed ? schemes : [], isClosed, origin, agents: agents() }
   }
   const cacheName = ({ origin, isLocal }: CardReader): string => `${origin}${isLocal ? ' local' : ''}`
-  const signCard = async (scene: CardContext, card: JsonObject): Promise<JsonObject> =>
-    (await key())?.sign(card, `${scene.origin}${keysPath(settings)}`) ?? card
+  const signCard = async (context: CardContext, card: JsonObject): Promise<JsonObject> =>
+    (await key())?.sign(card, `${context.origin}${keysPath(settings)}`) ?? card
   return {
     async strict(mount, reader) {
-      const scene = sceneFor(reader)
-      const card = agentCard(scene, mount)
+      const context = sceneFor(reader)
+      const card = agentCard(context, mount)
       if (card === undefined) return undefined
       // A new key makes a new document of the same card.
       const kid = (await key())?.kid ?? ''
       return cache(`strict ${mount.agent ?? ''} ${cacheName(reader)} ${kid}`, card, (content) =>
-        signCard(scene, content),
+        signCard(context, content),
       )
     },
     async hybrid(mount, reader) {
-      const scene = sceneFor(reader)
-      const card = agentCard(scene, mount)
+      const context = sceneFor(reader)
+      const card = agentCard(context, mount)
       if (card === undefined) return undefined
-      return cache(`hybrid ${mount.agent ?? ''} ${cacheName(reader)}`, hybridCard(scene, card), asItIs)
+      return cache(`hybrid ${mount.agent ?? ''} ${cacheName(reader)}`, hybridCard(context, card), asItIs)
     },
     async address(slug, reader) {
-      const scene = sceneFor(reader)
-      const profile = scene.agents.find((each) => each.slug === slug)
+      const context = sceneFor(reader)
+      const profile = context.agents.find((each) => each.slug === slug)
       if (profile === undefined) return undefined
-      return cache(`address ${slug} ${cacheName(reader)}`, addressCard(scene, profile, connection.domain), asItIs)
+      return cache(`address ${slug} ${cacheName(reader)}`, addressCard(context, profile, connection.domain), asItIs)
     },
     async keys() {
       return cache('keys', { keys: (await deps.keys()).map(({ publicJwk }) => publicJwk) }, asItIs)
     },
     async extended(mount, reader, dialect) {
-      const scene = sceneFor(reader)
-      const card = extendedCard(scene, mount)
+      const context = sceneFor(reader)
+      const card = extendedCard(context, mount)
       if (card === undefined) return undefined
-      return dialect === '0.3' ? legacyCard(scene, card) : signCard(scene, card)
+      return dialect === '0.3' ? legacyCard(context, card) : signCard(context, card)
     },
   }
 }
@@ -197,16 +197,16 @@ type CardContext = {
 type Mount = { readonly agent: string | undefined }
 
 /** Undefined: there is no such agent. */
-function agentCard(scene: CardContext, { agent }: Mount): JsonObject | undefined {
-  if (agent === undefined) return hubCard(scene)
-  const profile = scene.agents.find(({ slug }) => slug === agent)
+function agentCard(context: CardContext, { agent }: Mount): JsonObject | undefined {
+  if (agent === undefined) return hubCard(context)
+  const profile = context.agents.find(({ slug }) => slug === agent)
   if (profile === undefined) return undefined
   const { label: name, description, skills } = profile
-  return composeCard(scene, {
+  return composeCard(context, {
     name,
     description: description || name,
     skills,
-    url: mountUrl(scene, agent),
+    url: mountUrl(context, agent),
     extensions: [],
   })
 }
@@ -215,8 +215,8 @@ function mountUrl({ origin, settings }: Pick<CardContext, 'origin' | 'settings'>
   return `${origin}${settings.path}${agent === undefined ? '' : `/${agent}`}`
 }
 
-function hubCard(scene: CardContext): JsonObject | undefined {
-  const { agents, settings } = scene
+function hubCard(context: CardContext): JsonObject | undefined {
+  const { agents, settings } = context
   const [first] = agents
   if (first === undefined) return undefined
   const name = settings.card.name ?? first.label
@@ -231,20 +231,20 @@ function hubCard(scene: CardContext): JsonObject | undefined {
     description: 'The agents behind this address',
     params: {
       defaultAgent: first.slug,
-      agents: agents.map(({ slug, label }) => ({ handle: slug, name: label, cardUrl: cardUrl(scene, slug) })),
+      agents: agents.map(({ slug, label }) => ({ handle: slug, name: label, cardUrl: cardUrl(context, slug) })),
     },
   }
-  return composeCard(scene, {
+  return composeCard(context, {
     name,
     description,
     skills: [...first.skills, ...others.flatMap(({ slug, skills }) => skills.map((skill) => hubSkill(slug, skill)))],
-    url: mountUrl(scene),
+    url: mountUrl(context),
     extensions: others.length === 0 ? [] : [directory],
   })
 }
 
-function cardUrl(scene: CardContext, agent: string): string {
-  return `${mountUrl(scene, agent)}/.well-known/agent-card.json`
+function cardUrl(context: CardContext, agent: string): string {
+  return `${mountUrl(context, agent)}/.well-known/agent-card.json`
 }
 
 function hubSkill(slug: string, skill: AgentSkill): AgentSkill {
@@ -260,8 +260,8 @@ type CardFacts = {
 }
 
 /** Empty members are left out: every reading of the rules for signing then gives the same bytes. */
-function composeCard(scene: CardContext, { name, description, skills, url, extensions }: CardFacts): JsonObject {
-  const { settings, schemes, isClosed } = scene
+function composeCard(context: CardContext, { name, description, skills, url, extensions }: CardFacts): JsonObject {
+  const { settings, schemes, isClosed } = context
   const { provider, documentationUrl, iconUrl, version } = settings.card
   return {
     name,
@@ -314,9 +314,9 @@ function renderSkill({ id, name, description, tags, examples }: AgentSkill): Jso
 }
 
 /** Undefined: nothing was configured for those who show a credential. */
-function extendedCard(scene: CardContext, mount: Mount): JsonObject | undefined {
-  const { extendedCard: more } = scene.settings
-  const open = agentCard(scene, mount)
+function extendedCard(context: CardContext, mount: Mount): JsonObject | undefined {
+  const { extendedCard: more } = context.settings
+  const open = agentCard(context, mount)
   if (open === undefined || typeof more === 'boolean') return undefined
   const { description, documentationUrl, skills } = more
   return {
@@ -332,21 +332,21 @@ function extendedCard(scene: CardContext, mount: Mount): JsonObject | undefined 
 // The same agent in other cards: with the members that 0.3 reads, and the short one that its WebFinger address links to.
 
 /** Both versions in one document. It is not signed: strict readers of either would find it changed. */
-function hybridCard(scene: CardContext, open: JsonObject): JsonObject {
-  const { schemes } = scene
+function hybridCard(context: CardContext, open: JsonObject): JsonObject {
+  const { schemes } = context
   return {
     ...open,
-    ...legacyMembers(scene, open),
+    ...legacyMembers(context, open),
     ...(schemes.length === 0 ? {} : { securitySchemes: hybridSchemes(schemes) }),
   }
 }
 
 /** What 0.3 knows, and nothing else. */
-function legacyCard(scene: CardContext, open: JsonObject): JsonObject {
+function legacyCard(context: CardContext, open: JsonObject): JsonObject {
   const { supportedInterfaces: _interfaces, securityRequirements: _needs, capabilities, ...rest } = open
   const { extendedAgentCard: _extended, ...known } = capabilities as JsonObject
-  const schemes = scene.schemes.length === 0 ? {} : { securitySchemes: legacySchemes(scene.schemes) }
-  return { ...rest, ...schemes, capabilities: known, ...legacyMembers(scene, open) }
+  const schemes = context.schemes.length === 0 ? {} : { securitySchemes: legacySchemes(context.schemes) }
+  return { ...rest, ...schemes, capabilities: known, ...legacyMembers(context, open) }
 }
 
 function legacyMembers({ settings, schemes, isClosed }: CardContext, open: JsonObject): JsonObject {
@@ -366,8 +366,8 @@ function legacyMembers({ settings, schemes, isClosed }: CardContext, open: JsonO
 }
 
 /** Behind the agent-card link of WebFinger. */
-function addressCard(scene: CardContext, profile: AgentProfile, domain: string): JsonObject {
-  const { settings, isClosed } = scene
+function addressCard(context: CardContext, profile: AgentProfile, domain: string): JsonObject {
+  const { settings, isClosed } = context
   const { provider, version, iconUrl } = settings.card
   return {
     address: formatAddress({ local: profile.slug, domain }),
@@ -377,7 +377,7 @@ function addressCard(scene: CardContext, profile: AgentProfile, domain: string):
     version,
     protocol_version: '0.1',
     a2a: {
-      endpoint: mountUrl(scene, profile.slug),
+      endpoint: mountUrl(context, profile.slug),
       transport: 'https+jsonrpc',
       capabilities: {
         streaming: settings.streaming,

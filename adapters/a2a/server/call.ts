@@ -38,7 +38,7 @@ export type A2aDeps = {
 }
 
 export type A2aRequest = {
-  readonly door: ServeContext
+  readonly context: ServeContext
   readonly caller: A2aCaller
   /** The agent that the address names; undefined at the hub. */
   readonly named: string | undefined

@@ -12,14 +12,14 @@ import { answerOperation, identifyCaller } from './run-operation.ts'
 
 export type BindingRequest = {
   readonly request: Request
-  readonly door: ServeContext
+  readonly context: ServeContext
   /** The agent that the path names. */
   readonly mount: string | undefined
   readonly origin: string
 }
 
 export async function serveRpc(deps: A2aDeps, arriving: BindingRequest): Promise<Response> {
-  const { request, door, mount, origin } = arriving
+  const { request, context, mount, origin } = arriving
   const { settings } = deps
   const mediaType = answerType(request.headers.get('content-type') ?? undefined, undefined)
   const tongue: ResponseFormat = { dialect: '1.0', form: 'rpc', table: settings.errorTable, id: null, mediaType }
@@ -29,7 +29,7 @@ export async function serveRpc(deps: A2aDeps, arriving: BindingRequest): Promise
   }
   const foreign = mediaTypeFault(request.headers, false)
   if (foreign !== undefined) return faultResponse(tongue, foreign)
-  const caller = await identifyCaller(deps, request, door, mount)
+  const caller = await identifyCaller(deps, request, context, mount)
   if (isA2aFault(caller)) return faultResponse(tongue, caller)
   const body = await readJsonBody(request, settings.maxBodyBytes)
   if (isA2aFault(body)) return faultResponse(tongue, body)
@@ -47,7 +47,7 @@ export async function serveRpc(deps: A2aDeps, arriving: BindingRequest): Promise
   if (isA2aFault(params)) return faultResponse(told, params)
   const blocksByDefault = settings.legacyBlocking
   const read = dialect === '1.0' ? params : upgradeRequest(name, params, { form: 'rpc', blocksByDefault })
-  return answerOperation(deps, { request, door, caller, mount, tenant: undefined, dialect, origin }, told, {
+  return answerOperation(deps, { request, context, caller, mount, tenant: undefined, dialect, origin }, told, {
     name,
     params: read,
   })

@@ -46,19 +46,19 @@ export async function answerOperation(
   if (isA2aFault(outcome)) return faultResponse(tongue, outcome, headers)
   if (outcome.kind === 'result') return resultResponse(tongue, name, outcome.body, headers)
   const ended = Promise.withResolvers<void>()
-  entering.door.keepOpen(ended.promise)
+  entering.context.keepOpen(ended.promise)
   const { heartbeatMs, streamMs: lifeMs } = deps.settings
   const onEnd = (): void => {
     reader.abort()
     ended.resolve()
   }
-  const failStream = (error: unknown): Fault => reportFailure(entering.door, error)
+  const failStream = (error: unknown): Fault => reportFailure(entering.context, error)
   return streamResponse(tongue, outcome, { heartbeatMs, lifeMs, onEnd, onFailure: failStream }, headers)
 }
 
 /** What the caller is told about something that broke. */
-export function reportFailure(door: ServeContext, error: unknown): Fault {
-  const reference = door.fail(error)
+export function reportFailure(context: ServeContext, error: unknown): Fault {
+  const reference = context.fail(error)
   if (isGatewayError(error) && error.retryable)
     return createFault('unavailable', `the gateway cannot do this right now; try again (reference ${reference})`, {
       headers: { 'retry-after': '2' },
@@ -183,14 +183,14 @@ function runOperation(deps: A2aDeps, call: A2aRequest, name: OperationName, para
 export async function identifyCaller(
   deps: A2aDeps,
   request: Request,
-  door: ServeContext,
+  context: ServeContext,
   mount: string | undefined,
 ): Promise<A2aCaller | Fault> {
   const { settings } = deps
   const headers = Object.fromEntries(request.headers)
   const verdict = await verifyCaller(
     deps.callers,
-    { headers, from: door.from },
+    { headers, from: context.from },
     {
       agent: mount ?? firstAgent(deps),
       isNamed: mount !== undefined,
@@ -199,7 +199,7 @@ export async function identifyCaller(
       keyHeader: settings.apiKeyHeader,
     },
   )
-  return verdict.kind === 'rejected' ? rejectA2aCaller(door, verdict.reason, verdict.challenge) : verdict.caller
+  return verdict.kind === 'rejected' ? rejectA2aCaller(context, verdict.reason, verdict.challenge) : verdict.caller
 }
 
 /** What a token may be made out to. A caller chooses the name it asks for us by, so that only a configured one counts. */
@@ -219,25 +219,25 @@ const words = {
   unavailable: 'the issuer of this credential cannot be asked right now; try again',
 } as const
 
-function rejectA2aCaller(door: ServeContext, reason: RejectReason, challenge: string): Fault {
-  const reference = door.logRejection(reason)
+function rejectA2aCaller(context: ServeContext, reason: RejectReason, challenge: string): Fault {
+  const reference = context.logRejection(reason)
   const name = rejectionFault(reason)
   const headers = name === 'unavailable' ? { 'retry-after': '5' } : { 'www-authenticate': challenge }
   return createFault(name, `${words[name]} (reference ${reference})`, { headers })
 }
 
 /** What the operation needs of a token; nothing where none had to be shown. */
-function scopeFault(deps: A2aDeps, { caller, door, mount }: CallEntry, name: OperationName): Fault | undefined {
+function scopeFault(deps: A2aDeps, { caller, context, mount }: CallEntry, name: OperationName): Fault | undefined {
   const { scope } = operations[name]
   if (mayCall(caller, scope)) return undefined
   const [resource] = tokenAudiences(deps, mount)
   const at = { scope, ...(resource === undefined ? {} : { resource }) }
-  return rejectA2aCaller(door, 'insufficient_scope', deps.callers.challenge('insufficient_scope', at))
+  return rejectA2aCaller(context, 'insufficient_scope', deps.callers.challenge('insufficient_scope', at))
 }
 
 type CallEntry = {
   readonly request: Request
-  readonly door: ServeContext
+  readonly context: ServeContext
   readonly caller: A2aCaller
   readonly mount: string | undefined
   readonly tenant: string | undefined
@@ -254,7 +254,7 @@ function admitCall(
   params: Fields,
 ): { readonly call: A2aRequest; readonly headers: Readonly<Record<string, string>> } | Fault {
   const { settings, agents } = deps
-  const { request, door, caller, dialect, origin, signal } = entering
+  const { request, context, caller, dialect, origin, signal } = entering
   const lacking = scopeFault(deps, entering, name)
   if (lacking !== undefined) return lacking
   const required = settings.requiredExtensions.map(({ uri }) => uri)
@@ -269,7 +269,7 @@ function admitCall(
   if (named !== undefined && isA2aFault(named)) return named
   const lastEventId = request.headers.get('last-event-id') ?? undefined
   const call = {
-    door,
+    context,
     caller,
     origin,
     dialect,

@@ -44,7 +44,7 @@ export async function acceptSend(deps: A2aDeps, call: A2aRequest, request: SendR
   if (refusal !== undefined) return refusal
   const facts = await gatherSendFacts(deps, call, request)
   if (isA2aFault(facts)) return facts
-  const [acceptance] = await call.door.accept([sendToMessage(facts, deps.connection)])
+  const [acceptance] = await call.context.accept([sendToMessage(facts, deps.connection)])
   if (acceptance === undefined || acceptance.kind === 'refused')
     return acceptFault(acceptance?.kind === 'refused' ? acceptance.reason : '')
   const known = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
@@ -144,7 +144,7 @@ async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendReq
       referencePart(task.id, task.state, textOf(outputs.flatMap(({ parts }) => [...parts]))),
     ),
     inReplyTo: inReplyTo ?? lastAgentRun(about),
-    receivedAt: call.door.receivedAt,
+    receivedAt: call.context.receivedAt,
   }
 }
 

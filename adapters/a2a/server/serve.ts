@@ -13,27 +13,28 @@ import { answerOperation, identifyCaller, reportFailure } from './run-operation.
 
 export function createA2aServer(
   deps: A2aDeps,
-): (request: Request, door: ServeContext) => Promise<Response | undefined> {
-  return async (request, door) => {
+): (request: Request, context: ServeContext) => Promise<Response | undefined> {
+  return async (request, context) => {
     const url = new URL(request.url)
     const slugs = deps.agents().map(({ slug }) => slug)
     const place = routePath(url.pathname, deps.settings.path, slugs)
     const origin = deps.publicUrl ?? url.origin
     try {
-      if (place.kind === 'operation') return await serveOperation(deps, { request, door, origin }, place)
-      const stranger = await checkCardReader(deps, request, door)
+      if (place.kind === 'operation') return await serveOperation(deps, { request, context, origin }, place)
+      const stranger = await checkCardReader(deps, request, context)
       if (stranger !== undefined) return faultResponse(defaultFormat(deps, 'rest'), stranger)
       return (
-        (await serveDocument(deps, request, place, { origin, isLocal: door.from === 'local' })) ?? notFoundAtPath(deps)
+        (await serveDocument(deps, request, place, { origin, isLocal: context.from === 'local' })) ??
+        notFoundAtPath(deps)
       )
     } catch (error) {
       const isRpc = place.kind === 'operation' && place.segments.length === 0
-      return faultResponse(defaultFormat(deps, isRpc ? 'rpc' : 'rest'), reportFailure(door, error))
+      return faultResponse(defaultFormat(deps, isRpc ? 'rpc' : 'rest'), reportFailure(context, error))
     }
   }
 }
 
-type Asked = Pick<BindingRequest, 'request' | 'door' | 'origin'>
+type Asked = Pick<BindingRequest, 'request' | 'context' | 'origin'>
 
 function serveOperation(
   deps: A2aDeps,
@@ -45,9 +46,9 @@ function serveOperation(
 }
 
 /** Undefined: the caller may read it. */
-async function checkCardReader(deps: A2aDeps, request: Request, door: ServeContext): Promise<Fault | undefined> {
+async function checkCardReader(deps: A2aDeps, request: Request, context: ServeContext): Promise<Fault | undefined> {
   if (deps.settings.cards === 'public') return undefined
-  const caller = await identifyCaller(deps, request, door, undefined)
+  const caller = await identifyCaller(deps, request, context, undefined)
   return isA2aFault(caller) ? caller : undefined
 }
 
@@ -157,7 +158,7 @@ export function createA2aWebFinger(publicUrl: string | undefined, agents: () => 
 
 async function serveRest(
   deps: A2aDeps,
-  { request, door, mount, origin }: BindingRequest,
+  { request, context, mount, origin }: BindingRequest,
   segments: readonly string[],
 ): Promise<Response> {
   const { settings } = deps
@@ -172,7 +173,7 @@ async function serveRest(
   // What a verb is asked of a task needs no body, and then no type of one.
   const foreign = hasBody(request) ? mediaTypeFault(headers, match.params['id'] !== undefined) : undefined
   if (foreign !== undefined) return faultResponse(tongue, foreign)
-  const caller = await identifyCaller(deps, request, door, mount)
+  const caller = await identifyCaller(deps, request, context, mount)
   if (isA2aFault(caller)) return faultResponse(tongue, caller)
   const body = hasBody(request) ? await readJsonBody(request, settings.maxBodyBytes) : readQuery(request)
   if (isA2aFault(body)) return faultResponse(tongue, body)
@@ -182,7 +183,7 @@ async function serveRest(
   const { name, tenant } = match
   const blocksByDefault = settings.legacyBlocking
   const read = dialect === '1.0' ? params : upgradeRequest(name, params, { form: 'rest', blocksByDefault })
-  return answerOperation(deps, { request, door, caller, mount, tenant, dialect, origin }, tongue, {
+  return answerOperation(deps, { request, context, caller, mount, tenant, dialect, origin }, tongue, {
     name,
     params: read,
   })

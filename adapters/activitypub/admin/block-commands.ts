@@ -37,11 +37,11 @@ const importBlocksCommand: OperatingCommand = {
     all: { type: 'boolean', description: 'Also those that the list only silences' },
     'dry-run': { type: 'boolean', description: 'Show what would change, and change nothing' },
   },
-  async operate(flags, desk) {
-    const list = readBlockList(await desk.readText(String(flags['file']), maxListChars))
+  async operate(flags, context) {
+    const list = readBlockList(await context.readText(String(flags['file']), maxListChars))
     const all = flags['all'] === true
     const counts = await importInPieces(
-      desk,
+      context,
       list.rows.filter((row) => isImported(row, all)),
       flags['dry-run'] === true,
     )
@@ -51,18 +51,18 @@ const importBlocksCommand: OperatingCommand = {
 
 type Counts = { readonly added: number; readonly already: number; readonly followers: number }
 
-async function importInPieces(desk: OperatingContext, rows: readonly BlockRow[], dryRun: boolean): Promise<Counts> {
+async function importInPieces(context: OperatingContext, rows: readonly BlockRow[], dryRun: boolean): Promise<Counts> {
   const counts = { added: 0, already: 0, followers: 0 }
   for (let at = 0; at < rows.length; at += maxRowsAtOnce) {
     const piece = rows.slice(at, at + maxRowsAtOnce)
     const input: JsonObject = { csv: `${listHeader}${writeBlockList(piece)}`, all: true, dryRun }
-    let { value } = await desk.operate('blocks.import', input)
+    let { value } = await context.operate('blocks.import', input)
     counts.added += Number(value['added'])
     counts.already += Number(value['already'])
     counts.followers += Number(value['followers'])
     // Who still follows from there is removed by asking again.
     for (let round = 0; round < maxImportRounds && !dryRun && value['isComplete'] === false; round += 1) {
-      value = (await desk.operate('blocks.import', input)).value
+      value = (await context.operate('blocks.import', input)).value
       counts.followers += Number(value['followers'])
     }
   }
@@ -105,8 +105,8 @@ const list: OperatingCommand = {
   description: 'List whom you turned away; those of the settings come first.',
   examples: ['parley activitypub blocks list', 'parley activitypub blocks list --json'],
   flags: pageFlags,
-  async operate(flags, desk) {
-    const { value, ...answer } = await desk.operate('blocks.list', pickFlags(flags, 'limit', 'after'))
+  async operate(flags, context) {
+    const { value, ...answer } = await context.operate('blocks.list', pickFlags(flags, 'limit', 'after'))
     const settings = (value['settings'] ?? []) as readonly string[]
     const fixed = settings.map((peer) => ({ peer, severity: 'suspend', since: 'settings', comment: '' }))
     const blocks = [...fixed, ...((value['blocks'] ?? []) as readonly JsonObject[])]
@@ -123,19 +123,19 @@ const add: OperatingCommand = {
     'Block a server or an account: nothing comes in, nothing goes out, and it no longer follows your agents.',
   examples: ["parley activitypub blocks add bad.example --comment 'spam'"],
   flags: { ...peerFlag, comment: { type: 'string', description: 'Why, for you and the readers of your list' } },
-  async operate(flags, desk) {
+  async operate(flags, context) {
     const input = pickFlags(flags, 'peer', 'comment')
-    const first = await desk.operate('blocks.add', input)
+    const first = await context.operate('blocks.add', input)
     let followers = Number(first.value['followers'])
     let last = first
     for (let round = 0; round < maxBlockRounds && last.value['isComplete'] === false; round += 1) {
-      last = await desk.operate('blocks.add', input)
+      last = await context.operate('blocks.add', input)
       followers += Number(last.value['followers'])
     }
     const value = { ...first.value, followers, isComplete: last.value['isComplete'] ?? true }
     const words = first.value['added'] === 0 ? 'You had blocked it before' : 'Blocked, within half a minute everywhere'
     const text = `${words}; ${followers} followers removed.`
-    return { ...doneResult({ ...first, value }, { ...desk, isOffline: false }, text), text }
+    return { ...doneResult({ ...first, value }, { ...context, isOffline: false }, text), text }
   },
 }
 
@@ -145,10 +145,10 @@ const remove: OperatingCommand = {
   examples: ['parley activitypub blocks remove bad.example --yes'],
   flags: peerFlag,
   confirm: ({ peer }: CommandFlags) => `Let ${String(peer)} in again?`,
-  operate: async (flags, desk) =>
+  operate: async (flags, context) =>
     doneResult(
-      await desk.operate('blocks.remove', pickFlags(flags, 'peer')),
-      { ...desk, isOffline: false },
+      await context.operate('blocks.remove', pickFlags(flags, 'peer')),
+      { ...context, isOffline: false },
       'Let in again, within half a minute.',
     ),
 }
@@ -158,10 +158,10 @@ const exportCommand: OperatingCommand = {
   description: 'Write the hosts that you turned away as a list that Mastodon reads.',
   examples: ['parley activitypub blocks export > blocks.csv'],
   flags: {},
-  async operate(_flags, desk) {
+  async operate(_flags, context) {
     let csv = ''
     for (let after: string | undefined, isMore = true; isMore; ) {
-      const { value } = await desk.operate('blocks.export', after === undefined ? {} : { after })
+      const { value } = await context.operate('blocks.export', after === undefined ? {} : { after })
       csv += String(value['csv'])
       isMore = typeof value['next'] === 'string'
       after = isMore ? String(value['next']) : undefined

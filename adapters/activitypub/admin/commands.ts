@@ -23,8 +23,8 @@ function listPeopleCommand(group: 'requests' | 'followers', description: string,
     description,
     examples: [command, `${command} --agent concierge --json`],
     flags: { ...pageFlags, ...agentFlag },
-    async operate(flags, desk) {
-      const answer = await desk.operate(`${group}.list`, pickFlags(flags, 'limit', 'after', 'agent'))
+    async operate(flags, context) {
+      const answer = await context.operate(`${group}.list`, pickFlags(flags, 'limit', 'after', 'agent'))
       return listResult(answer, { name: group, columns: ['agent', 'actor', 'since'], none, more: command })
     },
   }
@@ -36,8 +36,8 @@ function decideRequestCommand(verb: 'accept' | 'reject', description: string, wo
     description,
     examples: [`parley activitypub requests ${verb} ${someone}`],
     flags: actorFlags,
-    operate: async (flags, desk) =>
-      doneResult(await desk.operate(`requests.${verb}`, pickFlags(flags, 'actor', 'agent')), desk, words),
+    operate: async (flags, context) =>
+      doneResult(await context.operate(`requests.${verb}`, pickFlags(flags, 'actor', 'agent')), context, words),
   }
 }
 
@@ -47,10 +47,10 @@ const removal: OperatingCommand = {
   examples: [`parley activitypub followers remove ${someone} --yes`],
   flags: actorFlags,
   confirm: ({ actor }: CommandFlags) => `Remove ${String(actor)} as a follower?`,
-  operate: async (flags, desk) =>
+  operate: async (flags, context) =>
     doneResult(
-      await desk.operate('followers.remove', pickFlags(flags, 'actor', 'agent')),
-      desk,
+      await context.operate('followers.remove', pickFlags(flags, 'actor', 'agent')),
+      context,
       'Removed; their server is told.',
     ),
 }
@@ -93,8 +93,8 @@ const listPostsCommand: OperatingCommand = {
     agent: { type: 'string', description: 'Of this agent alone', valueHint: 'slug' },
     private: { type: 'boolean', description: 'Show the words of direct posts, too' },
   },
-  async operate(flags, desk) {
-    const answer = await desk.operate('posts.list', pickFlags(flags, 'limit', 'after', 'agent', 'private'))
+  async operate(flags, context) {
+    const answer = await context.operate('posts.list', pickFlags(flags, 'limit', 'after', 'agent', 'private'))
     const columns = ['published', 'visibility', 'id', 'words']
     return listResult(answer, {
       name: 'posts',
@@ -110,10 +110,10 @@ const editPostCommand: OperatingCommand = {
   description: 'Change the text of a post; every server that got it is told. Its mentions and files stay.',
   examples: [`parley activitypub posts edit ${examplePostId} 'The train leaves at **nine**.'`],
   flags: { ...postIdFlag, markdown: { type: 'positional', required: true, description: 'The new words, as Markdown' } },
-  async operate(flags, desk) {
-    const answer = await desk.operate('posts.edit', pickFlags(flags, 'id', 'markdown'))
+  async operate(flags, context) {
+    const answer = await context.operate('posts.edit', pickFlags(flags, 'id', 'markdown'))
     if (answer.value['isChanged'] === false) return { value: answer.value, text: 'It says that already.' }
-    return doneResult(answer, desk, `Changed; told to ${String(answer.value['told'])} inboxes.`)
+    return doneResult(answer, context, `Changed; told to ${String(answer.value['told'])} inboxes.`)
   },
 }
 
@@ -123,9 +123,9 @@ const deletePostCommand: OperatingCommand = {
   examples: [`parley activitypub posts delete ${examplePostId} --yes`],
   flags: postIdFlag,
   confirm: ({ id }: CommandFlags) => `Take ${String(id)} back? It cannot be undone.`,
-  async operate(flags, desk) {
-    const answer = await desk.operate('posts.delete', pickFlags(flags, 'id'))
-    return doneResult(answer, desk, `Taken back; told to ${String(answer.value['told'])} inboxes.`)
+  async operate(flags, context) {
+    const answer = await context.operate('posts.delete', pickFlags(flags, 'id'))
+    return doneResult(answer, context, `Taken back; told to ${String(answer.value['told'])} inboxes.`)
   },
 }
 
@@ -147,11 +147,11 @@ const listReportsCommand: OperatingCommand = {
   description: 'List the reports that are open.',
   examples: ['parley activitypub reports list', 'parley activitypub reports list --closed'],
   flags: { ...pageFlags, closed: { type: 'boolean', description: 'Those that were closed instead' } },
-  async operate(flags, desk) {
+  async operate(flags, context) {
     const input = { ...pickFlags(flags, 'limit', 'after'), closed: flags['closed'] === true }
     const more = `parley activitypub reports list${input.closed ? ' --closed' : ''}`
     const columns = ['id', 'at', 'reporter', 'agents', 'complaint']
-    return listResult(await desk.operate('reports.list', input), {
+    return listResult(await context.operate('reports.list', input), {
       name: 'reports',
       columns,
       none: 'No reports.',
@@ -165,8 +165,8 @@ const showReportCommand: OperatingCommand = {
   description: 'Show a report: who reported, which posts of yours, in which words, when.',
   examples: [`parley activitypub reports show ${exampleReportId}`],
   flags: reportIdFlag,
-  async operate(flags, desk) {
-    const { value } = await desk.operate('reports.show', pickFlags(flags, 'id'))
+  async operate(flags, context) {
+    const { value } = await context.operate('reports.show', pickFlags(flags, 'id'))
     return { value, text: reportDetails((value['report'] ?? {}) as JsonObject) }
   },
 }
@@ -176,8 +176,8 @@ const closeReportCommand: OperatingCommand = {
   description: 'Close a report. It is kept among those that were closed, and the server that sent it is not told.',
   examples: [`parley activitypub reports close ${exampleReportId}`],
   flags: reportIdFlag,
-  operate: async (flags, desk) =>
-    doneResult(await desk.operate('reports.close', pickFlags(flags, 'id')), desk, 'Closed.'),
+  operate: async (flags, context) =>
+    doneResult(await context.operate('reports.close', pickFlags(flags, 'id')), context, 'Closed.'),
 }
 
 function reportDetails({ posts, agents, about: _, complaint, ...facts }: JsonObject): string {
@@ -214,10 +214,13 @@ const rotate: OperatingCommand = {
     },
   },
   confirm: ({ owner }) => `Make new keys for ${String(owner)}?`,
-  async operate(flags, desk) {
-    const answer = await desk.operate('keys.rotate', { ...pickFlags(flags, 'owner'), again: flags['again'] === true })
+  async operate(flags, context) {
+    const answer = await context.operate('keys.rotate', {
+      ...pickFlags(flags, 'owner'),
+      again: flags['again'] === true,
+    })
     const { key, told } = answer.value
-    return doneResult(answer, desk, `The key is ${String(key)} from now on; servers that are told: ${String(told)}.`)
+    return doneResult(answer, context, `The key is ${String(key)} from now on; servers that are told: ${String(told)}.`)
   },
 }
 

@@ -119,12 +119,12 @@ function faceHtml({ settings }: PageContext, { label, slug }: AgentProfile): str
   return `<span class="face" aria-hidden="true">${escapeHtml((first?.segment ?? '').toUpperCase())}</span>`
 }
 
-function bylineHtml(scene: PageContext, profile: AgentProfile): string {
-  const { places } = scene
+function bylineHtml(context: PageContext, profile: AgentProfile): string {
+  const { places } = context
   const href = escapeHtml(places.profile(profile.slug))
   return [
     '<header class="who small">',
-    faceHtml(scene, profile),
+    faceHtml(context, profile),
     '<div>',
     `<h1 class="name"><a href="${href}">${escapeHtml(profile.label)}</a> <span class="badge">Automated</span></h1>`,
     `<p class="handle"><a href="${href}">${escapeHtml(places.handle(profile.slug))}</a></p>`,
@@ -135,7 +135,7 @@ function bylineHtml(scene: PageContext, profile: AgentProfile): string {
 
 // The words of a post are ours and were made safe when they were written; they are made so once more.
 
-export function notePage(scene: PageContext, profile: AgentProfile, note: JsonObject): string {
+export function notePage(context: PageContext, profile: AgentProfile, note: JsonObject): string {
   const id = String(note['id'] ?? '')
   const words = htmlToText(stringOrEmpty(note['content'])).slice(0, 300)
   return pageHtml({
@@ -144,8 +144,8 @@ export function notePage(scene: PageContext, profile: AgentProfile, note: JsonOb
     language: noteLanguage(note),
     alternate: id,
     canonical: id,
-    isIndexable: scene.settings.isIndexable,
-    main: `<article class="card">${bylineHtml(scene, profile)}${notePageHtml(note)}</article>`,
+    isIndexable: context.settings.isIndexable,
+    main: `<article class="card">${bylineHtml(context, profile)}${notePageHtml(note)}</article>`,
   })
 }
 
@@ -205,8 +205,8 @@ function noteLanguage({ contentMap }: JsonObject): string {
 
 // The page of an agent: who it is, who answers for it, how to talk to it, and what it said last.
 
-export function profilePage(scene: PageContext, profile: AgentProfile, posts: readonly JsonObject[]): string {
-  const { places, settings } = scene
+export function profilePage(context: PageContext, profile: AgentProfile, posts: readonly JsonObject[]): string {
+  const { places, settings } = context
   const { slug, label, description } = profile
   const handle = places.handle(slug)
   return pageHtml({
@@ -218,13 +218,13 @@ export function profilePage(scene: PageContext, profile: AgentProfile, posts: re
     isIndexable: settings.isIndexable,
     main: [
       '<section class="card">',
-      `<header class="who">${faceHtml(scene, profile)}<div>`,
+      `<header class="who">${faceHtml(context, profile)}<div>`,
       `<h1>${escapeHtml(label)}</h1>`,
       `<p class="handle">${escapeHtml(handle)} <span class="badge">Automated</span></p>`,
       '</div></header>',
       `<div class="words">${summaryHtml(description || label)}</div>`,
       hintHtml(handle),
-      fieldsHtml(scene),
+      fieldsHtml(context),
       '</section>',
       postsHtml(posts),
     ].join(''),

@@ -34,7 +34,7 @@ import {
 } from './responses.ts'
 import { type DocumentPath, parseDocumentPath } from './urls.ts'
 
-type Serve = (request: Request, door: ServeContext) => Promise<Response | undefined>
+type Serve = (request: Request, context: ServeContext) => Promise<Response | undefined>
 
 type Serving = DocumentDeps & { readonly policy: () => Promise<string> }
 
@@ -50,13 +50,13 @@ export function createDocumentServer(deps: DocumentDeps & Inbox): Serve {
       return policy
     },
   }
-  return async (request, door) => {
+  return async (request, context) => {
     const place = parseDocumentPath(new URL(request.url).pathname)
     if (place === undefined) return notFoundResponse()
     try {
-      return await servePath(serving, place, request, door)
+      return await servePath(serving, place, request, context)
     } catch (error) {
-      return problemResponse(500, `something failed here; ask the operator about ${door.fail(error)}`)
+      return problemResponse(500, `something failed here; ask the operator about ${context.fail(error)}`)
     }
   }
 }
@@ -65,13 +65,13 @@ async function servePath(
   deps: Serving & Inbox,
   place: DocumentPath,
   request: Request,
-  door: ServeContext,
+  context: ServeContext,
 ): Promise<Response> {
-  if (place.kind === 'shared_inbox') return serveInbox(deps, { request, door, agent: undefined })
+  if (place.kind === 'shared_inbox') return serveInbox(deps, { request, context, agent: undefined })
   const standing = 'agent' in place ? agentStatus(deps, place.agent) : undefined
   if (standing !== undefined && standing.kind !== 'here')
     return standing.kind === 'retired' ? serveRetired(deps, place, request) : notFoundResponse()
-  if (place.kind === 'inbox') return serveInbox(deps, { request, door, agent: place.agent })
+  if (place.kind === 'inbox') return serveInbox(deps, { request, context, agent: place.agent })
   const other = methodNotAllowed(request)
   if (other !== undefined) return other
   return standing === undefined
@@ -270,9 +270,9 @@ type Inbox = {
 }
 
 /** `agent`: whose inbox it is; undefined: the shared inbox. */
-type Delivered = { readonly request: Request; readonly door: ServeContext; readonly agent: string | undefined }
+type Delivered = { readonly request: Request; readonly context: ServeContext; readonly agent: string | undefined }
 
-async function serveInbox(inbox: Inbox, { request, door }: Delivered): Promise<Response> {
+async function serveInbox(inbox: Inbox, { request, context }: Delivered): Promise<Response> {
   const { maxBodyBytes, acceptsProofs } = inbox
   if (request.method !== 'POST') return problemResponse(405, 'activities are delivered here by POST', { allow: 'POST' })
   if (!isActivityMediaType(request.headers.get('content-type') ?? undefined))
@@ -282,22 +282,22 @@ async function serveInbox(inbox: Inbox, { request, door }: Delivered): Promise<R
     return toInboxResponse({
       kind: 'rejected',
       reason: 'missing_credential',
-      trace: door.logRejection('missing_credential'),
+      trace: context.logRejection('missing_credential'),
     })
   const bytes = await readBody(request, maxBodyBytes)
   if (bytes === undefined) return problemResponse(413, `send at most ${maxBodyBytes} bytes`)
-  return toInboxResponse(await door.receive(toRawInboxRequest(request, door, bytes)))
+  return toInboxResponse(await context.receive(toRawInboxRequest(request, context, bytes)))
 }
 
 /** What a signature is over, besides the headers, under names that no header has. */
-function toRawInboxRequest(request: Request, door: ServeContext, bytes: Uint8Array): RawRequest {
+function toRawInboxRequest(request: Request, context: ServeContext, bytes: Uint8Array): RawRequest {
   const { host, pathname, search } = new URL(request.url)
   const headers = Object.fromEntries(request.headers)
   return {
     bytes,
     headers: { ...headers, ':path': `${pathname}${search}`, ':authority': headers['host'] ?? host },
-    receivedAt: door.receivedAt,
-    from: door.from,
+    receivedAt: context.receivedAt,
+    from: context.from,
   }
 }
 

@@ -16,7 +16,7 @@ export type LocalAgents = {
   readonly places: DocumentUrls
   /** Slugs of the agents that are on this connection. */
   readonly agents: readonly string[]
-  readonly manners: ModerationRules
+  readonly moderation: ModerationRules
 }
 
 export type ActivityContext = LocalAgents & {

@@ -230,7 +230,7 @@ function normalizeFollow(scene: ActivityContext): IgnoredEvent {
   const asker: FollowRecord = { agent, actor: signer.id, inbox, sharedInbox, follow: id, askedAt: receivedAt }
   const known = { deliveryId: `${activityDeliveryId(scene).slice(0, 490)} ${followRound(receivedAt)}`, once }
   const replyToFollow = (type: 'Accept' | 'Reject') => [answerFollow(scene.places.actor(agent), asker, type)]
-  switch (scene.manners.follow) {
+  switch (scene.moderation.follow) {
     case 'reject':
       return ignoreActivity(scene, 'follow_rejected', { ...known, protocolReplies: replyToFollow('Reject') })
     case 'manual':
@@ -246,7 +246,7 @@ function normalizeFollow(scene: ActivityContext): IgnoredEvent {
         protocolReplies: replyToFollow('Accept'),
       })
     default:
-      return scene.manners.follow satisfies never
+      return scene.moderation.follow satisfies never
   }
 }
 

@@ -56,7 +56,7 @@ export function normalizeNote(
   const visibility = noteVisibility(scene, object)
   const addressed = addressedAgents(scene, object, visibility)
   if (addressed.length === 0) return [ignoreSilently(scene, 'not_addressed')]
-  const silence = reasonForSilence(scene.manners, signer)
+  const silence = reasonForSilence(scene.moderation, signer)
   if (silence !== undefined) return [ignoreActivity(scene, silence)]
   const agents = addressed.filter((agent) => !scene.facts.blocked.includes(agent))
   if (agents.length === 0) return [ignoreActivity(scene, 'blocked_by_author')]
@@ -89,7 +89,7 @@ function normalizeLinkedNote(scene: ActivityContext, iri: string): readonly Inbo
   const visibility = noteVisibility(scene, object)
   const addressed = agentsByIri(scene, [...activity.to, ...activity.cc])
   if (addressed.length === 0) return [ignoreSilently(scene, 'not_addressed')]
-  const silence = reasonForSilence(scene.manners, signer)
+  const silence = reasonForSilence(scene.moderation, signer)
   if (silence !== undefined) return [ignoreActivity(scene, silence)]
   const agents = addressed.filter((agent) => !scene.facts.blocked.includes(agent))
   if (agents.length === 0) return [ignoreActivity(scene, 'blocked_by_author')]

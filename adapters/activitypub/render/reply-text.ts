@@ -109,9 +109,9 @@ export function notifiablePeople(home: RenderHost, to: ActivityPubReplyTo, isAlo
   const named = new Map(answered.map((each) => [each.handle.toLowerCase(), each]))
   for (const slug of home.agents()) {
     if (slug === to.agent) continue
-    const sibling = localAgentPerson(home, slug)
-    named.set(sibling.handle.toLowerCase(), sibling)
-    named.set(`@${slug.toLowerCase()}`, sibling)
+    const person = localAgentPerson(home, slug)
+    named.set(person.handle.toLowerCase(), person)
+    named.set(`@${slug.toLowerCase()}`, person)
   }
   return { answered, byName: (name) => named.get(name.toLowerCase()) }
 }

@@ -51,9 +51,9 @@ export function decisionEndpoints({ connection }: Pick<DecisionDeps, 'connection
 /** Undefined: it is another address. */
 export function serveDecision(
   deps: DecisionDeps,
-): (request: Request, door: ServeContext) => Promise<Response | undefined> {
+): (request: Request, context: ServeContext) => Promise<Response | undefined> {
   const prefix = `${decisionPath(deps.connection.id)}/`
-  return async (request, door) => {
+  return async (request, context) => {
     const { pathname } = new URL(request.url)
     if (!pathname.startsWith(prefix)) return undefined
     const token = pathname.slice(prefix.length)
@@ -62,7 +62,7 @@ export function serveDecision(
       case 'HEAD':
         return showDecisionLink(deps.say, await findDecisionLink(deps.ttlStore, token, deps.now()), token)
       case 'POST':
-        return takeDecision(deps, door, request, token)
+        return takeDecision(deps, context, request, token)
       default:
         return new Response(null, { status: 405, headers: { allow: 'GET, HEAD, POST' } })
     }
@@ -80,7 +80,7 @@ function showDecisionLink(say: EmailSay, link: FoundLink, token: string): Respon
 
 async function takeDecision(
   deps: DecisionDeps,
-  door: ServeContext,
+  context: ServeContext,
   request: Request,
   token: string,
 ): Promise<Response> {
@@ -89,9 +89,9 @@ async function takeDecision(
   const link = await findDecisionLink(deps.ttlStore, token, deps.now())
   if (link.kind !== 'open') return showDecisionLink(deps.say, link, token)
   const { key, note } = link
-  const { receivedAt } = door
+  const { receivedAt } = context
   const message = decisionMessage({ decision, key, note, receivedAt, connection: deps.connection })
-  const [acceptance] = await door.accept([message])
+  const [acceptance] = await context.accept([message])
   if (acceptance === undefined) throw new GatewayError('storage_unavailable', '[email] the decision was not stored')
   if (acceptance.kind === 'refused' || acceptance.kind === 'stale')
     return messagePage(problemMessage(deps.say, 'refused'))

@@ -27,7 +27,7 @@ type AgentRecipient = Extract<VerifiedRecipient, { kind: 'agent' }>
 const maxIdLength = 500
 
 export function normalizeMail(
-  scene: MailContext,
+  context: MailContext,
   mail: VerifiedMail,
   arrival: RawRequest,
   connection: Connection,
@@ -35,26 +35,26 @@ export function normalizeMail(
   const agents = new Map<string, AgentRecipient>()
   const reports: IgnoredEvent[] = []
   for (const recipient of mail.recipients) {
-    if (recipient.kind === 'bounce') reports.push(eventFromReport(scene, mail, recipient))
+    if (recipient.kind === 'bounce') reports.push(eventFromReport(context, mail, recipient))
     // The same agent under two addresses of one mail is asked once; the address that names its thread says the most.
     if (recipient.kind === 'agent' && (agents.get(recipient.agent)?.tokenKey ?? undefined) === undefined)
       agents.set(recipient.agent, recipient)
   }
-  const messages = [...agents.values()].map((each) => messageFromMail(scene, mail, each, { arrival, connection }))
+  const messages = [...agents.values()].map((each) => messageFromMail(context, mail, each, { arrival, connection }))
   const all = [...reports, ...messages]
-  return all.length === 0 ? [ignoredMail(scene, mail, mail.envelope.rcptTo[0] ?? '', 'unknown_recipient')] : all
+  return all.length === 0 ? [ignoredMail(context, mail, mail.envelope.rcptTo[0] ?? '', 'unknown_recipient')] : all
 }
 
 function messageFromMail(
-  scene: MailContext,
+  context: MailContext,
   given: VerifiedMail,
   recipient: AgentRecipient,
   { arrival, connection }: { readonly arrival: RawRequest; readonly connection: Connection },
 ): InboundEvent {
   const mail = { ...given, head: countedHead(given.head, given.proof, recipient.tokenKey !== undefined) }
   const parts = mailParts(mail)
-  const reason = whyIgnored(scene, mail, recipient) ?? (parts.length === 0 ? 'no_content' : undefined)
-  if (reason !== undefined) return ignoredMail(scene, mail, recipient.given, reason)
+  const reason = whyIgnored(context, mail, recipient) ?? (parts.length === 0 ? 'no_content' : undefined)
+  if (reason !== undefined) return ignoredMail(context, mail, recipient.given, reason)
   const { head, proof, hop } = mail
   const { agent, thread } = recipient
   const author = provenAuthor(proof)
@@ -72,7 +72,7 @@ function messageFromMail(
       domain: connection.domain,
       recipient: address,
       receivedAt: arrival.receivedAt,
-      addressDomains: scene.addressDomains,
+      addressDomains: context.addressDomains,
     }),
     recipient: address,
     parts,
@@ -83,8 +83,8 @@ function messageFromMail(
     },
     received_via: 'email',
     received_at: arrival.receivedAt,
-    raw: keptRawMail(mail, recipient.given, scene.addresses.domains),
-    channel: mailChannelContext(mail, recipient, { connection, addresses: scene.addresses, threadId }),
+    raw: keptRawMail(mail, recipient.given, context.addresses.domains),
+    channel: mailChannelContext(mail, recipient, { connection, addresses: context.addresses, threadId }),
   }
   return {
     kind: 'message',
@@ -149,16 +149,20 @@ function whyIgnored({ addresses }: MailContext, mail: VerifiedMail, recipient: A
 }
 
 function eventFromReport(
-  scene: MailContext,
+  context: MailContext,
   mail: VerifiedMail,
   recipient: Extract<VerifiedRecipient, { kind: 'bounce' }>,
 ): IgnoredEvent {
   const { reason, ...effects } = reportFacts(mail.body.report, recipient.sent, mail.receivedAt)
   // Under an id of its own: a sender cannot keep a report away by sending something else under its id.
-  return { ...ignoredMail(scene, mail, recipient.given, reason), deliveryId: `report:${recipient.digest}`, ...effects }
+  return {
+    ...ignoredMail(context, mail, recipient.given, reason),
+    deliveryId: `report:${recipient.digest}`,
+    ...effects,
+  }
 }
 
-function ignoredMail(scene: MailContext, mail: VerifiedMail, given: string, reason: string): IgnoredEvent {
+function ignoredMail(context: MailContext, mail: VerifiedMail, given: string, reason: string): IgnoredEvent {
   const author = provenAuthor(mail.proof)
   return {
     kind: 'ignored',
@@ -166,7 +170,7 @@ function ignoredMail(scene: MailContext, mail: VerifiedMail, given: string, reas
     isNoise: false,
     deliveryId: shortenId(mail.head.messageId ?? mail.id),
     ...(author === undefined ? {} : { subject: mailboxSubject(author) }),
-    raw: keptRawMail(mail, given, scene.addresses.domains),
+    raw: keptRawMail(mail, given, context.addresses.domains),
   }
 }
 

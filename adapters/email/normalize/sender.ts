@@ -30,20 +30,20 @@ export function mailboxSubject({ address, domain }: Mailbox): string {
   return `mailto:${address.slice(0, address.lastIndexOf('@'))}@${domain}`
 }
 
-export function mailSender(proof: MailProof, scene: SenderContext): Sender {
+export function mailSender(proof: MailProof, context: SenderContext): Sender {
   const author = provenAuthor(proof)
   const address = author === undefined ? undefined : parseAddress(author.address)
-  if (author === undefined || address === undefined || proof.method === 'none') return unverifiedSender(scene.domain)
+  if (author === undefined || address === undefined || proof.method === 'none') return unverifiedSender(context.domain)
   const name = cleanName(author.name)
   const { method, keyId } = proof
   const evidence = mintEvidence({
     subject: mailboxSubject(author),
-    issuer: domainFromKeyId(keyId) ?? scene.domain,
+    issuer: domainFromKeyId(keyId) ?? context.domain,
     method: `urn:gw:auth:${method}:v0.1`,
     // A signature is the domain's statement about the mailbox: which of its users may use which one is up to that domain.
-    assurance: scene.addressDomains.includes(author.domain) ? 'address' : 'domain',
-    recipient: scene.recipient,
-    issuedAt: scene.receivedAt,
+    assurance: context.addressDomains.includes(author.domain) ? 'address' : 'domain',
+    recipient: context.recipient,
+    issuedAt: context.receivedAt,
     ...(keyId === undefined ? {} : { keyId }),
     claims: { signed: proof.signedHeaders.slice(0, 32).join(':'), reasons: proof.reasons.slice(0, 16) },
   })

@@ -50,14 +50,14 @@ const setupCommand: ChannelCommand = {
       valueHint: 'mail.example.org',
     },
   },
-  async run(flags, desk) {
+  async run(flags, context) {
     const domain = domainFlag(flags)
-    const host = hostFlag(flags, desk, domain)
-    const path = dkimKeyPath(desk, domain)
+    const host = hostFlag(flags, context, domain)
+    const path = dkimKeyPath(context, domain)
     const { file, isNew } = await keepDkimKeys(path, domain, new Date())
     const zone = { domain, host, keys: await dkimRecords(file) }
     const [records, more] = [requiredRecords(zone), optionalRecords(zone)]
-    const isNamed = desk.environment['EMAIL_DKIM_KEY'] === path && desk.environment['EMAIL_DOMAIN'] === domain
+    const isNamed = context.environment['EMAIL_DKIM_KEY'] === path && context.environment['EMAIL_DOMAIN'] === domain
     const text = [
       `Keys        ${path} (${isNew ? 'new' : 'kept as they are'}; keep them secret)`,
       '',
@@ -66,7 +66,7 @@ const setupCommand: ChannelCommand = {
       '',
       'Helpful, not needed; and for MTA-STS see RFC 8461, once the MX has a certificate:',
       ...more.flatMap((record) => ['', `; ${record.why}`, formatZoneLine(record)]),
-      ...(desk.environment['SMTP_URL']
+      ...(context.environment['SMTP_URL']
         ? ['', 'Mail leaves through SMTP_URL: put what its provider wants (include:…) into the SPF record before ~all.']
         : []),
       ...(isNamed
@@ -97,16 +97,16 @@ const checkCommand: ChannelCommand = {
     ...domainArgument,
     server: { type: 'string', description: 'Name server to ask (default: this machine’s)', valueHint: '9.9.9.9' },
   },
-  run: (flags, desk) => runDomainCheck(flags, desk, () => createZoneLookup(serverFlag(flags))),
+  run: (flags, context) => runDomainCheck(flags, context, () => createZoneLookup(serverFlag(flags))),
 }
 
 export async function runDomainCheck(
   flags: CommandFlags,
-  desk: CommandContext,
+  context: CommandContext,
   lookUp: () => Promise<ZoneLookup>,
 ): Promise<CommandResult> {
   const domain = domainFlag(flags)
-  const path = dkimKeyPath(desk, domain)
+  const path = dkimKeyPath(context, domain)
   const file = await readDkimKeys(path, domain)
   const keys = file === undefined ? [] : await dkimRecords(file)
   const found = await checkDomain(domain, keys, await lookUp())
@@ -137,12 +137,12 @@ const sendTestCommand: ChannelCommand = {
     to: { type: 'string', required: true, description: 'Who gets it', valueHint: 'you@example.org' },
     connection: { type: 'string', description: 'Id of the connection', valueHint: 'id', default: 'default' },
   },
-  async run(flags, desk) {
+  async run(flags, context) {
     const to = textFlag(flags, 'to') ?? ''
     if (!isPlainMailAddress(to))
       throw new GatewayError('bad_request', '--to must be an address such as you@example.org')
     const id = textFlag(flags, 'connection') ?? 'default'
-    const found = await desk.settings(id)
+    const found = await context.settings(id)
     if (found !== undefined) return sendTestMail(deliverySettings(emailSettingsSchema.parse(found.settings)), to)
     throw new GatewayError('bad_request', `there is no connection email/${id}; set EMAIL_DOMAIN, or give --connection`)
   },

@@ -13,10 +13,10 @@ const disabledCommands = ['AUTH', 'XCLIENT', 'XFORWARD', 'VRFY', 'EXPN', 'HELP',
 
 export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<Ingress['listen']> {
   const limits: SmtpLimits = { ...smtpLimits, ...settings.limits }
-  return async (door, signal) => {
+  return async (context, signal) => {
     const { SMTPServer: Server } = await importOnNode<typeof import('smtp-server')>('smtp-server')
     const lines = createSmtpConnections()
-    const server = new Server(smtpServerOptions(settings, limits, { ...deps, door, lines }))
+    const server = new Server(smtpServerOptions(settings, limits, { ...deps, context, lines }))
     lines.attach(server)
     const address = await openSmtpServer(server, settings)
     const stop = runOnce(() => closeSmtpServer(server, lines))
@@ -26,7 +26,7 @@ export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<
   }
 }
 
-type ListenerContext = SmtpDeps & { readonly door: IngressContext; readonly lines: SmtpConnections }
+type ListenerContext = SmtpDeps & { readonly context: IngressContext; readonly lines: SmtpConnections }
 
 function smtpServerOptions({ name, tls }: SmtpSettings, limits: SmtpLimits, means: ListenerContext): SMTPServerOptions {
   const { lines, now, maxBytes } = means
@@ -89,7 +89,7 @@ function runOnce(work: () => Promise<void>): () => Promise<void> {
 // One mail over one connection: MAIL, RCPT, DATA, and what the client is told in the end.
 
 export type TransactionDeps = SmtpDeps & {
-  readonly door: IngressContext
+  readonly context: IngressContext
   readonly limits: SmtpLimits
   readonly clients: SmtpClients
   readonly lines: SmtpConnections
@@ -171,7 +171,7 @@ const incomplete = {
 async function replyTo(deps: TransactionDeps, session: SMTPServerSession, raw: Uint8Array): Promise<Reply | undefined> {
   try {
     const answer = await answerInTime(
-      deps.door.receive(deps.own.add(receivedMail(deps, session, raw))),
+      deps.context.receive(deps.own.add(receivedMail(deps, session, raw))),
       deps.limits.answerMs,
     )
     if (answer.isUnproven === true) deps.clients.unproven(session.remoteAddress, raw.byteLength)

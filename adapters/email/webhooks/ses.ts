@@ -37,9 +37,9 @@ export async function verifySes(
   deps: SesDeps,
   arrival: RawRequest,
 ): Promise<IngressResult> {
-  const verdict = await verifySns(topicArns, deps, arrival)
-  if (verdict.kind !== 'notification') return verdict
-  const received = receivedSchema.safeParse(parseJson(verdict.message))
+  const result = await verifySns(topicArns, deps, arrival)
+  if (result.kind !== 'notification') return result
+  const received = receivedSchema.safeParse(parseJson(result.message))
   if (!received.success)
     return { kind: 'rejected_event', reason: 'no_received_mail', remedy: 'publish received mail here' }
   const { mail, receipt } = received.data

@@ -39,10 +39,10 @@ export function createInstallationAccess(
     throw new GatewayError('config_invalid', '[slack] there is no store for installations; set SLACK_BOT_TOKEN instead')
   const oauth = { ...install, apiUrl }
   const ports = { fetch: deps.fetch, now: deps.now, installations, ttlStore, say: deps.say }
-  const desk = createInstallationTokens(oauth, ports)
+  const tokens = createInstallationTokens(oauth, ports)
   return {
-    tokenOf: desk.tokenOf,
-    tokenFailed: desk.tokenFailed,
+    tokenOf: tokens.tokenOf,
+    tokenFailed: tokens.tokenFailed,
     note: (app, payload) => endRemovedInstallation(installations, app, payload),
     serve: serveInstall(oauth, ports),
   }

@@ -53,9 +53,9 @@ type Tally = { readonly blocks: number; readonly tables: number; readonly last?:
 
 const nothing: Tally = { blocks: 0, tables: 0 }
 
-function added({ blocks, tables, last }: Tally, vehicle: BlockMapping): Tally {
-  const isShared = vehicle === 'rich_text' && last === 'rich_text'
-  return { blocks: blocks + (isShared ? 0 : 1), tables: tables + (vehicle === 'table' ? 1 : 0), last: vehicle }
+function added({ blocks, tables, last }: Tally, mapping: BlockMapping): Tally {
+  const isShared = mapping === 'rich_text' && last === 'rich_text'
+  return { blocks: blocks + (isShared ? 0 : 1), tables: tables + (mapping === 'table' ? 1 : 0), last: mapping }
 }
 
 /** All of them when there is nothing but headings. */
@@ -153,13 +153,13 @@ function platformBlocks(blocks: readonly Block[], options: BlocksOptions): reado
     rich = []
   }
   for (const block of blocks) {
-    const vehicle = chooseBlockMapping(block, options)
-    if (vehicle === 'rich_text') {
+    const mapping = chooseBlockMapping(block, options)
+    if (mapping === 'rich_text') {
       rich.push(block)
       continue
     }
     close()
-    if (vehicle === 'divider') result.push({ type: 'divider' })
+    if (mapping === 'divider') result.push({ type: 'divider' })
     else if (block.type === 'table') result.push(tableBlock(block, options))
     else if (block.type === 'heading') result.push(headerBlock(block))
   }

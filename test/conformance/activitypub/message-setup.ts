@@ -90,14 +90,14 @@ export const anActivity = (type: string, object: unknown, more: Fields = {}): Fi
 export type Reading = {
   readonly signer?: Partial<RemoteActor>
   readonly facts?: Partial<KnownFacts>
-  readonly manners?: Partial<LocalAgents['manners']>
+  readonly moderation?: Partial<LocalAgents['moderation']>
   readonly agents?: readonly string[]
   readonly method?: VerifiedActivity['method']
 }
 
 export function readAs(
   activity: unknown,
-  { signer, facts, manners, agents, method }: Reading = {},
+  { signer, facts, moderation, agents, method }: Reading = {},
 ): readonly InboundEvent[] {
   const read = readActivity(JSON.parse(JSON.stringify(activity)))
   if (isUnreadableActivity(read)) throw new Error(read.reason)
@@ -111,7 +111,7 @@ export function readAs(
   const home: LocalAgents = {
     places: createDocumentUrls('https://bot.example'),
     agents: agents ?? ['demo', 'helper'],
-    manners: { allow: [], bots: [], follow: 'accept', ...manners },
+    moderation: { allow: [], bots: [], follow: 'accept', ...moderation },
   }
   const arrival = { bytes: new Uint8Array(), headers: {}, receivedAt, from: 'remote' as const }
   const connection = { tenant: 'default', id: 'default', agent: 'demo', domain: 'bot.example' }
