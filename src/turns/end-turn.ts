@@ -333,7 +333,8 @@ type Mentionable = {
 
 export function mentionable(context: MentionContext, reply: NormalizedResponse): Mentionable {
   // Where a name notifies no person the words are left alone.
-  if (context.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
+  const hasNames = reply.parts.some((part) => isKnownPart(part) && part.kind === 'text' && part.content.includes('@'))
+  if (!hasNames || context.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
   const isCovered = context.at.adapter.capabilities.coversNames === true
   const fateOf = createMentionTreatment(context)
   const mayNotify = new Set<string>()

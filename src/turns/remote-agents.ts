@@ -115,7 +115,7 @@ export function payloadWithChain(payload: JsonObject, { caller, link }: TurnChai
   if (link === undefined && (caller === undefined || caller.chain_depth === 0)) return payload
   return {
     ...payload,
-    [key]: { ...(caller === undefined ? {} : { caller }), ...(link === undefined ? {} : { link }) },
+    [key]: { ...(caller === undefined ? {} : { caller }), ...(link === undefined ? {} : { place: link }) },
   }
 }
 

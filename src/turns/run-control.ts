@@ -68,12 +68,14 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     if (outcome?.kind === 'stopping') onStopped(interruptedBy)
   }
   const isMarking = deps.agents.get(lane.agent)?.receipts !== false
-  const acknowledge =
-    busy === 'interrupt' ? undefined : createReceipts(deps, ready, { busy, isMarking, emit: recorder.emit })
+  let acknowledge: (() => void) | undefined
   const end = deps.runWatch.watch(turn.id, ({ stoppedBy, hasWaiting }) => {
     if (stoppedBy !== null) onStopped(stoppedBy)
     else if (hasWaiting && busy === 'interrupt') giveWay().catch(() => {})
-    else if (hasWaiting) acknowledge?.()
+    else if (hasWaiting && busy !== 'interrupt') {
+      acknowledge ??= createReceipts(deps, ready, { busy, isMarking, emit: recorder.emit })
+      acknowledge()
+    }
   })
   return {
     stop: stopping.signal,

@@ -14,6 +14,7 @@ import { resolveSpeaker } from './admit.ts'
 import { createTurnAgentCalls } from './agent-calls.ts'
 import { unknownAgentReply } from './chat-commands.ts'
 import type { GatewayDeps } from './deps.ts'
+import { isFilePart } from './file-part.ts'
 import type { Lease } from './leases.ts'
 import { createPauses, type TurnPauses } from './pauses.ts'
 import { mergeMessages } from './plan-turn.ts'
@@ -110,23 +111,40 @@ type Running = Start & {
   /** Ends it whatever its agent does. */
   readonly signal: AbortSignal
   readonly control: RunControl
-  readonly pauses: TurnPauses
+  readonly pauses: RunPauses
   readonly chain: TurnChain
   readonly store: StoreWithRetry
 }
+
+/** Of a run that waits for nothing none are made. */
+type RunPauses = {
+  readonly opened: () => TurnPauses | undefined
+  readonly open: () => TurnPauses
+}
+
+const noPauses = { actions: [], requests: [], timers: [], resolved: null } as const
 
 async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
   const control = openRunControl(deps, ready)
   start.errors.writeTo(control.recorder.emit)
   const chain = createTurnChain(ready, start.trigger.chain)
-  const pauses = createPauses(deps, ready, {
-    ...start.facts(),
-    runId: getRunId(ready),
-    ends: start.trigger.ends,
-    chain,
-    rerun: start.rerun,
-    isRerun: ready.isRerun === true,
-  })
+  // A later question is answered where the run began.
+  const beganWith = start.facts()
+  let opened: TurnPauses | undefined
+  const open = (): TurnPauses => {
+    opened ??= createPauses(deps, ready, {
+      ...beganWith,
+      runId: getRunId(ready),
+      ends: start.trigger.ends,
+      chain,
+      rerun: start.rerun,
+      isRerun: ready.isRerun === true,
+    })
+    return opened
+  }
+  // What this run ends is settled with it, whatever it asks for itself.
+  if (start.trigger.ends !== null) open()
+  const pauses: RunPauses = { open, opened: () => opened }
   const { signal, end } = openTurnSignal(start.lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
   const { store, settled } = trackResults(deps.results.store)
   try {
@@ -140,7 +158,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
     }
     // Its answer is not wanted any more, so that it gave none is no failure.
     const reply = completeReply(stoppedReply(cause), start.facts())
-    const { resolved } = pauses.collect()
+    const { resolved } = opened?.collect() ?? noPauses
     return { ...nothing, reply, resolved, run: stoppedEnd(cause), events: await control.recorder.rest() }
   } finally {
     // The turn may end at its deadline while a step's result waits for the database: that is stored first.
@@ -176,26 +194,38 @@ async function runWith(
       return AbortSignal.any([signal, control.stop])
     },
   }
-  const silentBecause = await fetchReferencedMessages(fetching)
-  if (silentBecause !== undefined) return { ...nothing, reply: undefined, run: naturalEnd, silentBecause }
-  const transcript = [...remembered, ...(await fetchAncestors(fetching, remembered))]
+  const { adapter } = ready.at
+  if (adapter.fetchReferenced !== undefined) {
+    const silentBecause = await fetchReferencedMessages(fetching)
+    if (silentBecause !== undefined) return { ...nothing, reply: undefined, run: naturalEnd, silentBecause }
+  }
+  const isReply = ready.members.at(-1)?.message.in_reply_to !== undefined
+  const hasAncestors = isReply && adapter.fetchAncestors !== undefined
+  const transcript = hasAncestors ? [...remembered, ...(await fetchAncestors(fetching, remembered))] : remembered
   const turns = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
   const { files, members, history, fetchFiles } = await runUntilAborted(signal, () => openTurnFiles(fetching, turns))
   const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
   const client = ready.members.at(-1)?.message.channel?.client_data
-  const shared = createTurnState({
-    // What its program sent was kept by the turn before, and may have changed since.
-    client: ready.isRerun === true ? undefined : client,
-    load: () => deps.transcripts.sharedState(ready.turn.sessionId),
-    emit: control.recorder.emit,
-  })
-  await shared.begin()
-  const given: Omit<AgentContext, 'agents'> = {
+  // What its program sent was kept by the turn before, and may have changed since.
+  const sent = ready.isRerun === true ? undefined : client
+  let shared: ReturnType<typeof createTurnState> | undefined
+  const openState = () => {
+    const load = () => deps.transcripts.sharedState(ready.turn.sessionId)
+    shared ??= createTurnState({ client: sent, load, emit: control.recorder.emit })
+    return shared
+  }
+  if (sent !== undefined) await openState().begin()
+  const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
+  let agents: AgentContext['agents'] | undefined
+  let remoteCaller: AgentContext['remoteCaller'] | undefined
+  const context: AgentContext = {
     ...givenContext(ready, agent),
     ...takenFrom(deps, ready, running, made),
     members,
     client,
-    state: shared.state,
+    get state() {
+      return openState().state
+    },
     attachments: files,
     speakerMark: () => deps.speakerMarks(ready.turn.sessionId),
     who: await describeSpeaker(deps, ready),
@@ -209,14 +239,19 @@ async function runWith(
     report: running.errors.report,
     toolCalled: running.errors.toolCalled,
     hear: () => control.hear(fetchFiles),
-    pause: pauses.pause,
-    remoteCaller: createRemoteAgentCaller(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id }),
+    get pause() {
+      return pauses.open().pause
+    },
+    // Made for agents that ask others: most answer by themselves.
+    get remoteCaller() {
+      remoteCaller ??= createRemoteAgentCaller(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id })
+      return remoteCaller
+    },
+    get agents() {
+      agents ??= createTurnAgentCalls({ deps, ready, onUsage, chain, questions: pauses.open().agentCalls }, context)
+      return agents
+    },
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
-  }
-  const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
-  const context = {
-    ...given,
-    agents: createTurnAgentCalls({ deps, ready, onUsage, chain, questions: pauses.agentCalls }, given),
   }
   const startAgentRun = (): Promise<AgentReply> | AgentReply =>
     trigger.signal === null
@@ -224,21 +259,21 @@ async function runWith(
       : agent.onSignal?.(trigger.signal, context)
   const participants = transcript.map(readParticipant).filter((participant) => participant !== undefined)
   const returned = await untilAsked(pauses, runUntilAborted(signal, startAgentRun))
-  const stopped = await pauses.stoppedFor()
+  const stopped = await pauses.opened()?.stoppedFor()
   if (stopped !== undefined) {
     const { asked, waits } = stopped
-    const sharedState = await shared.ended()
-    const question = completeReply(askingReply(asked.action, given.commandForm), facts())
+    const sharedState = await shared?.ended()
+    const question = completeReply(askingReply(asked.action, context.commandForm), facts())
     const reported = { reply: forClient(question, made.clientTools, sharedState), sharedState, participants }
     const run = pausedEnd(waits) ?? naturalEnd
     return { ...nothing, ...waits, ...reported, run, events: await control.recorder.rest() }
   }
-  const [reply, ...extras] = await keepReplyFiles({ ...given, files, ...createReplyFileContext(deps, ready) }, [
-    completeReply(returned, facts()),
-    ...made.extras,
-  ])
-  const waits = pauses.collect()
-  const sharedState = await shared.ended()
+  const said = [completeReply(returned, facts()), ...made.extras]
+  const [reply, ...extras] = said.some((each) => each?.parts.some(isFilePart))
+    ? await keepReplyFiles({ ...context, files, ...createReplyFileContext(deps, ready) }, said)
+    : said
+  const waits = pauses.opened()?.collect() ?? noPauses
+  const sharedState = await shared?.ended()
   const ended = {
     reply: forClient(reply, made.clientTools, sharedState),
     sharedState,
@@ -251,20 +286,20 @@ async function runWith(
 }
 
 /** A function may have caught what stopped it: nothing of what it does then counts, it is run again. */
-function unlessStopped({ agentCalls }: TurnPauses, step: AgentContext['step']): AgentContext['step'] {
+function unlessStopped({ opened }: RunPauses, step: AgentContext['step']): AgentContext['step'] {
   return (name, work, options) => {
-    const stopped = agentCalls.stopped()
+    const stopped = opened()?.agentCalls.stopped()
     return stopped === undefined ? step(name, work, options) : Promise.reject(stopped)
   }
 }
 
 /** An agent it asked needs a decision: whatever the run made of that, it ends here. */
-async function untilAsked({ agentCalls }: TurnPauses, work: Promise<AgentReply>): Promise<AgentReply> {
+async function untilAsked({ opened }: RunPauses, work: Promise<AgentReply>): Promise<AgentReply> {
   try {
     return await work
   } catch (error) {
     const isLost = isGatewayError(error) && lost.has(error.code)
-    if (agentCalls.stopped() === undefined || isLost) throw error
+    if (opened()?.agentCalls.stopped() === undefined || isLost) throw error
     return undefined
   }
 }

@@ -46,8 +46,8 @@ export async function openTurnFiles(
 ): Promise<OpenedTurnFiles> {
   const { deps, ready } = context
   const { members, turn } = ready
-  const fetched = await fetchFiles(context, members)
-  members.splice(0, members.length, ...fetched)
+  if (members.some(({ message }) => message.parts.some(isFilePart)))
+    members.splice(0, members.length, ...(await fetchFiles(context, members)))
   const whose = { principal: turn.principal ?? '', threadId: replyFields(ready).threadId }
   const listSaidParts = (): readonly (readonly Part[])[] =>
     [...members.map(({ message }) => message), ...history].map(getParts)
@@ -55,7 +55,7 @@ export async function openTurnFiles(
   return {
     files,
     members: await Promise.all(members.map(({ message }) => messageForAgent(files, { ...message, raw: null }))),
-    history: await historyForAgent(files, history),
+    history: history.length === 0 ? history : await historyForAgent(files, history),
     fetchFiles: (entries) => fetchFiles(context, entries),
   }
 }
