@@ -54,7 +54,7 @@ test('the ancestors of a post are asked for once, with what is there already', a
   })
   const [first, again] = [await fetchAncestors(scene, [line('a')]), await fetchAncestors(scene, [line('a')])]
   expect(again).toEqual(first)
-  expect(asked).toMatchObject([{ agent: 'demo', message: { id: 'm', in_reply_to: 'above' }, known: new Set(['a']) }])
+  expect(asked).toMatchObject([{ agent: 'demo', message: { id: 'm', in_reply_to: 'above' }, knownIds: new Set(['a']) }])
 })
 
 test('the ancestors of a post are none where the channel fails, and where the message answers nothing', async () => {
