@@ -27,7 +27,11 @@ function sceneOf(around: Around, more: { readonly inReplyTo?: string; readonly s
     ...(inReplyTo === '' ? {} : { in_reply_to: inReplyTo }),
   }
   // Only what is read of a turn.
-  const ready = { at: { adapter: { fetchAncestors: around } }, lane: { agent: 'demo' }, members: [{ row: { id: 'r' }, message }] }
+  const ready = {
+    at: { adapter: { fetchAncestors: around } },
+    lane: { agent: 'demo' },
+    members: [{ row: { id: 'r' }, message }],
+  }
   return { ready, step: step as AgentContext['step'], signal } as unknown as AncestorsContext
 }
 
